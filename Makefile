@@ -1,0 +1,57 @@
+# Two commands are enough: `make demo` and `make test`.
+# Each stamp file says which part of the environment is in place for the current pins.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+PINS := pyproject.toml constraints.txt
+
+.PHONY: demo test test-long bench lint docs clean
+
+demo: $(VENV)/.core
+	$(BIN)/python examples/demo.py
+
+test: lint
+	$(BIN)/python -m pytest -n 2 -m "not long" $(PYTEST_ARGS)
+
+test-long: $(VENV)/.installed
+	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
+
+bench: $(VENV)/.installed
+	@for script in $$(grep -ls '__main__' benchmarks/*.py); do \
+		echo "== $$script"; $(BIN)/python "$$script" || exit 1; \
+	done
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@echo "making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(PINS) | $(BIN)/python
+	@echo "installing setpoint"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.installed: $(PINS) | $(BIN)/python
+	@echo "installing setpoint with everything its tests need (minutes the first time)"
+	@$(PIP) -e ".[dev]"
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.docs: $(PINS) | $(BIN)/python
+	@echo "installing setpoint with what its documentation needs"
+	@$(PIP) -e ".[docs]"
+	@touch $@ $(VENV)/.core

@@ -1,0 +1,105 @@
+"""Say what your classifier must achieve; setpoint finds the decision rule.
+
+Every public name is loaded when it is first used, so that ``import setpoint`` costs
+next to nothing. Metrics for writing goals in Python live in ``setpoint.metrics``.
+
+Examples
+--------
+>>> import setpoint
+>>> "Goal" in dir(setpoint)
+True
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from setpoint.estimators import (
+        TRUSTED_TYPES,
+        Dataset,
+        ModelFileError,
+        UnknownGroupWarning,
+        evaluate,
+        goal_scorer,
+        load,
+        save,
+        weights_for_prior,
+    )
+    from setpoint.evidence import Confusion, Evidence
+    from setpoint.exact import ConstantGoalWarning, Infeasible
+    from setpoint.goals import Goal, GoalError, GoalSyntaxError, maximize, minimize
+    from setpoint.plugin import PlugInClassifier, Solution, solve
+    from setpoint.report import FewRowsWarning, GoalReport
+
+    __version__: str
+
+__all__ = [
+    "TRUSTED_TYPES",
+    "Confusion",
+    "ConstantGoalWarning",
+    "Dataset",
+    "Evidence",
+    "FewRowsWarning",
+    "Goal",
+    "GoalError",
+    "GoalReport",
+    "GoalSyntaxError",
+    "Infeasible",
+    "ModelFileError",
+    "PlugInClassifier",
+    "Solution",
+    "UnknownGroupWarning",
+    "__version__",
+    "evaluate",
+    "goal_scorer",
+    "load",
+    "maximize",
+    "minimize",
+    "save",
+    "solve",
+    "weights_for_prior",
+]
+
+# Where each public name lives. The imports above say the same to type checkers; a test compares.
+_HOME = {
+    "Goal": "goals",
+    "GoalError": "goals",
+    "GoalSyntaxError": "goals",
+    "maximize": "goals",
+    "minimize": "goals",
+    "Confusion": "evidence",
+    "Evidence": "evidence",
+    "ConstantGoalWarning": "exact",
+    "Infeasible": "exact",
+    "FewRowsWarning": "report",
+    "GoalReport": "report",
+    "TRUSTED_TYPES": "estimators",
+    "Dataset": "estimators",
+    "ModelFileError": "estimators",
+    "UnknownGroupWarning": "estimators",
+    "evaluate": "estimators",
+    "goal_scorer": "estimators",
+    "load": "estimators",
+    "save": "estimators",
+    "weights_for_prior": "estimators",
+    "PlugInClassifier": "plugin",
+    "Solution": "plugin",
+    "solve": "plugin",
+}
+
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            value: object = import_module("importlib.metadata").version("setpoint")
+        elif name in _HOME:
+            value = getattr(import_module(f"setpoint.{_HOME[name]}"), name)
+        else:
+            raise AttributeError(f"module 'setpoint' has no attribute {name!r}")
+        globals()[name] = value  # found once, plain afterwards
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

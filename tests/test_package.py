@@ -1,0 +1,103 @@
+"""The package as a whole: lazy, complete, and free of traces of the machine it was written on."""
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import setpoint
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ["cvxpy", "matplotlib", "numba", "numpy", "pandas", "polars", "scipy", "sklearn", "torch"]
+TEXT = {".cfg", ".css", ".html", ".ini", ".json", ".md", ".py", ".sh", ".toml", ".txt", ".yml"}
+
+# Put together from pieces, so that this file does not contain what it looks for.
+FORBIDDEN = ["/" + "work/", "/" + "root/", "pypi" + ".org", "python" + "hosted", "/" + "opt/"]
+
+
+def in_fresh_python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_import_loads_nothing_heavy():
+    code = f"import sys, setpoint; print([m for m in {HEAVY} if m in sys.modules])"
+    assert in_fresh_python(code) == "[]"
+
+
+def test_import_is_quick():
+    code = (
+        "from time import perf_counter as t; a = t(); import setpoint; "
+        "dir(setpoint); print(t() - a)"
+    )
+    # The best of three: the machine may be busy.
+    assert min(float(in_fresh_python(code)) for _ in range(3)) < 0.3
+
+
+@pytest.mark.parametrize("name", setpoint.__all__)
+def test_every_public_name_resolves(name):
+    assert getattr(setpoint, name) is not None
+    assert name in dir(setpoint)
+
+
+def test_public_names_are_the_same_everywhere():
+    tree = ast.parse(Path(setpoint.__file__).read_text(encoding="utf-8"))
+    typed = {
+        alias.name: node.module.removeprefix("setpoint.")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("setpoint.")
+        for alias in node.names
+    }
+    assert typed == setpoint._HOME
+    assert set(setpoint.__all__) == {*setpoint._HOME, "__version__"}
+
+
+@pytest.mark.parametrize("home", sorted(set(setpoint._HOME.values())))
+def test_a_public_name_is_public_at_home(home):
+    names = {name for name, where in setpoint._HOME.items() if where == home}
+    assert names <= set(importlib.import_module(f"setpoint.{home}").__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'maximise'"):
+        _ = setpoint.maximise
+
+
+def test_version():
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+|rc\d+)?", setpoint.__version__)
+
+
+def own_files():
+    """Every file that belongs to the repository; without git, every text file outside caches."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listing.returncode == 0:
+        return [ROOT / name for name in listing.stdout.split("\0") if name]
+    inside = (p for p in ROOT.rglob("*") if p.suffix in TEXT or p.name == "Makefile")
+    return [p for p in inside if not any(s.startswith(".") for s in p.relative_to(ROOT).parts)]
+
+
+def test_no_file_names_a_machine():
+    found = []
+    for path in own_files():
+        if path.is_file():
+            text = path.read_bytes().decode("utf-8", errors="ignore")
+            found += [f"{path.relative_to(ROOT)}: {word}" for word in FORBIDDEN if word in text]
+    assert found == []
+
+
+def test_the_readme_example_runs(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})  # noqa: S102
+    assert "precision" in capsys.readouterr().out
