@@ -1,0 +1,18 @@
+"""The language of goals: metrics, expressions, goals, and the program they bind to."""
+
+from setpoint.goals.errors import EmptyPopulationError, GoalError, GoalSyntaxError, ShapeError
+from setpoint.goals.expressions import Constraint, Expression
+from setpoint.goals.goal import Goal, as_goal, maximize, minimize
+
+__all__ = [
+    "Constraint",
+    "EmptyPopulationError",
+    "Expression",
+    "Goal",
+    "GoalError",
+    "GoalSyntaxError",
+    "ShapeError",
+    "as_goal",
+    "maximize",
+    "minimize",
+]

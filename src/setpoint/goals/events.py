@@ -1,0 +1,143 @@
+"""Events: what a rate counts, as a conjunction of words.
+
+A rate is the mean, over a population chosen without looking at the prediction, of an
+event ``L[baseline class, true class, predicted class]``. The words below are the
+vocabulary of events; ``!`` negates a word. For a cell with known baseline class an
+event is an outer product of a mask over true and one over predicted classes, kept or
+cleared on the diagonal; so counting it never needs the n x n x n tensor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Costs", "Event", "Floats"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Costs: TypeAlias = tuple[tuple[int, int, float], ...]
+"""Entries (true class, predicted class, cost)."""
+
+_WORDS = ("actual", "predicted", "correct", "changed", "was_correct")
+_NEEDS_TRUTH = {"actual", "correct", "was_correct"}
+_NEEDS_BASELINE = {"changed", "was_correct"}
+
+
+@cache
+def _parts(words: str) -> tuple[tuple[str, bool], ...]:
+    """Each word of an event, and whether it is wanted."""
+    parts = tuple((w.lstrip("!"), not w.startswith("!")) for w in words.split())
+    unknown = [w for w, _ in parts if w not in _WORDS]
+    if unknown:
+        raise ValueError(f"unknown words {unknown} in the event {words!r}: {_WORDS}")
+    return parts
+
+
+@dataclass(frozen=True)
+class Event:
+    """A conjunction of words about (true, predicted, baseline) class.
+
+    Parameters
+    ----------
+    words : str
+        Words separated by spaces; "!" negates. ``actual``: the true class is the class
+        at hand; ``predicted``: the predicted one is; ``correct``: predicted = true;
+        ``changed``: predicted differs from the deployed model's; ``was_correct``: the
+        deployed model's is the true class. No words: every row.
+    costs : tuple of (true, predicted, cost)
+        Instead of words: a number for pairs of classes.
+
+    Examples
+    --------
+    >>> Event("actual predicted").matrix(n=2, label=1, baseline=None, deployed=False)
+    array([[0., 0.],
+           [0., 1.],
+           [0., 0.]])
+    """
+
+    words: str = ""
+    costs: Costs | None = None
+
+    @property
+    def needs_truth(self) -> bool:
+        """Whether the event cannot be counted on unlabelled rows."""
+        return self.costs is not None or any(w in _NEEDS_TRUTH for w, _ in _parts(self.words))
+
+    @property
+    def needs_baseline(self) -> bool:
+        """Whether the event speaks of the deployed model."""
+        return any(w in _NEEDS_BASELINE for w, _ in _parts(self.words))
+
+    @property
+    def ignores_prediction(self) -> bool:
+        """Whether every decision gives the same count."""
+        return self.costs is None and not any(
+            w in ("predicted", "correct", "changed") for w, _ in _parts(self.words)
+        )
+
+    def factors(
+        self, n: int, label: int | None, baseline: int | None, deployed: bool
+    ) -> tuple[Floats, Floats, Literal["any", "on", "off"]]:
+        """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does.
+
+        With `deployed`, the baseline class takes the place of the predicted one.
+        The last true class stands for unlabelled rows.
+        """
+        true, pred = np.ones(n + 1), np.ones(n)
+        diagonal: Literal["any", "on", "off"] = "any"
+        if self.needs_truth:
+            true[n] = 0.0
+        index_t, index_p = np.arange(n + 1), np.arange(n)
+        for word, wanted in _parts(self.words):
+            if word == "actual":
+                true *= (index_t == label) == wanted
+            elif word == "predicted" and deployed:
+                pred *= float((baseline == label) == wanted)
+            elif word == "predicted":
+                pred *= (index_p == label) == wanted
+            elif word == "was_correct" or (word == "correct" and deployed):
+                true *= (index_t == baseline) == wanted
+            elif word == "changed" and deployed:
+                pred *= float(not wanted)
+            elif word == "changed":
+                pred *= (index_p != baseline) == wanted
+            else:
+                diagonal = "on" if wanted else "off"
+        if self.needs_truth:
+            true[n] = 0.0
+        return true, pred, diagonal
+
+    def matrix(self, n: int, label: int | None, baseline: int | None, deployed: bool) -> Floats:
+        """The event as weights (n + 1, n) over true and predicted class."""
+        if self.costs is not None:
+            out = np.zeros((n + 1, n))
+            for t, p, c in self.costs:
+                if not deployed:
+                    out[t, p] = c
+                elif p == baseline:
+                    out[t, :] = c
+            return out
+        true, pred, diagonal = self.factors(n, label, baseline, deployed)
+        out = np.outer(true, pred)
+        if diagonal != "any":
+            eye = np.eye(n + 1, n)
+            out *= eye if diagonal == "on" else 1.0 - eye
+        return out
+
+    def count(
+        self, counts: Floats, label: int | None, baseline: int | None, deployed: bool
+    ) -> float:
+        """Sum of the event over the counts (n + 1, n) of one cell."""
+        n = counts.shape[1]
+        if self.costs is not None:
+            return float((self.matrix(n, label, baseline, deployed) * counts).sum())
+        true, pred, diagonal = self.factors(n, label, baseline, deployed)
+        hit = float(np.sum(true[:n] * pred * np.diagonal(counts)))
+        if diagonal == "on":
+            return hit
+        everything = float(true @ counts @ pred)
+        return everything - hit if diagonal == "off" else everything

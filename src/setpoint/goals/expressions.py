@@ -1,0 +1,512 @@
+"""Expressions over rates: what a user writes, as an immutable tree.
+
+Operators build the tree in one canonical form: sums are flat with signs, numbers
+are folded, ``.on`` and ``label=`` sit on the leaves. So two goals that print alike
+are equal, and reading the text gives the goal back.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from setpoint.goals.errors import GoalError
+from setpoint.goals.populations import EVERYWHERE, Label, Population, chosen_rows, plain_label
+from setpoint.goals.reducers import Reducible, reducer_columns
+
+__all__ = [
+    "Apply",
+    "Baseline",
+    "Const",
+    "Constraint",
+    "Expression",
+    "Metric",
+    "Product",
+    "Quotient",
+    "Reduce",
+    "Sum",
+    "log",
+    "maximum",
+    "minimum",
+    "sqrt",
+]
+
+MAX_DEPTH = 48
+"""Deeper nesting is refused: nobody can read it, and recursion stays shallow."""
+
+MAX_SIZE = 4000
+"""More nodes than a goal may have characters; shared subtrees count each time."""
+
+Number: TypeAlias = float | int | np.floating[Any] | np.integer[Any]
+Param: TypeAlias = Label | tuple[Any, ...]
+
+FUNCTIONS: dict[str, tuple[int, int | None]] = {
+    "abs": (1, 1),
+    "maximum": (2, None),
+    "minimum": (2, None),
+    "log": (1, 1),
+    "sqrt": (1, 1),
+}
+"""Function and its least and largest number of arguments."""
+
+
+class Expression(Reducible):
+    """A number that a classifier's confusions determine; build it with operators."""
+
+    __slots__ = ()
+    # NumPy scalars on the left must leave the operator to us.
+    __array_ufunc__ = None
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The expressions this one is made of."""
+        return ()
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        """The same node over other children, in canonical form."""
+        return self
+
+    # -- arithmetic -----------------------------------------------------------------
+    def __add__(self, other: Expression | Number) -> Expression:
+        return signed_sum((1, self), (1, operand(other)))
+
+    def __radd__(self, other: Number) -> Expression:
+        return signed_sum((1, operand(other)), (1, self))
+
+    def __sub__(self, other: Expression | Number) -> Expression:
+        return signed_sum((1, self), (-1, operand(other)))
+
+    def __rsub__(self, other: Number) -> Expression:
+        return signed_sum((1, operand(other)), (-1, self))
+
+    def __mul__(self, other: Expression | Number) -> Expression:
+        return _product(self, operand(other))
+
+    def __rmul__(self, other: Number) -> Expression:
+        return _product(operand(other), self)
+
+    def __truediv__(self, other: Expression | Number) -> Expression:
+        return _quotient(self, operand(other))
+
+    def __rtruediv__(self, other: Number) -> Expression:
+        return _quotient(operand(other), self)
+
+    def __neg__(self) -> Expression:
+        return _negative(self)
+
+    def __pos__(self) -> Expression:
+        return self
+
+    def __abs__(self) -> Expression:
+        return apply("abs", self)
+
+    def __pow__(self, other: object) -> Expression:
+        raise TypeError("** is not in the language of goals: write x * x, sqrt(x) or 1 / x")
+
+    # -- comparison -----------------------------------------------------------------
+    def __ge__(self, other: Expression | Number) -> Constraint:
+        return Constraint(self, ">=", operand(other))
+
+    def __le__(self, other: Expression | Number) -> Constraint:
+        return Constraint(self, "<=", operand(other))
+
+    def __gt__(self, other: object) -> Constraint:
+        raise TypeError(
+            "a constraint is written with >=, never >; the larger of two expressions is "
+            "maximum(a, b), not max(a, b)"
+        )
+
+    def __lt__(self, other: object) -> Constraint:
+        raise TypeError(
+            "a constraint is written with <=, never <; the smaller of two expressions is "
+            "minimum(a, b), not min(a, b)"
+        )
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "an expression is neither true nor false before it is measured; compare it with a "
+            "number, as in precision >= 0.9"
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("an expression cannot be iterated over")
+
+    # -- populations and reducers ---------------------------------------------------
+    def __call__(self, *, label: Any) -> Expression:
+        """The same expression for one class: `label` is pushed to its metrics.
+
+        Raises
+        ------
+        GoalError
+            If no metric in it is waiting for a class.
+        """
+        out = map_metrics(self, lambda m: m.for_label(label))
+        if out == self:
+            raise GoalError(f"{self}: no metric here is of one class and without label")
+        return out
+
+    def on(self, /, *population: str | Mapping[str, Label], **where: Label) -> Expression:
+        """The same expression on part of the rows.
+
+        Parameters
+        ----------
+        *population : str or dict
+            The name of a data set, a dict of column to value, or both.
+        **where : label
+            Column = value, for columns whose names are identifiers.
+
+        Examples
+        --------
+        >>> from setpoint.metrics import recall
+        >>> print(recall.on("audit", country="IN"))
+        recall.on("audit", country="IN")
+        """
+        dataset, values = chosen_rows(population, where)
+        return map_metrics(self, lambda m: m.narrowed(dataset, values))
+
+    def baseline(self) -> Expression:
+        """The same expression, measured on the deployed model's predictions."""
+        return self if isinstance(self, (Baseline, Const)) else Baseline(self)
+
+    def _reduce(self, kind: str, columns: tuple[str, ...]) -> Expression:
+        names = reducer_columns(kind, columns)
+        if isinstance(self, Const):
+            raise GoalError(f"({self}).{kind}: a number is the same for every group and class")
+        return Reduce(kind, self, names)
+
+    def __str__(self) -> str:
+        from setpoint.goals.text import expression_text
+
+        return expression_text(self)
+
+
+@dataclass(frozen=True, repr=False)
+class _Node(Expression):
+    """What all nodes share: their text, and limits that keep every walk short."""
+
+    levels: int = field(init=False, compare=False)
+    size: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        below = [c for c in self.children if isinstance(c, _Node)]
+        levels = 1 + max((c.levels for c in below), default=0)
+        size = 1 + sum(c.size for c in below)
+        if levels > MAX_DEPTH:
+            raise GoalError(f"an expression is nested at most {MAX_DEPTH} levels deep")
+        if size > MAX_SIZE:
+            raise GoalError(f"an expression has at most {MAX_SIZE} parts")
+        object.__setattr__(self, "levels", levels)
+        object.__setattr__(self, "size", size)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Const(_Node):
+    """A number."""
+
+    value: float
+
+
+@dataclass(frozen=True, repr=False)
+class Metric(_Node):
+    """An entry of the table of metrics, for one class and one population."""
+
+    name: str
+    params: tuple[tuple[str, Param], ...] = ()
+    label: Label | None = None
+    population: Population = EVERYWHERE
+
+    def for_label(self, label: Label) -> Metric:
+        """This metric of the class `label`; metrics of all classes stay as they are."""
+        from setpoint.goals.table import TABLE
+
+        value = plain_label(label, "label")
+        if self.label is not None or not TABLE[self.name].of_class:
+            return self
+        return replace(self, label=value)
+
+    def __call__(self, *args: Any, label: Label | None = None, **named: Any) -> Expression:
+        """This metric of one class, ``recall(label="fraud")``, or with its parameters."""
+        from setpoint.goals.table import TABLE, MetricFunction
+
+        if args or named:
+            if not TABLE[self.name].params or self.params:
+                raise GoalError(f"{self.name} takes no parameters here, got {args or named}")
+            return MetricFunction(self.name)(*args, **named)
+        if label is None:
+            raise GoalError(f"call {self.name} with label=, as in {self.name}(label='yes')")
+        if not TABLE[self.name].of_class:
+            raise GoalError(f"{self.name} is one number for all classes: it takes no label")
+        if self.label is not None:
+            raise GoalError(f"{self.name} already has the label {self.label!r}")
+        return self.for_label(label)
+
+    def narrowed(self, dataset: str | None, where: Mapping[str, Label]) -> Metric:
+        """This metric on part of its rows."""
+        try:
+            return replace(self, population=self.population.narrowed(dataset, where))
+        except GoalError as error:
+            raise GoalError(f"{self}: {error}") from None
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(_Node):
+    """A flat sum: (sign, term) with sign 1 or -1."""
+
+    terms: tuple[tuple[int, Expression], ...]
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return tuple(t for _, t in self.terms)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return signed_sum(*((s, c) for (s, _), c in zip(self.terms, children, strict=True)))
+
+
+@dataclass(frozen=True, repr=False)
+class Product(_Node):
+    """Left times right."""
+
+    left: Expression
+    right: Expression
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.left, self.right)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return _product(*children)
+
+
+@dataclass(frozen=True, repr=False)
+class Quotient(_Node):
+    """Left over right; 0/0 is 0."""
+
+    left: Expression
+    right: Expression
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.left, self.right)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return _quotient(*children)
+
+
+@dataclass(frozen=True, repr=False)
+class Apply(_Node):
+    """One of `FUNCTIONS` over its arguments."""
+
+    function: str
+    args: tuple[Expression, ...]
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return self.args
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return apply(self.function, *children)
+
+
+@dataclass(frozen=True, repr=False)
+class Reduce(_Node):
+    """One number from the groups of some columns, or (no columns) from the classes."""
+
+    kind: str
+    inner: Expression
+    columns: tuple[str, ...] = ()
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.inner,)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return children[0]._reduce(self.kind, self.columns)
+
+
+@dataclass(frozen=True, repr=False)
+class Baseline(_Node):
+    """The inner expression on the deployed model's predictions."""
+
+    inner: Expression
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.inner,)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return children[0].baseline()
+
+
+ZERO = Const(0.0)
+
+Relation: TypeAlias = Literal[">=", "<="]
+
+
+@dataclass(frozen=True, repr=False)
+class Constraint:
+    """``lhs >= rhs`` or ``lhs <= rhs``, kept as written (a number stands on the right)."""
+
+    lhs: Expression
+    relation: Relation
+    rhs: Expression
+
+    def __post_init__(self) -> None:
+        if isinstance(self.lhs, Const) and isinstance(self.rhs, Const):
+            raise GoalError("a constraint between two numbers says nothing about a classifier")
+        if isinstance(self.lhs, Const):
+            flipped = "<=" if self.relation == ">=" else ">="
+            lhs, rhs = self.rhs, self.lhs
+            object.__setattr__(self, "lhs", lhs)
+            object.__setattr__(self, "rhs", rhs)
+            object.__setattr__(self, "relation", flipped)
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "a constraint is neither true nor false before it is measured; write "
+            "'0.3 <= x <= 0.5' as two constraints, and join constraints with commas: "
+            "subject_to(a >= 0.3, a <= 0.5)"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.lhs} {self.relation} {self.rhs}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def operand(value: object) -> Expression:
+    """`value` as an expression; refuses text, bools, NaN and infinities."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
+        if callable(value) and hasattr(value, "signature"):
+            raise GoalError(f"{value} needs its parameters: {value.signature}")
+        raise TypeError(
+            f"the language of goals takes numbers and expressions, got {value!r} "
+            f"({type(value).__name__})"
+        )
+    number = float(value)
+    if not math.isfinite(number):
+        raise GoalError(f"numbers in a goal are finite, got {number}")
+    return Const(number + 0.0)  # -0.0 becomes 0.0
+
+
+def map_metrics(expression: Expression, change: Callable[[Metric], Expression]) -> Expression:
+    """The expression with `change` applied to each of its metrics."""
+    if isinstance(expression, Metric):
+        return change(expression)
+    if not expression.children:
+        return expression
+    return expression.with_children(tuple(map_metrics(c, change) for c in expression.children))
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The expression and everything below it."""
+    yield expression
+    for child in expression.children:
+        yield from walk(child)
+
+
+def _finite(value: float) -> Const:
+    if not math.isfinite(value):
+        raise GoalError("a number computed in a goal overflows")
+    return Const(value + 0.0)
+
+
+def signed_sum(*terms: tuple[int, Expression]) -> Expression:
+    """The canonical sum: flat, numbers positive behind their sign, neighbouring ones folded."""
+    flat: list[tuple[int, Expression]] = []
+    for outer, term in terms:
+        for inner, part in term.terms if isinstance(term, Sum) else ((1, term),):
+            sign, x = _positive(outer * inner, part)
+            if isinstance(x, Const) and flat and isinstance(before := flat[-1][1], Const):
+                total = _finite(flat.pop()[0] * before.value + sign * x.value)
+                sign, x = _positive(1, total)
+            if x != ZERO:
+                flat.append((sign, x))
+    if not flat:
+        return ZERO
+    if len(flat) == 1:
+        sign, x = flat[0]
+        return x if sign > 0 else _negative(x)
+    return Sum(tuple(flat))
+
+
+def _positive(sign: int, x: Expression) -> tuple[int, Expression]:
+    """The same signed term without a negative number in front."""
+    if isinstance(x, Const) and x.value < 0:
+        return -sign, Const(-x.value)
+    if isinstance(x, Product) and isinstance(x.left, Const) and x.left.value < 0:
+        return -sign, _product(Const(-x.left.value), x.right)
+    return sign, x
+
+
+def _negative(x: Expression) -> Expression:
+    if isinstance(x, Const):
+        return Const(0.0 - x.value)
+    if isinstance(x, Sum):
+        flipped = tuple((-s, t) for s, t in x.terms)
+        return flipped[0][1] if len(flipped) == 1 and flipped[0][0] > 0 else Sum(flipped)
+    if isinstance(x, Product) and isinstance(x.left, Const):
+        return _product(Const(0.0 - x.left.value), x.right)
+    return Sum(((-1, x),))
+
+
+def _product(left: Expression, right: Expression) -> Expression:
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _finite(left.value * right.value)
+    return Product(left, right)
+
+
+def _quotient(left: Expression, right: Expression) -> Expression:
+    if isinstance(right, Const):
+        if right.value == 0:
+            raise GoalError("division by the number 0")
+        if isinstance(left, Const):
+            return _finite(left.value / right.value)
+    return Quotient(left, right)
+
+
+def apply(function: str, *args: Expression | Number) -> Expression:
+    """One of `FUNCTIONS`; numbers are folded."""
+    low, high = FUNCTIONS[function]
+    if len(args) < low or (high is not None and len(args) > high):
+        raise GoalError(f"{function} takes {low if high == low else f'at least {low}'} argument(s)")
+    operands = tuple(operand(a) for a in args)
+    if all(isinstance(a, Const) for a in operands):
+        values = [a.value for a in operands if isinstance(a, Const)]
+        if function in ("log", "sqrt") and values[0] < (0 if function == "sqrt" else 5e-324):
+            raise GoalError(f"{function} of the number {values[0]:g} is undefined")
+        fold: dict[str, Callable[..., float]] = {
+            "abs": abs, "maximum": max, "minimum": min, "log": math.log, "sqrt": math.sqrt,
+        }  # fmt: skip
+        return _finite(fold[function](*values))
+    return Apply(function, operands)
+
+
+def maximum(*args: Expression | Number) -> Expression:
+    """The larger of several expressions."""
+    return apply("maximum", *args)
+
+
+def minimum(*args: Expression | Number) -> Expression:
+    """The smaller of several expressions."""
+    return apply("minimum", *args)
+
+
+def log(x: Expression | Number) -> Expression:
+    """Natural logarithm."""
+    return apply("log", x)
+
+
+def sqrt(x: Expression | Number) -> Expression:
+    """Square root."""
+    return apply("sqrt", x)

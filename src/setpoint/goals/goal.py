@@ -1,0 +1,165 @@
+"""Goals: one objective and any number of constraints, as an immutable value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from setpoint.goals.errors import GoalError
+from setpoint.goals.expressions import Constraint, Expression, Metric, operand, walk
+from setpoint.goals.table import TABLE, VOCABULARY
+
+if TYPE_CHECKING:
+    from setpoint.goals.needs import Needs
+    from setpoint.goals.program import Program
+    from setpoint.goals.schema import Schema
+
+__all__ = ["MAX_CHARACTERS", "Goal", "as_goal", "maximize", "minimize"]
+
+MAX_CHARACTERS = 4000
+
+
+@dataclass(frozen=True, repr=False)
+class Goal:
+    """What is wanted: an objective and constraints, over rates.
+
+    A goal holds no data and knows no solver. Build it with :func:`maximize` and
+    :func:`minimize`, or read it with :meth:`parse`.
+
+    Parameters
+    ----------
+    sense : {"maximize", "minimize"}
+    objective : Expression
+    constraints : tuple of Constraint
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> goal = Goal.parse("maximize recall s.t. precision >= 0.9, recall.difference(sex) <= 0.05")
+    >>> print(goal)
+    maximize recall subject to precision >= 0.9 and recall.difference("sex") <= 0.05
+    >>> Goal.parse(str(goal)) == goal
+    True
+    """
+
+    sense: Literal["maximize", "minimize"]
+    objective: Expression
+    constraints: tuple[Constraint, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.sense not in ("maximize", "minimize"):
+            raise GoalError(f"sense is 'maximize' or 'minimize', got {self.sense!r}")
+        object.__setattr__(self, "objective", operand(self.objective))
+        object.__setattr__(self, "constraints", tuple(self.constraints))
+        if not any(isinstance(e, Metric) for e in walk(self.objective)):
+            raise GoalError(f"the objective {self.objective} holds no metric")
+        for c in self.constraints:
+            _check_constraint(c)
+        if len(str(self)) > MAX_CHARACTERS:
+            raise GoalError(
+                f"a goal has at most {MAX_CHARACTERS} characters as text, this one {len(str(self))}"
+            )
+
+    def subject_to(self, *constraints: Constraint) -> Goal:
+        """This goal with more constraints.
+
+        Raises
+        ------
+        TypeError
+            If an argument is no constraint, such as the bool that ``x == c`` gives.
+        """
+        for c in constraints:
+            _check_constraint(c)
+        return replace(self, constraints=self.constraints + constraints)
+
+    @classmethod
+    def parse(cls, text: str) -> Goal:
+        """Read a goal from its text; see the page on the language.
+
+        Raises
+        ------
+        GoalSyntaxError
+            Whatever is wrong; it names the word, the place and the nearest known names.
+        """
+        from setpoint.goals.parse import parse_goal
+
+        return parse_goal(text)
+
+    def __str__(self) -> str:
+        text = f"{self.sense} {self.objective}"
+        if self.constraints:
+            text += " subject to " + " and ".join(str(c) for c in self.constraints)
+        return text
+
+    def __repr__(self) -> str:
+        return f"Goal.parse({str(self)!r})"
+
+    @property
+    def needs(self) -> Needs:
+        """The columns, data sets and deployed predictions that the goal speaks of."""
+        from setpoint.goals.needs import needs_of
+
+        return needs_of(self)
+
+    def bind(self, schema: Schema) -> Program:
+        """The goal over the features of one schema; every error about a name arises here.
+
+        Raises
+        ------
+        GoalError
+            An unknown column, group, label or data set, a bound outside the range, or
+            (EmptyPopulationError) a rate without rows.
+        """
+        from setpoint.goals.program import Program
+
+        return Program(self, schema)
+
+
+def _check_constraint(value: object) -> None:
+    if isinstance(value, bool):
+        raise TypeError(
+            f"subject_to got {value}: == compares how two expressions are written; for a "
+            "constraint write abs(x - c) <= tolerance"
+        )
+    if not isinstance(value, Constraint):
+        raise TypeError(f"a constraint is written with >= or <=, got {value!r}")
+
+
+def maximize(objective: Expression) -> Goal:
+    """A goal that wants `objective` as high as it goes.
+
+    Examples
+    --------
+    >>> from setpoint import maximize
+    >>> from setpoint.metrics import precision, recall
+    >>> print(maximize(recall).subject_to(precision >= 0.9))
+    maximize recall subject to precision >= 0.9
+    """
+    return Goal("maximize", objective)
+
+
+def minimize(objective: Expression) -> Goal:
+    """A goal that wants `objective` as low as it goes."""
+    return Goal("minimize", objective)
+
+
+def as_goal(goal: Goal | Expression | str) -> Goal:
+    """A goal from a goal, its text, or a bare score metric ("f1" is "maximize f1").
+
+    Raises
+    ------
+    GoalError
+        If a bare expression does not say whether higher is better.
+    """
+    if isinstance(goal, Goal):
+        return goal
+    if isinstance(goal, str):
+        bare = VOCABULARY.get(goal.strip())
+        if not isinstance(bare, Metric):
+            return Goal.parse(goal)
+        goal = bare
+    if isinstance(goal, Metric) and TABLE[goal.name].better == "higher":
+        return maximize(goal)
+    if isinstance(goal, Expression):
+        raise GoalError(f"say which way: maximize({goal}) or minimize({goal})")
+    raise TypeError(f"goal is a Goal, its text or a metric, got {type(goal).__name__}")

@@ -1,0 +1,309 @@
+"""Reading a goal from text, through Python's own ``ast`` with a whitelist; never ``eval``."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, NoReturn, TypeVar
+
+from setpoint.goals.errors import GoalError, GoalSyntaxError, nearest
+from setpoint.goals.expressions import (
+    FUNCTIONS,
+    Constraint,
+    Expression,
+    apply,
+    operand,
+    signed_sum,
+)
+from setpoint.goals.goal import MAX_CHARACTERS, Goal
+from setpoint.goals.populations import plain_label
+from setpoint.goals.reducers import REDUCERS
+from setpoint.goals.table import ELSEWHERE, VOCABULARY, MetricFunction
+
+__all__ = ["parse_goal"]
+
+_PIECES = re.compile(
+    r"""(?P<triple>\"{3}|'{3})|(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+    r"""|(?P<subject>\bsubject\s+to\b|\bs\.\s?t\.)"""
+    r"""|(?P<word>\w+)|(?P<ge>≥|=>)|(?P<le>≤|=<)|(?P<space>\s+)|(?P<other>.)""",
+    re.DOTALL,
+)
+T = TypeVar("T")
+
+_METHODS = (*REDUCERS, "on", "baseline")
+
+
+class _Source:
+    """The text in Python's spelling, with the place in the original of each character."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self.text = text
+        self.parts: list[list[str]] = [[]]
+        self.places: list[list[int]] = [[]]
+        for match in _PIECES.finditer(text, start):
+            piece = match.group()
+            kind = match.lastgroup
+            if kind == "subject":
+                self.parts.append([])
+                self.places.append([])
+                continue
+            if kind == "triple" or piece in ("#", "\0", ";", "\\"):
+                fail(text, f"the character {piece!r} has no meaning here", match.start())
+            spelled = {"space": " ", "ge": ">=", "le": "<="}.get(kind or "", piece)
+            self.parts[-1] += spelled
+            self.places[-1] += [
+                match.start() + (i if spelled == piece else 0) for i in range(len(spelled))
+            ]
+
+    def part(self, index: int) -> tuple[str, list[int]]:
+        code, places = "".join(self.parts[index]), self.places[index]
+        skip = len(code) - len(code.lstrip())
+        return code.strip(), places[skip:]
+
+
+def fail(text: str, message: str, place: int) -> NoReturn:
+    """Raise a GoalSyntaxError that shows where."""
+    start, end = max(0, place - 30), min(len(text), place + 30)
+    shown = ("..." if start else "") + text[start:end] + ("..." if end < len(text) else "")
+    raise GoalSyntaxError(f"{message}, at character {place + 1}: {shown!r}")
+
+
+def parse_goal(text: str) -> Goal:
+    """Read "maximize ... subject to ... and ..."; see :meth:`Goal.parse`."""
+    if not isinstance(text, str):
+        raise GoalSyntaxError(f"a goal's text is a str, got {type(text).__name__}")
+    if len(text) > MAX_CHARACTERS:
+        raise GoalSyntaxError(
+            f"a goal has at most {MAX_CHARACTERS} characters, this text {len(text)}"
+        )
+    try:
+        return _parse(text)
+    except GoalSyntaxError:
+        raise
+    except (RecursionError, MemoryError):
+        raise GoalSyntaxError("the text is nested too deeply") from None
+    except GoalError as error:
+        raise GoalSyntaxError(str(error)) from None
+
+
+def _parse(text: str) -> Goal:
+    head = re.match(r"\s*(\w*)", text)
+    word = head.group(1) if head else ""
+    if word not in ("maximize", "minimize"):
+        fail(
+            text,
+            f"a goal starts with 'maximize' or 'minimize', got {word or text[:10]!r} "
+            f"({nearest(word.lower(), ['maximize', 'minimize'])})",
+            head.start(1) if head else 0,
+        )
+    sense: Literal["maximize", "minimize"] = "maximize" if word == "maximize" else "minimize"
+    assert head is not None
+    offset = head.end(1)
+    source = _Source(text, offset)
+    if len(source.parts) > 2:
+        fail(text, "'subject to' is said twice; join constraints with 'and'", 0)
+    if not source.part(0)[0]:
+        fail(text, f"'{word}' is followed by what is wanted, as in '{word} recall'", offset)
+    objective = _Reader(source, 0).objective()
+    constraints: list[Constraint] = []
+    if len(source.parts) == 2:
+        if not source.part(1)[0]:
+            fail(
+                text, "'subject to' is followed by constraints, as in 'precision >= 0.9'", len(text)
+            )
+        constraints = _Reader(source, 1).constraints()
+    return Goal(sense, objective, tuple(constraints))
+
+
+class _Reader:
+    """One part of the text, from Python's tree to expressions."""
+
+    def __init__(self, source: _Source, index: int) -> None:
+        self.source = source
+        self.code, self.places = source.part(index)
+        self.bytes = self.code.encode("utf-8", "surrogatepass")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.tree = ast.parse(self.code, mode="eval").body
+        except SyntaxError as error:
+            at = min(max((error.offset or 1) - 1, 0), len(self.places) - 1)
+            # After the last character Python points past the end.
+            fail(source.text, f"cannot read this ({error.msg})", self.places[at])
+        except (ValueError, UnicodeError) as error:
+            fail(source.text, f"cannot read this ({error})", self.places[0])
+
+    def fail(self, node: ast.expr | ast.keyword, message: str) -> NoReturn:
+        column = len(self.bytes[: node.col_offset].decode("utf-8", "replace"))
+        fail(self.source.text, message, self.places[min(column, len(self.places) - 1)])
+
+    def build(self, node: ast.expr, make: Callable[[], T]) -> T:
+        """Run a constructor; its complaint becomes ours, with the place."""
+        try:
+            return make()
+        except GoalSyntaxError:
+            raise
+        except (GoalError, TypeError) as error:
+            self.fail(node, str(error))
+        except OverflowError:
+            self.fail(node, "a number here is too large")
+
+    def objective(self) -> Expression:
+        if isinstance(self.tree, (ast.BoolOp, ast.Compare)):
+            self.fail(self.tree, "constraints follow 'subject to'")
+        return self.expression(self.tree)
+
+    def constraints(self) -> list[Constraint]:
+        out: list[Constraint] = []
+        stack = [self.tree]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, ast.Tuple):
+                stack += reversed(node.elts)
+            elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+                stack += reversed(node.values)
+            elif isinstance(node, ast.Compare):
+                out += self.comparison(node)
+            elif isinstance(node, ast.BoolOp):
+                self.fail(node, "constraints are joined with 'and'; there is no 'or'")
+            else:
+                self.fail(node, "a constraint compares with >= or <=")
+        return out
+
+    def comparison(self, node: ast.Compare) -> list[Constraint]:
+        terms = [self.expression(t) for t in (node.left, *node.comparators)]
+        out: list[Constraint] = []
+        for left, op, right in zip(terms, node.ops, terms[1:], strict=False):
+            if isinstance(op, ast.Eq):
+                self.fail(node, "'==' is no constraint: write abs(x - c) <= tolerance")
+            if not isinstance(op, (ast.GtE, ast.LtE)):
+                self.fail(node, "a constraint compares with >= or <=")
+            relation: Literal[">=", "<="] = ">=" if isinstance(op, ast.GtE) else "<="
+            out.append(self.build(node, partial(Constraint, left, relation, right)))
+        return out
+
+    def expression(self, node: ast.expr) -> Expression:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            return self.sum(node)
+        if isinstance(node, ast.BinOp):
+            left, right = self.expression(node.left), self.expression(node.right)
+            if isinstance(node.op, ast.Mult):
+                return self.build(node, lambda: left * right)
+            if isinstance(node.op, ast.Div):
+                return self.build(node, lambda: left / right)
+            self.fail(node, "operators are + - * and /")
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            inner = self.expression(node.operand)
+            negate = isinstance(node.op, ast.USub)
+            return self.build(node, lambda: -inner) if negate else inner
+        if isinstance(node, ast.Constant):
+            return self.build(node, lambda: operand(node.value))
+        if isinstance(node, ast.Name):
+            return self.metric(node)
+        if isinstance(node, ast.Call):
+            return self.call(node)
+        if isinstance(node, ast.Attribute):
+            self.fail(node, f"'.{node.attr}' is called: write .{node.attr}(...)")
+        if isinstance(node, ast.Compare):
+            self.fail(node, "a comparison stands alone, after 'subject to'")
+        return self.fail(node, f"{_kind(node)} has no meaning in a goal")
+
+    def sum(self, node: ast.expr) -> Expression:
+        # A sum of a thousand terms is a thousand levels deep on its left: walk it.
+        signed: list[tuple[int, Expression]] = []
+        root = node
+        while isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            signed.append((1 if isinstance(node.op, ast.Add) else -1, self.expression(node.right)))
+            node = node.left
+        signed.append((1, self.expression(node)))
+        return self.build(root, lambda: signed_sum(*reversed(signed)))
+
+    def metric(self, node: ast.Name) -> Expression:
+        found = self.named(node)
+        if isinstance(found, MetricFunction):
+            self.fail(node, f"{found} needs its parameters: {found.signature}")
+        return found
+
+    def named(self, node: ast.Name) -> Expression | MetricFunction:
+        found = VOCABULARY.get(node.id)
+        if found is None:
+            if node.id in FUNCTIONS:
+                self.fail(node, f"{node.id!r} is a function: {node.id}(...)")
+            if node.id.lower() in ELSEWHERE:
+                self.fail(node, f"unknown word {node.id!r} (here: {ELSEWHERE[node.id.lower()]})")
+            self.fail(node, f"unknown word {node.id!r} ({nearest(node.id, VOCABULARY)})")
+        return found
+
+    def call(self, node: ast.Call) -> Expression:
+        function = node.func
+        if isinstance(function, ast.Name) and function.id in FUNCTIONS:
+            if node.keywords:
+                self.fail(node, f"{function.id} takes no named arguments")
+            args = [self.expression(a) for a in node.args]
+            return self.build(node, partial(apply, function.id, *args))
+        if isinstance(function, ast.Attribute):
+            return self.method(node, function)
+        if isinstance(function, ast.Name):
+            if function.id in ("max", "min"):
+                self.fail(node, f"write {function.id}imum(a, b), or x.{function.id}() for classes")
+            found: Callable[..., Expression] = self.named(function)
+        else:
+            found = self.expression(function)
+        values, named = self.arguments(node)
+        return self.build(node, lambda: found(*values, **named))
+
+    def method(self, node: ast.Call, function: ast.Attribute) -> Expression:
+        if function.attr not in _METHODS:
+            self.fail(node, f"unknown word '.{function.attr}' ({nearest(function.attr, _METHODS)})")
+        target = self.expression(function.value)
+        values, named = self.arguments(node)
+        if function.attr != "on" and named:
+            self.fail(node, f".{function.attr} takes names of columns, no named arguments")
+        bound: Callable[..., Expression] = getattr(target, function.attr)
+        return self.build(node, lambda: bound(*values, **named))
+
+    def arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+        values = [self.argument(a) for a in node.args]
+        named: dict[str, Any] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg in named:
+                self.fail(keyword, "an argument is repeated or starred")
+            named[keyword.arg] = self.argument(keyword.value)
+        return values, named
+
+    def argument(self, node: ast.expr) -> Any:
+        """A label, or a dict of labels (or pairs of them) to labels."""
+        if not isinstance(node, ast.Dict):
+            return self.label(node)
+        out: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                self.fail(node, "a dict cannot hold **")
+            pair = key.elts if isinstance(key, ast.Tuple) and len(key.elts) == 2 else None
+            name = tuple(map(self.label, pair)) if pair else self.label(key)
+            if name in out:
+                self.fail(key, f"the key {name!r} is repeated")
+            out[name] = self.label(value)
+        return out
+
+    def label(self, node: ast.expr) -> Any:
+        """A label or a number; a bare name stands for its text."""
+        if isinstance(node, ast.Name):
+            return node.id
+        sign = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+        inner = node.operand if isinstance(node, ast.UnaryOp) and sign else node
+        value = inner.value if isinstance(inner, ast.Constant) else None
+        if isinstance(value, (str, bool)) and not sign:
+            return value
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return self.build(node, lambda: plain_label(-value if sign else value, "a number"))
+        return self.fail(
+            node, f"{_kind(node)} cannot stand here: a label, a number or a dict of them can"
+        )
+
+
+def _kind(node: ast.expr) -> str:
+    return f"this ({type(node).__name__.lower()})"

@@ -1,0 +1,173 @@
+"""Which rows a rate is measured on, and how side information splits rows.
+
+A *population* is chosen without looking at the prediction. A column that a goal
+names with ``.on`` splits into that value and :class:`Other`; a column named by a
+reducer splits into all its values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from setpoint.goals.errors import GoalError
+
+__all__ = [
+    "EVERYWHERE",
+    "Key",
+    "Label",
+    "Other",
+    "Population",
+    "chosen_rows",
+    "plain_label",
+]
+
+Label: TypeAlias = str | int | float | bool
+"""A value of a column, or a class label, as a plain Python scalar."""
+
+
+@dataclass(frozen=True)
+class Other:
+    """Every value of a column but the ones named.
+
+    Parameters
+    ----------
+    than : tuple of Label
+        The values that are told apart, sorted by their text.
+
+    Examples
+    --------
+    >>> str(Other(("IN",)))
+    'other than IN'
+    """
+
+    than: tuple[Label, ...]
+
+    def __str__(self) -> str:
+        return "other than " + ", ".join(str(v) for v in self.than)
+
+
+Key: TypeAlias = tuple[tuple[str, Label | Other], ...]
+"""Column by column, the part a cell or a slot stands for; sorted by column."""
+
+
+_LARGEST = 2**1024
+"""Beyond it an integer has no float, and soon no decimal text either."""
+
+
+def plain_label(value: Any, what: str) -> Label:
+    """The plain Python scalar behind `value`; NumPy scalars are unwrapped.
+
+    Raises
+    ------
+    TypeError
+        If `value` is neither text, number nor bool.
+    GoalError
+        If `value` is NaN, infinite or an integer beyond any float.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (str, int, float)):
+        raise TypeError(
+            f"{what} must be text, a number or a bool, got {value!r} ({type(value).__name__})"
+        )
+    if isinstance(value, (bool, str)):
+        return value if isinstance(value, bool) else str.__str__(value)
+    if isinstance(value, int):
+        if abs(value) >= _LARGEST:
+            raise GoalError(f"{what} must be below 2 ** 1024 in size")
+        return int(value)
+    if not math.isfinite(value):
+        raise GoalError(f"{what} must be finite, got {value!r}")
+    return float(value)
+
+
+@dataclass(frozen=True)
+class Population:
+    """The rows of one data set on which a rate is measured.
+
+    Parameters
+    ----------
+    dataset : str or None
+        The name of a data set; None stands for the rows of `X`.
+    where : tuple of (column, value)
+        All of these hold; sorted by column, a column at most once.
+
+    Examples
+    --------
+    >>> Population().narrowed("unlabelled", {"country": "IN"})
+    Population(dataset='unlabelled', where=(('country', 'IN'),))
+    """
+
+    dataset: str | None = None
+    where: Key = ()
+
+    def narrowed(self, dataset: str | None, where: Mapping[str, Label | Other]) -> Population:
+        """This population, restricted further.
+
+        Raises
+        ------
+        GoalError
+            If a data set or a column is already fixed.
+        """
+        if dataset is not None and self.dataset is not None:
+            raise GoalError(
+                f"the population is already the data set {self.dataset!r}; "
+                f"it cannot be {dataset!r} too"
+            )
+        have = dict(self.where)
+        for column in where:
+            if column in have:
+                raise GoalError(
+                    f"the population already has {column!r} = {have[column]!r}; "
+                    f"a column is fixed once"
+                )
+        merged = tuple(sorted({**have, **where}.items()))
+        return Population(self.dataset if dataset is None else dataset, merged)
+
+
+EVERYWHERE = Population()
+"""All rows of X."""
+
+
+def chosen_rows(
+    population: tuple[Any, ...], where: Mapping[str, Any]
+) -> tuple[str | None, dict[str, Label]]:
+    """The data set and the column values that the arguments of ``.on`` name.
+
+    Raises
+    ------
+    TypeError
+        If an argument is neither a name, a dict nor column=value.
+    GoalError
+        If nothing is named, or something twice.
+    """
+    dataset: str | None = None
+    columns: dict[str, Label] = {}
+    pairs: list[tuple[Any, Any]] = []
+    for item in population:
+        if isinstance(item, Mapping):
+            pairs += item.items()
+        elif not isinstance(item, str):
+            raise TypeError(
+                f".on takes the name of a data set, a dict or column=value, got {item!r}"
+            )
+        elif dataset is not None:
+            raise GoalError(f".on takes one data set, got {dataset!r} and {item!r}")
+        elif not item:
+            raise GoalError(".on: the name of a data set cannot be empty")
+        else:
+            dataset = str.__str__(item)
+    for name, value in [*pairs, *where.items()]:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f".on: a column is named by text, got {name!r}")
+        if name in columns:
+            raise GoalError(f".on names the column {name!r} twice")
+        columns[str.__str__(name)] = plain_label(value, f"the value of {name!r} in .on")
+    if dataset is None and not columns:
+        raise GoalError(".on needs a data set or a column: recall.on(country='IN')")
+    return dataset, columns

@@ -1,0 +1,101 @@
+"""Ranges that hold on any data, by interval arithmetic over the table's ranges."""
+
+from __future__ import annotations
+
+import math
+
+from setpoint.goals.expressions import (
+    Apply,
+    Baseline,
+    Const,
+    Expression,
+    Metric,
+    Product,
+    Quotient,
+    Reduce,
+    Sum,
+)
+from setpoint.goals.table import TABLE
+
+__all__ = ["range_of"]
+
+Range = tuple[float, float]
+
+_ANY: Range = (-math.inf, math.inf)
+
+
+def range_of(e: Expression) -> Range:
+    """The smallest and largest value that an expression can have, whatever the data.
+
+    Examples
+    --------
+    >>> from setpoint.metrics import precision, recall
+    >>> range_of(1 - precision), range_of(recall.difference("sex"))
+    ((0.0, 1.0), (0.0, 1.0))
+    """
+    if isinstance(e, Const):
+        return e.value, e.value
+    if isinstance(e, Metric):
+        return _metric(e)
+    if isinstance(e, Baseline):
+        return range_of(e.inner)
+    if isinstance(e, Reduce):
+        return _reduced(e.kind, range_of(e.inner))
+    if isinstance(e, Sum):
+        parts = [(s, range_of(t)) for s, t in e.terms]
+        low = sum(r[0] if s > 0 else -r[1] for s, r in parts)
+        return low, sum(r[1] if s > 0 else -r[0] for s, r in parts)
+    if isinstance(e, Product):
+        return _corners(range_of(e.left), range_of(e.right))
+    if isinstance(e, Quotient):
+        below = range_of(e.right)
+        if below[0] <= 0 <= below[1]:
+            return (0.0, math.inf) if range_of(e.left)[0] >= 0 and below[0] >= 0 else _ANY
+        return _corners(range_of(e.left), (1 / below[1], 1 / below[0]))
+    if isinstance(e, Apply):
+        return _applied(e.function, [range_of(a) for a in e.args])
+    return _ANY
+
+
+def _metric(e: Metric) -> Range:
+    entry = TABLE[e.name]
+    costs = dict(e.params).get("costs")
+    if isinstance(costs, tuple):
+        values = [0.0, *(c for _, c in costs)]
+        return min(values), max(values)
+    return entry.low, entry.high
+
+
+def _reduced(kind: str, inner: Range) -> Range:
+    low, high = inner
+    if kind in ("difference", "deviation"):
+        return 0.0, high - low
+    if kind == "ratio":
+        return (0.0, 1.0) if low >= 0 else _ANY
+    if kind == "sum":
+        return (0.0, math.inf) if low >= 0 else _ANY
+    if kind == "quadratic_mean":
+        return 0.0, max(abs(low), abs(high))
+    return inner
+
+
+def _corners(x: Range, y: Range) -> Range:
+    ends = [0.0 if a == 0 or b == 0 else a * b for a in x for b in y]
+    return min(ends), max(ends)
+
+
+def _applied(function: str, args: list[Range]) -> Range:
+    low, high = args[0]
+    if function == "abs":
+        ends = (abs(low), abs(high))
+        return (0.0 if low <= 0 <= high else min(ends)), max(ends)
+    if function == "sqrt":
+        return math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
+    if function == "log":
+        return _log(low), _log(high)
+    choose = max if function == "maximum" else min
+    return choose(a for a, _ in args), choose(b for _, b in args)
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else -math.inf

@@ -1,0 +1,177 @@
+"""Constraints and objectives as linear rows ``<a, v> + b.t <= c`` with free auxiliaries t.
+
+A row is an :class:`Affine` function that must not exceed 0; auxiliaries are negative
+feature numbers. ``difference <= k`` takes one auxiliary and 2m rows, ``ratio >= k``
+likewise, a fractional bound one row and, where the rule that makes the denominator 0
+would violate it, a floor on the denominator.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from setpoint.goals.atoms import Affine, Bound, Ratio
+from setpoint.goals.composites import (
+    Absolute,
+    Extremes,
+    Largest,
+    Logarithm,
+    Root,
+    Smallest,
+    Spread,
+    Total,
+)
+from setpoint.goals.weights import Weights
+
+__all__ = ["NotLinearError", "RowBuilder"]
+
+_TINY = 1e-12
+_NEVER = Affine({}, 1.0)
+"""A row that nothing meets."""
+
+
+class NotLinearError(Exception):
+    """The bound is not a conjunction of linear rows."""
+
+
+class RowBuilder:
+    """Collects the rows of several bounds over shared auxiliaries.
+
+    Parameters
+    ----------
+    weights : Weights
+        What the features weigh on the data, for the floor under a denominator.
+    """
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+        self._numbers = count(-1, -1)
+        self.rows: list[Affine] = []
+
+    def auxiliary(self) -> Affine:
+        """A new free variable."""
+        return Affine({next(self._numbers): 1.0}, 0.0)
+
+    def at_least(self, x: Bound, k: Affine | float) -> None:
+        """Add rows that hold exactly where x >= k (k a number, or affine with auxiliaries).
+
+        Raises
+        ------
+        NotLinearError
+            If x >= k is no conjunction of rows.
+        """
+        self._bound(x, k, 1.0)
+
+    def at_most(self, x: Bound, k: Affine | float) -> None:
+        """Add rows that hold exactly where x <= k."""
+        self._bound(x, k, -1.0)
+
+    def _bound(self, x: Bound, k: Affine | float, sign: float) -> None:
+        """Rows for sign * x >= sign * k."""
+        if isinstance(x, Affine):
+            self.rows.append(_level(k).plus(x.scaled(-1.0)).scaled(sign))
+        elif isinstance(x, Ratio):
+            self._ratio(x, _number(k), sign)
+        elif isinstance(x, (Smallest if sign > 0 else Largest)):
+            for child in x.children:
+                self._bound(child, k, sign)
+        elif isinstance(x, Total):
+            self._total(x, k, sign)
+        elif isinstance(x, (Logarithm, Root)):
+            self._rising(x, _number(k), sign)
+        elif isinstance(x, Absolute) and sign < 0:
+            self._bound(x.children[0], k, -1.0)
+            self._bound(x.children[0], _level(k).scaled(-1.0), 1.0)
+        elif isinstance(x, Spread) and sign < 0:
+            self._spread(x, _level(k))
+        elif isinstance(x, Extremes) and sign > 0:
+            self._extremes(x, _number(k))
+        else:
+            raise NotLinearError
+
+    def _rising(self, x: Logarithm | Root, k: float, sign: float) -> None:
+        if x.low >= k if sign > 0 else x.high <= k:
+            return  # holds for every decision
+        if x.low > k if sign < 0 else x.high < k:
+            self.rows.append(_NEVER)
+            return
+        self._bound(x.children[0], x.inverse(k), sign)
+
+    def _total(self, x: Total, k: Affine | float, sign: float) -> None:
+        rest = _level(k).scaled(-1.0)
+        parts = []
+        for coef, child in zip(x.coefs, x.children, strict=True):
+            if isinstance(child, Affine):
+                rest = rest.plus(child.scaled(coef))
+            else:
+                parts.append((coef, child))
+        # sign * (rest + sum coef * child) >= 0
+        if len(parts) == 1:
+            coef, child = parts[0]
+            self._bound(child, rest.scaled(-1.0 / coef), sign if coef > 0 else -sign)
+            return
+        for coef, child in parts:
+            t = self.auxiliary()
+            self._bound(child, t, sign if coef > 0 else -sign)
+            rest = rest.plus(t.scaled(coef))
+        self.rows.append(rest.scaled(-sign))
+
+    def _ratio(self, x: Ratio, k: float, sign: float) -> None:
+        # sign * (offset + A/B - k) >= 0, times B >= 0
+        row = x.below.scaled(k - x.offset).plus(x.above.scaled(-1.0)).scaled(sign)
+        self.rows.append(row)
+        if sign * (x.at_zero - k) < 0 and self._weights.range(x.below)[0] <= _TINY:
+            self._floor(x, sign)
+
+    def _floor(self, x: Ratio, sign: float) -> None:
+        """Keep out A = B = 0: B (or where that asks too much, B + |A|) is one step or more."""
+        above, below = x.above.scaled(sign), x.below
+        low, high = self._weights.range_at_least(above, below)
+        if low > _TINY or high < -_TINY:
+            return  # where B is 0, A is not
+        if high > _TINY:
+            # With B = 0 the row still allows A > 0 (wins without losses).
+            if self._weights.range(above)[0] < -_TINY:
+                raise NotLinearError
+            below = below.plus(above)
+        step = self._weights.step(below)
+        self.rows.append(_NEVER if step is None else Affine({}, step).plus(below.scaled(-1.0)))
+
+    def _spread(self, x: Spread, k: Affine) -> None:
+        t, half = self.auxiliary(), k.scaled(0.5)
+        for child in x.children:
+            self._bound(_affine(child), t.plus(half), -1.0)
+            self._bound(_affine(child), t.plus(half.scaled(-1.0)), 1.0)
+
+    def _extremes(self, x: Extremes, k: float) -> None:
+        if k <= 0:
+            return
+        t = self.auxiliary()
+        children = [_affine(c) for c in x.children]
+        for child in children:
+            self._bound(child, t, -1.0)
+            self._bound(child, t.scaled(k), 1.0)
+        # Not all of them are 0: the largest, and with it t, is at least this.
+        lows = [self._weights.range(c)[0] for c in children]
+        if max(lows) > _TINY:
+            return
+        steps = [s for c in children if (s := self._weights.step(c)) is not None]
+        self.rows.append(Affine({}, min(steps)).plus(t.scaled(-1.0)) if steps else _NEVER)
+
+
+def _level(k: Affine | float) -> Affine:
+    return k if isinstance(k, Affine) else Affine({}, k)
+
+
+def _number(k: Affine | float) -> float:
+    if isinstance(k, Affine):
+        if k.terms:
+            raise NotLinearError
+        return k.const
+    return float(k)
+
+
+def _affine(x: Bound) -> Affine:
+    if not isinstance(x, Affine):
+        raise NotLinearError
+    return x

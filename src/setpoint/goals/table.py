@@ -1,0 +1,266 @@
+"""The table of metrics. Adding a metric is one line here.
+
+``_rate`` gives an event and the rows it is a share of; ``_formula`` an expression over
+entries above it. Everything else (values, gradients, shapes, ranges, intervals,
+multiclass and per-group use, the text form) follows from that line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from setpoint.goals.errors import GoalError
+from setpoint.goals.events import Event
+from setpoint.goals.expressions import Expression, Metric, Param, log, signed_sum, sqrt
+from setpoint.goals.populations import Label, plain_label
+from setpoint.goals.text import literal
+
+__all__ = ["ELSEWHERE", "TABLE", "VOCABULARY", "Entry", "MetricFunction"]
+
+Better = Literal["higher", "lower"] | None
+INF = float("inf")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One metric as data.
+
+    A rate has `event` and `given`; a formula has `formula` (of the parameters' values).
+    `of_class`: it speaks of one class. `low`, `high`: its range.
+    """
+
+    name: str
+    words: str
+    of_class: bool
+    better: Better
+    low: float = 0.0
+    high: float = 1.0
+    event: Event | None = None
+    given: Event | None = None
+    formula: Callable[..., Expression] | None = None
+    params: tuple[str, ...] = ()
+    optional: bool = False
+
+
+TABLE: dict[str, Entry] = {}
+VOCABULARY: dict[str, Metric | MetricFunction] = {}
+
+
+@dataclass(frozen=True)
+class MetricFunction:
+    """A metric that needs parameters before it is an expression, such as ``fbeta(2)``."""
+
+    name: str
+
+    @property
+    def signature(self) -> str:
+        """How to write it."""
+        return f"{self.name}({', '.join(TABLE[self.name].params)})"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __call__(self, *args: Any, label: Any = None, **named: Any) -> Expression:
+        """The metric with its parameters, by position or by name.
+
+        Raises
+        ------
+        GoalError
+            If a parameter is missing, unknown, given twice or outside its range.
+        """
+        entry = TABLE[self.name]
+        if len(args) > len(entry.params):
+            raise GoalError(f"{self.signature} takes {len(entry.params)} parameter(s)")
+        given = dict(zip(entry.params, args, strict=False))
+        for key, value in named.items():
+            if key not in entry.params or key in given:
+                raise GoalError(f"{self.signature}: unexpected or repeated parameter {key!r}")
+            given[key] = value
+        missing = [p for p in entry.params if p not in given]
+        if missing and not entry.optional:
+            raise GoalError(f"{self.signature} needs {', '.join(missing)}")
+        params = tuple((p, _PARAMETERS[p](given[p])) for p in entry.params if p in given)
+        metric = Metric(self.name, params)
+        return metric if label is None else metric(label=label)
+
+
+def _beta(value: object) -> Param:
+    plain = plain_label(value, "beta")
+    if isinstance(plain, (bool, str)) or not plain > 0:
+        raise GoalError(f"beta is a number above 0, got {value!r}")
+    return float(plain)
+
+
+def _label(value: object) -> Param:
+    return plain_label(value, "a class label")
+
+
+def _numbers(value: object, what: str, low: float) -> tuple[tuple[Any, float], ...]:
+    if not isinstance(value, Mapping) or not value:
+        raise GoalError(f"{what}, got {value!r}")
+    out = []
+    for key, number in value.items():
+        plain = plain_label(number, f"the number for {key!r}")
+        if isinstance(plain, (bool, str)) or not plain >= low:
+            raise GoalError(f"{what}: the number for {key!r} is {number!r}")
+        out.append((key, float(plain)))
+    return tuple(out)
+
+
+def _costs(value: object) -> Param:
+    what = "costs is a dict {('true', 'predicted'): number}"
+    out = []
+    for key, number in _numbers(value, what, -INF):
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise GoalError(f"{what}, got the key {key!r}")
+        out.append(((_label(key[0]), _label(key[1])), number))
+    return tuple(sorted(out, key=lambda x: (literal(x[0][0]), literal(x[0][1]))))
+
+
+def _priors(value: object) -> Param:
+    what = "priors is a dict {label: share} with shares above 0 that sum to 1"
+    pairs = [(_label(k), p) for k, p in _numbers(value, what, 0.0)]
+    out = tuple(sorted(pairs, key=lambda x: literal(x[0])))
+    if min(p for _, p in out) <= 0 or abs(sum(p for _, p in out) - 1) > 1e-6:
+        raise GoalError(f"{what}, got {dict(out)!r}")
+    return out
+
+
+_PARAMETERS: dict[str, Callable[[object], Param]] = {
+    "beta": _beta,
+    "default": _label,
+    "true": _label,
+    "predicted": _label,
+    "costs": _costs,
+    "priors": _priors,
+}
+
+
+def _add(entry: Entry) -> None:
+    TABLE[entry.name] = entry
+    plain = not entry.params or entry.optional
+    VOCABULARY[entry.name] = Metric(entry.name) if plain else MetricFunction(entry.name)
+
+
+def _rate(name: str, event: str, given: str, better: Better, words: str) -> Metric:
+    of_class = bool({"actual", "predicted"} & set(f"{event} {given}".replace("!", "").split()))
+    _add(Entry(name, words, of_class, better, event=Event(event), given=Event(given)))
+    return Metric(name)
+
+
+def _formula(
+    name: str,
+    formula: Expression | Callable[..., Expression],
+    better: Better,
+    words: str,
+    *,
+    of_class: bool = False,
+    low: float = 0.0,
+    high: float = 1.0,
+    params: tuple[str, ...] = (),
+    optional: bool = False,
+) -> Metric:
+    def build(**named: Any) -> Expression:
+        return formula if isinstance(formula, Expression) else formula(**named)
+
+    entry = Entry(name, words, of_class, better, low, high, None, None, build, params, optional)
+    _add(entry)
+    return Metric(name)
+
+
+def _costs_of_pairs(name: str, better: Better, words: str) -> None:
+    _add(Entry(name, words, False, better, -INF, INF, params=("costs",)))
+
+
+def _fbeta(beta: float) -> Expression:
+    b = beta * beta
+    return (1 + b) * tp / ((1 + b) * tp + fp + b * fn)
+
+
+def _micro_f1(default: Label) -> Expression:
+    hits, errors = tp.sum() - tp(label=default), (fp + fn).sum() - (fp + fn)(label=default)
+    return 2 * hits / (2 * hits + errors)
+
+
+def _mcc() -> Expression:
+    covariance = accuracy - (predicted_rate * prior).sum()
+    predicted, true = (1 - (p * p).sum() for p in (predicted_rate, prior))
+    return covariance / sqrt(predicted * true)
+
+
+def _prior_divergence(priors: tuple[tuple[Any, float], ...] | None = None) -> Expression:
+    if priors is None:
+        return (prior * log(prior / predicted_rate)).sum()
+    terms = ((1, p * log(p / predicted_rate(label=label))) for label, p in priors)
+    return signed_sum(*terms)
+
+
+def _confusion_rate(true: Label, predicted: Label) -> Expression:
+    return VOCABULARY["cost"]({(true, predicted): 1})
+
+
+# fmt: off
+
+_BY_RANK = "a score of the ranking; bound one rate and optimise another, as in 'maximize precision subject to recall >= 0.8'"
+
+ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(("sensitivity", "hit_rate", "tpr", "true_positive_rate", "recall_score"), "recall"),
+    **dict.fromkeys(("tnr", "true_negative_rate", "specificity_score"), "specificity"),
+    **dict.fromkeys(("ppv", "positive_predictive_value", "precision_score"), "precision"),
+    **dict.fromkeys(("coverage", "selection_rate", "positive_rate"), "predicted_rate"),
+    **dict.fromkeys(("dice", "f1_score", "f_measure", "f_score"), "f1"),
+    **dict.fromkeys(("iou", "jaccard_score"), "jaccard"),
+    **dict.fromkeys(("geometric_mean", "geometric_mean_score", "gmean"), "g_mean"),
+    **dict.fromkeys(("auc", "roc_auc", "auprc", "average_precision", "prbep", "precision_at_k"), _BY_RANK),
+    "accuracy_score": "accuracy", "balanced_accuracy_score": "balanced_accuracy", "zero_one_loss": "error_rate",
+    "fpr": "false_positive_rate", "fnr": "false_negative_rate", "npv": "negative_predictive_value",
+    "f_beta": "fbeta(beta)", "fbeta_score": "fbeta(beta)", "f2": "fbeta(2)", "matthews_corrcoef": "mcc",
+    "demographic_parity_difference": "predicted_rate.difference(column)",
+    "demographic_parity_ratio": "predicted_rate.ratio(column)",
+    "equal_opportunity_difference": "recall.difference(column)",
+    "equalized_odds_difference": "maximum(recall.difference(column), false_positive_rate.difference(column))",
+    "prevalence": "prior", "max_recall": "recall.max()",
+}
+"""Names that other libraries and papers use, and what is written here."""
+
+# One metric, one line.
+
+# Rates: an event, and the rows it is a share of.
+tp = _rate("tp", "actual predicted", "", "higher", "true positives, as a share of all rows")
+fp = _rate("fp", "!actual predicted", "", "lower", "false positives, as a share of all rows")
+fn = _rate("fn", "actual !predicted", "", "lower", "false negatives, as a share of all rows")
+tn = _rate("tn", "!actual !predicted", "", "higher", "true negatives, as a share of all rows")
+recall = _rate("recall", "predicted", "actual", "higher", "share of the class that is found")
+specificity = _rate("specificity", "!predicted", "!actual", "higher", "share of the other classes left alone")
+false_positive_rate = _rate("false_positive_rate", "predicted", "!actual", "lower", "share of the other classes accepted")
+false_negative_rate = _rate("false_negative_rate", "!predicted", "actual", "lower", "share of the class that is missed")
+predicted_rate = _rate("predicted_rate", "predicted", "", None, "share of rows predicted the class")
+prior = _rate("prior", "actual", "", None, "share of rows that are of the class")
+accuracy = _rate("accuracy", "correct", "", "higher", "share of right predictions")
+error_rate = _rate("error_rate", "!correct", "", "lower", "share of wrong predictions")
+churn = _rate("churn", "changed", "", "lower", "share of predictions unlike the deployed model's")
+wins = _rate("wins", "correct !was_correct", "", "higher", "share the deployed model had wrong, now right")
+losses = _rate("losses", "!correct was_correct", "", "lower", "share the deployed model had right, now wrong")
+
+# Formulas over them.
+precision = _formula("precision", tp / (tp + fp), "higher", "share of the accepted that are right", of_class=True)
+_formula("negative_predictive_value", tn / (tn + fn), "higher", "share of the rejected that are right", of_class=True)
+f1 = _formula("f1", 2 * tp / (2 * tp + fp + fn), "higher", "harmonic mean of precision and recall", of_class=True)
+jaccard = _formula("jaccard", tp / (tp + fp + fn), "higher", "intersection over union of the class", of_class=True)
+_formula("fbeta", _fbeta, "higher", "F-measure; recall counts beta times as much as precision", of_class=True, params=("beta",))
+_formula("balanced_accuracy", recall.mean(), "higher", "mean recall of the classes")
+_formula("g_mean", recall.geometric_mean(), "higher", "geometric mean of the classes' recalls")
+_formula("h_mean", recall.harmonic_mean(), "higher", "harmonic mean of the classes' recalls")
+_formula("q_mean", 1 - false_negative_rate.quadratic_mean(), "higher", "one minus the quadratic mean of the classes' miss rates")
+_formula("min_recall", recall.min(), "higher", "recall of the worst class")
+_formula("macro_precision", precision.mean(), "higher", "mean precision of the classes")
+_formula("macro_f1", f1.mean(), "higher", "mean F1 of the classes")
+_formula("micro_f1", _micro_f1, "higher", "F1 of all classes but the default one, pooled", params=("default",))
+_formula("mcc", _mcc, "higher", "Matthews correlation coefficient", low=-1.0)
+_formula("win_loss_ratio", wins / losses, "higher", "wins over losses against the deployed model", high=INF)
+_formula("win_change_ratio", wins / churn, "higher", "share of changed predictions that are wins")
+_formula("prior_divergence", _prior_divergence, "lower", "KL divergence from the predicted rates to the priors (their own, or given ones)", high=INF, params=("priors",), optional=True)
+_costs_of_pairs("cost", "lower", "mean cost of a prediction; pairs that are not named cost 0")
+_formula("confusion_rate", _confusion_rate, None, "share of rows of one class predicted another", params=("true", "predicted"))

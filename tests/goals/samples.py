@@ -1,0 +1,171 @@
+"""Schemas, counts and random goals that the tests of the language share."""
+
+import random
+
+import numpy as np
+
+from setpoint.goals import Goal, GoalError
+from setpoint.goals.expressions import Constraint, apply
+from setpoint.goals.populations import Other
+from setpoint.goals.reducers import REDUCERS
+from setpoint.goals.schema import Cell, Schema
+from setpoint.goals.table import TABLE, VOCABULARY
+
+BINARY = ("no", "yes")
+FIVE = ("a", "b", "c", "d", "e")
+
+
+def counts_of(n_cells, n, rng, *, low=1, high=30, unlabelled=()):
+    """Random counts (cells, n + 1, n); the cells in `unlabelled` hold no labels."""
+    counts = np.zeros((n_cells, n + 1, n))
+    counts[:, :n] = rng.integers(low, high, (n_cells, n, n))
+    for c in unlabelled:
+        counts[c, n] = counts[c, :n].sum(axis=0)
+        counts[c, :n] = 0
+    return counts
+
+
+def plain(classes=BINARY, seed=0, **options):
+    """One cell: schema and counts."""
+    counts = counts_of(1, len(classes), np.random.default_rng(seed), **options)
+    return Schema.of_counts(classes, (Cell(),), counts), counts
+
+
+def grouped(classes=BINARY, seed=0, baseline=False, datasets=False, **options):
+    """Cells by sex (three values) and country (IN and the rest), on request more."""
+    keys = [
+        (("country", country), ("sex", sex))
+        for country in ("IN", Other(("IN",)))
+        for sex in ("F", "M", "X")
+    ]
+    deployed = range(len(classes)) if baseline else (None,)
+    cells = [Cell(None, key, b) for key in keys for b in deployed]
+    if datasets:
+        cells += [Cell("audit", (("country", "IN"),), b) for b in deployed]
+        cells += [Cell("audit", (("country", Other(("IN",))),), b) for b in deployed]
+        cells += [Cell("unlabelled", (), b) for b in deployed]
+    unlabelled = [i for i, c in enumerate(cells) if c.dataset == "unlabelled"]
+    rng = np.random.default_rng(seed)
+    counts = counts_of(len(cells), len(classes), rng, unlabelled=unlabelled, **options)
+    return Schema.of_counts(classes, tuple(cells), counts), counts
+
+
+def decisions(schema, rng, *, sparse=0.5):
+    """Counts of a random decision: the schema's rows, spread over predicted classes."""
+    n = schema.n_classes
+    out = np.zeros((len(schema.cells), n + 1, n))
+    kept = np.flatnonzero(rng.random(n) > sparse)
+    kept = kept if kept.size else np.array([rng.integers(n)])
+    for c, t in zip(*np.nonzero(schema.marginals), strict=True):
+        spread = rng.multinomial(int(schema.marginals[c, t]), rng.dirichlet(np.ones(kept.size)))
+        out[c, t, kept] = spread
+    return out
+
+
+def constant(schema, k):
+    """Counts of the decision that always says class `k`."""
+    out = np.zeros((len(schema.cells), schema.n_classes + 1, schema.n_classes))
+    out[:, :, k] = schema.marginals
+    return out
+
+
+# --- random goals ---------------------------------------------------------------------------
+
+NAMES = [
+    "sex", "country", "native-country", "class", "lambda", "None", "True", "self", "label",
+    "population", "where", "__debug__", "a b", 'qu"ote', "it's", "back\\slash", "new\nline",
+    "tab\t", "größe", "ﬁ", "数", "😀", "\n😀", "\ud800", "e\u0301", "\u202e", "and", "subject to",
+    "s.t.", ">= 0.5", "≥", "#", "x" * 40,
+]  # fmt: skip
+LABELS = [
+    0, 1, -1, 7, -12345, 2**70, 0.5, -0.25, 1e300, 1e-300, 3.0, 1e22, True, False, "yes", "no", "",
+    "-1", "1", "None", *NAMES,
+]  # fmt: skip
+
+
+class Random:
+    """Random expressions and goals, reproducible from a seed."""
+
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+
+    def number(self):
+        r = self.r
+        return r.choice(
+            [r.random(), -r.random(), r.randint(-3, 3), r.randint(1, 10**9), 10 ** r.uniform(-9, 9)]
+        )
+
+    def label(self):
+        return self.r.choice(LABELS)
+
+    def metric(self):
+        r = self.r
+        name = r.choice(list(TABLE))
+        entry = TABLE[name]
+        found = VOCABULARY[name]
+        labels = {repr(x): x for x in r.sample(LABELS, 2)}.values()
+        if name == "fbeta":
+            found = found(r.choice([0.5, 1, 2, 2.0, 1e-3]))
+        elif name == "micro_f1":
+            found = found(self.label())
+        elif name == "cost":
+            found = found({(self.label(), self.label()): self.number() for _ in range(3)})
+        elif name == "confusion_rate":
+            found = found(self.label(), self.label())
+        elif name == "prior_divergence" and r.random() < 0.5 and len(set(labels)) == 2:
+            found = found(dict(zip(labels, (0.25, 0.75), strict=True)))
+        if entry.of_class and r.random() < 0.4:
+            found = found(label=self.label())
+        if r.random() < 0.3:
+            data = [r.choice(NAMES)] if r.random() < 0.5 else []
+            where = {n: self.label() for n in r.sample(NAMES, r.randint(0 if data else 1, 2))}
+            found = found.on(*data, *([where] if where else []))
+        return found
+
+    def expression(self, depth=4):
+        r = self.r
+        if depth == 0 or r.random() < 0.2:
+            return self.metric()
+        kind = r.randrange(9)
+        x = self.expression(depth - 1)
+        if kind < 5:
+            y = self.number() if r.random() < 0.35 else self.expression(depth - 1)
+            if r.random() < 0.5:
+                x, y = y, x
+            operations = [
+                lambda: x + y, lambda: x - y, lambda: x * y, lambda: x / y, lambda: -x + -y,
+            ]  # fmt: skip
+            return operations[kind]()
+        if kind == 5:
+            return apply(r.choice(["abs", "log", "sqrt"]), x)
+        if kind == 6:
+            others = [self.expression(depth - 1), self.number()][: r.randint(1, 2)]
+            return apply(r.choice(["maximum", "minimum"]), x, *others)
+        if kind == 7:
+            return x.baseline()
+        reducer = r.choice(list(REDUCERS))
+        columns = r.sample(NAMES, r.randint(1 if reducer == "deviation" else 0, 2))
+        return getattr(x, reducer)(*columns)
+
+    def goal(self):
+        """A random goal; what the language refuses is drawn again."""
+        r = self.r
+        while True:
+            try:
+                constraints = tuple(
+                    Constraint(
+                        self.expression(2),
+                        r.choice([">=", "<="]),
+                        (0.5 * self.expression(1)) if r.random() < 0.3 else 0 * accuracy + 0.25,
+                    )
+                    if r.random() < 0.5
+                    else self.expression(2) >= self.number()
+                    for _ in range(r.randint(0, 2))
+                )
+                sense = r.choice(["maximize", "minimize"])
+                return Goal(sense, self.expression(), constraints)
+            except (GoalError, TypeError):
+                continue
+
+
+accuracy = VOCABULARY["accuracy"]

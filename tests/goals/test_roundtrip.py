@@ -1,0 +1,239 @@
+"""What is written reads back equal; what is mangled is one kind of error, and quickly."""
+
+import random
+import time
+
+import pytest
+
+from goals.samples import LABELS, NAMES, Random
+from setpoint.goals import Goal, GoalSyntaxError
+from setpoint.goals.table import ELSEWHERE, TABLE, VOCABULARY
+
+recall, cost, precision = (VOCABULARY[name] for name in ("recall", "cost", "precision"))
+
+
+def test_random_goals_read_back_equal():
+    source = Random(1)
+    for _ in range(5_000):
+        goal = source.goal()
+        text = str(goal)
+        again = Goal.parse(text)
+        assert again == goal, text
+        assert hash(again) == hash(goal)
+        assert str(again) == text
+
+
+@pytest.mark.parametrize("label", LABELS, ids=ascii)
+def test_every_label_reads_back(label):
+    goal = Goal("maximize", recall(label=label), (precision.on(column=label) >= 0.5,))
+    again = Goal.parse(str(goal))
+    assert again == goal
+    assert again.objective.label == label
+    plain = type(label) is type(again.objective.label)
+    assert plain or (isinstance(label, float) and label.is_integer())
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_every_name_reads_back(name):
+    goal = Goal("minimize", recall.difference(name), (recall.on(name, {name: "v"}) >= 0.5,))
+    assert Goal.parse(str(goal)) == goal
+
+
+def test_what_else_is_read():
+    canonical = (
+        'maximize recall subject to precision >= 0.9 and recall.difference("sex") <= 0.05 '
+        'and recall.on(country="IN") >= 0.8'
+    )
+    goal = Goal.parse(canonical)
+    assert str(goal) == canonical
+    for text in (
+        "maximize recall s.t. precision ≥ 0.9, recall.difference(sex) ≤ 0.05, "
+        "recall.on(country=IN) >= 0.8",
+        "  maximize\n recall\nsubject\tto precision>=0.9 and (recall.difference('sex') =< 0.05) "
+        "and recall.on({country: 'IN'}) => 0.8",
+        "maximize recall s. t. (precision >= .9 and recall.difference(sex) <= 5e-2), "
+        "0.8 <= recall.on({'country': \"IN\"})",
+    ):
+        assert Goal.parse(text) == goal
+
+
+def test_a_long_sum_is_no_deep_one():
+    text = "maximize " + " + ".join(["recall"] * 440)
+    assert str(Goal.parse(text)) == text
+
+
+def test_a_chain_is_two_constraints():
+    goal = Goal.parse("maximize recall subject to 0.3 <= precision <= 0.5")
+    assert [str(c) for c in goal.constraints] == ["precision >= 0.3", "precision <= 0.5"]
+
+
+def test_signs_and_parentheses_read_back():
+    for text in (
+        "-2 * recall", "-(2 * recall) + precision", "-recall", "recall - (-2) * precision",
+        "(-recall) * precision", "recall * (precision - 1)", "recall / (precision * f1)",
+        "(-2 * recall).mean(\"sex\")", "-0.5 / recall", "recall - 1e-05", "recall + 1e+22",
+        "2 * recall * precision", "2 * (recall * precision)", "-2 + recall",
+        "recall * (-2)", "recall + -2 / precision",
+    ):  # fmt: skip
+        goal = Goal.parse(f"maximize {text}")
+        assert Goal.parse(str(goal)) == goal
+
+
+def test_parameters_are_sorted_by_what_is_written():
+    one = cost({("a", "b"): 1, (1.0, 10): 2, (10, 1): 3})
+    two = cost({(10, 1): 3, ("a", "b"): 1, (1.0, 10): 2})
+    assert one == two
+    assert str(one) == str(two) == 'cost({("a", "b"): 1, (1, 10): 2, (10, 1): 3})'
+
+
+PIECES = [
+    "(", ")", "[", "]", "{", "}", ",", ".", ":", "=", "==", ">=", "<=", "≥", "≤", "+", "-", "*",
+    "/", "**", "//", "%", "@", "!", "~", "^", "|", "&", "->", ":=", "'", '"', '"""', "'''", "\\",
+    "\\N{DIGIT ONE}", "\\x", "\\ud800", "#", ";", "\n", "\r", "\t", "\0", "\ud800", "😀", "ﬁ", "é",
+    "\u202e", "\xa0", " ", "and", "or", "not", "if", "else", "for", "in", "lambda", "await",
+    "yield", "f'", "b'", "rb'", "f'{x}'", "None", "True", "1e999", "1j", "...", "_", "__debug__",
+    "subject to", "s.t.", "maximize", "max(", "abs(", "log(", "minimum(", ".on(", ".on({{}: 1})",
+    ".min()", ".mean('g')", "(label=1)", "(label=-0)", "*a", "**a", "{**a}", "{a: 1, a: 2}",
+    "cost({(a, b): 1})", "cost({[]: 1})", "prior_divergence({a: .5})", "fbeta(2)",
+    "9" * 400, str(9**400), "0x" + "f" * 3000, "1_0", "0777", "1.5e308", "-" * 50, "(" * 50,
+    "(" * 300, "[" * 300, "{" * 150, "-" * 3900, "not " * 500, "lambda:" * 400, "recall+" * 500,
+    "recall*" * 400, ".mean('g')" * 60, "abs(" * 90, "a if a else " * 200, "a." * 900, "a[" * 99,
+    "1" * 4290, "x" * 3900, "recall, " * 400, "f1 >= 0 and " * 300,
+]  # fmt: skip
+
+
+def mutate(text, r):
+    """A few random edits of a text."""
+    for _ in range(r.choice([1, 1, 1, 2, 3, 6])):
+        i, j = sorted(r.randrange(len(text) + 1) for _ in range(2))
+        edit = r.randrange(6)
+        if edit == 0:
+            text = text[:i] + text[min(j, i + r.randint(1, 4)) :]
+        elif edit == 1:
+            text = text[:i] + r.choice(PIECES) + text[i:]
+        elif edit == 2:
+            text = text[:i] + chr(r.choice([r.randrange(128), r.randrange(0x11000)])) + text[i:]
+        elif edit == 3:
+            text = text[:i] + text[j : j + 1] + text[i + 1 : j] + text[i : i + 1] + text[j + 1 :]
+        elif edit == 4:
+            text = text[:j] + text[i:j] * r.choice([1, 1, 2, 9]) + text[j:]
+        else:
+            text = text[:i] + r.choice(PIECES) + text[j:]
+    return text
+
+
+def check_mutations(seed, number):
+    """Parse mangled texts; return the slowest as (seconds, text)."""
+    source, r = Random(seed), random.Random(seed)
+    slowest = (0.0, "")
+    texts = [str(source.goal()) for _ in range(200)]
+    read = 0
+    for k in range(number):
+        text = mutate(texts[k % len(texts)], r)
+        start = time.perf_counter()
+        try:
+            goal = Goal.parse(text)
+        except GoalSyntaxError:
+            pass
+        else:
+            read += 1
+            assert Goal.parse(str(goal)) == goal, ascii(text)
+        slowest = max(slowest, (time.perf_counter() - start, ascii(text[:200])))
+    assert 0 < read < number
+    print(f"{number} mangled texts, {read} still goals; slowest {slowest[0] * 1e3:.1f} ms")
+    print(slowest[1])
+    return slowest
+
+
+def test_mangled_texts_are_one_kind_of_error():
+    assert check_mutations(2, 5_000)[0] < 2.0
+
+
+@pytest.mark.long
+def test_many_more_mangled_texts():
+    assert check_mutations(3, 95_000)[0] < 2.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "maximize " + "-" * 3900 + "recall",
+        "maximize " + "(" * 1900 + "recall" + ")" * 1900,
+        "maximize " + "recall*" * 560 + "recall",
+        "maximize " + "not " * 900 + "recall",
+        "maximize " + "lambda:" * 560 + "recall",
+        "maximize recall" + ".mean('g')" * 300,
+        "maximize " + "abs(" * 900 + "recall" + ")" * 90,
+        "maximize recall(label=0x" + "f" * 3900 + ")",
+        "maximize recall(label=" + "9" * 3900 + ")",
+        "maximize " + "9" * 3900 + " * recall",
+        "maximize recall.on({{}: 1})",
+        "maximize recall.on({(a, {}): 1})",
+        "maximize recall(label=1e999)",
+        "maximize recall.on(**{'a': 1})",
+        "maximize recall.on(a=1, a=2)",
+        "maximize recall(label=[])",
+        "maximize recall(label={})",
+        "maximize (recall := 1)",
+        "maximize recall if 1 else 2",
+        "maximize f'{recall}'",
+        "maximize recall.__class__",
+        "maximize recall.__class__()",
+        "maximize __import__('os')",
+        "maximize recall(label='\ud800') + \ud800",
+        "maximize recall\0",
+        "maximize (2).min()",
+        "",
+        "maximize",
+        "maximize recall subject to",
+        "maximize recall subject to precision",
+        "maximize recall subject to precision >= 0.1 or f1 >= 0.2",
+        "maximize recall subject to f1 >= 0.2 subject to f1 <= 0.3",
+        "maximize precision >= 0.2",
+        "maximise recall",
+        "maximize 3",
+        "maximize fbeta",
+        "maximize max(recall, precision)",
+        "maximize recall subject to precision > 0.5",
+        "maximize recall subject to precision == 0.5",
+        "maximize recall subject to 0.2 >= 0.1",
+        "maximize recall # the best",
+    ],
+    ids=lambda text: ascii(text[:40]),
+)
+def test_refused_texts(text):
+    start = time.perf_counter()
+    with pytest.raises(GoalSyntaxError):
+        Goal.parse(text)
+    assert time.perf_counter() - start < 1.0
+
+
+@pytest.mark.parametrize("text", [None, b"maximize recall", 3])
+def test_a_text_is_text(text):
+    with pytest.raises(GoalSyntaxError, match="is a str"):
+        Goal.parse(text)
+
+
+def test_the_error_names_the_word_the_place_and_near_names():
+    with pytest.raises(GoalSyntaxError, match=r"'recal' \(did you mean 'recall'") as caught:
+        Goal.parse("maximize f1 subject to recal >= 0.3")
+    assert "at character 24" in str(caught.value)
+    with pytest.raises(GoalSyntaxError, match=r"unknown word 'Sensitivity' \(here: recall\)"):
+        Goal.parse("maximize Sensitivity")
+    with pytest.raises(GoalSyntaxError, match="did you mean 'difference'"):
+        Goal.parse("maximize recall.diference(sex)")
+    with pytest.raises(GoalSyntaxError, match="did you mean 'maximize'"):
+        Goal.parse("maximise recall")
+    with pytest.raises(GoalSyntaxError, match=r"write maximum\(a, b\)"):
+        Goal.parse("minimize max(recall, precision)")
+    with pytest.raises(GoalSyntaxError, match=r"fbeta\(beta\)"):
+        Goal.parse("maximize fbeta")
+    with pytest.raises(GoalSyntaxError, match="at character 10"):
+        Goal.parse("maximize ≥ recall")
+
+
+def test_names_from_elsewhere_are_not_names_here():
+    assert not set(ELSEWHERE) & set(TABLE)
+    for written in set(ELSEWHERE.values()):
+        if " " not in written or written.startswith("maximum"):
+            Goal.parse("maximize " + written.replace("(beta)", "(2)"))

@@ -1,0 +1,397 @@
+"""Every metric of the table against scikit-learn, imbalanced-learn, fairlearn or its formula."""
+
+import fairlearn.metrics as fl
+import imblearn.metrics as im
+import numpy as np
+import pytest
+import sklearn.metrics as sk
+
+from goals.samples import BINARY, FIVE, constant, decisions, grouped, plain
+from setpoint import Goal, GoalError, maximize
+from setpoint.goals.program import influence
+from setpoint.goals.schema import Cell, Schema
+from setpoint.goals.table import TABLE, VOCABULARY, _formula, _rate
+from setpoint.metrics import *
+
+SEEDS = range(8)
+
+
+def value(expression, schema, counts):
+    """The value through the folded program and, unfolded, through the influence; both agree."""
+    program = maximize(expression).bind(schema)
+    out = float(program.value(program.features_of(counts)))
+    other = influence(expression, schema, counts)[0]
+    assert other == pytest.approx(out, abs=1e-12)
+    return out
+
+
+def rows(counts, classes):
+    """Weighted rows (true, predicted, weight) with these counts, in one cell."""
+    true, predicted = np.nonzero(counts[: len(classes)])
+    names = np.array(classes)
+    return names[true], names[predicted], counts[true, predicted]
+
+
+def case(classes, seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.random((1, len(classes) + 1, len(classes))) * (
+        rng.random((1, len(classes) + 1, len(classes))) < 0.8
+    )
+    counts[0, -1] = 0
+    counts[0, range(len(classes)), range(len(classes))] += 0.01
+    return Schema.of_counts(classes, (Cell(),), counts), counts
+
+
+BINARY_PEERS = {
+    "recall": lambda t, p, w: sk.recall_score(t, p, pos_label="yes", sample_weight=w),
+    "precision": lambda t, p, w: sk.precision_score(t, p, pos_label="yes", sample_weight=w),
+    "f1": lambda t, p, w: sk.f1_score(t, p, pos_label="yes", sample_weight=w),
+    "fbeta(2)": lambda t, p, w: sk.fbeta_score(t, p, beta=2, pos_label="yes", sample_weight=w),
+    "fbeta(0.5)": lambda t, p, w: sk.fbeta_score(t, p, beta=0.5, pos_label="yes", sample_weight=w),
+    "jaccard": lambda t, p, w: sk.jaccard_score(t, p, pos_label="yes", sample_weight=w),
+    "mcc": lambda t, p, w: sk.matthews_corrcoef(t, p, sample_weight=w),
+    "accuracy": lambda t, p, w: sk.accuracy_score(t, p, sample_weight=w),
+    "error_rate": lambda t, p, w: sk.zero_one_loss(t, p, sample_weight=w),
+    "balanced_accuracy": lambda t, p, w: sk.balanced_accuracy_score(t, p, sample_weight=w),
+    "specificity": lambda t, p, w: sk.recall_score(t, p, pos_label="no", sample_weight=w),
+    "false_positive_rate": lambda t, p, w: fl.false_positive_rate(
+        t, p, pos_label="yes", sample_weight=w
+    ),
+    "false_negative_rate": lambda t, p, w: fl.false_negative_rate(
+        t, p, pos_label="yes", sample_weight=w
+    ),
+    "predicted_rate": lambda t, p, w: fl.selection_rate(t, p, pos_label="yes", sample_weight=w),
+    "negative_predictive_value": lambda t, p, w: sk.precision_score(
+        t, p, pos_label="no", sample_weight=w
+    ),
+    "g_mean": lambda t, p, w: im.geometric_mean_score(t, p, average="multiclass", sample_weight=w),
+}
+
+
+@pytest.mark.parametrize("text", BINARY_PEERS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_binary_peers(text, seed):
+    schema, counts = case(BINARY, seed)
+    t, p, w = rows(counts[0], BINARY)
+    got = value(Goal.parse(f"maximize {text}").objective, schema, counts)
+    assert got == pytest.approx(BINARY_PEERS[text](t, p, w), abs=1e-12)
+
+
+MULTICLASS_PEERS = {
+    "accuracy": lambda t, p, w: sk.accuracy_score(t, p, sample_weight=w),
+    "balanced_accuracy": lambda t, p, w: sk.balanced_accuracy_score(t, p, sample_weight=w),
+    "mcc": lambda t, p, w: sk.matthews_corrcoef(t, p, sample_weight=w),
+    "macro_f1": lambda t, p, w: sk.f1_score(
+        t, p, labels=FIVE, average="macro", sample_weight=w, zero_division=0
+    ),
+    "macro_precision": lambda t, p, w: sk.precision_score(
+        t, p, labels=FIVE, average="macro", sample_weight=w, zero_division=0
+    ),
+    "recall.mean()": lambda t, p, w: sk.recall_score(t, p, average="macro", sample_weight=w),
+    "fbeta(2).mean()": lambda t, p, w: sk.fbeta_score(
+        t, p, beta=2, labels=FIVE, average="macro", sample_weight=w, zero_division=0
+    ),
+    "jaccard.mean()": lambda t, p, w: sk.jaccard_score(
+        t, p, labels=FIVE, average="macro", sample_weight=w, zero_division=0
+    ),
+    'micro_f1("a")': lambda t, p, w: sk.f1_score(
+        t, p, labels=FIVE[1:], average="micro", sample_weight=w
+    ),
+    "g_mean": lambda t, p, w: im.geometric_mean_score(t, p, average="multiclass", sample_weight=w),
+    'recall(label="c")': lambda t, p, w: sk.recall_score(
+        t, p, labels=["c"], average="macro", sample_weight=w
+    ),
+    "(prior * f1).sum()": lambda t, p, w: sk.f1_score(
+        t, p, labels=FIVE, average="weighted", sample_weight=w, zero_division=0
+    ),
+}
+
+
+@pytest.mark.parametrize("text", MULTICLASS_PEERS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_multiclass_peers(text, seed):
+    schema, counts = case(FIVE, seed)
+    t, p, w = rows(counts[0], FIVE)
+    got = value(Goal.parse(f"maximize {text}").objective, schema, counts)
+    assert got == pytest.approx(MULTICLASS_PEERS[text](t, p, w), abs=1e-12)
+
+
+@pytest.mark.parametrize("classes", [BINARY, FIVE], ids=["binary", "five"])
+def test_specificity_is_that_of_imbalanced_learn(classes):
+    # On repeated rows: with weights its version divides by the number of rows.
+    schema, counts = plain(classes, 4)
+    t, p, w = rows(counts[0], classes)
+    t, p = (np.repeat(x, w.astype(int)) for x in (t, p))
+    got = value(specificity.mean(), schema, counts)
+    want = im.specificity_score(t, p, labels=classes, average="macro")
+    assert got == pytest.approx(want, abs=1e-12)
+
+
+def shares(counts):
+    c = counts[:, :-1].sum(axis=0)
+    return c / c.sum()
+
+
+def recalls(counts):
+    c = shares(counts)
+    return np.diag(c) / c.sum(axis=1)
+
+
+def divergence(p, q):
+    return float((p * np.log(p / q)).sum())
+
+
+FORMULAS = {
+    "tp": lambda c: shares(c)[1, 1],
+    "fp": lambda c: shares(c)[0, 1],
+    "fn": lambda c: shares(c)[1, 0],
+    "tn": lambda c: shares(c)[0, 0],
+    "prior": lambda c: shares(c)[1].sum(),
+    "h_mean": lambda c: 2 / (1 / recalls(c)).sum(),
+    "q_mean": lambda c: 1 - np.sqrt(((1 - recalls(c)) ** 2).mean()),
+    "min_recall": lambda c: recalls(c).min(),
+    "prior_divergence": lambda c: divergence(shares(c).sum(axis=1), shares(c).sum(axis=0)),
+    'prior_divergence({"no": 0.3, "yes": 0.7})': lambda c: divergence(
+        np.array([0.3, 0.7]), shares(c).sum(axis=0)
+    ),
+    'cost({("no", "yes"): 2, ("yes", "no"): 5, ("yes", "yes"): -1})': lambda c: (
+        2 * shares(c)[0, 1] + 5 * shares(c)[1, 0] - shares(c)[1, 1]
+    ),
+    'confusion_rate("yes", "no")': lambda c: shares(c)[1, 0],
+    "log(recall) + sqrt(precision)": lambda c: (
+        np.log(recalls(c)[1]) + np.sqrt(shares(c)[1, 1] / shares(c)[:, 1].sum())
+    ),
+    "maximum(recall, 0.5) - minimum(specificity, 0.25, tp)": lambda c: (
+        max(recalls(c)[1], 0.5) - min(recalls(c)[0], 0.25, shares(c)[1, 1])
+    ),
+    "abs(recall - 0.9) / (1 + recall)": lambda c: abs(recalls(c)[1] - 0.9) / (1 + recalls(c)[1]),
+    "recall.difference() + 2 * recall.ratio()": lambda c: (
+        np.ptp(recalls(c)) + 2 * recalls(c).min() / recalls(c).max()
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_formulas(text, seed):
+    schema, counts = case(BINARY, seed)
+    got = value(Goal.parse(f"maximize {text}").objective, schema, counts)
+    assert got == pytest.approx(FORMULAS[text](counts), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_against_the_deployed_model(seed):
+    schema, counts = grouped(BINARY, seed, baseline=True)
+    b = np.array([c.baseline for c in schema.cells])
+    c = counts[:, :2]
+    total = c.sum()
+    code = np.arange(2)
+    right = code[None, :, None] == code[None, None, :]
+    was = (code[None, :] == b[:, None])[:, :, None]
+    won, lost = (c * (right & ~was)).sum(), (c * (~right & was)).sum()
+    moved = (c * (code[None, None, :] != b[:, None, None])).sum()
+    for text, want in {
+        "churn": moved / total,
+        "wins": won / total,
+        "losses": lost / total,
+        "win_loss_ratio": won / lost,
+        "win_change_ratio": won / moved,
+        "recall.baseline()": c[b == 1, 1].sum() / c[:, 1].sum(),
+        "precision.baseline()": c[b == 1, 1].sum() / c[b == 1].sum(),
+        "accuracy.baseline()": (c * was).sum() / total,
+        "churn.baseline()": 0.0,
+        "win_loss_ratio.baseline()": 0.0,
+        'cost({("yes", "no"): 3}).baseline()': 3 * c[b == 0, 1].sum() / total,
+        "accuracy - accuracy.baseline()": (won - lost) / total,
+    }.items():
+        got = value(Goal.parse(f"maximize {text}").objective, schema, counts)
+        assert got == pytest.approx(want, abs=1e-12), text
+    if moved:
+        assert won + lost <= moved + 1e-9
+
+
+FAIR = {
+    "predicted_rate.difference(sex)": fl.demographic_parity_difference,
+    "predicted_rate.ratio(sex)": fl.demographic_parity_ratio,
+    "recall.difference(sex)": fl.equal_opportunity_difference,
+    "recall.ratio(sex)": fl.equal_opportunity_ratio,
+    "maximum(recall.difference(sex), false_positive_rate.difference(sex))": (
+        fl.equalized_odds_difference
+    ),
+    "minimum(recall.ratio(sex), false_positive_rate.ratio(sex))": fl.equalized_odds_ratio,
+}
+
+
+@pytest.mark.parametrize("text", FAIR)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_groups_against_fairlearn(text, seed):
+    schema, counts = grouped(BINARY, seed)
+    cell, true, predicted = np.nonzero(counts[:, :2])
+    sex = np.array([dict(c.key)["sex"] for c in schema.cells])[cell]
+    want = FAIR[text](
+        true, predicted, sensitive_features=sex, sample_weight=counts[cell, true, predicted]
+    )
+    got = value(Goal.parse(f"maximize {text}").objective, schema, counts)
+    assert got == pytest.approx(want, abs=1e-12)
+
+
+def test_groups_by_hand():
+    schema, counts = grouped(BINARY, 3)
+    by_sex = {
+        s: sum(counts[i] for i, c in enumerate(schema.cells) if dict(c.key)["sex"] == s)
+        for s in "FMX"
+    }
+    rates = np.array([c[1, 1] / c[1].sum() for c in by_sex.values()])
+    pooled = sum(c[1, 1] for c in by_sex.values()) / sum(c[1].sum() for c in by_sex.values())
+    for text, want in {
+        "recall.mean(sex)": rates.mean(),
+        "recall.sum(sex)": rates.sum(),
+        "recall.min(sex)": rates.min(),
+        "recall.max(sex)": rates.max(),
+        "recall.geometric_mean(sex)": rates.prod() ** (1 / 3),
+        "recall.harmonic_mean(sex)": 3 / (1 / rates).sum(),
+        "recall.quadratic_mean(sex)": np.sqrt((rates**2).mean()),
+        "recall.deviation(sex)": abs(rates - pooled).max(),
+        "recall.on(sex=F) - recall.on(sex=M)": rates[0] - rates[1],
+    }.items():
+        got = value(Goal.parse(f"maximize {text}").objective, schema, counts)
+        assert got == pytest.approx(want, abs=1e-12), text
+    crossed = [c[1, 1] / c[1].sum() for c in counts]
+    got = value(Goal.parse("maximize recall.min(sex, country)").objective, schema, counts)
+    assert got == pytest.approx(min(crossed), abs=1e-12)
+
+
+def test_data_sets():
+    schema, counts = grouped(BINARY, 5, datasets=True)
+    audit = sum(counts[i] for i, c in enumerate(schema.cells) if c.dataset == "audit")
+    free = sum(counts[i] for i, c in enumerate(schema.cells) if c.dataset == "unlabelled")
+    main = sum(counts[i] for i, c in enumerate(schema.cells) if c.dataset is None)
+    for text, want in {
+        "recall": main[1, 1] / main[1].sum(),
+        "recall.on(audit)": audit[1, 1] / audit[1].sum(),
+        "predicted_rate.on(unlabelled)": free[2, 1] / free.sum(),
+        "predicted_rate": main[:, 1].sum() / main.sum(),
+    }.items():
+        got = value(Goal.parse(f"maximize {text}").objective, schema, counts)
+        assert got == pytest.approx(want, abs=1e-12), text
+
+
+# --- what a rate is where nothing was predicted -----------------------------------------------
+
+
+def at(text, schema, counts):
+    return value(Goal.parse(f"maximize {text}").objective, schema, counts)
+
+
+def test_nothing_predicted():
+    schema, _ = plain(BINARY)
+    none = constant(schema, 0)
+    for text in (
+        "precision", "f1", "fbeta(2)", "jaccard", "recall", "g_mean", "h_mean", "min_recall",
+        "recall.ratio()", "recall * precision",
+    ):  # fmt: skip
+        assert at(text, schema, none) == 0.0, text
+    assert at("mcc", schema, none) == pytest.approx(0, abs=1e-8)
+    assert at("negative_predictive_value", schema, none) > 0
+    assert at("negative_predictive_value", schema, constant(schema, 1)) == 0.0
+    assert at("prior_divergence", schema, none) == np.inf
+    assert at("log(recall)", schema, none) == -np.inf
+    assert at("recall / false_positive_rate", schema, none) == 0.0
+    assert at("specificity / false_positive_rate", schema, none) == np.inf
+
+
+def test_mcc_of_a_constant_is_zero_for_awkward_weights():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        marginals = rng.random((3, 4)) * [1, 1, 1, 0]
+        cells = tuple(Cell(None, (("g", str(i)),)) for i in range(3))
+        schema = Schema(
+            ("a", "b", "c"), cells, marginals, np.where(marginals > 0, 1.0, np.inf), {None: ("g",)}
+        )
+        program = maximize(mcc).bind(schema)
+        for k in range(3):
+            got = program.value(program.features_of(constant(schema, k)))
+            assert got == pytest.approx(0, abs=1e-7)
+
+
+def test_wins_without_losses_are_infinitely_good():
+    counts = np.zeros((2, 3, 2))
+    counts[0, 1] = [2, 3]  # deployed "no", truly "yes": three wins
+    counts[1, 1] = [0, 4]  # deployed "yes" and right: no losses
+    schema = Schema.of_counts(BINARY, (Cell(None, (), 0), Cell(None, (), 1)), counts)
+    assert at("win_loss_ratio", schema, counts) == np.inf
+    assert at("win_change_ratio", schema, counts) == 1.0
+    program = Goal.parse("maximize accuracy subject to win_loss_ratio >= 2").bind(schema)
+    assert program.violation(program.features_of(counts)) == 0.0
+    still = np.zeros_like(counts)
+    still[0, 1], still[1, 1] = [5, 0], [0, 4]
+    assert at("win_loss_ratio", schema, still) == 0.0
+    assert program.violation(program.features_of(still)) == 2.0
+
+
+def test_infinite_values_compare():
+    schema, counts = grouped(BINARY, 1, baseline=True)
+    best = np.zeros_like(counts)
+    for k in range(2):
+        best[:, k, k] = schema.marginals[:, k]
+    goal = "maximize accuracy subject to win_loss_ratio.difference(sex) <= 0.5"
+    program = Goal.parse(goal).bind(schema)
+    assert program.violation(program.features_of(best)) == 0.0
+    goal = "maximize accuracy subject to win_loss_ratio.on(sex=F) >= win_loss_ratio.on(sex=M)"
+    program = Goal.parse(goal).bind(schema)
+    assert program.violation(program.features_of(best)) == np.inf
+
+
+@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("classes", [BINARY, FIVE], ids=["binary", "five"])
+def test_every_value_lies_in_its_range(name, classes):
+    schema, _ = grouped(classes, 2, baseline=True)
+    metric = VOCABULARY[name]
+    parameters = {
+        "fbeta": (2,),
+        "micro_f1": (classes[0],),
+        "cost": ({(classes[0], classes[1]): -2, (classes[1], classes[0]): 3},),
+        "confusion_rate": classes[:2],
+    }.get(name)
+    metric = metric(*parameters) if parameters else metric
+    if TABLE[name].of_class and len(classes) > 2:
+        metric = metric(label=classes[2])
+    program = maximize(metric).bind(schema)
+    low, high = program.range
+    assert low >= TABLE[name].low
+    assert high <= TABLE[name].high
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        got = float(program.value(program.features_of(decisions(schema, rng))))
+        assert low - 1e-12 <= got <= high + 1e-12
+
+
+def test_a_metric_is_one_line():
+    before = set(TABLE)
+    try:
+        hit = _rate("hit_rate", "actual predicted", "actual", "higher", "hits")
+        _formula("twice", 2 * hit / (1 + hit), "higher", "more hits", of_class=True)
+        schema, counts = grouped(FIVE, 0)
+        text = (
+            'maximize twice.mean() subject to hit_rate(label="a").difference("sex") <= 0.2 '
+            'and twice(label="b").on(country="IN") >= 0.1'
+        )
+        goal = Goal.parse(text)
+        assert str(goal) == text
+        program = goal.bind(schema)
+        assert program.objective.shape_name == "sum of ratios"
+        assert program.is_linear
+        v = program.features_of(counts)
+        r = recalls(counts)
+        assert float(program.value(v)) == pytest.approx((2 * r / (1 + r)).mean())
+        assert np.isfinite(program.gradient(v)).all()
+        assert abs((influence(goal.objective, schema, counts)[1] * counts).sum()) < 1e-12
+        import setpoint.metrics
+
+        assert setpoint.metrics.twice == VOCABULARY["twice"]
+        assert goal.needs.names == ("country", "sex")
+    finally:
+        for name in set(TABLE) - before:
+            del TABLE[name], VOCABULARY[name]
+    with pytest.raises(GoalError, match="twice"):
+        Goal.parse("maximize twice")
