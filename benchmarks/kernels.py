@@ -1,0 +1,160 @@
+"""Speed of the counting kernels, as multiples of a NumPy call on the same array.
+
+Run ``python benchmarks/kernels.py``. Every figure is the time of a kernel over the time
+of its yardstick, one thread, both warm and measured in turn, medians of the repeats: so
+the figures mean the same on any machine. The exit status is 1 if one misses its target.
+
+The machine should be idle, and the arrays should fit its memory: the largest has 176 MB.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from setpoint.evidence.count import count_threshold
+from setpoint.evidence.features import argmax_features
+from setpoint.evidence.hull import hull
+from setpoint.evidence.order import cutoffs
+from setpoint.evidence.sweep import Constraints, best_cutoff
+
+N_ROWS = 1_000_000
+Figure = tuple[str, float, float, float | None]
+
+
+def seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def compare(
+    name: str,
+    kernel: Callable[[], object],
+    yardstick: Callable[[], object],
+    target: float | None,
+    repeats: int,
+) -> Figure:
+    """Name, median milliseconds of the kernel, their ratio to the yardstick's, and the target."""
+    kernel(), yardstick()
+    times = np.array([(seconds(kernel), seconds(yardstick)) for _ in range(repeats)])
+    own, base = np.median(times, axis=0)
+    return name, float(1e3 * own), float(own / base), target
+
+
+def thresholds(rng: np.random.Generator) -> list[Figure]:
+    """The exact threshold at a million distinct scores, against one argsort."""
+    scores = rng.random(N_ROWS)
+    label = (rng.random(N_ROWS) < scores).astype(np.uint8)
+    group = 2 * rng.integers(0, 4, N_ROWS).astype(np.uint8) + label
+    weight = rng.random(N_ROWS)
+    _, counts = cutoffs(scores, label, None, 2)
+    negatives, positives = counts[:, -1]
+    f1 = np.array([[0.0, 2.0, 0.0], [1.0, 1.0, positives]])
+    recall = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, positives]])
+    precise = Constraints(
+        np.array([[[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]]),
+        np.zeros(1),
+        np.array([0.9]),
+        np.array([np.inf]),
+        np.ones(1),
+    )
+    youden = np.array([-1.0 / negatives, 1.0 / positives, 0.0])
+
+    def everything() -> None:
+        _, counts = cutoffs(scores, label, None, 2)
+        best_cutoff(counts, f1, tiebreak=youden)
+        best_cutoff(counts, recall, precise, tiebreak=youden)
+        hull(counts[0], counts[1])
+
+    parts: list[tuple[str, Callable[[], object], float | None]] = [
+        ("cut-offs, two sweeps and the hull together", everything, 1.0),
+        ("  cut-offs, two kinds", lambda: cutoffs(scores, label, None, 2), None),
+        ("  sweep: F1", lambda: best_cutoff(counts, f1, tiebreak=youden), None),
+        (
+            "  sweep: recall at a precision of .9",
+            lambda: best_cutoff(counts, recall, precise, tiebreak=youden),
+            None,
+        ),
+        ("  hull", lambda: hull(counts[0], counts[1]), None),
+        ("cut-offs, eight kinds", lambda: cutoffs(scores, group, None, 8), None),
+        ("cut-offs, weighted", lambda: cutoffs(scores, label, weight, 2), None),
+    ]
+    return [compare(name, f, lambda: np.argsort(scores), to, 15) for name, f, to in parts]
+
+
+def counts_at_a_threshold(rng: np.random.Generator) -> list[Figure]:
+    """Counts of one threshold, against a dot product of the scores."""
+    scores = rng.random(N_ROWS)
+    label = (rng.random(N_ROWS) < scores).astype(np.uint8)
+    group = 2 * rng.integers(0, 4, N_ROWS).astype(np.uint8) + label
+    weight = rng.random(N_ROWS)
+    calls: list[tuple[str, Callable[[], object], float | None]] = [
+        ("threshold, two kinds", lambda: count_threshold(scores, 0.3, label, 2), 4.0),
+        ("threshold, eight kinds", lambda: count_threshold(scores, 0.3, group, 8), 4.0),
+        ("threshold, weighted", lambda: count_threshold(scores, 0.3, label, 2, weight), None),
+    ]
+    return [compare(name, f, lambda: np.dot(scores, scores), to, 201) for name, f, to in calls]
+
+
+def oracle(rng: np.random.Generator, n: int, n_rows: int) -> list[Figure]:
+    """One call of the oracle, against a dot product over the same scores."""
+    scores = rng.standard_exponential((n, n_rows))
+    scores /= scores.sum(axis=0)
+    flat = scores.ravel()
+    true = rng.integers(0, n, n_rows)
+    group = rng.integers(0, 3, n_rows)
+    weight = rng.random(n_rows)
+    W, B = rng.random((1, n)) + 0.5, 0.1 * rng.random((1, n))
+    calls: list[tuple[str, Callable[[], object], float | None]] = [
+        ("soft", lambda: argmax_features(scores, W, B, soft=True), 4.0),
+        ("label", lambda: argmax_features(scores, W, B, true=true), 4.0),
+        ("weighted", lambda: argmax_features(scores, W, B, true=true, weight=weight), None),
+        (
+            "three cells",
+            lambda: argmax_features(scores, W, B, cell=group, true=true, n_cells=3),
+            None,
+        ),
+        (
+            "three slots",
+            lambda: argmax_features(
+                scores, np.repeat(W, 3, axis=0), np.repeat(B, 3, axis=0), group, true=true
+            ),
+            None,
+        ),
+    ]
+    return [
+        compare(f"oracle, n = {n}, {name}", f, lambda: np.dot(flat, flat), to, 41)
+        for name, f, to in calls
+    ]
+
+
+def main() -> int:
+    rng = np.random.default_rng(0)
+    missed = False
+    groups: list[tuple[str, Callable[[], list[Figure]]]] = [
+        ("over np.argsort(scores)", lambda: thresholds(rng)),
+        ("over np.dot(scores, scores)", lambda: counts_at_a_threshold(rng)),
+        ("over np.dot(scores, scores)", lambda: oracle(rng, 2, N_ROWS)),
+        ("", lambda: oracle(rng, 5, N_ROWS)),
+        ("", lambda: oracle(rng, 10, N_ROWS)),
+        ("", lambda: oracle(rng, 55, 4 * N_ROWS // 10)),
+    ]
+    for title, measure in groups:
+        if title:
+            print(f"\n{title:46} {'ms':>8} {'ratio':>7} {'target':>7}")
+        for name, milliseconds, ratio, target in measure():
+            goal = "" if target is None else f"{target:7.1f}"
+            late = target is not None and ratio > target
+            missed |= late
+            print(f"{name:46} {milliseconds:8.2f} {ratio:7.2f} {goal}{' missed' * late}")
+    return int(missed)
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        sys.exit(main())

@@ -1,0 +1,7 @@
+"""Rows, cells, slots, confusions, curves and hulls, and the kernels that count them."""
+
+from setpoint.evidence.confusion import Confusion
+from setpoint.evidence.curve import Curve
+from setpoint.evidence.evidence import Evidence
+
+__all__ = ["Confusion", "Curve", "Evidence"]

@@ -1,0 +1,97 @@
+"""Curves: everything that a threshold can do on the rows of one slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.evidence.hull import hull
+from setpoint.evidence.order import cutoffs
+
+if TYPE_CHECKING:
+    from setpoint.evidence.evidence import Evidence
+
+__all__ = ["Curve", "curve_of"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The distinct cut-offs of one slot.
+
+    Cut-off j accepts the first j blocks of equal scores, from the highest down.
+
+    Parameters
+    ----------
+    values : array of shape (m,)
+        Distinct scores, descending.
+    counts : array of shape (K, m + 1)
+        Accepted weight by kind.
+    kinds : tuple of (cell, true class)
+        What the K rows of `counts` tell apart.
+    """
+
+    values: Floats
+    counts: Floats
+    kinds: tuple[tuple[int, int], ...]
+
+    @property
+    def n_cutoffs(self) -> int:
+        """Number of cut-offs, nobody and everybody included."""
+        return int(self.counts.shape[1])
+
+    @cached_property
+    def hull(self) -> NDArray[np.int64]:
+        """The cut-offs that a linear objective can pick, ascending.
+
+        With one cell these are the vertices of the ROC polygon. With more, every
+        cut-off is one.
+        """
+        if len(self.kinds) == 1:
+            return np.array([0, self.n_cutoffs - 1])
+        if len(self.kinds) == 2:
+            return hull(self.counts[0], self.counts[1])
+        return np.arange(self.n_cutoffs)
+
+    def threshold(self, cutoff: int) -> float:
+        """A threshold that accepts exactly the first `cutoff` blocks.
+
+        It lies midway to the next score, so that a last bit that differs between
+        batches does not flip a decision.
+
+        Examples
+        --------
+        >>> Curve(np.array([0.9, 0.5]), np.zeros((1, 3)), ((0, 1),)).threshold(1)
+        0.7
+        """
+        if cutoff <= 0:
+            return float("inf")
+        if cutoff >= len(self.values):
+            return float("-inf")
+        upper, lower = float(self.values[cutoff - 1]), float(self.values[cutoff])
+        middle = lower + 0.5 * (upper - lower)
+        return middle if lower < middle <= upper and np.isfinite(middle) else upper
+
+
+def curve_of(evidence: Evidence, slot: int) -> Curve:
+    """The curve of one slot; see :meth:`Evidence.curve`."""
+    n = evidence.n_classes + 1
+    marginals = evidence.schema.marginals
+    cells = np.flatnonzero(evidence.cell_slot == slot)
+    kinds = [(int(c), t) for c in cells for t in range(n) if marginals[c, t] > 0]
+    narrow = np.uint8 if len(kinds) < 256 else np.int64
+    place: NDArray[np.integer[Any]] = np.zeros(len(evidence.cells) * n, narrow)
+    for k, (c, t) in enumerate(kinds):
+        place[c * n + t] = k
+    scores, kind, weight = evidence.scores, evidence.kind, evidence.weight
+    if len(evidence.slots) > 1:
+        rows = np.flatnonzero(evidence.slot == slot)
+        scores, kind = scores[rows], kind[rows]
+        weight = None if weight is None else weight[rows]
+    values, counts = cutoffs(scores, place[kind], weight, len(kinds))
+    return Curve(values, counts, tuple(kinds))

@@ -1,0 +1,245 @@
+"""The oracle's kernel: weighted argmax and its features, fused, over class-major scores.
+
+Blocks of rows are decided class by class without a branch, then counted. Which row is
+added where is fixed by its place, not by the width of a vector register.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["argmax_features"]
+
+# An addition waits for the last one to the same bin, so row i adds in lane i % 4 and the
+# lanes are summed at the end.
+_LANES = 4
+_BLOCK = 1024  # rows at a time: best and decided class stay in the first cache
+_MASKED = 4  # classes up to which counting by masks beats adding into bins
+
+
+def argmax_features(
+    scores_cm: NDArray[np.float64],
+    W: NDArray[np.float64],
+    B: NDArray[np.float64],
+    slot: NDArray[np.integer[Any]] | None = None,
+    cell: NDArray[np.integer[Any]] | None = None,
+    true: NDArray[np.integer[Any]] | None = None,
+    weight: NDArray[np.float64] | None = None,
+    n_cells: int = 1,
+    *,
+    soft: bool = False,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weighted argmax and its diagonal and column features in one pass: the oracle.
+
+    The rule is ``argmax_j W[slot, j] * score_j - B[slot, j]``, ties to the lowest j:
+    the plug-in rule for losses in diagonal and column features.
+
+    Parameters
+    ----------
+    scores_cm : ndarray of shape (n, N)
+        Scores, class-major; contiguous, or they are copied. n below 65,536.
+    W, B : ndarray of shape (n_slots, n)
+        Factor and charge of each class.
+    slot : integer ndarray of shape (N,), optional
+        Which row of W and B decides; None is the first. In range, not checked.
+    cell : integer ndarray of shape (N,), optional
+        Which row of the result counts; None is the first. In range, not checked.
+    true : integer ndarray of shape (N,), optional
+        True class; needed unless soft. A value outside [0, n) is never right.
+    weight : ndarray of shape (N,), optional
+        None counts rows.
+    n_cells : int
+        Rows of the result.
+    soft : bool
+        Credit a decision with the score of the decided class, not with its being right.
+
+    Returns
+    -------
+    diag : ndarray of shape (n_cells, n)
+        Sum of w * (score of j if soft, else [true = j]) over the rows decided j.
+    col : ndarray of shape (n_cells, n)
+        Sum of w over the rows decided j.
+
+    Raises
+    ------
+    ValueError
+        If the labels are needed and missing, or W or B does not fit the scores.
+
+    Examples
+    --------
+    >>> eta = np.array([[0.7, 0.4, 0.5], [0.3, 0.6, 0.5]])
+    >>> one, zero = np.ones((1, 2)), np.zeros((1, 2))
+    >>> argmax_features(eta, one, zero, true=np.array([0, 0, 0]))
+    (array([[2., 0.]]), array([[2., 1.]]))
+    >>> argmax_features(eta, one, zero, soft=True)[0]
+    array([[1.2, 0.6]])
+    """
+    scores_cm = np.ascontiguousarray(scores_cm, dtype=np.float64)
+    W = np.ascontiguousarray(W, dtype=np.float64)
+    B = np.ascontiguousarray(B, dtype=np.float64)
+    n = scores_cm.shape[0]
+    if W.shape != B.shape or W.ndim != 2 or W.shape[1] != n or not 0 < n < 1 << 16:
+        raise ValueError(f"W {W.shape} and B {B.shape} must be (n_slots, {n}), n below 65,536")
+    if soft:
+        true = None
+    elif true is None:
+        raise ValueError("label evidence needs the true classes")
+    if slot is not None:
+        W, B = np.ascontiguousarray(W.T), np.ascontiguousarray(B.T)
+    best = np.empty(_BLOCK)
+    # Narrow classes keep the select narrow: two to three times faster than int64.
+    pred: NDArray[np.integer[Any]] = np.empty(_BLOCK, np.uint8 if n <= 256 else np.uint16)
+    if cell is None and n <= _MASKED:
+        diag, col = np.zeros((n_cells, n)), np.zeros((n_cells, n))
+        diag[0], col[0] = _features_masked(scores_cm, W, B, slot, true, weight, best, pred)
+        return diag, col
+    diag, col = _features(scores_cm, W, B, slot, cell, true, weight, n_cells, best, pred)
+    return diag.reshape(n_cells, n), col.reshape(n_cells, n)
+
+
+@njit(cache=True, nogil=True)
+def _decide(
+    scores: NDArray[np.float64],
+    W: NDArray[np.float64],
+    B: NDArray[np.float64],
+    start: int,
+    size: int,
+    best: NDArray[np.float64],
+    pred: NDArray[np.integer[Any]],
+) -> None:
+    """Decide rows [start, start + size). Four classes a sweep spare three of four stores."""
+    n = scores.shape[0]
+    stop = start + size
+    w, b, row = W[0, 0], B[0, 0], scores[0, start:stop]
+    for i in range(size):
+        best[i] = w * row[i] - b
+        pred[i] = 0
+    j = 1
+    while j + 4 <= n:
+        w0, w1, w2, w3 = W[0, j], W[0, j + 1], W[0, j + 2], W[0, j + 3]
+        b0, b1, b2, b3 = B[0, j], B[0, j + 1], B[0, j + 2], B[0, j + 3]
+        r0, r1 = scores[j, start:stop], scores[j + 1, start:stop]
+        r2, r3 = scores[j + 2, start:stop], scores[j + 3, start:stop]
+        for i in range(size):
+            top, choice = best[i], int(pred[i])
+            value = w0 * r0[i] - b0
+            choice, top = (j, value) if value > top else (choice, top)
+            value = w1 * r1[i] - b1
+            choice, top = (j + 1, value) if value > top else (choice, top)
+            value = w2 * r2[i] - b2
+            choice, top = (j + 2, value) if value > top else (choice, top)
+            value = w3 * r3[i] - b3
+            choice, top = (j + 3, value) if value > top else (choice, top)
+            best[i], pred[i] = top, choice
+        j += 4
+    while j < n:
+        w, b, row = W[0, j], B[0, j], scores[j, start:stop]
+        for i in range(size):
+            top, choice = best[i], int(pred[i])
+            value = w * row[i] - b
+            choice, top = (j, value) if value > top else (choice, top)
+            best[i], pred[i] = top, choice
+        j += 1
+
+
+@njit(cache=True, nogil=True)
+def _decide_slots(
+    scores: NDArray[np.float64],
+    Wt: NDArray[np.float64],
+    Bt: NDArray[np.float64],
+    slot: NDArray[np.integer[Any]],
+    start: int,
+    size: int,
+    best: NDArray[np.float64],
+    pred: NDArray[np.integer[Any]],
+) -> None:
+    """As `_decide`, with a row of factors and charges for each slot (class-major)."""
+    here = slot[start : start + size]
+    value = np.empty(size)
+    best[:size] = -np.inf
+    pred[:size] = 0
+    for j in range(scores.shape[0]):
+        w, b, row = Wt[j], Bt[j], scores[j, start : start + size]
+        # Two loops: the look-up does not vectorise, and would drag the select with it.
+        for i in range(size):
+            at = np.uint64(here[i])  # unsigned: no test for an index from the end
+            value[i] = w[at] * row[i] - b[at]
+        for i in range(size):
+            top, choice = best[i], int(pred[i])
+            choice, top = (j, value[i]) if value[i] > top else (choice, top)
+            best[i], pred[i] = top, choice
+
+
+@njit(cache=True, nogil=True)
+def _features(
+    scores: NDArray[np.float64],
+    W: NDArray[np.float64],
+    B: NDArray[np.float64],
+    slot: NDArray[np.integer[Any]] | None,
+    cell: NDArray[np.integer[Any]] | None,
+    true: NDArray[np.integer[Any]] | None,
+    weight: NDArray[np.float64] | None,
+    n_cells: int,
+    best: NDArray[np.float64],
+    pred: NDArray[np.integer[Any]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    n, n_rows = scores.shape
+    diag = np.zeros((_LANES, n_cells * n))
+    col = np.zeros((_LANES, n_cells * n))
+    for start in range(0, n_rows, _BLOCK):
+        size = min(_BLOCK, n_rows - start)
+        if slot is None:
+            _decide(scores, W, B, start, size, best, pred)
+        else:
+            _decide_slots(scores, W, B, slot, start, size, best, pred)
+        for i in range(size):
+            row = start + i
+            j = np.uint64(pred[i])
+            gain = scores[j, row] if true is None else np.float64(true[row] == j)
+            at = j if cell is None else np.uint64(cell[row]) * np.uint64(n) + j
+            w = 1.0 if weight is None else weight[row]
+            diag[i & (_LANES - 1), at] += w * gain
+            col[i & (_LANES - 1), at] += w
+    return diag.sum(axis=0), col.sum(axis=0)
+
+
+@njit(cache=True, nogil=True)
+def _features_masked(
+    scores: NDArray[np.float64],
+    W: NDArray[np.float64],
+    B: NDArray[np.float64],
+    slot: NDArray[np.integer[Any]] | None,
+    true: NDArray[np.integer[Any]] | None,
+    weight: NDArray[np.float64] | None,
+    best: NDArray[np.float64],
+    pred: NDArray[np.integer[Any]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """As `_features` for few classes and one cell: a lane for each place in a block."""
+    n, n_rows = scores.shape
+    diag = np.zeros((n, _BLOCK))
+    col = np.zeros((n, _BLOCK))
+    for start in range(0, n_rows, _BLOCK):
+        size = min(_BLOCK, n_rows - start)
+        stop = start + size
+        if slot is None:
+            _decide(scores, W, B, start, size, best, pred)
+        else:
+            _decide_slots(scores, W, B, slot, start, size, best, pred)
+        for j in range(n):
+            credit, held = diag[j], col[j]
+            row = scores[j, start:stop]
+            labels = None if true is None else true[start:stop]
+            weights = None if weight is None else weight[start:stop]
+            for i in range(size):
+                w = 1.0 if weights is None else weights[i]
+                w = w if pred[i] == j else 0.0
+                held[i] += w
+                if labels is None:
+                    credit[i] += w * row[i]
+                else:
+                    credit[i] += w if labels[i] == j else 0.0
+    return diag.sum(axis=1), col.sum(axis=1)

@@ -1,0 +1,109 @@
+"""The oracle's kernel against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from setpoint.evidence.features import argmax_features
+
+
+def reference(scores, W, B, slot, cell, true, weight, n_cells, soft):
+    n, n_rows = scores.shape
+    slot = np.zeros(n_rows, dtype=int) if slot is None else slot
+    cell = np.zeros(n_rows, dtype=int) if cell is None else cell
+    weight = np.ones(n_rows) if weight is None else weight
+    pred = np.argmax(W[slot] * scores.T - B[slot], axis=1) if n_rows else np.zeros(0, dtype=int)
+    gain = scores[pred, np.arange(n_rows)] if soft else (true == pred)
+    diag, col = np.zeros((n_cells, n)), np.zeros((n_cells, n))
+    np.add.at(diag, (cell, pred), weight * gain)
+    np.add.at(col, (cell, pred), weight)
+    return diag, col
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_cells", [None, 1, 3])
+@pytest.mark.parametrize("n_slots", [None, 1, 2])
+@pytest.mark.parametrize(("n", "n_rows"), [(1, 5), (2, 2049), (3, 1024), (4, 0), (5, 1023), (9, 7)])
+def test_against_numpy(n, n_rows, n_slots, n_cells, weighted, soft):
+    rng = np.random.default_rng(n)
+    # Sixteenths: many ties, and every product and sum is exact.
+    scores = rng.integers(-16, 17, (n, n_rows)) / 16
+    W = rng.integers(-8, 9, (n_slots or 1, n)) / 8
+    B = rng.integers(-8, 9, (n_slots or 1, n)) / 128
+    slot = None if n_slots is None else rng.integers(0, n_slots, n_rows)
+    cell = None if n_cells is None else rng.integers(0, n_cells, n_rows)
+    true = rng.integers(-1, n + 1, n_rows)  # -1 and n: unlabelled
+    weight = rng.integers(0, 5, n_rows) / 4 if weighted else None
+    rows = slot, cell, true, weight, n_cells or 1
+    expected = reference(scores, W, B, *rows, soft)
+    found = argmax_features(scores, W, B, *rows, soft=soft)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("n", [55, 256, 257, 300])
+def test_many_classes(n):
+    rng = np.random.default_rng(n)
+    scores = rng.dirichlet(np.ones(n), 2000).T
+    W, B = rng.random((1, n)), rng.random((1, n)) / n
+    true = rng.integers(0, n, 2000)
+    for soft in (False, True):
+        expected = reference(scores, W, B, None, None, true, None, 1, soft)
+        found = argmax_features(scores, W, B, true=true, soft=soft)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
+@pytest.mark.parametrize("n", [3, 6])
+def test_any_integer_labels(n, dtype):
+    rng = np.random.default_rng(0)
+    scores, ones, zeros = rng.random((n, 500)), np.ones((2, n)), np.zeros((2, n))
+    true, group = rng.integers(0, n, 500), rng.integers(0, 2, 500)
+    expected = reference(scores, ones, zeros, group, group, true, None, 2, False)
+    group = group.astype(dtype)
+    found = argmax_features(scores, ones, zeros, group, group, true.astype(dtype), None, 2)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n", [3, 6])
+def test_weight_two_is_the_row_twice_and_zero_is_absent(n):
+    rng = np.random.default_rng(2)
+    scores = rng.integers(0, 65, (n, 900)) / 64
+    W, B = np.ones((1, n)), np.zeros((1, n))
+    true, weight = rng.integers(0, n, 900), rng.integers(0, 3, 900)
+    for soft in (False, True):
+        weighted = argmax_features(scores, W, B, true=true, weight=weight.astype(float), soft=soft)
+        repeated = argmax_features(
+            np.repeat(scores, weight, axis=1), W, B, true=np.repeat(true, weight), soft=soft
+        )
+        np.testing.assert_array_equal(weighted, repeated)
+
+
+def test_unsuitable_arguments_are_refused():
+    scores, ones = np.ones((2, 3)), np.ones((1, 2))
+    with pytest.raises(ValueError, match="true classes"):
+        argmax_features(scores, ones, ones)
+    with pytest.raises(ValueError, match="n_slots"):
+        argmax_features(scores, ones, np.ones((2, 2)), soft=True)
+    with pytest.raises(ValueError, match="n_slots"):
+        argmax_features(scores, np.ones((1, 3)), np.ones((1, 3)), soft=True)
+
+
+@pytest.mark.parametrize("n", [2, 6])
+def test_read_only_arrays_are_taken(n):
+    rng = np.random.default_rng(0)
+    arrays = (
+        rng.random((n, 50)),
+        np.ones((2, n)),
+        np.zeros((2, n)),
+        rng.integers(0, 2, 50),
+        rng.integers(0, 2, 50),
+        rng.integers(0, n, 50),
+        rng.random(50),
+    )
+    expected = argmax_features(*arrays, 2)
+    for array in arrays:
+        array.flags.writeable = False
+    np.testing.assert_array_equal(argmax_features(*arrays, 2), expected)

@@ -1,0 +1,215 @@
+"""The sweep over every cut-off against a plain loop."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from setpoint.evidence.order import cutoffs
+from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff, ratio_values
+
+INF = math.inf
+
+
+def ratio(form, column, offset):
+    a, b = (sum(c * x for c, x in zip(f, [*column, 1.0], strict=True)) for f in form)
+    if b == 0:
+        return offset + (0.0 if a == 0 else math.copysign(INF, a)), b
+    return offset + a / b, b
+
+
+def reference(counts, objective, constraints, offset, tiebreak):
+    columns = counts.T.tolist()
+    values, feasible = [], []
+    for column in columns:
+        values.append(ratio(objective, column, offset)[0])
+        good = True
+        for form, c, low, high, floor in zip(*constraints, strict=True):
+            value, b = ratio(form, column, c)
+            good &= value >= low - 1e-9 and value <= high + 1e-9
+            good &= floor <= 0 or b >= floor * (1 - 1e-12)
+        feasible.append(good)
+    among = [j for j, good in enumerate(feasible) if good]
+    if not among:
+        return BestCutoff(-1, -INF, 0)
+    best = max(values[j] for j in among)
+    level = best if math.isinf(best) else best - 1e-12 * (1 + abs(best))
+    ties = [j for j in among if values[j] >= level]
+    score = [sum(c * x for c, x in zip(tiebreak, [*columns[j], 1.0], strict=True)) for j in ties]
+    j = ties[score.index(max(score))]
+    return BestCutoff(j, values[j], len(among))
+
+
+def problem(draw_int, n_kinds, m, n_rows):
+    """Counts and forms of small integers: every sum in them is exact."""
+    steps = np.array([[draw_int(0, 3) for _ in range(m)] for _ in range(n_kinds)], dtype=float)
+    counts = np.concatenate((np.zeros((n_kinds, 1)), np.cumsum(steps.reshape(n_kinds, m), 1)), 1)
+
+    def form():
+        return [[float(draw_int(-2, 2)) for _ in range(n_kinds + 1)] for _ in range(2)]
+
+    bounds = [-INF, -1.0, 0.0, 0.5, 1.0, INF]
+    constraints = Constraints(
+        np.array([form() for _ in range(n_rows)]).reshape(n_rows, 2, n_kinds + 1),
+        np.array([draw_int(-1, 1) / 2 for _ in range(n_rows)]),
+        np.array([bounds[draw_int(0, 4)] for _ in range(n_rows)]),
+        np.array([bounds[draw_int(2, 5)] for _ in range(n_rows)]),
+        np.array([float(draw_int(0, 1)) for _ in range(n_rows)]),
+    )
+    tiebreak = np.array([float(draw_int(-2, 2)) for _ in range(n_kinds + 1)])
+    return counts, np.array(form()), constraints, draw_int(-2, 2) / 4, tiebreak
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_small_problems(data):
+    def draw_int(low, high):
+        return data.draw(st.integers(low, high))
+
+    shape = draw_int(1, 4), draw_int(0, 8), draw_int(0, 3)
+    counts, objective, constraints, offset, tiebreak = problem(draw_int, *shape)
+    found = best_cutoff(counts, objective, constraints, offset=offset, tiebreak=tiebreak)
+    assert found == reference(counts, objective, constraints, offset, tiebreak)
+
+
+@pytest.mark.parametrize("m", [1022, 1023, 1024, 3000, 5000])
+def test_problems_of_several_blocks(m):
+    rng = np.random.default_rng(m)
+
+    def draw_int(low, high):
+        return int(rng.integers(low, high + 1))
+
+    for _ in range(20):
+        counts, objective, constraints, offset, tiebreak = problem(draw_int, 2, m, draw_int(0, 2))
+        found = best_cutoff(counts, objective, constraints, offset=offset, tiebreak=tiebreak)
+        assert found == reference(counts, objective, constraints, offset, tiebreak)
+
+
+def binary(n=20_000, seed=0, weighted=False):
+    rng = np.random.default_rng(seed)
+    scores = np.round(rng.random(n), 3)
+    label = (rng.random(n) < scores**3).astype(np.int64)
+    weight = rng.lognormal(size=n) if weighted else None
+    return cutoffs(scores, label, weight, 2)[1]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_recall_at_a_precision(weighted):
+    counts = binary(weighted=weighted)
+    fp, tp = counts
+    with np.errstate(invalid="ignore"):
+        precision = np.where(fp + tp > 0, tp / (fp + tp), 0.0)
+    feasible = precision >= 0.9 - 1e-9
+    found = best_cutoff(
+        counts,
+        np.array([[0.0, 1.0, 0.0], [0.0, 0.0, tp[-1]]]),
+        Constraints(
+            np.array([[[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]]),
+            np.zeros(1),
+            np.array([0.9]),
+            np.array([INF]),
+            np.array([1e-9]),
+        ),
+    )
+    recall = np.where(feasible, tp / tp[-1], -1.0)
+    assert found.n_feasible == feasible.sum()
+    assert found.value == pytest.approx(recall.max(), abs=1e-15)
+    assert recall[found.cutoff] == recall.max()
+
+
+def test_infeasible():
+    counts = binary(200)
+    precision = np.array([[[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]])
+    above = Constraints(precision, np.zeros(1), np.array([1.5]), np.array([INF]), np.zeros(1))
+    assert best_cutoff(counts, precision[0], above) == BestCutoff(-1, -INF, 0)
+
+
+def test_a_floor_keeps_the_empty_prediction_out():
+    counts = np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
+    false_discovery = np.array([[[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]])
+    few = np.array([[-1.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
+    for floor, cutoff in ((0.0, 0), (1.0, 2)):
+        at_most = Constraints(
+            false_discovery, np.zeros(1), np.array([-INF]), np.array([0.6]), np.array([floor])
+        )
+        assert best_cutoff(counts, few, at_most).cutoff == cutoff
+
+
+def test_bounds_are_met_to_a_billionth():
+    counts = np.array([[0.0, 1.0]])
+    affine = np.array([[[1.0, 0.0], [0.0, 1.0]]])
+    for excess, met in ((0.9e-9, True), (1.1e-9, False)):
+        for low, high in ((1.0 + excess, INF), (-INF, -excess)):
+            bounds = Constraints(
+                affine, np.zeros(1), np.array([low]), np.array([high]), np.zeros(1)
+            )
+            assert best_cutoff(counts, affine[0], bounds).n_feasible == met
+
+
+def test_infinite_values():
+    counts = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])  # losses, wins
+    wins_to_losses = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    assert ratio_values(counts, wins_to_losses).tolist() == [0.0, INF, 1.0]
+    assert ratio_values(counts, -wins_to_losses, 1.0).tolist() == [1.0, -INF, 2.0]
+    assert best_cutoff(counts, wins_to_losses) == BestCutoff(1, INF, 3)
+    bound = Constraints(
+        wins_to_losses[None], np.zeros(1), np.array([2.0]), np.array([INF]), np.zeros(1)
+    )
+    few = np.array([[-1.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert best_cutoff(counts, few, bound) == BestCutoff(1, -1.0, 1)
+    only_infinite = np.array([[0.0, -1.0, -1.0], [0.0, 0.0, 0.0]])
+    assert best_cutoff(counts, only_infinite) == BestCutoff(0, -INF, 3)
+
+
+def test_ties_take_the_larger_tiebreak_then_the_lower_cutoff():
+    counts = np.arange(6.0)[None]
+    flat = np.array([[0.0, 1.0], [0.0, 1.0]])
+    assert best_cutoff(counts, flat).cutoff == 0
+    assert best_cutoff(counts, flat, tiebreak=np.array([1.0, 0.0])).cutoff == 5
+    nearly = np.array([[1e-13, 1.0], [0.0, 1.0]])
+    assert best_cutoff(counts, nearly, tiebreak=np.array([-1.0, 0.0])).cutoff == 0
+    sloped = np.array([[1e-11, 1.0], [0.0, 1.0]])
+    assert best_cutoff(counts, sloped, tiebreak=np.array([-1.0, 0.0])).cutoff == 5
+
+
+def test_nothing_left_is_zero_in_spite_of_rounding():
+    # Negative predictive value where all rows are accepted: 0/0, though weights are sums
+    # of thirds and tenths.
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        weight = rng.lognormal(sigma=2, size=300) / 3
+        counts = cutoffs(rng.random(300), rng.integers(0, 2, 300), weight, 2)[1]
+        n, p = counts[:, -1]
+        npv = np.array([[-1.0, 0.0, n], [-1.0, -1.0, n + p]])
+        values = ratio_values(counts, npv)
+        assert values[-1] == 0.0
+        assert ((values >= -1e-9) & (values <= 1 + 1e-9)).all()
+
+
+def test_values_as_the_sweep_sees_them():
+    counts = binary(4000, weighted=True)
+    f1 = np.array([[0.0, 2.0, 0.0], [1.0, 1.0, counts[1, -1]]])
+    values = ratio_values(counts, f1, 0.25)
+    found = best_cutoff(counts, f1, offset=0.25)
+    assert found.value == values[found.cutoff]
+    assert found.value >= values.max() - 1e-11
+    np.testing.assert_allclose(
+        values, 0.25 + 2 * counts[1] / (counts.sum(0) + counts[1, -1]), rtol=1e-14
+    )
+
+
+def test_no_rows():
+    one = np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 1.0]])
+    assert best_cutoff(np.zeros((2, 1)), one) == BestCutoff(0, 0.5, 1)
+
+
+def test_bad_shapes_are_refused():
+    counts = np.zeros((2, 3))
+    with pytest.raises(ValueError, match="3 entries"):
+        best_cutoff(counts, np.zeros((2, 3)), tiebreak=np.zeros(2))
+    with pytest.raises(ValueError, match="shape"):
+        ratio_values(counts, np.zeros((2, 2)))
