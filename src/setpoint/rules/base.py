@@ -1,0 +1,309 @@
+"""What every rule can do."""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setpoint.goals.populations import Key
+from setpoint.rules.slots import slot_codes
+from setpoint.rules.words import LONGEST, SHORTEST, Names
+
+__all__ = ["Floats", "Ints", "Rule", "plain_number"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+
+def plain_number(value: Any, what: str) -> float:
+    """Return `value` as a Python float; -0 becomes 0.
+
+    Raises
+    ------
+    TypeError
+        If `value` is no real number; a bool is none.
+    ValueError
+        If `value` is NaN, or an integer too large for a float64.
+
+    Examples
+    --------
+    >>> plain_number(3, "width")
+    3.0
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what} must be a number, got {value!r} ({type(value).__name__})")
+    try:
+        number = float(value) + 0.0
+    except OverflowError:
+        raise ValueError(f"{what} is too large for a float64") from None
+    if math.isnan(number):
+        raise ValueError(f"{what} must not be NaN")
+    return number
+
+
+class Rule(ABC):
+    """Decides from scores: small immutable data that knows neither goal nor rows.
+
+    Rules compare by value, hash and pickle. Class index 1 is the positive class of
+    a binary rule.
+
+    One uniform draw a row settles everything random. Binary rules decide 1 if and
+    only if ``u < P(1)``, so that one draw is monotone in the score and in every
+    threshold; rules over more classes pick an atom of the mixture by `u`.
+
+    Examples
+    --------
+    >>> from setpoint.rules import Rule, Threshold
+    >>> rule = Threshold(0.5)
+    >>> rule.decide([0.2, 0.5, 0.9])
+    array([0, 1, 1])
+    >>> Rule.from_json(rule.to_json()) == rule
+    True
+    """
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """The number of classes that can be decided."""
+
+    @property
+    @abstractmethod
+    def score_columns(self) -> int | None:
+        """The columns that `scores` must have; None: one score a row, shape (N,)."""
+
+    @property
+    def children(self) -> tuple[Rule, ...]:
+        """The rules that this one is made of, if any."""
+        return ()
+
+    @property
+    def randomized(self) -> bool:
+        """Whether any row's decision depends on a draw."""
+        return any(rule.randomized for rule in self.children)
+
+    @property
+    def slot_keys(self) -> tuple[Key, ...]:
+        """The slots that the codes in `slots` count through; () where none are needed."""
+        for rule in self.children:
+            if rule.slot_keys:
+                return rule.slot_keys
+        return ()
+
+    @property
+    def needs_slots(self) -> bool:
+        """Whether a decision looks at the row's slot."""
+        return bool(self.slot_keys)
+
+    def decide(
+        self, scores: ArrayLike, slots: ArrayLike | None = None, u: ArrayLike | None = None
+    ) -> Ints:
+        """Decide a class index for each row.
+
+        Parameters
+        ----------
+        scores : array, (N,) or (N, s)
+            One score a row, higher is more positive; or one column for each class.
+        slots : int array, (N,), optional
+            Codes into `slot_keys`, as `slot_codes` gives them. Needed if `needs_slots`.
+        u : array, (N,), optional
+            Uniform draws in [0, 1). Needed if `randomized`, else ignored.
+
+        Returns
+        -------
+        int64 array, (N,)
+
+        Raises
+        ------
+        ValueError
+            If a needed argument is missing or misshapen, a score is NaN, a row's slot
+            is unseen, or a draw lies outside [0, 1). The message names the argument.
+        """
+        s = self._checked_scores(scores)
+        codes = self._checked_slots(slots, len(s))
+        return self._decide(s, codes, self._checked_draws(u, len(s)))
+
+    def distribution(self, scores: ArrayLike, slots: ArrayLike | None = None) -> Floats:
+        """Return the probability with which each class is decided.
+
+        Parameters
+        ----------
+        scores, slots
+            As in `decide`.
+
+        Returns
+        -------
+        float64 array, (N, n_classes)
+            Rows sum to 1.
+
+        Raises
+        ------
+        ValueError
+            As in `decide`.
+        """
+        s = self._checked_scores(scores)
+        return self._distribution(s, self._checked_slots(slots, len(s)))
+
+    def slot_codes(self, columns: Mapping[str, ArrayLike]) -> Ints:
+        """Return each row's slot code, -1 where unseen; see :func:`setpoint.rules.slot_codes`.
+
+        Raises
+        ------
+        ValueError
+            If this rule looks at no slot, or a column is missing.
+        """
+        if not self.needs_slots:
+            raise ValueError("this rule looks at no slot: leave `slots` out")
+        return slot_codes(self.slot_keys, columns)
+
+    def explain(self, names: Names) -> str:
+        """Put the rule in words, for the person who set the goal.
+
+        Numbers have four significant digits, and more where two different parts of
+        the rule would else read the same.
+
+        Parameters
+        ----------
+        names : Names
+            What the classes and the score are called.
+
+        Raises
+        ------
+        ValueError
+            If the number of class names is not `n_classes`.
+        """
+        if len(names.classes) != self.n_classes:
+            raise ValueError(
+                f"names: the rule decides between {self.n_classes} classes, "
+                f"got {len(names.classes)} names"
+            )
+        leaves = set(self._leaves())
+
+        def told_apart(digits: int) -> int:
+            return len({rule._words(names, digits) for rule in leaves})
+
+        most, digits = told_apart(LONGEST), SHORTEST
+        while told_apart(digits) < most:
+            digits += 1
+        return self._words(names, digits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the rule as plain lists, dicts and scalars, with the format version."""
+        from setpoint.rules import codec
+
+        return codec.write(self)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Read the rule that `to_dict` wrote.
+
+        Raises
+        ------
+        RuleFormatError
+            (a ValueError) naming the place, what was found and what is allowed. A class
+            other than `Rule` reads only its own kind.
+        """
+        from setpoint.rules import codec
+
+        rule = codec.read(data)
+        if not isinstance(rule, cls):
+            raise codec.RuleFormatError(
+                f"rule: found a {type(rule).__name__}, expected a {cls.__name__}"
+            )
+        return rule
+
+    def to_json(self) -> str:
+        """Write the rule as one line of JSON; floats survive to the last bit."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read the rule that `to_json` wrote.
+
+        Raises
+        ------
+        RuleFormatError
+            (a ValueError) if the text is no JSON, or as in `from_dict`.
+        """
+        from setpoint.rules import codec
+
+        return cls.from_dict(codec.parse(text))
+
+    @abstractmethod
+    def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:
+        """`decide` on checked arrays."""
+
+    @abstractmethod
+    def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
+        """`distribution` on checked arrays."""
+
+    @abstractmethod
+    def _words(self, names: Names, digits: int) -> str:
+        """`explain` with the digits chosen."""
+
+    def _leaves(self) -> Iterator[Rule]:
+        if not self.children:
+            yield self
+        for rule in self.children:
+            yield from rule._leaves()
+
+    def _checked_scores(self, scores: ArrayLike) -> Floats:
+        s = np.asarray(scores, dtype=np.float64)
+        columns = self.score_columns
+        if columns is None:
+            if s.ndim != 1:
+                raise ValueError(
+                    f"scores must have shape (N,), the score of the positive class, got {s.shape}"
+                )
+            wrong = np.asarray(np.isnan(s))
+            what = "NaN"
+        else:
+            if s.ndim != 2 or s.shape[1] != columns:
+                raise ValueError(f"scores must have shape (N, {columns}), got {s.shape}")
+            wrong = np.asarray(~np.isfinite(s).all(axis=1))
+            what = "NaN or infinite"
+        if wrong.any():
+            raise ValueError(f"scores: {int(wrong.sum())} of {len(s)} rows are {what}")
+        return s
+
+    def _checked_slots(self, slots: ArrayLike | None, n_rows: int) -> Ints | None:
+        keys = self.slot_keys
+        if not keys:
+            return None
+        if slots is None:
+            raise ValueError(
+                "slots is needed: this rule decides slot by slot (`slot_codes` gives the codes)"
+            )
+        codes = np.asarray(slots)
+        if codes.shape != (n_rows,):
+            raise ValueError(f"slots must have shape ({n_rows},), got {codes.shape}")
+        if codes.dtype.kind not in "iu" and n_rows:
+            raise ValueError(f"slots must be integer codes, got dtype {codes.dtype}")
+        unseen = (codes < 0) | (codes >= len(keys))
+        if unseen.any():
+            raise ValueError(
+                f"slots: {int(unseen.sum())} of {n_rows} rows have an unseen slot "
+                f"(the first is row {int(unseen.argmax())}); the rule has {len(keys)} slots, "
+                f"codes 0 to {len(keys) - 1}"
+            )
+        return codes.astype(np.int64)
+
+    def _checked_draws(self, u: ArrayLike | None, n_rows: int) -> Floats | None:
+        if not self.randomized:
+            return None
+        if u is None:
+            raise ValueError("u is needed: this rule is randomised, one uniform draw a row")
+        draws = np.asarray(u, dtype=np.float64)
+        if draws.shape != (n_rows,):
+            raise ValueError(f"u must have shape ({n_rows},), got {draws.shape}")
+        outside = ~((draws >= 0.0) & (draws < 1.0))
+        if outside.any():
+            raise ValueError(f"u: {int(outside.sum())} of {n_rows} draws lie outside [0, 1)")
+        return draws

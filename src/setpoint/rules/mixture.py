@@ -1,0 +1,173 @@
+"""A draw among rules: a randomised classifier."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from setpoint.rules.base import Floats, Ints, Rule, plain_number
+from setpoint.rules.per_slot import check_alike
+from setpoint.rules.threshold import Threshold
+from setpoint.rules.words import Names, indented, probabilities_in_words
+
+__all__ = ["Mixture", "mixture"]
+
+_SUM_TOLERANCE = 1e-9
+_BELOW_ONE = math.nextafter(1.0, 0.0)
+
+
+@dataclass(frozen=True, init=False)
+class Mixture(Rule):
+    """One of several rules, each with its probability.
+
+    Mixtures inside are flattened and equal rules merged. Thresholds come first, in
+    ascending order; other rules keep their order, since over three and more classes `u`
+    walks through the atoms in it. A binary mixture decides 1 if and only if
+    ``u < P(1)``: for thresholds this is the same walk.
+
+    Parameters
+    ----------
+    atoms : sequence of (probability, Rule)
+        Probabilities are positive and sum to 1 within 1e-9; they are normalised.
+
+    Raises
+    ------
+    TypeError
+        If a probability is no number, or a rule none.
+    ValueError
+        If there is no atom, the probabilities are wrong, or the rules do not take the
+        same scores and slots to the same classes.
+
+    Examples
+    --------
+    >>> from setpoint.rules import Mixture, Names, Threshold
+    >>> rule = Mixture([(0.75, Threshold(0.6)), (0.25, Threshold(0.4))])
+    >>> rule.distribution([0.3, 0.5, 0.7])[:, 1]
+    array([0.  , 0.25, 1.  ])
+    >>> rule.decide([0.5, 0.5], u=[0.2, 0.3])
+    array([1, 0])
+    >>> print(rule.explain(Names(("no", "yes"))))
+    with probability 0.25 predict 'yes' when the score is at least 0.4, \
+otherwise when the score is at least 0.6
+    """
+
+    atoms: tuple[tuple[float, Rule], ...]
+
+    def __init__(self, atoms: Sequence[tuple[float, Rule]]) -> None:
+        pairs = tuple((plain_number(p, "a probability"), rule) for p, rule in atoms)
+        rules = tuple(rule for _, rule in pairs)
+        check_alike(rules)
+        slots = {rule.slot_keys for rule in rules if rule.needs_slots}
+        if len(slots) > 1:
+            raise ValueError("atoms must look at the same slots in the same order")
+        for p, _ in pairs:
+            if not 0.0 < p < math.inf:
+                raise ValueError(f"a probability must be positive and finite, got {p!r}")
+        total = math.fsum(p for p, _ in pairs)
+        if abs(total - 1.0) > _SUM_TOLERANCE:
+            raise ValueError(f"probabilities must sum to 1, got {total!r}")
+        object.__setattr__(self, "atoms", _canonical(pairs))
+
+    @property
+    def n_classes(self) -> int:
+        """As in each of the atoms."""
+        return self.atoms[0][1].n_classes
+
+    @property
+    def score_columns(self) -> int | None:
+        """As in each of the atoms."""
+        return self.atoms[0][1].score_columns
+
+    @property
+    def children(self) -> tuple[Rule, ...]:
+        """The atoms' rules."""
+        return tuple(rule for _, rule in self.atoms)
+
+    @property
+    def randomized(self) -> bool:
+        """Whether there is more than one atom, or the one is randomised itself."""
+        return len(self.atoms) > 1 or self.atoms[0][1].randomized
+
+    def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
+        out = np.zeros((len(scores), self.n_classes))
+        for p, rule in self.atoms:
+            out += p * rule._distribution(scores, slots)
+        np.minimum(out, 1.0, out=out)
+        sure = np.count_nonzero(out, axis=1) == 1  # all atoms agree: 1, not 1 - 1e-16
+        out[sure] = out[sure] > 0.0
+        return out
+
+    def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:
+        if u is None:
+            return self.atoms[0][1]._decide(scores, slots, None)
+        if self.n_classes == 2:
+            return (u < self._distribution(scores, slots)[:, 1]).astype(np.int64)
+        ends = np.cumsum([p for p, _ in self.atoms])
+        drawn = np.searchsorted(ends[:-1], u, side="right")
+        out = np.empty(len(scores), dtype=np.int64)
+        for k, (p, rule) in enumerate(self.atoms):
+            rows = np.flatnonzero(drawn == k)
+            draws = None
+            if rule.randomized:  # what is left of the draw, stretched to [0, 1) again
+                start = ends[k - 1] if k else 0.0
+                draws = np.clip((u[rows] - start) / p, 0.0, _BELOW_ONE)
+            codes = slots[rows] if slots is not None else None
+            out[rows] = rule._decide(scores[rows], codes, draws)
+        return out
+
+    def _words(self, names: Names, digits: int) -> str:
+        if len(self.atoms) == 1:
+            return self.atoms[0][1]._words(names, digits)
+        shares = probabilities_in_words(p for p, _ in self.atoms)
+        heads = [f"with probability {share}" for share in shares[:-1]] + ["otherwise"]
+        if all(isinstance(rule, Threshold) for rule in self.children):
+            clauses = [r.clause(names, digits) for r in self.children if isinstance(r, Threshold)]
+            clauses[0] = f"predict {names.label(1)} {clauses[0]}"
+            return ", ".join(f"{h} {c}" for h, c in zip(heads, clauses, strict=True))
+        words = [rule._words(names, digits) for rule in self.children]
+        if any("\n" in text for text in words):
+            return "\n".join(f"{h}:\n{indented(t)}" for h, t in zip(heads, words, strict=True))
+        return "; ".join(f"{h} {t}" for h, t in zip(heads, words, strict=True))
+
+
+def mixture(atoms: Iterable[tuple[float, Rule]]) -> Rule:
+    """Return the mixture, or the single rule where only one is left.
+
+    Atoms of probability 0 are left out.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in :class:`Mixture`.
+
+    Examples
+    --------
+    >>> from setpoint.rules import Threshold, mixture
+    >>> mixture([(0.5, Threshold(0.4)), (0.5, Threshold(0.4)), (0.0, Threshold(1.0))])
+    Threshold(threshold=0.4, width=0.0)
+    """
+    mixed = Mixture([(p, rule) for p, rule in atoms if p != 0.0])
+    return mixed.atoms[0][1] if len(mixed.atoms) == 1 else mixed
+
+
+def _canonical(pairs: Iterable[tuple[float, Rule]]) -> tuple[tuple[float, Rule], ...]:
+    """Flattened, merged, sorted, normalised; twice is the same as once, to the last bit."""
+    shares: dict[Rule, list[float]] = {}
+    for p, rule in pairs:
+        for q, atom in rule.atoms if isinstance(rule, Mixture) else ((1.0, rule),):
+            shares.setdefault(atom, []).append(p * q)
+    weights = {rule: math.fsum(parts) for rule, parts in shares.items()}
+    total = math.fsum(weights.values())
+    if abs(total - 1.0) > 4.0 * sys.float_info.epsilon:
+        weights = {rule: weight / total for rule, weight in weights.items()}
+    kept = [(weight, rule) for rule, weight in weights.items() if weight > 0.0]
+    return tuple(sorted(kept, key=_place))
+
+
+def _place(atom: tuple[float, Rule]) -> tuple[int, float, float]:
+    rule = atom[1]
+    return (0, rule.threshold, rule.width) if isinstance(rule, Threshold) else (1, 0.0, 0.0)

@@ -1,0 +1,190 @@
+"""One rule for each slot, or for each class on top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from setpoint.goals.populations import Key
+from setpoint.rules.base import Floats, Ints, Rule
+from setpoint.rules.slots import checked_slots, slot_in_words
+from setpoint.rules.words import Names, indented
+
+__all__ = ["PerSlot", "per_slot"]
+
+
+@dataclass(frozen=True, init=False)
+class PerSlot(Rule):
+    """Look first, then let the rule for what was seen decide.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        One for each slot; with ``by="top"`` one for each score column. They agree in
+        their classes and in their score columns, and none needs slots itself.
+    slots : sequence of Key
+        The slots in the order of the codes; they name the same columns and do not
+        overlap. None with ``by="top"``.
+    by : {"slot", "top"}
+        "slot": the row's slot selects. "top": the class with the largest score does,
+        ties to the lowest. For both at once, nest: a rule by slot whose rules are by top.
+
+    Raises
+    ------
+    TypeError
+        If a rule is none, or a slot is written wrongly.
+    ValueError
+        If the counts do not agree, slots overlap, or the rules do not fit together.
+
+    Examples
+    --------
+    >>> from setpoint.rules import Names, PerSlot, Threshold
+    >>> rule = PerSlot([Threshold(0.3), Threshold(0.6)], [(("sex", "F"),), (("sex", "M"),)])
+    >>> codes = rule.slot_codes({"sex": ["M", "F", "M"]})
+    >>> rule.decide([0.5, 0.5, 0.7], slots=codes)
+    array([0, 1, 1])
+    >>> print(rule.explain(Names(("no", "yes"))))
+    sex = F: predict 'yes' when the score is at least 0.3
+    sex = M: predict 'yes' when the score is at least 0.6
+    """
+
+    rules: tuple[Rule, ...]
+    slots: tuple[Key, ...] = ()
+    by: Literal["slot", "top"] = "slot"
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        slots: Sequence[Key] = (),
+        by: Literal["slot", "top"] = "slot",
+    ) -> None:
+        if by not in ("slot", "top"):
+            raise ValueError(f"by must be 'slot' or 'top', got {by!r}")
+        parts = tuple(rules)
+        keys: tuple[Key, ...] = ()
+        if by == "slot":
+            keys = checked_slots(slots)
+            if len(parts) != len(keys):
+                raise ValueError(f"rules: {len(keys)} slots need as many rules, got {len(parts)}")
+        elif len(slots):
+            raise ValueError("slots: a rule by top has none; put it into a rule by slot")
+        check_alike(parts)
+        if any(rule.needs_slots for rule in parts):
+            raise ValueError("rules: a rule inside PerSlot must not look at slots itself")
+        if by == "top" and parts[0].score_columns != len(parts):
+            raise ValueError(
+                f"rules: by top there is one rule for each score column "
+                f"({parts[0].score_columns}), got {len(parts)}"
+            )
+        object.__setattr__(self, "rules", parts)
+        object.__setattr__(self, "slots", keys)
+        object.__setattr__(self, "by", by)
+
+    @property
+    def n_classes(self) -> int:
+        """As in each of the rules."""
+        return self.rules[0].n_classes
+
+    @property
+    def score_columns(self) -> int | None:
+        """As in each of the rules."""
+        return self.rules[0].score_columns
+
+    @property
+    def children(self) -> tuple[Rule, ...]:
+        """The rules."""
+        return self.rules
+
+    @property
+    def slot_keys(self) -> tuple[Key, ...]:
+        """The slots."""
+        return self.slots
+
+    def _rows(self, scores: Floats, slots: Ints | None) -> list[Ints]:
+        """Return the rows of each rule."""
+        if self.by == "top":
+            code = scores.argmax(axis=1)
+        else:
+            assert slots is not None
+            code = slots
+        order = np.argsort(code, kind="stable")
+        ends = np.searchsorted(code[order], np.arange(len(self.rules) + 1))
+        return [order[a:b] for a, b in pairwise(ends)]
+
+    def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:
+        out = np.empty(len(scores), dtype=np.int64)
+        for rule, rows in zip(self.rules, self._rows(scores, slots), strict=True):
+            draws = u[rows] if u is not None and rule.randomized else None
+            out[rows] = rule._decide(scores[rows], None, draws)
+        return out
+
+    def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
+        out = np.empty((len(scores), self.n_classes))
+        for rule, rows in zip(self.rules, self._rows(scores, slots), strict=True):
+            out[rows] = rule._distribution(scores[rows], None)
+        return out
+
+    def _words(self, names: Names, digits: int) -> str:
+        lines = []
+        for code, rule in enumerate(self.rules):
+            if self.by == "slot":
+                where = slot_in_words(self.slots[code])
+            elif self.score_columns == self.n_classes:
+                where = f"where {names.score_of(code)} is largest"
+            else:
+                where = f"where {names.score} in column {code + 1} is largest"
+            words = rule._words(names, digits)
+            lines.append(f"{where}:\n{indented(words)}" if "\n" in words else f"{where}: {words}")
+        return "\n".join(lines)
+
+
+def per_slot(rules: Sequence[Rule], slots: Sequence[Key]) -> Rule:
+    """Return the rule by slot; for the only slot ``()``, everyone, its rule itself.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in :class:`PerSlot`.
+
+    Examples
+    --------
+    >>> from setpoint.rules import Threshold, per_slot
+    >>> per_slot([Threshold(0.3)], [()])
+    Threshold(threshold=0.3, width=0.0)
+    """
+    if len(rules) == 1 and len(slots) == 1 and not slots[0]:
+        check_alike(tuple(rules))
+        return rules[0]
+    return PerSlot(rules, slots)
+
+
+def check_alike(rules: tuple[Rule, ...]) -> None:
+    """Refuse what is no rule, and rules that do not take the same scores to the same classes.
+
+    Raises
+    ------
+    TypeError
+        If one is no rule.
+    ValueError
+        If there is none, or they differ in classes or score columns.
+    """
+    if not rules:
+        raise ValueError("rules: at least one is needed")
+    for rule in rules:
+        if not isinstance(rule, Rule):
+            raise TypeError(f"rules: found {rule!r} ({type(rule).__name__}), expected a Rule")
+        first = rules[0]
+        if rule.n_classes != first.n_classes:
+            raise ValueError(
+                f"rules must decide between the same classes, got {first.n_classes} "
+                f"and {rule.n_classes} of them"
+            )
+        if rule.score_columns != first.score_columns:
+            raise ValueError(
+                f"rules must take the same score columns, got {first.score_columns} "
+                f"and {rule.score_columns} (None: one score a row)"
+            )

@@ -1,0 +1,173 @@
+"""Slots: which part of the side information a row belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from setpoint.goals.populations import Key, Label, Other, plain_label
+
+__all__ = ["checked_slots", "slot_codes", "slot_in_words"]
+
+
+def checked_slots(slots: Sequence[Key]) -> tuple[Key, ...]:
+    """Return the slots with plain values and sorted columns.
+
+    Raises
+    ------
+    TypeError
+        If a column is no text, or a value neither a label nor `Other`.
+    ValueError
+        If there is no slot, a slot names no column or one twice, slots name different
+        columns, or a row could be in two slots.
+
+    Examples
+    --------
+    >>> checked_slots([(("sex", "F"),), (("sex", "M"),)])
+    ((('sex', 'F'),), (('sex', 'M'),))
+    """
+    keys = tuple(_checked_key(slot) for slot in slots)
+    if not keys:
+        raise ValueError("slots: at least one is needed")
+    columns = [column for column, _ in keys[0]]
+    for key in keys:
+        if [column for column, _ in key] != columns:
+            raise ValueError(
+                f"slots must all name the same columns, got {slot_in_words(keys[0])!r} "
+                f"and {slot_in_words(key)!r}"
+            )
+    for i, one in enumerate(keys):
+        for two in keys[:i]:
+            if all(_overlap(a, b) for (_, a), (_, b) in zip(one, two, strict=True)):
+                raise ValueError(
+                    f"slots: a row could be in both {slot_in_words(two)!r} "
+                    f"and {slot_in_words(one)!r}"
+                )
+    return keys
+
+
+def slot_codes(slots: Sequence[Key], columns: Mapping[str, ArrayLike]) -> NDArray[np.int64]:
+    """Return the code of each row's slot.
+
+    Values are compared by Python's equality, so 1, 1.0 and True are one value and
+    "1" is another. ``Other(than)`` takes every value that is not in `than`, a missing
+    one too.
+
+    Parameters
+    ----------
+    slots : sequence of Key
+        As checked by :class:`PerSlot`: the same columns in all, no overlap.
+    columns : mapping of str to array, (N,)
+        The side information; columns that no slot names are ignored.
+
+    Returns
+    -------
+    int64 array, (N,)
+        Codes into the order of `slots`; -1 where no slot fits.
+
+    Raises
+    ------
+    TypeError
+        If a value is unhashable.
+    ValueError
+        If a column is missing, not one-dimensional, or columns differ in length.
+
+    Examples
+    --------
+    >>> slots = [(("country", "IN"),), (("country", Other(("IN", "US"))),)]
+    >>> slot_codes(slots, {"country": ["US", "IN", "DE"]})
+    array([-1,  0,  1])
+    """
+    names = [column for column, _ in slots[0]]
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise ValueError(f"columns: the rule looks at {missing}, got only {sorted(columns)}")
+    row: NDArray[np.int64] | None = None
+    fits = np.ones((1, len(slots)), dtype=np.bool_)
+    for position, name in enumerate(names):
+        parts = [slot[position][1] for slot in slots]
+        values, here = _fits_by_value(parts)
+        index = _index(columns[name], name, values)
+        if row is None:
+            row = np.zeros(len(index), dtype=np.int64)
+        if len(index) != len(row):
+            raise ValueError(f"columns: {name!r} has {len(index)} rows, {names[0]!r} {len(row)}")
+        seen, row = np.unique(row * len(here) + index, return_inverse=True)
+        fits = fits[seen // len(here)] & here[seen % len(here)]
+    assert row is not None
+    return np.where(fits.any(axis=1), fits.argmax(axis=1), -1).astype(np.int64)[row]
+
+
+def slot_in_words(slot: Key) -> str:
+    """Write a slot as in a sentence.
+
+    Examples
+    --------
+    >>> slot_in_words((("country", Other(("IN",))), ("sex", "F")))
+    'country other than IN, sex = F'
+    """
+    return ", ".join(
+        f"{column} {value}" if isinstance(value, Other) else f"{column} = {value}"
+        for column, value in slot
+    )
+
+
+def _checked_key(slot: Key) -> Key:
+    pairs: list[tuple[str, Label | Other]] = []
+    for column, value in slot:
+        if not isinstance(column, str):
+            raise TypeError(f"slots: a column is named by text, got {column!r}")
+        what = f"slots: the value of {column!r}"
+        if isinstance(value, Other):
+            than = sorted((plain_label(v, what) for v in value.than), key=str)
+            pairs.append((column, Other(tuple(than))))
+        else:
+            pairs.append((column, plain_label(value, what)))
+    pairs.sort(key=lambda pair: pair[0])
+    columns = [column for column, _ in pairs]
+    if not columns:
+        raise ValueError("slots: a slot names at least one column; a rule for all needs no slot")
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"slots: a column is named twice in {columns}")
+    return tuple(pairs)
+
+
+def _overlap(a: Label | Other, b: Label | Other) -> bool:
+    if isinstance(a, Other):
+        return isinstance(b, Other) or b not in a.than
+    return a not in b.than if isinstance(b, Other) else a == b
+
+
+def _fits_by_value(parts: Sequence[Label | Other]) -> tuple[dict[Label, int], NDArray[np.bool_]]:
+    """Tabulate which parts take each value that is told apart; last row: any other value."""
+    values: dict[Label, int] = {}
+    for part in parts:
+        for value in part.than if isinstance(part, Other) else (part,):
+            values.setdefault(value, len(values))
+    fits = np.zeros((len(values) + 1, len(parts)), dtype=np.bool_)
+    for j, part in enumerate(parts):
+        if isinstance(part, Other):
+            fits[:, j] = True
+            fits[[values[value] for value in part.than], j] = False
+        else:
+            fits[values[part], j] = True
+    return values, fits
+
+
+def _index(column: ArrayLike, name: str, values: dict[Label, int]) -> NDArray[np.int64]:
+    """Which of `values` each row has, ``len(values)`` for none: one look-up a row."""
+    # a list of mixed scalars would become text; an object array keeps each as it is
+    array = (
+        np.asarray(column, dtype=object)
+        if isinstance(column, (list, tuple))
+        else np.asarray(column)
+    )
+    if array.ndim != 1:
+        raise ValueError(f"columns: {name!r} must be one-dimensional, got shape {array.shape}")
+    try:
+        found = [values.get(value, len(values)) for value in array.tolist()]
+    except TypeError as error:
+        raise TypeError(f"columns: {name!r} holds a value of a wrong kind: {error}") from None
+    return np.array(found, dtype=np.int64)

@@ -1,0 +1,103 @@
+"""Positive from a cut-off on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from setpoint.rules.base import Floats, Ints, Rule, plain_number
+from setpoint.rules.words import Names, in_digits
+
+__all__ = ["Threshold"]
+
+
+@dataclass(frozen=True)
+class Threshold(Rule):
+    """Decide positive when the score is at least the threshold.
+
+    With a width, the edge is soft: ``P(+) = clip((s - threshold) / width + 1/2, 0, 1)``.
+
+    Parameters
+    ----------
+    threshold : float
+        ``-inf`` decides positive for everyone, ``inf`` for nobody, whatever the score.
+    width : float
+        At least 0, finite; 0 is the hard edge ``P(+) = [s >= threshold]``.
+
+    Raises
+    ------
+    TypeError
+        If either is no number.
+    ValueError
+        If either is NaN, or the width negative or infinite.
+
+    Examples
+    --------
+    >>> from setpoint.rules import Names, Threshold
+    >>> Threshold(0.5).decide([0.2, 0.5, 0.9])
+    array([0, 1, 1])
+    >>> Threshold(0.5, width=0.4).distribution([0.2, 0.4, 0.5, 0.9])[:, 1]
+    array([0.  , 0.25, 0.5 , 1.  ])
+    >>> Threshold(0.43121).explain(Names(("no", "yes")))
+    "predict 'yes' when the score is at least 0.4312"
+    """
+
+    threshold: float
+    width: float = 0.0
+
+    def __post_init__(self) -> None:
+        width = plain_number(self.width, "width")
+        if not 0.0 <= width < math.inf:
+            raise ValueError(f"width must be at least 0 and finite, got {width!r}")
+        object.__setattr__(self, "threshold", plain_number(self.threshold, "threshold"))
+        object.__setattr__(self, "width", width)
+
+    @property
+    def n_classes(self) -> int:
+        """Always 2."""
+        return 2
+
+    @property
+    def score_columns(self) -> None:
+        """Always None: one score a row."""
+        return None
+
+    @property
+    def randomized(self) -> bool:
+        """Whether the edge is soft; an infinite threshold has no edge."""
+        return self.width > 0.0 and math.isfinite(self.threshold)
+
+    def _positive(self, scores: Floats) -> Floats:
+        if math.isinf(self.threshold):
+            return np.full(len(scores), 1.0 if self.threshold < 0.0 else 0.0)
+        if self.width == 0.0:
+            return (scores >= self.threshold).astype(np.float64)
+        with np.errstate(over="ignore", under="ignore"):
+            return np.clip((scores - self.threshold) / self.width + 0.5, 0.0, 1.0)
+
+    def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:
+        positive = self._positive(scores)
+        return (positive > (0.0 if u is None else u)).astype(np.int64)
+
+    def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
+        positive = self._positive(scores)
+        return np.column_stack([1.0 - positive, positive])
+
+    def clause(self, names: Names, digits: int) -> str:
+        """For whom the rule decides positive, without the verb."""
+        if self.threshold == -math.inf:
+            return "for everyone"
+        if self.threshold == math.inf:
+            return "for nobody"
+        if self.width == 0.0:
+            return f"when {names.score} is at least {in_digits(self.threshold, digits)}"
+        low = in_digits(self.threshold - self.width / 2, digits)
+        high = in_digits(self.threshold + self.width / 2, digits)
+        return (
+            f"with a probability that rises from 0 to 1 as {names.score} goes from {low} to {high}"
+        )
+
+    def _words(self, names: Names, digits: int) -> str:
+        return f"predict {names.label(1)} {self.clause(names, digits)}"

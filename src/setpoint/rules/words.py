@@ -1,0 +1,85 @@
+"""Names for the words in which a rule explains itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from setpoint.goals.populations import Label
+
+__all__ = ["Names", "in_digits", "indented", "probabilities_in_words"]
+
+SHORTEST, LONGEST = 4, 17
+"""Significant digits: what a reader wants, and what tells any two float64 apart."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the classes and the score are called.
+
+    Parameters
+    ----------
+    classes : tuple of Label
+        The class labels by class index; in binary problems (negative, positive).
+    score : str
+        What the score is called, with its article.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two classes.
+
+    Examples
+    --------
+    >>> names = Names(classes=("no", "yes"))
+    >>> names.label(1), names.score_of(1)
+    ("'yes'", "the score of 'yes'")
+    """
+
+    classes: tuple[Label, ...]
+    score: str = "the score"
+
+    def __post_init__(self) -> None:
+        if len(self.classes) < 2:
+            raise ValueError(f"classes: at least two are needed, got {self.classes!r}")
+
+    def label(self, index: int) -> str:
+        """Write the class as in a sentence."""
+        return repr(self.classes[index])
+
+    def score_of(self, index: int) -> str:
+        """Write the score of one class as in a sentence."""
+        return f"{self.score} of {self.label(index)}"
+
+
+def in_digits(value: float, digits: int) -> str:
+    """Write `value` with that many significant digits.
+
+    Examples
+    --------
+    >>> in_digits(0.43121999, 4)
+    '0.4312'
+    """
+    return f"{value:.{digits}g}"
+
+
+def probabilities_in_words(probabilities: Iterable[float]) -> list[str]:
+    """Write probabilities in four digits, and in more where one would else read as 1.
+
+    Examples
+    --------
+    >>> probabilities_in_words([0.37, 0.999999])
+    ['0.37', '0.999999']
+    """
+    texts = []
+    for p in probabilities:
+        digits = SHORTEST
+        while digits < LONGEST and p != 1.0 and float(in_digits(p, digits)) == 1.0:
+            digits += 1
+        texts.append(in_digits(p, digits))
+    return texts
+
+
+def indented(text: str) -> str:
+    """Move every line of `text` two blanks further in."""
+    return "\n".join("  " + line for line in text.split("\n"))

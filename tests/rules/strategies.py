@@ -1,0 +1,79 @@
+"""Random rules and rows for them."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from setpoint.goals.populations import Other
+from setpoint.rules import Argmax, Mixture, PerSlot, Threshold
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+moderate = st.floats(-10, 10)
+labels = st.one_of(st.text(max_size=3), st.integers(-3, 3), st.booleans(), moderate)
+
+thresholds = st.one_of(
+    st.builds(Threshold, finite),
+    st.builds(Threshold, moderate, st.floats(0, 5)),
+    st.builds(Threshold, st.sampled_from([np.inf, -np.inf]), st.floats(0, 5)),
+)
+
+
+@st.composite
+def argmaxes(draw, s, n):
+    row = st.lists(moderate, min_size=n, max_size=n)
+    G = draw(st.lists(row, min_size=s, max_size=s))
+    return Argmax(G, draw(st.none() | row))
+
+
+@st.composite
+def mixtures(draw, inner, most=4):
+    rules = draw(st.lists(inner, min_size=1, max_size=most))
+    weights = draw(st.lists(st.floats(0.01, 1), min_size=len(rules), max_size=len(rules)))
+    p = np.array(weights) / np.sum(weights)
+    return Mixture(list(zip(p.tolist(), rules, strict=True)))
+
+
+@st.composite
+def slot_lists(draw):
+    """Slots over one column or two, with every value told apart from the others."""
+    keys = [()]
+    for column in draw(st.lists(st.text(max_size=4), min_size=1, max_size=2, unique=True)):
+        values = draw(st.lists(labels, min_size=1, max_size=2, unique=True))
+        parts = [*values, Other(tuple(values))] if draw(st.booleans()) else values
+        keys = [(*key, (column, part)) for key in keys for part in parts]
+    return tuple(draw(st.permutations(keys)))
+
+
+@st.composite
+def per_slots(draw, inner, slots=None):
+    keys = draw(slot_lists()) if slots is None else slots
+    return PerSlot(draw(st.lists(inner, min_size=len(keys), max_size=len(keys))), keys)
+
+
+@st.composite
+def tops(draw, s, n):
+    inner = argmaxes(s, n)
+    rules = draw(st.lists(inner | mixtures(inner), min_size=s, max_size=s))
+    return PerSlot(rules, by="top")
+
+
+@st.composite
+def rules(draw):
+    """A rule of any kind, nested as deep as rules go."""
+    if draw(st.booleans()):
+        base = thresholds | mixtures(thresholds)
+    else:
+        s, n = draw(st.integers(1, 3)), draw(st.integers(2, 4))
+        flat = argmaxes(s, n) | tops(s, n)
+        base = flat | mixtures(flat)
+    slots = draw(slot_lists())
+    by_slot = per_slots(base, slots)
+    return draw(base | by_slot | mixtures(by_slot | base))
+
+
+def rows_for(rule, n_rows, seed):
+    """Scores, many of them tied, and slots."""
+    rng = np.random.default_rng(seed)
+    shape = (n_rows,) if rule.score_columns is None else (n_rows, rule.score_columns)
+    scores = np.round(rng.normal(scale=4, size=shape), 1)
+    slots = rng.integers(len(rule.slot_keys), size=n_rows) if rule.needs_slots else None
+    return scores, slots

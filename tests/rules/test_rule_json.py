@@ -1,0 +1,227 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setpoint.goals.populations import Other
+from setpoint.rules import Argmax, Mixture, PerSlot, Rule, RuleFormatError, Threshold
+
+HALF = '{"type": "threshold", "threshold": 0.5, "width": 0.0}'
+ARGMAX = '{"type": "argmax", "G": [[1, 0], [0, 1]], "offset": null}'
+
+
+def document(rule):
+    return f'{{"format": 1, "rule": {rule}}}'
+
+
+def slots(value):
+    return document(
+        f'{{"type": "per_slot", "by": "slot", "slots": [[["a", {value}]]], "rules": [{HALF}]}}'
+    )
+
+
+def test_the_format_stays_as_it_is():
+    rule = Mixture([
+        (0.25, PerSlot([Threshold(0.1), Threshold(-math.inf)],
+                       [(("c", "IN"), ("s", True)), (("c", Other(("IN",))), ("s", 1.5))])),
+        (0.75, Threshold(math.inf, 0.5)),
+    ])  # fmt: skip
+    assert rule.to_dict() == {
+        "format": 1,
+        "rule": {
+            "type": "mixture",
+            "atoms": [
+                {
+                    "probability": 0.75,
+                    "rule": {"type": "threshold", "threshold": "inf", "width": 0.5},
+                },
+                {
+                    "probability": 0.25,
+                    "rule": {
+                        "type": "per_slot",
+                        "by": "slot",
+                        "slots": [
+                            [["c", "IN"], ["s", True]],
+                            [["c", {"other": ["IN"]}], ["s", 1.5]],
+                        ],
+                        "rules": [
+                            {"type": "threshold", "threshold": 0.1, "width": 0.0},
+                            {"type": "threshold", "threshold": "-inf", "width": 0.0},
+                        ],
+                    },
+                },
+            ],
+        },
+    }
+    assert Argmax(np.eye(2), [0, 1]).to_dict()["rule"] == {
+        "type": "argmax",
+        "G": [[1.0, 0.0], [0.0, 1.0]],
+        "offset": [0.0, 1.0],
+    }
+    assert PerSlot([Argmax(np.eye(2))] * 2, by="top").to_dict()["rule"]["by"] == "top"
+
+
+@given(st.floats(allow_nan=False))
+def test_every_float_survives_to_the_last_bit(t):
+    copy = Rule.from_json(Threshold(t).to_json())
+    assert copy.threshold == t
+
+
+def test_values_keep_their_kind():
+    values = ["1", 1, 1.0, True]
+    for value in values:
+        read = Rule.from_json(PerSlot([Threshold(0.5)], [(("a", value),)]).to_json())
+        assert type(read.slots[0][0][1]) is type(value)
+
+
+def test_odd_text_survives():
+    rule = PerSlot([Threshold(0.5)], [(('a "b"\n\x00', "ü\ud800💡"),)])
+    assert Rule.from_json(rule.to_json()) == rule
+
+
+def test_whole_numbers_are_read_as_floats():
+    rule = Rule.from_json(document('{"type": "threshold", "threshold": 1, "width": 0}'))
+    assert rule == Threshold(1.0)
+    assert type(rule.threshold) is float
+
+
+BAD = [
+    ("", "broken or cut off"),
+    ("nonsense", "broken or cut off"),
+    (document(HALF)[:-1], "broken or cut off"),
+    (document(HALF) + "x", "broken or cut off"),
+    ("[1]", r"the document: found \[1\] \(list\), allowed is an object"),
+    ("null", "the document: found None"),
+    ("{}", r"missing \['format', 'rule'\]"),
+    (f'{{"rule": {HALF}}}', r"missing \['format'\]"),
+    (f'{{"format": 1, "rule": {HALF}, "goal": 1}}', r"unknown \['goal'\]"),
+    (f'{{"format": 2, "rule": {HALF}}}', "found 2, written by a newer setpoint"),
+    ('{"format": 2, "regel": 1}', "found 2, written by a newer setpoint"),
+    (f'{{"format": 0, "rule": {HALF}}}', r"format: found 0 \(int\), allowed is 1"),
+    (f'{{"format": 1.0, "rule": {HALF}}}', r"format: found 1.0 \(float\), allowed is 1"),
+    (f'{{"format": true, "rule": {HALF}}}', r"format: found True \(bool\), allowed is 1"),
+    (f'{{"format": "1", "rule": {HALF}}}', "format: found '1'"),
+    (document("[]"), r"rule: found \[\] \(list\), allowed is an object"),
+    (document("{}"), "rule.type: found None .* one of 'threshold', 'argmax', 'per_slot'"),
+    (document('{"type": "tree"}'), "rule.type: found 'tree' .* one of 'threshold'"),
+    (document('{"type": []}'), r"rule.type: found \[\]"),
+    (document('{"type": "threshold", "threshold": 0.5}'), r"missing \['width'\]"),
+    (document(HALF[:-1] + ', "note": ""}'), r"unknown \['note'\]; allowed are \['type', 'thr"),
+    (document(HALF[:-1] + ', "width": 1}'), r"fields twice: \['width'\]"),
+    (document(HALF.replace("0.5", "NaN")), "holds NaN"),
+    (document(HALF.replace("0.5", "Infinity")), "holds Infinity, .* infinity is 'inf'"),
+    (document(HALF.replace("0.5", "-Infinity")), "holds -Infinity"),
+    (document(HALF.replace("0.5", "1e999")), "rule.threshold: found inf"),
+    (document(HALF.replace("0.5", "1" + "0" * 400)), "rule.threshold: found 1000"),
+    (document(HALF.replace("0.5", "1" + "0" * 5000)), "broken or cut off"),
+    (document(HALF.replace("0.5", '"nan"')), "rule.threshold: found 'nan' .* 'inf' or '-inf'"),
+    (document(HALF.replace("0.5", '"Infinity"')), "rule.threshold: found 'Infinity'"),
+    (document(HALF.replace("0.5", "true")), r"rule.threshold: found True \(bool\)"),
+    (document(HALF.replace("0.5", "null")), "rule.threshold: found None"),
+    (document(HALF.replace("0.0", '"inf"')), "rule.width: found 'inf'"),
+    (document(HALF.replace("0.0", "-1")), "rule: width must be at least 0"),
+    (document(HALF.replace("0.0", "false")), "rule.width: found False"),
+    (document(ARGMAX.replace("null", "[0]")), "rule: offset must have one entry a class"),
+    (document(ARGMAX.replace("null", "0")), "rule.offset: found 0"),
+    (document(ARGMAX.replace("[0, 1]", "[0]")), "rule: G: its rows differ"),
+    (document(ARGMAX.replace("[0, 1]", "0")), r"rule.G\[1\]: found 0 \(int\), allowed is a list"),
+    (document(ARGMAX.replace("[0, 1]", "[0, true]")), r"rule.G\[1\]\[1\]: found True"),
+    (document(ARGMAX.replace("[[1, 0], [0, 1]]", "[]")), "rule: G must have"),
+    (document(ARGMAX.replace("[[1, 0], [0, 1]]", "{}")), "rule.G: found {}"),
+    (slots("null"), r"rule.slots\[0\]\[0\]: found None"),
+    (slots("[1]"), r"rule.slots\[0\]\[0\]: found \[1\]"),
+    (slots("1e999"), r"rule.slots\[0\]\[0\]: found inf"),
+    (slots('{"than": ["x"]}'), r"missing \['other'\], unknown \['than'\]"),
+    (slots('{"other": "x"}'), r"rule.slots\[0\]\[0\].other: found 'x'"),
+    (slots('{"other": [null]}'), r"rule.slots\[0\]\[0\].other: found None"),
+    (slots("1").replace('["a", 1]', '["a"]'), r"allowed is a list \[column, value\]"),
+    (slots("1").replace('"a"', "7"), r"allowed is a list \[column, value\]"),
+    (slots("1").replace('[["a", 1]]', "[]"), "rule: slots: a slot names at least one column"),
+    (slots("1").replace('[["a", 1]]', '"a"'), r"rule.slots\[0\]: found 'a'"),
+    (slots("1").replace('"slot"', '"group"'), "rule.by: found 'group' .* 'slot' or 'top'"),
+    (slots("1").replace('"slot"', "[]"), r"rule.by: found \[\]"),
+    (slots("1").replace(HALF, "1"), r"rule.rules\[0\]: found 1"),
+    (slots("1").replace(HALF, ""), "2 slots|1 slots need as many rules, got 0"),
+    (document('{"type": "mixture", "atoms": []}'), "rule: rules: at least one"),
+    (document('{"type": "mixture", "atoms": {}}'), "rule.atoms: found {}"),
+    (document('{"type": "mixture", "atoms": [1]}'), r"rule.atoms\[0\]: found 1"),
+    (
+        document(f'{{"type": "mixture", "atoms": [{{"probability": 0.5, "rule": {HALF}}}]}}'),
+        "rule: probabilities must sum to 1",
+    ),
+    (
+        document(f'{{"type": "mixture", "atoms": [{{"probability": true, "rule": {HALF}}}]}}'),
+        r"rule.atoms\[0\].probability: found True",
+    ),
+    (
+        document('{"type": "mixture", "atoms": [{"probability": 1, "rule": {"type": "x"}}]}'),
+        r"rule.atoms\[0\].rule.type: found 'x'",
+    ),
+    ("[" * 200_000, "nested too deeply|broken or cut off"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD, ids=range(len(BAD)))
+def test_what_is_wrong_is_named(text, message):
+    with pytest.raises(RuleFormatError, match=message) as caught:
+        Rule.from_json(text)
+    assert isinstance(caught.value, ValueError)
+    assert len(str(caught.value)) < 400
+
+
+def test_nesting_without_end():
+    data = Threshold(0.5).to_dict()["rule"]
+    for _ in range(20_000):
+        data = {"type": "mixture", "atoms": [{"probability": 1.0, "rule": data}]}
+    with pytest.raises(RuleFormatError, match="nested too deeply"):
+        Rule.from_dict({"format": 1, "rule": data})
+
+
+@pytest.mark.parametrize("text", [None, 1, b"{}", {}])
+def test_only_text_is_json(text):
+    with pytest.raises(RuleFormatError, match="allowed is text"):
+        Rule.from_json(text)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["format", "rule", "type", "atoms", "probability", "slots", "G"]),
+                inner | st.sampled_from([1, "mixture", "argmax", "per_slot"]),
+                max_size=3,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_anything_else_is_a_format_error(data):
+    for wrapped in (data, {"format": 1, "rule": data}):
+        with pytest.raises(RuleFormatError):
+            Rule.from_dict(wrapped)
+
+
+@given(st.data())
+def test_a_cut_text_is_refused(data):
+    text = Mixture([(0.5, Threshold(0.25)), (0.5, Threshold(0.75))]).to_json()
+    end = data.draw(st.integers(0, len(text) - 1))
+    with pytest.raises(RuleFormatError):
+        Rule.from_json(text[:end])
+
+
+def test_a_foreign_rule_has_no_format():
+    class Own(Threshold):
+        pass
+
+    class Foreign(Rule):
+        n_classes = 2
+        score_columns = None
+        _decide = _distribution = _words = None
+
+    for rule in (Own(0.5), Foreign(), Mixture([(1.0, Own(0.5))])):
+        with pytest.raises(TypeError, match=r"the format has no (Own|Foreign), only threshold"):
+            rule.to_json()
