@@ -1,0 +1,197 @@
+"""The best threshold for each slot, without draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.exact.mixtures import Mixed
+from setpoint.exact.problem import Choice, Floats, Problem
+from setpoint.exact.sweep import sweep
+from setpoint.goals import algebra
+from setpoint.goals.atoms import Affine, Bound
+from setpoint.goals.composites import Smallest, Total
+from setpoint.goals.program import SATISFIED
+
+__all__ = [
+    "MOST_COMBINATIONS",
+    "Fixed",
+    "combined",
+    "enumerate_cutoffs",
+    "n_combinations",
+    "parts_of",
+    "round_mixture",
+    "separate",
+]
+
+INF = float("inf")
+MOST_COMBINATIONS = 1_000_000
+"""Up to so many combinations of cut-offs are all tried."""
+
+_WINDOW = 200_000
+_CHUNK = 65_536
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Thresholds, one a slot; `value` is a score, -inf where none is feasible."""
+
+    choice: Choice
+    value: float
+    status: Literal["optimal", "feasible"]
+    method: str
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether the constraints are met."""
+        return self.value > -INF
+
+
+_NONE = Fixed((), -INF, "optimal", "")
+"""Every threshold was tried, and none is feasible."""
+
+
+def n_combinations(problem: Problem) -> int:
+    """Number of ways to pick one cut-off a slot."""
+    out = 1
+    for slot in problem.slots:
+        out *= slot.curve.n_cutoffs
+    return out
+
+
+def separate(problem: Problem) -> Fixed | None:
+    """One sweep a slot, where neither objective nor constraints couple slots; else None.
+
+    One slot is always so, whatever the shapes. Exact among deterministic rules.
+    """
+    program = problem.program
+    parts = parts_of(problem)
+    where = [problem.slots_of(c.function) for c in program.constraints]
+    if parts is None or (len(problem.slots) > 1 and any(len(w) > 1 for w in where)):
+        return None
+    everywhere = [c for c, w in zip(program.constraints, where, strict=True) if not w]
+    if any(float(c.violation(np.zeros(problem.d))) > SATISFIED for c in everywhere):
+        return _NONE
+    choice: list[dict[int, float]] = []
+    base = sum((s.base for s in problem.slots), np.zeros(problem.d))
+    for s, slot in enumerate(problem.slots):
+        own = tuple(c for c, w in zip(program.constraints, where, strict=True) if s in w)
+        rest = np.zeros(problem.d) if len(problem.slots) == 1 else base - slot.base
+        best = sweep(problem, slot, parts[s], own, rest)
+        if best.cutoff < 0:
+            return _NONE
+        choice.append({best.cutoff: 1.0})
+    value = problem.value(problem.features(choice))
+    return Fixed(choice, value, "optimal", "sweep over every cut-off")
+
+
+def parts_of(problem: Problem) -> list[Bound] | None:
+    """What each slot is to maximise on its own; None where the objective couples slots."""
+    score = algebra.scaled(problem.program.sense, problem.program.objective)
+    m = len(problem.slots)
+    if m == 1:
+        return [score]
+    if isinstance(score, Affine):
+        return [score] * m
+    children = score.children if isinstance(score, (Total, Smallest)) else (score,)
+    own: list[list[tuple[float, Bound]]] = [[] for _ in range(m)]
+    coefs = score.coefs if isinstance(score, Total) else (1.0,) * len(children)
+    for coef, child in zip(coefs, children, strict=True):
+        where = problem.slots_of(child)
+        if isinstance(child, Affine) and isinstance(score, Total):
+            where = frozenset(range(m))
+        elif len(where) > 1:
+            return None
+        for s in where:
+            own[s].append((coef, child))
+    if isinstance(score, Smallest):
+        return [
+            algebra.reduced("min", [x for _, x in o], None, "") if o else _nothing() for o in own
+        ]
+    return [algebra.add(o) if o else _nothing() for o in own]
+
+
+def _nothing() -> Affine:
+    return Affine({}, 0.0)
+
+
+def combined(
+    problem: Problem, lists: Sequence[NDArray[np.int64]]
+) -> Iterator[tuple[Floats, Callable[[int], Choice]]]:
+    """Features (m, d) of all combinations of cut-offs, some at a time, and how to name one."""
+    problem.n_calls += 1
+    tables = [s.features(c) for s, c in zip(problem.slots, lists, strict=True)]
+    sizes = [len(t) for t in tables]
+    total = int(np.prod(sizes))
+    for start in range(0, total, _CHUNK):
+        index = np.unravel_index(np.arange(start, min(start + _CHUNK, total)), sizes)
+        v = np.zeros((len(index[0]), problem.d))
+        for table, i in zip(tables, index, strict=True):
+            v += table[i]
+
+        def choice_of(k: int, index: tuple[NDArray[np.int64], ...] = index) -> Choice:
+            return [{int(c[i[k]]): 1.0} for c, i in zip(lists, index, strict=True)]
+
+        yield v, choice_of
+
+
+def enumerate_cutoffs(problem: Problem, candidates: list[NDArray[np.int64]] | None = None) -> Fixed:
+    """Try every combination of one cut-off a slot, or of the candidates."""
+    program = problem.program
+    best, choice = -INF, None
+    lists = candidates or [np.arange(s.curve.n_cutoffs) for s in problem.slots]
+    for v, choice_of in combined(problem, lists):
+        values = np.where(program.violation(v) <= SATISFIED, program.sense * program.value(v), -INF)
+        k = int(np.argmax(values))
+        if values[k] > best:
+            best, choice = float(values[k]), choice_of(k)
+    if choice is None:
+        return _NONE if candidates is None else replace(_NONE, status="feasible")
+    if candidates is None:
+        return Fixed(choice, best, "optimal", "enumeration of cut-offs")
+    return Fixed(choice, best, "feasible", "rounding")
+
+
+def round_mixture(problem: Problem, mixed: Mixed) -> Fixed:
+    """Thresholds near a mixture, improved slot by slot; "feasible" at best."""
+    width = max(3, int(_WINDOW ** (1.0 / len(problem.slots))))
+    windows = []
+    for slot, part in zip(problem.slots, mixed.choice, strict=True):
+        counts = slot.curve.counts
+        index = np.fromiter(part, np.int64, len(part))
+        mean = counts[:, index] @ np.array(list(part.values()))
+        scale = np.maximum(counts[:, -1], 1e-300)
+        distance = np.abs((counts - mean[:, None]) / scale[:, None]).sum(axis=0)
+        near = np.argsort(distance, kind="stable")[:width]
+        windows.append(np.unique(np.concatenate([near, index])))
+    best = enumerate_cutoffs(problem, windows)
+    for choice in problem.constants():
+        v = problem.features(choice)
+        if float(problem.program.violation(v)) <= SATISFIED and problem.value(v) > best.value:
+            best = Fixed(choice, problem.value(v), "feasible", "rounding")
+    return _improved(problem, best) if best.is_feasible else best
+
+
+def _improved(problem: Problem, best: Fixed) -> Fixed:
+    """Sweep one slot after the other, the rest held fixed, until nothing is gained."""
+    score = algebra.scaled(problem.program.sense, problem.program.objective)
+    choice = list(best.choice)
+    value = best.value
+    for _ in range(20):
+        before = value
+        for s, slot in enumerate(problem.slots):
+            v = problem.features(choice)
+            rest = v - slot.features(np.array(list(choice[s])))[0]
+            found = sweep(problem, slot, score, problem.program.constraints, rest)
+            if found.cutoff >= 0 and found.value > value + 1e-12:
+                choice[s], value = {found.cutoff: 1.0}, found.value
+        if value <= before + 1e-12:
+            break
+    v = problem.features(choice)
+    if float(problem.program.violation(v)) > SATISFIED:
+        return best
+    return Fixed(choice, problem.value(v), "feasible", best.method)

@@ -1,0 +1,120 @@
+"""Goals that cannot be met: what is reachable, and which constraints are to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeAlias
+
+from setpoint.exact.outcome import Found, NoRuleError, Outcome
+from setpoint.exact.problem import Problem
+from setpoint.goals.errors import ShapeError
+from setpoint.goals.expressions import Const, Constraint
+from setpoint.goals.goal import Goal
+from setpoint.goals.program import SATISFIED, BoundConstraint
+
+__all__ = ["Infeasible", "explain"]
+
+Solve: TypeAlias = Callable[[Problem], Found]
+
+
+class Infeasible(ValueError):
+    """No rule of the kind asked for meets the goal on these rows.
+
+    Attributes
+    ----------
+    violation : float
+        The least violation that a rule of this kind reaches, in the user's units.
+    blame : dict of str to float
+        The constraints that cannot hold together, with their shares of the proof.
+    reachable : dict of str to float
+        For each of them the best value of its left side, the other constraints kept.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        violation: float = float("nan"),
+        blame: dict[str, float] | None = None,
+        reachable: dict[str, float] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.violation = violation
+        self.blame = blame or {}
+        self.reachable = reachable or {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (str(self), self.violation, self.blame, self.reachable))
+
+
+def _rebuild(
+    message: str, violation: float, blame: dict[str, float], reachable: dict[str, float]
+) -> Infeasible:
+    return Infeasible(message, violation=violation, blame=blame, reachable=reachable)
+
+
+def explain(problem: Problem, nearest: Outcome, error: NoRuleError, solve: Solve) -> Infeasible:
+    """The error for a goal that no rule meets; `solve` finds how far one side can be taken."""
+    program = problem.program
+    violation = float(program.violation(nearest.v))
+    if error.drawing_helps:
+        found = "meets" if error.certain else "was found to meet"
+        return Infeasible(
+            f"no rule without draws {found} the goal (the least violation is {violation:.4g}); a "
+            "mixture of thresholds does: allow it with randomized='auto'",
+            violation=violation,
+        )
+    alone = {c: _reach(problem, c.written, (), solve) for c in program.constraints}
+    hopeless = [c for c in program.constraints if _misses(c, alone[c])]
+    blamed = hopeless or [c for c in program.constraints if str(c) in nearest.blame]
+    blamed = blamed or list(program.constraints)
+    reachable: dict[str, float] = {}
+    lines = []
+    for c in blamed:
+        others = tuple(o.written for o in program.constraints if o is not c)
+        reached = alone[c] if c in hopeless else _reach(problem, c.written, others, solve)
+        if reached is None:
+            lines.append(str(c))
+            continue
+        reachable[str(c)] = reached.value
+        word = "highest" if c.sign > 0 else "lowest"
+        at = f"{reached.value:.4g}, at {program.goal.objective} = {reached.objective:.4g}"
+        if c in hopeless:
+            lines.append(f"{c} cannot be met: the {word} reachable is {at}")
+        else:
+            lines.append(f"{c} (with the others met the {word} reachable is {at})")
+    message = "; ".join(lines) if hopeless else "these cannot hold together: " + "; ".join(lines)
+    return Infeasible(
+        f"{message}. The least violation of all constraints is {violation:.4g} "
+        "(on_infeasible='nearest' returns that rule)",
+        violation=violation,
+        blame=nearest.blame or {str(c): 1.0 / len(blamed) for c in blamed},
+        reachable=reachable,
+    )
+
+
+class _Reached(NamedTuple):
+    value: float
+    objective: float
+
+
+def _misses(c: BoundConstraint, reached: _Reached | None) -> bool:
+    return reached is not None and c.sign * (c.level - reached.value) > SATISFIED
+
+
+def _reach(
+    problem: Problem, written: Constraint, others: tuple[Constraint, ...], solve: Solve
+) -> _Reached | None:
+    """How far the left side of one constraint can be taken, and the objective there."""
+    program = problem.program
+    sense: Literal["maximize", "minimize"] = "maximize" if written.relation == ">=" else "minimize"
+    side = written.lhs if isinstance(written.rhs, Const) else written.lhs - written.rhs
+    other = problem.with_program(Goal(sense, side, others).bind(program.schema))
+    try:
+        choice = solve(other).choice
+    except (NoRuleError, ShapeError):
+        return None
+    return _Reached(
+        float(other.program.value(other.features(choice))),
+        float(program.value(problem.features(choice))),
+    )

@@ -1,0 +1,69 @@
+"""What the exact solver returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from setpoint.exact.problem import Choice, Floats
+from setpoint.rules import Rule
+
+__all__ = ["ConstantGoalWarning", "Found", "NoRuleError", "Outcome", "Randomized", "Status"]
+
+Randomized: TypeAlias = Literal["auto"] | bool
+Status: TypeAlias = Literal["optimal", "feasible", "stationary", "nearest"]
+
+
+class ConstantGoalWarning(UserWarning):
+    """A classifier that gives everyone the same class attains the goal's optimum."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A rule and what is known of it.
+
+    Parameters
+    ----------
+    rule : Rule
+    v : array of shape (d,)
+        Features of the program, expected over the rule's draws.
+    status : {"optimal", "feasible", "stationary", "nearest"}
+    gap : float or None
+        No other rule of this kind on these scores is better by more; None: not known.
+    bound : float or None
+        The objective that no rule of this kind passes.
+    why : str
+        The method, and whether the rule needs draws.
+    n_calls : int
+        Passes over the cut-offs.
+    blame : dict of str to float
+        Constraints that cannot hold together.
+    """
+
+    rule: Rule
+    v: Floats
+    status: Status
+    gap: float | None
+    bound: float | None
+    why: str
+    n_calls: int
+    blame: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found; `bound` is a score, inf where none is known."""
+
+    choice: Choice
+    bound: float
+    status: Status
+    why: str
+
+
+class NoRuleError(Exception):
+    """Nothing feasible; `certain` unless only a part was searched."""
+
+    def __init__(self, certain: bool, drawing_helps: bool = False) -> None:
+        super().__init__()
+        self.certain = certain
+        self.drawing_helps = drawing_helps

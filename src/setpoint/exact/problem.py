@@ -1,0 +1,139 @@
+"""A binary program over cut-offs: one column of features for each cut-off of each slot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.evidence import Curve, Evidence
+from setpoint.goals.atoms import Affine, Bound
+from setpoint.goals.program import Program
+from setpoint.rules import PerSlot, Rule, Threshold, mixture
+
+__all__ = ["Choice", "Problem", "Slot"]
+
+Floats: TypeAlias = NDArray[np.float64]
+_BLOCK = 8192
+
+Choice: TypeAlias = Sequence[dict[int, float]]
+"""For each slot, cut-offs and their probabilities."""
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """The cut-offs of one slot and what each adds to the features.
+
+    Parameters
+    ----------
+    curve : Curve
+    base : array of shape (d,)
+        The features of the slot's rows when nobody is accepted.
+    delta : array of shape (K, d)
+        What one unit of accepted weight of each kind adds.
+    """
+
+    curve: Curve
+    base: Floats
+    delta: Floats
+
+    def features(self, cutoffs: NDArray[np.int64] | slice) -> Floats:
+        """Features (m, d) of some cut-offs; each feature lies contiguous in memory."""
+        return np.asarray((self.delta.T @ self.curve.counts[:, cutoffs] + self.base[:, None]).T)
+
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """All cut-offs with their features, some at a time: what is made of them stays in cache."""
+        for start in range(0, self.curve.n_cutoffs, _BLOCK):
+            cutoffs = slice(start, min(start + _BLOCK, self.curve.n_cutoffs))
+            yield cutoffs, self.features(cutoffs)
+
+    @cached_property
+    def columns(self) -> Floats:
+        """Features (m, d) of the cut-offs on the hull."""
+        every = len(self.curve.hull) == self.curve.n_cutoffs
+        return self.features(slice(None) if every else self.curve.hull)
+
+    def form(self, x: Affine, rest: float = 0.0) -> Floats:
+        """An affine function as coefficients (K + 1,) of the counts, the constant last."""
+        a = np.zeros(len(self.base))
+        for j, coef in x.terms.items():
+            a[j] = coef
+        return np.append(self.delta @ a, a @ self.base + x.const + rest)
+
+
+class Problem:
+    """A binary program and the cut-offs that decide it.
+
+    Parameters
+    ----------
+    program : Program
+        Of a goal bound to `evidence.schema`.
+    evidence : Evidence
+        Binary, one score a row.
+    curves : sequence of Curve, optional
+        The evidence's, one a slot, where they are known already.
+    """
+
+    def __init__(
+        self, program: Program, evidence: Evidence, curves: Sequence[Curve] | None = None
+    ) -> None:
+        self.program = program
+        self.evidence = evidence
+        curves = curves or [evidence.curve(s) for s in range(len(evidence.slots))]
+        self.slots = tuple(self._slot(curve) for curve in curves)
+        self.n_calls = 0
+
+    def with_program(self, program: Program) -> Problem:
+        """Another program on the same evidence; the sorted curves are shared."""
+        return Problem(program, self.evidence, [slot.curve for slot in self.slots])
+
+    def _slot(self, curve: Curve) -> Slot:
+        cells = [c for c, _ in curve.kinds]
+        trues = [t for _, t in curve.kinds]
+        tensors = self.program.tensors
+        rejected, accepted = tensors[:, cells, trues, 0], tensors[:, cells, trues, 1]
+        # Totals from the prefix sums: "all but the accepted" must end at nothing.
+        base = rejected @ curve.counts[:, -1]
+        return Slot(curve, base, (accepted - rejected).T)
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return len(self.program.features)
+
+    def slots_of(self, x: Bound) -> frozenset[int]:
+        """The slots whose decisions change a function."""
+        cells = {c for j in x.features if j >= 0 for c in self.program.features[j].cells}
+        return frozenset(int(self.evidence.cell_slot[c]) for c in cells)
+
+    def features(self, choice: Choice) -> Floats:
+        """Features (d,) of a choice of cut-offs, expected over its draws."""
+        total = np.zeros(self.d)
+        for slot, part in zip(self.slots, choice, strict=True):
+            index = np.fromiter(part, np.int64, len(part))
+            total += np.array(list(part.values())) @ slot.features(index)
+        return total
+
+    def constants(self) -> list[Choice]:
+        """Accept nobody, and accept everybody."""
+        nobody = [{0: 1.0} for _ in self.slots]
+        everybody = [{s.curve.n_cutoffs - 1: 1.0} for s in self.slots]
+        return [nobody, everybody]
+
+    def value(self, v: Floats) -> float:
+        """The objective as a score: higher is better."""
+        return self.program.sense * float(self.program.value(v))
+
+    def rule(self, choice: Choice) -> Rule:
+        """The rule that a choice of cut-offs stands for."""
+        rules = tuple(
+            mixture([(p, Threshold(slot.curve.threshold(j))) for j, p in sorted(part.items())])
+            for slot, part in zip(self.slots, choice, strict=True)
+        )
+        if not self.evidence.decide_on:
+            return rules[0]
+        return PerSlot(rules, self.evidence.slots)
