@@ -1,0 +1,17 @@
+"""Reports: what was reached, with intervals, for the person who set the goal."""
+
+from setpoint.report.counting import FewRowsWarning, report_on, warn_few_rows
+from setpoint.report.entry import Entry, GroupRow
+from setpoint.report.intervals import Interval, interval
+from setpoint.report.report import GoalReport
+
+__all__ = [
+    "Entry",
+    "FewRowsWarning",
+    "GoalReport",
+    "GroupRow",
+    "Interval",
+    "interval",
+    "report_on",
+    "warn_few_rows",
+]

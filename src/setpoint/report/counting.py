@@ -1,0 +1,318 @@
+"""Counting a goal: from a confusion to a report."""
+
+from __future__ import annotations
+
+import math
+import platform
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+
+import numpy as np
+
+from setpoint.evidence import Confusion
+from setpoint.goals.atoms import Bound
+from setpoint.goals.bind import Binder
+from setpoint.goals.errors import EmptyPopulationError, GoalError
+from setpoint.goals.expressions import Constraint, Expression
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import Label
+from setpoint.goals.program import SATISFIED
+from setpoint.report.entry import Entry
+from setpoint.report.groups import GroupMetric, group_metrics, group_row
+from setpoint.report.intervals import Interval, interval_of, is_group_gap
+from setpoint.report.kinds import Sample
+from setpoint.report.report import GoalReport, Status
+
+__all__ = ["FEW_ROWS", "FewRowsWarning", "report_on", "warn_few_rows"]
+
+FEW_ROWS = 0.05
+"""A wider half of a constraint's interval says that the rows hardly tell."""
+
+
+class FewRowsWarning(UserWarning):
+    """A constraint was measured on so few rows that its interval is wide."""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """An expression bound to the data, or the reason why it is not."""
+
+    bound: Bound | None
+    why: str = ""
+
+
+class _Counter:
+    """Binds expressions one by one, then measures them on one sample."""
+
+    def __init__(self, confusion: Confusion, level: float) -> None:
+        self.confusion = confusion
+        self.level = level
+        self.binder = Binder(confusion.schema, fold=False)
+
+    def bind(self, expression: Expression) -> _Side:
+        try:
+            return _Side(self.binder.bind(expression))
+        except EmptyPopulationError as error:
+            return _Side(None, str(error))
+
+    def measure(self) -> None:
+        """After all is bound."""
+        self.sample = Sample(tuple(self.binder.features), self.confusion)
+
+    def interval(self, x: Bound) -> Interval:
+        return interval_of(x, self.sample, self.level)
+
+    def entry(self, text: str, side: _Side) -> Entry:
+        """Value, interval and counts of one expression."""
+        if side.bound is None:
+            return Entry(text, None)
+        found = self.interval(side.bound)
+        rows, effective_rows = self.sample.rows_of(side.bound)
+        fraction = None if self.sample.is_large else self.sample.fraction(side.bound)
+        plain = fraction is not None and fraction.at_zero == 0.0
+        return Entry(
+            text,
+            self.sample.value(side.bound),
+            low=found.low,
+            high=found.high,
+            interval=found.kind,
+            rows=rows,
+            effective_rows=effective_rows,
+            numerator=fraction.numerator if fraction is not None and plain else None,
+            denominator=fraction.denominator if fraction is not None and plain else None,
+        )
+
+    def sides(self, written: Constraint) -> tuple[_Side, _Side, _Side]:
+        """Left, right, and left minus right; the left again where the right is a number."""
+        left, right = self.bind(written.lhs), self.bind(written.rhs)
+        if right.bound is not None and not right.bound.features:
+            return left, right, left
+        return left, right, self.bind(written.lhs - written.rhs)
+
+    def constraint(self, written: Constraint, left: _Side, right: _Side, both: _Side) -> Entry:
+        """The entry of a constraint, from its sides."""
+        entry = self.entry(str(written), left)
+        if left.bound is None or right.bound is None or both.bound is None:
+            return Entry(str(written), None)
+        value, bound = entry.value, self.sample.value(right.bound)
+        assert value is not None
+        sign = 1.0 if written.relation == ">=" else -1.0
+        slack = 0.0 if value == bound else sign * (value - bound)
+        entry = replace(entry, bound=bound, slack=slack, satisfied=slack >= -SATISFIED)
+        if right.bound.features and math.isfinite(bound):
+            found = self.interval(both.bound)
+            low, high = min(bound + found.low, value), max(bound + found.high, value)
+            entry = replace(entry, low=low, high=high, interval=found.kind)
+        return replace(entry, few_rows=self._is_wide(entry, both.bound))
+
+    def _is_wide(self, entry: Entry, x: Bound) -> bool:
+        assert entry.low is not None
+        assert entry.high is not None
+        half = 0.0 if entry.low == entry.high else (entry.high - entry.low) / 2.0
+        low, high = (x.low, x.high) if self.sample.is_large else self.sample.range(x)
+        # Rates and their differences as they are; money and odds by their size.
+        if math.isfinite(high - low):
+            unit = max(1.0, (high - low) / 2.0)
+        else:
+            unit = max(1.0, abs(entry.value or 0.0))
+        return half > FEW_ROWS * unit
+
+
+def report_on(
+    goal: Goal,
+    confusion: Confusion,
+    *,
+    status: Status = "evaluated",
+    family: str = "",
+    solver: str = "",
+    why: str = "",
+    gap: float | None = None,
+    bound_on_objective: float | None = None,
+    evidence: str = "label",
+    n_rows: int | None = None,
+    folds: int | None = None,
+    calibration: float | None = None,
+    randomized: float = 0.0,
+    baseline_objective: float | None = None,
+    rule: str = "",
+    positive: Label | None = None,
+    decides_on: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+    blame: Mapping[str, float] | None = None,
+    n_oracle_calls: int | None = None,
+    seconds: float | None = None,
+    versions: Mapping[str, str] | None = None,
+    level: float = 0.95,
+) -> GoalReport:
+    """Count a goal on a confusion: the objective, each constraint, the groups compared.
+
+    Parameters
+    ----------
+    goal : Goal
+    confusion : Confusion
+        What counting one decision gave, with the cells that the goal needs.
+    level : float
+        Confidence of the intervals.
+    status, family, solver, why, gap, bound_on_objective, evidence, n_rows, folds, \
+    calibration, randomized, baseline_objective, rule, positive, decides_on, warnings, \
+    blame, n_oracle_calls, seconds, versions
+        Passed on to :class:`GoalReport`. Left out: `n_rows` is counted, `positive` is the
+        second of two classes, `baseline_objective` is measured where every cell knows
+        the deployed class, `versions` are the ones in use.
+
+    Returns
+    -------
+    GoalReport
+        What speaks of a population without rows is not evaluated: its numbers are None.
+
+    Raises
+    ------
+    GoalError
+        A name that the data do not know, or a bound outside any possible range.
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> from setpoint.evidence import Confusion
+    >>> found = Confusion.of_counts(("no", "yes"), [[900, 10], [19, 81], [0, 0]])
+    >>> report = report_on(Goal.parse("maximize recall subject to precision >= 0.85"), found)
+    >>> report.objective.value, report.satisfied, round(report.constraints[0].slack, 4)
+    (0.81, True, 0.0401)
+    """
+    counter = _Counter(confusion, level)
+    objective = counter.bind(goal.objective)
+    sides = [(c, *counter.sides(c)) for c in goal.constraints]
+    metrics = group_metrics(goal, counter.binder)
+    deployed = None
+    if baseline_objective is None and all(c.baseline is not None for c in confusion.cells):
+        deployed = _deployed(counter, goal.objective)
+    counter.measure()
+    for parts in sides:
+        _check_reachable(counter, *parts)
+    entries = tuple(counter.constraint(*parts) for parts in sides)
+    if deployed is not None:
+        baseline_objective = counter.sample.value(deployed)
+    if positive is None and len(confusion.classes) == 2:
+        positive = confusion.classes[1]
+    bounds = [objective, *(left for _, left, _, _ in sides)]
+    notes = [*warnings, *_notes(goal, bounds, sides, metrics)]
+    notes += [_few_rows_text(e) for e in entries if e.few_rows]
+    return GoalReport(
+        goal=str(goal),
+        objective=counter.entry(str(goal.objective), objective),
+        constraints=entries,
+        status=status,
+        family=family,
+        solver=solver,
+        why=why,
+        gap=_number(gap),
+        bound_on_objective=_number(bound_on_objective),
+        evidence=evidence,
+        n_rows=int(confusion.rows.sum()) if n_rows is None else int(n_rows),
+        folds=folds,
+        calibration=_number(calibration),
+        randomized=float(randomized),
+        baseline_objective=_number(baseline_objective),
+        groups=tuple(group_row(m, counter.sample, level) for m in metrics),
+        rule=rule,
+        positive=positive,
+        decides_on=tuple(decides_on),
+        warnings=tuple(dict.fromkeys(notes)),
+        blame={k: float(v) for k, v in (blame or {}).items()},
+        level=level,
+        n_oracle_calls=n_oracle_calls,
+        seconds=_number(seconds),
+        versions=_versions() if versions is None else dict(versions),
+    )
+
+
+def warn_few_rows(report: GoalReport, stacklevel: int = 2) -> None:
+    """Issue a :class:`FewRowsWarning` for each constraint with a wide interval.
+
+    Wide means that half of it exceeds 0.05, for rates and their differences.
+
+    Parameters
+    ----------
+    report : GoalReport
+    stacklevel : int
+        As in :func:`warnings.warn`.
+    """
+    for entry in report.constraints:
+        if entry.few_rows:
+            warnings.warn(_few_rows_text(entry), FewRowsWarning, stacklevel=stacklevel)
+
+
+def _few_rows_text(entry: Entry) -> str:
+    assert entry.low is not None
+    assert entry.high is not None
+    half = (entry.high - entry.low) / 2.0
+    return (
+        f"{entry.text}: measured on few rows ({entry.effective_rows:,.4g} effective ones); half "
+        f"the width of its interval is {half:.3g}"
+    )
+
+
+def _notes(
+    goal: Goal,
+    bounds: Sequence[_Side],
+    sides: Sequence[tuple[Constraint, _Side, _Side, _Side]],
+    metrics: Sequence[GroupMetric],
+) -> list[str]:
+    """Sentences about what was not evaluated and what is partly noise."""
+    out = []
+    texts = [str(goal.objective), *(str(c) for c in goal.constraints)]
+    pairs = list(zip(texts, bounds, strict=True))
+    gaps = [t for t, side in pairs if side.bound is not None and is_group_gap(side.bound)]
+    if gaps:
+        out.append(
+            f"{'; '.join(gaps)}: such a gap is partly noise. Even groups that are alike differ on "
+            "any sample, the more of them and the smaller the more; the interval allows for it"
+        )
+    reasons = [bounds[0].why] + [left.why or right.why for _, left, right, _ in sides]
+    for text, why in zip(texts, reasons, strict=True):
+        if why:
+            out.append(f"{text}: not evaluated: {why}")
+    out += [f"{m.metric} in {m.name}: not evaluated: {m.why}" for m in metrics if m.why]
+    return out
+
+
+def _check_reachable(
+    counter: _Counter, written: Constraint, left: _Side, right: _Side, both: _Side
+) -> None:
+    """A bound that no data could reach is a slip of the pen."""
+    if left.bound is None or right.bound is None or both.bound is None:
+        return
+    if counter.sample.is_large:
+        return
+    what, level = str(written.lhs), counter.sample.value(right.bound)
+    if both is not left:
+        what, level = "the left side minus the right one", 0.0
+    low, high = counter.sample.range(both.bound)
+    if not low - SATISFIED <= level <= high + SATISFIED:
+        raise GoalError(
+            f"{written}: the bound {level:.6g} is outside the range of {what}, which is "
+            f"[{low:.6g}, {high:.6g}]"
+        )
+
+
+def _deployed(counter: _Counter, objective: Expression) -> Bound | None:
+    try:
+        return counter.binder.bind(objective.baseline())
+    except GoalError:
+        return None
+
+
+def _number(x: float | None) -> float | None:
+    return None if x is None else float(x)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {
+        "setpoint": version("setpoint"),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }

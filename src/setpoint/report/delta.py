@@ -1,0 +1,172 @@
+"""Limits of one expression: of a proportion in disguise, or by influence.
+
+A row of weight w moves the value by w times its influence, so the variance is the sum of
+``w^2 influence^2``: the squares of a confusion are all that is needed (the delta method,
+or infinitesimal jackknife). At zero and at full marks that variance vanishes although
+nobody is certain. Therefore the influence is taken at smoothed counts, a few rows more,
+spread over the kinds, as Agresti and Caffo (2000) do for differences of proportions and
+Bonett and Price (2012) for paired ones.
+
+References
+----------
+A. Agresti and B. Caffo (2000), Simple and effective confidence intervals for proportions
+and differences of proportions result from adding two successes and two failures.
+D. G. Bonett and R. M. Price (2012), Adjusted Wald confidence interval for a difference of
+binomial proportions based on paired data. L. Kish (1965), Survey sampling.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from setpoint.goals.atoms import INF, Bound
+from setpoint.goals.weights import Weights
+from setpoint.report.fraction import Floats, Fraction
+from setpoint.report.kinds import Kinds, Sample
+from setpoint.report.proportions import in_far_tails, quantile
+
+__all__ = ["by_influence", "influence_of", "of_two_kinds", "unsmoothed"]
+
+SMOOTHING = (0.25, 0.75)
+"""Rows added in all, in equal parts to each kind, as multiples of the squared quantile.
+
+At 95 % these are 1 and 3 rows, and the limits hold those of both. One row draws the
+middle too little away from zero and full marks, three draw it so far that the true value
+is passed. With both, 93.6 to 98.4 % were covered in simulations of 60 to 2,000 rows with
+rates of .3 to .99.
+"""
+
+_BORROWED = 10.0
+"""Rows of average weight that a kind's own mean weight is drawn to."""
+
+
+def of_two_kinds(fraction: Fraction, low: float, high: float) -> tuple[float, float] | None:
+    """Wilson limits of a fraction that tells two kinds of rows apart; None if it has more.
+
+    With p the share of rows of the first kind, the value is
+    ``(a1 w1 p + a2 w2 (1 - p)) / (b1 w1 p + b2 w2 (1 - p))``, where w1 and w2 are the
+    mean weights of the kinds. That is monotone in p, so Wilson's limits of p become
+    limits of the value. Equal weights give Wilson's interval on the rows themselves.
+
+    Mean weights of few rows borrow from all rows of the same cells and true classes. Where
+    weights depend on the decision itself and few rows are accepted, that misleads: a
+    nominal 95 % for precision then covered 87 to 92 % of simulated draws.
+
+    Parameters
+    ----------
+    fraction : Fraction
+    low, high : float
+        Tail of the lower and of the upper limit.
+    """
+    two = fraction.merged()
+    if len(two.counts) == 0:
+        return None
+    if len(two.counts) == 1:
+        return two.range
+    if len(two.counts) > 2:
+        return None
+    if two.counts.sum() <= 0:
+        return two.range
+    unit = two.units
+    weight = (two.squares + _BORROWED * unit * unit) / (two.counts + _BORROWED * unit)
+    rows = two.counts / weight
+    a, b = two.above * weight, two.below * weight
+    rising = a[0] * b[1] >= a[1] * b[0]
+    tails = (low, high) if rising else (high, low)
+    ends = in_far_tails(float(rows[0]), float(rows.sum()), *tails)
+
+    def value(p: float) -> float:
+        above, below = a[0] * p + a[1] * (1 - p), b[0] * p + b[1] * (1 - p)
+        if below > 0:
+            return float(above / below)
+        return math.copysign(INF, above) if above else two.at_zero
+
+    first, last = (value(p) for p in ends)
+    return (first, last) if rising else (last, first)
+
+
+def influence_of(x: Bound, kinds: Kinds, counts: Floats, v: Floats) -> tuple[float, Floats]:
+    """Value and influence (kinds,) of each unit of weight, marginals moving.
+
+    Parameters
+    ----------
+    x : Bound
+    kinds : Kinds
+        Of x's features.
+    counts : array of shape (kinds,)
+        Where to take it, every population with some weight.
+    v : array of shape (d,)
+        All features; x's own are overwritten.
+    """
+    norms = kinds.given @ counts
+    own = (kinds.event @ counts) / norms
+    at = v.copy()
+    at[kinds.index] = own
+    slope = x.gradient(at)[kinds.index] / norms
+    return float(x.value(at)), slope @ kinds.event - (slope * own) @ kinds.given
+
+
+def by_influence(x: Bound, sample: Sample, low: float, high: float) -> tuple[float, float]:
+    """Limits of a smooth expression, by influence at smoothed counts.
+
+    The influences are those of :func:`setpoint.goals.program.influence`. In a finite
+    range the limits are symmetric on the logit scale, else on the plain one.
+
+    Parameters
+    ----------
+    x : Bound
+    sample : Sample
+    low, high : float
+        Tail of the lower and of the upper limit.
+    """
+    bottom, top = sample.range(x)
+    kinds = sample.kinds(x.features)
+    value = sample.value(x)
+    if kinds.counts.sum() <= 0 or not math.isfinite(value):
+        return min(bottom, value), max(top, value)
+
+    def ends(z: float) -> list[float]:
+        out = [value]
+        for share in SMOOTHING:
+            extra = share * z * z / len(kinds.counts) * kinds.units
+            middle, influence = influence_of(x, kinds, kinds.counts + extra, sample.v)
+            variance = (kinds.squares + extra * kinds.units) @ (influence * influence)
+            out.append(shifted(middle, z * math.sqrt(float(variance)), bottom, top))
+        return out
+
+    return min(ends(-quantile(low))), max(ends(quantile(high)))
+
+
+def shifted(middle: float, by: float, bottom: float, top: float) -> float:
+    """`middle` moved `by` inside its range, on the logit scale where both ends are finite.
+
+    Examples
+    --------
+    >>> round(shifted(0.9, 0.2, 0.0, 1.0), 4), shifted(3.0, -4.0, 0.0, float("inf"))
+    (0.9881, 0.0)
+    """
+    if not (math.isfinite(bottom) and math.isfinite(top) and bottom < middle < top):
+        return min(max(middle + by, bottom), top)
+    below, above = middle - bottom, top - middle
+    t = math.log(below / above) + by * (top - bottom) / (below * above)
+    share = 1.0 / (1.0 + math.exp(-t)) if t > -700.0 else 0.0
+    return bottom + (top - bottom) * share
+
+
+def unsmoothed(x: Bound, sample: Sample, low: float, high: float) -> tuple[float, float]:
+    """Plain delta limits without kinds, for thousands of classes.
+
+    The parameters are those of :func:`by_influence`.
+    """
+    schema, confusion = sample.confusion.schema, sample.confusion
+    value = sample.value(x)
+    norms = np.array([f.norm for f in sample.features])
+    slope = x.gradient(sample.v)
+    influence = Weights(schema, sample.features).tensor(slope)
+    moved = np.einsum("j,jct->ct", slope * sample.v / norms, sample.truth)
+    influence = influence - moved[:, :, None]
+    error = math.sqrt(float((confusion.squares * influence * influence).sum()))
+    first = value - quantile(low) * error
+    return max(first, x.low), min(value + quantile(high) * error, x.high)

@@ -1,0 +1,220 @@
+"""Confidence intervals for every expression of the language.
+
+Which interval an expression gets follows from what it is made of:
+
+``"wilson"``
+    Rates and everything that is a monotone function of one proportion (precision,
+    negative predictive value, Jaccard, F1, one minus them): Wilson's score interval on
+    effective rows.
+``"delta"``
+    Smooth functions of several rates: by influence, at smoothed counts.
+``"groups"``
+    The smallest or the largest of several, and deviations: simultaneous limits.
+``"pairs"``
+    Differences and ratios of groups or classes: simultaneous limits over all pairs.
+``"bonferroni"``
+    Anything else made of these: each part at its share of the level.
+``"exact"``
+    No row could change it.
+
+Logarithms, roots, absolute values and multiples pass the limits of their argument on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from setpoint.evidence import Confusion
+from setpoint.goals.atoms import INF, Affine, Bound, Node, Ratio
+from setpoint.goals.composites import (
+    Absolute,
+    Extremes,
+    Largest,
+    Logarithm,
+    Root,
+    Smallest,
+    Spread,
+    Total,
+)
+from setpoint.goals.expressions import Expression
+from setpoint.report.delta import by_influence, of_two_kinds, unsmoothed
+from setpoint.report.kinds import Sample, bound_sample
+from setpoint.report.simultaneous import largest, ratio_of_groups, smallest, spread
+
+__all__ = ["Interval", "interval", "interval_of", "is_group_gap"]
+
+_KINKED = (Largest, Smallest, Spread, Extremes, Absolute)
+
+
+class Interval(NamedTuple):
+    """A confidence interval, and how it was found."""
+
+    low: float
+    high: float
+    kind: str
+
+    @property
+    def half_width(self) -> float:
+        """Half the distance between the limits."""
+        return 0.0 if self.low == self.high else (self.high - self.low) / 2.0
+
+
+def interval(expression: Expression, confusion: Confusion, level: float = 0.95) -> Interval:
+    """A confidence interval for the value of an expression on new rows.
+
+    Rows are taken as drawn independently, each with its weight; a constant factor on all
+    weights changes nothing. A row that is in several data sets is counted as several.
+
+    Parameters
+    ----------
+    expression : Expression
+    confusion : Confusion
+        What counting one decision gave. If the rule was chosen on these same rows, the
+        value is optimistic, and the interval with it.
+    level : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        It holds the value at `confusion`.
+
+    Raises
+    ------
+    GoalError
+        As in binding; EmptyPopulationError for a rate without rows.
+    ValueError
+        If `level` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.metrics import g_mean, recall
+    >>> found = Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]])
+    >>> low, high, kind = interval(recall, found)
+    >>> round(low, 3), round(high, 3), kind
+    (0.722, 0.875, 'wilson')
+    >>> interval(g_mean, found).kind
+    'delta'
+    """
+    (bound,), sample = bound_sample([expression], confusion)
+    return interval_of(bound, sample, level)
+
+
+def interval_of(x: Bound, sample: Sample, level: float) -> Interval:
+    """The interval of an expression that is bound already.
+
+    Parameters
+    ----------
+    x : Bound
+    sample : Sample
+        Over the features of the binder that gave `x`.
+    level : float
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    tail = (1.0 - level) / 2.0
+    value = sample.value(x)
+    if not x.features:
+        return Interval(value, value, "exact")
+    if sample.is_large:
+        return Interval(*unsmoothed(x, sample, tail, tail), "delta")
+    low, high = _Finder(sample).limits(x, tail, tail)
+    return Interval(min(low, value), max(high, value), _kind(x, sample))
+
+
+def is_group_gap(x: Bound) -> bool:
+    """Whether an expression holds a comparison of groups or classes, which noise widens."""
+    if isinstance(x, (Spread, Extremes)) or (
+        isinstance(x, Largest) and all(isinstance(c, Absolute) for c in x.children)
+    ):
+        return True
+    return any(is_group_gap(c) for c in x.children)
+
+
+def _is_smooth(x: Bound) -> bool:
+    return not isinstance(x, _KINKED) and all(_is_smooth(c) for c in x.children)
+
+
+def _varying(x: Bound) -> Sequence[Bound]:
+    return [c for c in x.children if c.features]
+
+
+def _kind(x: Bound, sample: Sample) -> str:
+    fraction = sample.fraction(x)
+    if fraction is not None:
+        return "wilson" if len(fraction.merged().counts) <= 2 else "delta"
+    if isinstance(x, (Spread, Extremes)):
+        return "pairs"
+    if isinstance(x, (Largest, Smallest)):
+        return "groups"
+    if len(_varying(x)) == 1 and isinstance(x, (Total, Absolute, Logarithm, Root)):
+        return _kind(_varying(x)[0], sample)
+    return "delta" if _is_smooth(x) else "bonferroni"
+
+
+class _Finder:
+    """Finds limits of bound expressions on one sample, from their parts upwards."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+
+    def limits(self, x: Bound, low: float, high: float) -> tuple[float, float]:
+        """Limits of `x` at the tails `low` and `high`, inside the range of `x`."""
+        if not x.features:
+            value = self.sample.value(x)
+            return value, value
+        first, last = self._limits(x, low, high)
+        bottom, top = self.sample.range(x)
+        return max(first, bottom), min(last, top)
+
+    def _limits(self, x: Bound, low: float, high: float) -> tuple[float, float]:
+        if isinstance(x, (Affine, Ratio)):
+            return self._fraction(x, low, high)
+        if isinstance(x, (Largest, Smallest)):
+            sides = sum(2 if isinstance(c, Absolute) else 1 for c in _varying(x))
+            sides -= any(isinstance(c, Absolute) for c in x.children)
+            of = largest if isinstance(x, Largest) else smallest
+            return of(x.children, self.limits, low, high, sides)
+        if isinstance(x, (Spread, Extremes)):
+            of_pairs = spread if isinstance(x, Spread) else ratio_of_groups
+            smooth = all(_is_smooth(c) for c in x.children)
+            return of_pairs(x.children, self.sample, self.limits, low, high, smooth=smooth)
+        if isinstance(x, Absolute):
+            return self._absolute(x, low, high)
+        if isinstance(x, (Logarithm, Root)):
+            return x.interval(self.limits(x.children[0], low, high))
+        if isinstance(x, Total) and len(_varying(x)) == 1:
+            return self._multiple(x, low, high)
+        if _is_smooth(x):
+            return by_influence(x, self.sample, low, high)
+        return self._parts(x, low, high)
+
+    def _fraction(self, x: Bound, low: float, high: float) -> tuple[float, float]:
+        fraction = self.sample.fraction(x)
+        two = None if fraction is None else of_two_kinds(fraction, low, high)
+        return by_influence(x, self.sample, low, high) if two is None else two
+
+    def _absolute(self, x: Absolute, low: float, high: float) -> tuple[float, float]:
+        # Near 0 the lower limit can fail on both sides; on one of them the upper limit
+        # fails with it, if its tail is not smaller.
+        (child,) = x.children
+        inner = self.limits(child, *([low if low <= high else low / 2] * 2))
+        outer = self.limits(child, high, high)
+        return max(inner[0], -inner[1], 0.0), max(abs(outer[0]), abs(outer[1]))
+
+    def _multiple(self, x: Total, low: float, high: float) -> tuple[float, float]:
+        (k,) = (k for k, c in zip(x.coefs, x.children, strict=True) if c.features)
+        (child,) = _varying(x)
+        ends = self.limits(child, *((low, high) if k > 0 else (high, low)))
+        ranges = [ends if c is child else (self.sample.value(c),) * 2 for c in x.children]
+        return x.interval(*ranges)
+
+    def _parts(self, x: Bound, low: float, high: float) -> tuple[float, float]:
+        # Interval arithmetic over limits that hold together.
+        assert isinstance(x, Node)
+        tail = min(low, high) / max(len(_varying(x)), 1)
+        first, last = x.interval(*(self.limits(c, tail, tail) for c in x.children))
+        return (-INF if math.isnan(first) else first), (INF if math.isnan(last) else last)

@@ -1,0 +1,241 @@
+"""Kinds of rows: what an expression can tell apart in a confusion.
+
+An expression sees a row only through the events and populations of its rates. Rows that
+it cannot tell apart are of one kind, whatever their cell, true and predicted class.
+Every ratio of linear functions of the counts gives each kind two weights, one in the
+numerator and one in the denominator. Where there are only two different pairs of
+weights, the ratio is a monotone function of one proportion: recall, precision, Jaccard,
+F1, 1 - precision, wins over losses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.evidence import Confusion
+from setpoint.goals.atoms import INF, Affine, Bound, Ratio
+from setpoint.goals.bind import Binder
+from setpoint.goals.expressions import Expression
+from setpoint.goals.features import Feature
+from setpoint.goals.weights import Weights
+from setpoint.report.fraction import Floats, Fraction, effective, rounded, summed, typical_weights
+
+__all__ = ["Kinds", "Sample", "bound_sample"]
+
+Bools: TypeAlias = NDArray[np.bool_]
+
+_TINY = 1e-12
+
+MOST_WEIGHTS = 30_000_000
+"""Beyond so many weights (features times entries) kinds are not told apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """Counts by kind, and the weights of some features.
+
+    Parameters
+    ----------
+    index : list of int
+        The features, by their number in the sample.
+    event, given : array of shape (features, kinds)
+        ``v_j = (event_j @ counts) / (given_j @ counts)``.
+    counts, squares : array of shape (kinds,)
+        Sums of w and of w squared.
+    around : array of shape (2, kinds)
+        The same sums over all rows of the kind's cells and true classes, however they
+        were decided: from them a kind with few rows borrows its mean weight.
+    """
+
+    index: list[int]
+    event: Floats
+    given: Floats
+    counts: Floats
+    squares: Floats
+    around: Floats
+
+    @cached_property
+    def units(self) -> Floats:
+        """Weight of a typical row of each kind (kinds,)."""
+        return typical_weights(self.counts, self.squares, self.around)
+
+
+class Sample:
+    """The features of some bound expressions on one confusion, entry by entry.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        In the order of the binder that bound the expressions.
+    confusion : Confusion
+    """
+
+    def __init__(self, features: Sequence[Feature], confusion: Confusion) -> None:
+        self.features = tuple(features)
+        self.confusion = confusion
+        n = len(confusion.classes)
+        truth = np.zeros((len(self.features), len(confusion.cells), n + 1), bool)
+        for j, f in enumerate(self.features):
+            truth[j, list(f.cells)] = f.given_rows(n) != 0
+        self.truth: Bools = truth
+        self.counts = confusion.counts.ravel()
+        self.squares = confusion.squares.ravel()
+        self.v = Weights(confusion.schema, self.features).sums(confusion.counts)
+        self._kinds: dict[frozenset[int], tuple[Kinds, NDArray[np.int64]]] = {}
+        self._fractions: dict[int, tuple[Bound, Fraction | None]] = {}
+
+    @property
+    def is_large(self) -> bool:
+        """Whether kinds would take too much memory: thousands of features and classes."""
+        return len(self.features) * self.counts.size > MOST_WEIGHTS
+
+    @cached_property
+    def event(self) -> Floats:
+        """Weights (features, entries) of the events, not divided by any norm."""
+        cells, n = self.confusion.cells, len(self.confusion.classes)
+        out = np.zeros((len(self.features), *self.confusion.counts.shape))
+        for j, f in enumerate(self.features):
+            known: dict[int | None, Floats] = {}
+            for c in f.cells:
+                baseline = cells[c].baseline
+                if baseline not in known:
+                    known[baseline] = f.matrix(baseline, n)
+                out[j, c] = known[baseline]
+        return out.reshape(len(self.features), -1)
+
+    @cached_property
+    def given(self) -> Floats:
+        """1 for the entries (features, entries) of each feature's population, else 0."""
+        n = len(self.confusion.classes)
+        return np.repeat(self.truth.reshape(len(self.features), -1), n, axis=1).astype(float)
+
+    @cached_property
+    def _around(self) -> Floats:
+        """Sums of w and of w squared (2, entries) over each entry's cell and true class."""
+        n = len(self.confusion.classes)
+        tables = (self.confusion.counts, self.confusion.squares)
+        return np.stack([np.repeat(t.sum(axis=2).ravel(), n) for t in tables])
+
+    def value(self, x: Bound) -> float:
+        """The value of a bound expression here."""
+        return float(x.value(self.v)) + 0.0
+
+    def kinds(self, features: Iterable[int]) -> Kinds:
+        """The kinds of rows that these features tell apart."""
+        return self._grouped(features)[0]
+
+    def _grouped(self, features: Iterable[int]) -> tuple[Kinds, NDArray[np.int64]]:
+        """The kinds, and for each entry its kind, -1 where no feature looks."""
+        key = frozenset(features)
+        if key not in self._kinds:
+            index = sorted(key)
+            event, given = self.event[index], self.given[index]
+            seen = np.flatnonzero((given != 0).any(axis=0))
+            event, given = event[:, seen], given[:, seen]
+            mixed = _weights(len(index)) @ np.concatenate([event, given])
+            _, first, place = np.unique(rounded(mixed), return_index=True, return_inverse=True)
+            place = place.ravel()
+            kinds = Kinds(
+                index,
+                event[:, first],
+                given[:, first],
+                summed(place, self.counts[seen], len(first)),
+                summed(place, self.squares[seen], len(first)),
+                np.stack([summed(place, x, len(first)) for x in self._around[:, seen]]),
+            )
+            of_entry = np.full(self.counts.shape, -1, np.int64)
+            of_entry[seen] = place
+            self._kinds[key] = kinds, of_entry
+        return self._kinds[key]
+
+    def fraction(self, x: Bound) -> Fraction | None:
+        """The expression as one fraction of linear functions of the counts, if it is one."""
+        held = self._fractions.get(id(x))
+        if held is None:
+            # The expression is kept with its fraction: its id stays its own.
+            held = self._fractions[id(x)] = (x, self._fraction(x))
+        return held[1]
+
+    def _fraction(self, x: Bound) -> Fraction | None:
+        if not isinstance(x, (Affine, Ratio)) or not x.features:
+            return None
+        kinds = self.kinds(x.features)
+        if not (kinds.given == kinds.given[0]).all():
+            return None  # shares of different rows
+
+        def weights(e: Affine) -> Floats:
+            coefs = np.array([e.terms.get(j, 0.0) for j in kinds.index])
+            return np.asarray(coefs @ kinds.event + e.const * kinds.given[0])
+
+        if isinstance(x, Affine):
+            above, below, zero = weights(x), kinds.given[0], 0.0
+        else:
+            below, zero = weights(x.below), x.at_zero
+            above = weights(x.above) + x.offset * below
+        if (below < -_TINY).any():
+            return None
+        below = np.maximum(below, 0.0)
+        used = (np.abs(above) > _TINY) | (below > _TINY)
+        return Fraction(
+            above[used],
+            below[used],
+            kinds.counts[used],
+            kinds.squares[used],
+            kinds.around[:, used],
+            zero,
+        )
+
+    def range(self, x: Bound) -> tuple[float, float]:
+        """The range of the expression whatever the data: what limits are clipped to."""
+        if not x.features:
+            value = self.value(x)
+            return value, value
+        fraction = self.fraction(x)
+        if fraction is not None:
+            return fraction.range
+        if isinstance(x, Affine):
+            low = high = x.const
+            for j, a in x.terms.items():
+                inside = self.event[j][self.given[j] != 0]
+                ends = sorted((a * float(inside.min()), a * float(inside.max())))
+                low, high = low + ends[0], high + ends[1]
+            return low, high
+        interval = getattr(x, "interval")  # noqa: B009  (every atom but Affine has it)
+        low, high = interval(*(self.range(c) for c in x.children))
+        return (x.low if low == -INF else low), (x.high if high == INF else high)
+
+    def rows_of(self, x: Bound) -> tuple[int, float]:
+        """Rows of the populations of an expression, and the effective rows it rests on."""
+        seen = self.truth[sorted(x.features)].any(axis=0)
+        rows = int(self.confusion.rows[seen].sum())
+        fraction = None if self.is_large else self.fraction(x)
+        if fraction is not None:
+            return rows, fraction.effective_rows
+        total, squares = self.confusion.counts[seen].sum(), self.confusion.squares[seen].sum()
+        return rows, effective(float(total), float(squares))
+
+
+def _weights(n: int) -> Floats:
+    """Random weights that give different columns different sums."""
+    return np.random.default_rng(n).uniform(1.0, 2.0, 2 * n)
+
+
+def bound_sample(
+    expressions: Sequence[Expression], confusion: Confusion
+) -> tuple[list[Bound], Sample]:
+    """Expressions bound to a confusion, and the sample they are measured on.
+
+    Raises
+    ------
+    GoalError
+        As in :meth:`setpoint.goals.bind.Binder.bind`.
+    """
+    binder = Binder(confusion.schema, fold=False)
+    bounds = [binder.bind(e) for e in expressions]
+    return bounds, Sample(tuple(binder.features), confusion)

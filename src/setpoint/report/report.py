@@ -1,0 +1,190 @@
+"""GoalReport: what was reached, for the person who set the goal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from setpoint.goals.populations import Label
+from setpoint.report import codec
+from setpoint.report.entry import Entry, GroupRow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["GoalReport", "Status"]
+
+Status: TypeAlias = Literal[
+    "optimal", "feasible", "stationary", "nearest", "infeasible", "evaluated"
+]
+
+STATUSES: tuple[str, ...] = (
+    "optimal", "feasible", "stationary", "nearest", "infeasible", "evaluated",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class GoalReport:
+    """What was reached: objective, constraints, certificate, groups, in plain values.
+
+    Reports compare by value; times and versions do not count.
+
+    Parameters
+    ----------
+    goal : str
+        The goal as text.
+    objective : Entry
+    constraints : tuple of Entry
+    status : {"optimal", "feasible", "stationary", "nearest", "infeasible", "evaluated"}
+        How the rule was found; "evaluated": it was only measured.
+    family, solver, why : str
+        Who found the rule, and why this way.
+    gap : float or None
+        No other rule of this kind on these scores has an objective better by more.
+    bound_on_objective : float or None
+        The objective that no rule of this kind passes.
+    evidence : str
+        "label" where decisions were counted against true classes.
+    n_rows : int
+        Rows that were counted.
+    folds : int or None
+        Cross-validation folds behind the scores.
+    calibration : float or None
+        Not measured yet.
+    randomized : float
+        Share of rows whose decision depends on a draw.
+    baseline_objective : float or None
+        The deployed model's objective.
+    groups : tuple of GroupRow
+        Every metric that the goal compares over groups, in each of them.
+    rule : str
+        The rule in words.
+    positive : label or None
+        The positive class of a binary goal.
+    decides_on : tuple of str
+        Columns that the rule looks at beside the score.
+    warnings : tuple of str
+        What a reader should know before trusting the numbers.
+    blame : dict of str to float
+        Constraints that cannot hold together, with their shares.
+    level : float
+        Confidence of the intervals.
+    n_oracle_calls : int or None
+        Passes over the data.
+    seconds : float or None
+    versions : dict of str to str
+    """
+
+    goal: str
+    objective: Entry
+    constraints: tuple[Entry, ...] = ()
+    status: Status = "evaluated"
+    family: str = ""
+    solver: str = ""
+    why: str = ""
+    gap: float | None = None
+    bound_on_objective: float | None = None
+    evidence: str = "label"
+    n_rows: int = 0
+    folds: int | None = None
+    calibration: float | None = None
+    randomized: float = 0.0
+    baseline_objective: float | None = None
+    groups: tuple[GroupRow, ...] = ()
+    rule: str = ""
+    positive: Label | None = None
+    decides_on: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    blame: Mapping[str, float] = field(default_factory=dict)
+    level: float = 0.95
+    n_oracle_calls: int | None = None
+    seconds: float | None = field(default=None, compare=False)
+    versions: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    # blame is a dict, and equal reports would need equal hashes
+    __hash__ = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise ValueError(f"status is one of {STATUSES}, got {self.status!r}")
+
+    @property
+    def satisfied(self) -> bool | None:
+        """Whether every constraint holds; None if none fails and some were not evaluated."""
+        found = [c.satisfied for c in self.constraints]
+        if False in found:
+            return False
+        return None if None in found else True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists and scalars for JSON; times and versions under "run".
+
+        Examples
+        --------
+        >>> report = GoalReport("maximize recall", Entry("recall", 0.8))
+        >>> GoalReport.from_dict(report.to_dict()) == report
+        True
+        """
+        return codec.write(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> GoalReport:
+        """The report that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        ValueError
+            If `data` is of another format, or a field is missing or unknown.
+        """
+        try:
+            return cls(**codec.read(data))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a report: {error}") from None
+
+    def to_json(self) -> str:
+        """One line of JSON; floats survive to the last bit."""
+        return json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> GoalReport:
+        """The report that :meth:`to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If the text is no JSON, or as in :meth:`from_dict`.
+        """
+        return cls.from_dict(json.loads(text))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Objective and constraints as a pandas DataFrame, one row each.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                "to_frame gives a pandas DataFrame; install pandas with: pip install pandas"
+            ) from None
+        entries = (self.objective, *self.constraints)
+        names = [f.name for f in fields(Entry)]
+        frame = pd.DataFrame([[getattr(e, n) for n in names] for e in entries], columns=names)
+        parts = ["objective"] + ["constraint"] * len(self.constraints)
+        frame.insert(0, "part", parts)
+        return frame
+
+    def __str__(self) -> str:
+        from setpoint.report.words import report_text
+
+        return report_text(self)
+
+    def _repr_html_(self) -> str:
+        from setpoint.report.html import report_html
+
+        return report_html(self)

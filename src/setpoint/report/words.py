@@ -1,0 +1,223 @@
+"""A report as text that the person who set the goal can read."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from setpoint.report.entry import Entry, GroupRow
+
+if TYPE_CHECKING:
+    from setpoint.report.report import GoalReport
+
+__all__ = ["certificate", "mark", "measured", "number", "report_text", "verdict"]
+
+WIDTH = 88
+
+_HOW = {
+    "optimal": "the best rule of its kind, proved",
+    "feasible": "a rule that meets the goal; a better one may exist",
+    "stationary": "no small change improves the rule; a better one may exist",
+    "nearest": "no rule meets the goal; this one comes nearest",
+    "infeasible": "no rule meets the goal",
+    "evaluated": "decisions were measured, no rule was sought",
+}
+
+_HALF_THE_TIME = (
+    "A constraint that just holds on the rows a rule was chosen on holds on new rows about "
+    "half the time, unless its interval lies clear of the bound."
+)
+
+_MOST_GROUPS = 40
+
+
+def number(x: float | None) -> str:
+    """A number in four decimals, or more digits where it is small.
+
+    Examples
+    --------
+    >>> number(0.91237), number(0.00001234), number(float("inf")), number(None)
+    ('0.9124', '1.23e-05', 'inf', '-')
+    """
+    if x is None:
+        return "-"
+    if x == 0:
+        return "0"
+    if abs(x) < 5e-4:
+        return f"{x:.3g}"
+    return f"{x:.4f}" if abs(x) < 1000 else f"{x:.6g}"
+
+
+def _count(x: float) -> str:
+    return f"{x:,.0f}" if abs(x - round(x)) < 1e-9 else f"{x:,.1f}"
+
+
+def _plural(n: int, word: str) -> str:
+    return f"{n:,} {word}" + ("" if n == 1 else "s")
+
+
+def mark(entry: Entry) -> str:
+    """Whether a constraint is met, in a word."""
+    return {True: "met", False: "NOT MET", None: "not evaluated"}[entry.satisfied]
+
+
+def verdict(report: GoalReport) -> str:
+    """Whether the goal is reached, in a sentence."""
+    if not report.constraints:
+        return "No constraints were set."
+    missed = sum(c.satisfied is False for c in report.constraints)
+    unknown = sum(c.satisfied is None for c in report.constraints)
+    total = len(report.constraints)
+    if missed:
+        out = f"No: {missed} of {_plural(total, 'constraint')} not met"
+    elif unknown == total:
+        return "Unknown: no constraint could be evaluated, for want of rows."
+    elif total == 1:
+        out = "Yes: the constraint is met"
+    else:
+        out = f"Yes: {total - unknown} of {total} constraints met"
+    if unknown:
+        out += f", {unknown} not evaluated for want of rows"
+    return out + "."
+
+
+def measured(entry: Entry, level: float) -> str:
+    """Interval and counts of an entry."""
+    if entry.value is None:
+        return "not evaluated: no rows"
+    parts = []
+    if entry.low is not None:
+        ends = f"{number(entry.low)} to {number(entry.high)}"
+        parts.append(f"{100 * level:.4g} % interval {ends}")
+    if entry.numerator is not None and entry.denominator is not None:
+        parts.append(f"{_count(entry.numerator)} of {_count(entry.denominator)}")
+    rows = f"on {_plural(entry.rows, 'row')}"
+    if entry.effective_rows < 0.995 * entry.rows:
+        rows += f", {_count(round(entry.effective_rows, 1))} of which (effective) decide it"
+    return "; ".join([*parts, rows])
+
+
+def certificate(report: GoalReport) -> str:
+    """What the gap says; empty without one."""
+    if report.gap is None:
+        return ""
+    kind = "No other rule of this kind on these scores"
+    if report.gap <= 1e-9:
+        return f"{kind} has a better objective (certified)."
+    return f"{kind} has an objective better by more than {number(report.gap)} (certified)."
+
+
+def _constraint(entry: Entry, level: float) -> list[str]:
+    lines = [f"{mark(entry)}: {entry.text}"]
+    if entry.value is None:
+        return [*lines, "not evaluated: no rows"]
+    told = f"{number(entry.value)} against the bound {number(entry.bound)}"
+    if entry.slack is not None:
+        far = number(abs(entry.slack))
+        told += f", {far} to spare" if entry.satisfied else f", short by {far}"
+    lines.append(f"{told}; {measured(entry, level)}")
+    if entry.satisfied and entry.interval not in (None, "exact"):
+        if entry.is_clear:
+            lines.append("The interval is clear of the bound.")
+        else:
+            lines.append("The interval reaches past the bound: new rows may well violate it.")
+    elif entry.satisfied is False and _holds(entry):
+        lines.append("The interval holds the bound: new rows may well meet it.")
+    return lines
+
+
+def _holds(entry: Entry) -> bool:
+    """Whether the bound lies in the interval."""
+    if entry.low is None or entry.high is None or entry.bound is None:
+        return False
+    return entry.low <= entry.bound <= entry.high
+
+
+def _group_lines(groups: tuple[GroupRow, ...]) -> list[str]:
+    lines: list[str] = []
+    for metric in dict.fromkeys(g.metric for g in groups):
+        rows = [g for g in groups if g.metric == metric]
+        lines.append(f"{metric} by group")
+        wide = min(max(len(g.name) for g in rows), 40)
+        for g in rows[:_MOST_GROUPS]:
+            told = "no rows"
+            if g.value is not None:
+                told = f"{number(g.value)}  ({number(g.low)} to {number(g.high)})"
+            lines.append(f"  {g.name[:wide]:<{wide}}  {told}  {_plural(g.rows, 'row')}")
+        if len(rows) > _MOST_GROUPS:
+            lines.append(f"  and {len(rows) - _MOST_GROUPS} more groups")
+    return lines
+
+
+def _wrapped(text: str, indent: int, hang: int = 0) -> str:
+    return "\n".join(
+        textwrap.fill(
+            line,
+            WIDTH,
+            initial_indent=" " * indent,
+            subsequent_indent=" " * (indent + hang),
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        for line in text.split("\n")
+    )
+
+
+def report_text(report: GoalReport) -> str:
+    """The whole report, about 88 columns wide."""
+    out = [_wrapped(f"Goal: {report.goal}", 0, 6), _wrapped(f"Reached? {verdict(report)}", 0, 9)]
+    how = f"How: {report.status}: {_HOW[report.status]}"
+    who = ", ".join(x for x in (report.family, report.solver) if x)
+    how += f" ({who})" if who else ""
+    out.append(_wrapped(how + (f". {report.why.rstrip('.')}" if report.why else "") + ".", 0, 5))
+
+    counted = f"Counted on {_plural(report.n_rows, 'row')}"
+    if report.folds is not None:
+        counted += f", with scores from {report.folds}-fold cross-validation"
+    out.append(_wrapped(f"{counted}.", 0, 5))
+    out += ["", "Objective", _wrapped(_objective(report), 2, 2)]
+    if report.constraints:
+        out += ["", "Constraints"]
+        for entry in report.constraints:
+            first, *rest = _constraint(entry, report.level)
+            out += [_wrapped(first, 2, 4), *(_wrapped(line, 4) for line in rest)]
+        if report.status not in ("evaluated", "infeasible"):
+            out.append(_wrapped(_HALF_THE_TIME, 2))
+    if report.blame:
+        shares = ", ".join(f"{text} ({number(share)})" for text, share in report.blame.items())
+        out.append(_wrapped(f"Cannot hold together: {shares}", 2, 2))
+    rule = _rule(report)
+    if rule:
+        out += ["", "Rule", *(_indented(line) for line in rule)]
+    if report.groups:
+        out += ["", "Groups", *(f"  {line}" for line in _group_lines(report.groups))]
+    told = certificate(report)
+    if told:
+        out += ["", "Certificate", _wrapped(told, 2)]
+    if report.warnings:
+        out += ["", "Please note", *(_wrapped(f"- {w}", 2, 2) for w in report.warnings)]
+    return "\n".join(out)
+
+
+def _objective(report: GoalReport) -> str:
+    entry = report.objective
+    told = f"{entry.text} = {number(entry.value)}; {measured(entry, report.level)}"
+    if report.baseline_objective is not None:
+        told += f"; the deployed model has {number(report.baseline_objective)}"
+    return told
+
+
+def _rule(report: GoalReport) -> list[str]:
+    lines = report.rule.split("\n") if report.rule else []
+    if report.positive is not None and report.rule:
+        lines.append(f"The positive class is {report.positive!r}.")
+    if report.decides_on:
+        lines.append(f"This rule uses {', '.join(report.decides_on)} beside the score.")
+    if report.randomized > 0:
+        lines.append(f"The decision on {100 * report.randomized:.3g} % of the rows is drawn.")
+    return lines
+
+
+def _indented(line: str) -> str:
+    depth = len(line) - len(line.lstrip())
+    return _wrapped(line.lstrip(), 2 + depth, 2)
