@@ -1,0 +1,20 @@
+"""The skin all families share: inputs, data sets, draws, base class, evaluation, files."""
+
+from setpoint.estimators.base import UnknownGroupWarning
+from setpoint.estimators.dataset import Dataset
+from setpoint.estimators.evaluation import evaluate
+from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load, save
+from setpoint.estimators.priors import weights_for_prior
+from setpoint.estimators.scorer import goal_scorer
+
+__all__ = [
+    "TRUSTED_TYPES",
+    "Dataset",
+    "ModelFileError",
+    "UnknownGroupWarning",
+    "evaluate",
+    "goal_scorer",
+    "load",
+    "save",
+    "weights_for_prior",
+]

@@ -1,0 +1,216 @@
+"""Arrays from outside: lists, arrays, Series and frames as plain NumPy arrays.
+
+Users hand over lists, arrays, Series or frames; the rest of the library sees plain
+one-dimensional NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+from setpoint.evidence.cells import factorize
+from setpoint.goals.errors import nearest
+
+__all__ = [
+    "Array",
+    "Codes",
+    "check_length",
+    "column_names",
+    "column_of",
+    "described",
+    "first_bad",
+    "frame_of",
+    "is_missing",
+    "kind_of",
+    "levels_of",
+    "one_column",
+    "series_of",
+    "series_values",
+    "some",
+]
+
+Array: TypeAlias = NDArray[Any]
+Codes: TypeAlias = NDArray[np.int64]
+
+TEXT = "UST"  # NumPy's kinds of text: fixed width, bytes, variable width
+
+
+def frame_of(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
+    """`X` as a narwhals frame, or None where it is no frame."""
+    try:
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return None
+        columns = frame.columns
+    except DuplicateError:
+        raise ValueError(f"{name} has duplicate column names; every name must be unique") from None
+    if len(set(columns)) != len(columns):
+        raise ValueError(f"{name} has duplicate column names; every name must be unique")
+    return frame
+
+
+def series_of(values: Any) -> nw.Series[Any] | None:
+    """`values` as a narwhals Series, or None where it is none."""
+    pyarrow = nw.dependencies.get_pyarrow()
+    if pyarrow is not None and isinstance(values, pyarrow.Array):
+        values = pyarrow.chunked_array([values])
+    series = nw.from_native(values, allow_series=True, eager_only=True, pass_through=True)
+    return series if isinstance(series, nw.Series) else None
+
+
+def series_values(series: nw.Series[Any]) -> Array:
+    """The values of a Series as an array; integers stay exact beside missing values."""
+    if not series.null_count():
+        array = np.asarray(series.to_numpy())
+        return array.astype(object) if array.dtype.kind in TEXT else array
+    missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
+    if series.dtype.is_integer():
+        array = np.asarray(series.fill_null(0).to_numpy()).astype(object)
+    else:
+        array = np.asarray(series.to_numpy())
+    if array.dtype.kind == "O":
+        array = array.copy()
+        array[missing] = None  # to_numpy of a pyarrow dictionary puts a category there
+    return array
+
+
+def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
+    """`values` as a 1-D array; (N, 1) is taken as (N,), with a warning if `warn`."""
+    series = series_of(values)
+    if series is not None:
+        return series_values(series)
+    try:
+        array = np.asarray(values)
+        of_list = array.dtype.kind in TEXT and isinstance(values, (list, tuple))
+        if of_list and not all(issubclass(t, str) for t in set(map(type, values))):
+            array = np.array(values, dtype=object)  # NumPy had turned numbers into text
+    except ValueError:
+        raise ValueError(f"{name} should be a 1d array, got a ragged list") from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        if warn:
+            from sklearn.exceptions import DataConversionWarning
+
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. Please change the "
+                f"shape of {name} to (n_samples,), for example using ravel().",
+                DataConversionWarning,
+                stacklevel=3,
+            )
+        array = array.ravel()
+    if array.ndim != 1:
+        got = f"an array of shape {array.shape}" if array.ndim else described(values)
+        raise ValueError(f"{name} should be a 1d array, got {got} instead.")
+    return array
+
+
+def column_of(X: Any, name: str, argument: str) -> nw.Series[Any]:
+    """The column `name` of the frame `X`, for the argument that names it.
+
+    Raises
+    ------
+    ValueError
+        If X is no frame or has no such column.
+    """
+    frame = frame_of(X)
+    if frame is None:
+        raise ValueError(
+            f"{argument} names columns of X ({name!r}), but X is {described(X)}, which has no "
+            "column names; pass a frame as X, or the columns themselves, one value a row"
+        )
+    if name not in frame.columns:
+        raise ValueError(f"{argument}: X has no column {name!r} ({nearest(name, frame.columns)})")
+    return frame.get_column(name)
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Names of the columns of a frame; None where X is no frame."""
+    frame = frame_of(X)
+    return None if frame is None else list(frame.columns)
+
+
+def check_length(values: Sequence[Any] | Array, n_rows: int, name: str) -> None:
+    """Refuse a column that does not go with the rows.
+
+    Raises
+    ------
+    ValueError
+        It names the argument and both lengths.
+    """
+    if len(values) != n_rows:
+        raise ValueError(f"{name} has {len(values)} rows, {n_rows} are expected")
+
+
+def levels_of(column: Array, name: str) -> tuple[list[Any], Codes]:
+    """The distinct values of a column, and each row's place among them.
+
+    Raises
+    ------
+    TypeError
+        If the values cannot be told apart (lists, dicts).
+    """
+    try:
+        return factorize(column)
+    except TypeError:
+        odd = next(v for v in column.tolist() if _unhashable(v))
+        raise TypeError(
+            f"{name} holds values of type {type(odd).__name__}; text, numbers, booleans or dates "
+            "are expected"
+        ) from None
+
+
+def is_missing(value: Any) -> bool:
+    """Whether `value` is None, NaN, NaT or pandas' NA."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    numeric = (float, np.floating, Decimal, np.datetime64, np.timedelta64)
+    return isinstance(value, numeric) and bool(value != value)
+
+
+def kind_of(t: type) -> str:
+    """Sort a type: "text", "boolean", "number", "missing" or "other"."""
+    if issubclass(t, np.timedelta64):  # an integer to NumPy
+        return "other"
+    if issubclass(t, str):
+        return "text"
+    if issubclass(t, (bool, np.bool_)):
+        return "boolean"
+    if issubclass(t, (int, float, np.integer, np.floating)):
+        return "number"
+    missing = t is type(None) or t.__name__ in ("NAType", "NaTType")
+    return "missing" if missing else "other"
+
+
+# -------------------------------------------------------------------------------- for messages
+
+
+def described(value: Any) -> str:
+    """A scalar as it is written, else the type."""
+    return repr(value) if value is None or np.isscalar(value) else f"a {type(value).__name__}"
+
+
+def first_bad(bad: NDArray[np.bool_], what: str) -> str:
+    """How many rows are bad, and where the first is."""
+    n = int(bad.sum())
+    return f"{n} {what} value{'' if n == 1 else 's'}, the first at row {int(bad.argmax())}"
+
+
+def some(values: Sequence[Any], most: int = 8) -> str:
+    """The first few values, and how many more there are."""
+    text = ", ".join(repr(v) for v in values[:most])
+    return text if len(values) <= most else f"{text} and {len(values) - most} more"
+
+
+def _unhashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return True
+    return False

@@ -1,0 +1,276 @@
+"""The base class of estimators that decide by a rule."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from setpoint.estimators.arrays import column_names, column_of
+from setpoint.estimators.classes import Classes
+from setpoint.estimators.columns import as_columns
+from setpoint.estimators.dataset import as_datasets
+from setpoint.estimators.draws import column_draws, row_draws
+from setpoint.estimators.inputs import Inputs, Rows
+from setpoint.goals.errors import GoalError, nearest
+from setpoint.goals.goal import Goal
+from setpoint.report import GoalReport, report_on
+from setpoint.rules import Rule
+from setpoint.rules.slots import slot_in_words
+
+__all__ = ["GoalClassifier", "UnknownGroupWarning"]
+
+Array = NDArray[Any]
+
+
+class UnknownGroupWarning(UserWarning):
+    """Rows of a group that was not there in ``fit`` were decided by another group's rule."""
+
+
+class GoalClassifier(ClassifierMixin, BaseEstimator):
+    """Prediction, distribution and evaluation for whatever has a fitted rule.
+
+    A family sets ``rule_``, ``classes_``, ``positive_``, ``goal_report_``,
+    ``draw_key_``, ``draw_columns_`` and ``largest_slot_`` in ``fit`` and gives scores
+    in ``_scores``.
+    """
+
+    rule_: Rule
+    goal_report_: GoalReport
+    classes_: Array
+    positive_: Any
+    draw_key_: int
+    draw_columns_: list[str] | None
+    largest_slot_: int
+
+    sensitive_features: Any
+    baseline: Any
+    draw: str
+    unknown_group: str
+    random_state: Any
+
+    # ------------------------------------------------------------------ for families
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores (N,) of the positive class."""
+        raise NotImplementedError
+
+    @property
+    def _classes(self) -> Classes:
+        labels = list(self.classes_.tolist())
+        if len(labels) == 2 and labels[0] == self.positive_:
+            labels.reverse()
+        return Classes(self.classes_, tuple(labels))
+
+    def _goal(self) -> Goal:
+        return Goal.parse(self.goal_report_.goal)
+
+    def _key(self) -> int:
+        """The key of draws by row: fixed without a random_state."""
+        state = self.random_state
+        if state is None:
+            return 0
+        if isinstance(state, numbers.Integral):
+            return int(state) % 2**64
+        if isinstance(state, np.random.Generator):
+            return int(state.integers(2**63))
+        if isinstance(state, np.random.RandomState):
+            return int(state.randint(2**31 - 1))
+        raise ValueError(f"random_state is None, an int or a generator, got {state!r}")
+
+    # ------------------------------------------------------------------ predictions
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> Array:
+        """Decide each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, p)
+        sensitive_features : column, dict or frame, optional
+            The columns that the rule looks at, where they are no columns of X.
+
+        Returns
+        -------
+        array of shape (N,)
+            Labels.
+
+        Raises
+        ------
+        GoalError
+            If a column that the rule looks at is missing, or a group is unseen and
+            ``unknown_group="raise"``.
+        """
+        check_is_fitted(self)
+        u = self._draws(X) if self.rule_.randomized else None
+        codes = self.rule_.decide(self._scores(X), self._slots(X, sensitive_features), u)
+        return np.asarray(self.classes_[np.array(self._classes.order)[codes]])
+
+    def decision_distribution(self, X: Any, *, sensitive_features: Any = None) -> Array:
+        """The probability with which the rule decides each class.
+
+        0 and 1 but for rows whose decision depends on a draw. Not a posterior: that is
+        ``predict_proba``.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        array of shape (N, n)
+            Columns in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        out = self.rule_.distribution(self._scores(X), self._slots(X, sensitive_features))
+        return np.asarray(out[:, np.argsort(self._classes.order)])
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        datasets: Mapping[str, Any] | None = None,
+    ) -> GoalReport:
+        """How far the rule reaches the goal on new rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight, sensitive_features, baseline, datasets
+            As in ``fit``. A rule that draws is measured in expectation.
+
+        Returns
+        -------
+        GoalReport
+            With status "evaluated".
+        """
+        check_is_fitted(self)
+        goal = self._goal()
+        rows = self._rows(X, y, sample_weight, sensitive_features, baseline, datasets)
+        inputs = Inputs.check(goal, self._classes, rows, None)
+        given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
+        for name, d in as_datasets(datasets).items():
+            given[name] = d.X, d.sensitive_features
+        decided = {
+            name: self.rule_.distribution(self._scores(given[name][0]), self._slots(*given[name]))
+            for name in inputs.parts
+        }
+        evidence = inputs.evidence(decided)
+        return report_on(
+            goal,
+            evidence.confusion(evidence.scores),
+            family=self.goal_report_.family,
+            solver=self.goal_report_.solver,
+            rule=self.goal_report_.rule,
+            positive=self.goal_report_.positive,
+            decides_on=self.goal_report_.decides_on,
+        )
+
+    # ------------------------------------------------------------------ shared steps
+    def _rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        sensitive_features: Any,
+        baseline: Any,
+        datasets: Mapping[str, Any] | None,
+    ) -> dict[str | None, Rows]:
+        """X and the further data sets; what the constructor names holds for all of them."""
+        columns = self.sensitive_features if sensitive_features is None else sensitive_features
+        deployed = self.baseline if baseline is None else baseline
+        everywhere = deployed if isinstance(deployed, str) or hasattr(deployed, "predict") else None
+        rows: dict[str | None, Rows] = {
+            None: Rows(int(_num_samples(X)), y, sample_weight, columns, deployed, X)
+        }
+        for name, d in as_datasets(datasets).items():
+            own = d.sensitive_features
+            if own is None and _has(d.X, self.sensitive_features):
+                own = self.sensitive_features
+            model = everywhere if d.baseline is None else d.baseline
+            rows[name] = Rows(int(_num_samples(d.X)), d.y, d.sample_weight, own, model, d.X)
+        return rows
+
+    def _slots(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None:
+        """The slot of each row, where the rule looks at more than the score."""
+        if not self.rule_.needs_slots:
+            return None
+        names = self.goal_report_.decides_on
+        given = self.sensitive_features if sensitive_features is None else sensitive_features
+        if given is None:
+            raise GoalError(
+                f"the rule looks at {list(names)}: pass sensitive_features=, or name columns of X "
+                "in the constructor"
+            )
+        n_rows = int(_num_samples(X))
+        columns = as_columns(
+            given, n_rows=n_rows, X=X, wanted=names, free=names, who="the rule looks at"
+        )
+        codes = self.rule_.slot_codes(columns)
+        unseen = codes < 0
+        if not unseen.any():
+            return codes
+        first = int(np.flatnonzero(unseen)[0])
+        row = {name: columns[name][first : first + 1].tolist()[0] for name in names}
+        group = ", ".join(f"{name} = {value}" for name, value in row.items())
+        known = [slot_in_words(key) for key in self.rule_.slot_keys]
+        message = f"{int(unseen.sum())} rows are of a group that fit did not see, as {group} "
+        if self.unknown_group == "raise":
+            raise GoalError(
+                f"{message}in row {first} ({nearest(group, known)}); unknown_group='largest' "
+                "decides them by the rule of the largest group"
+            )
+        warnings.warn(
+            f"{message}in row {first}; they are decided by the rule for "
+            f"{known[self.largest_slot_]}",
+            UnknownGroupWarning,
+            stacklevel=3,
+        )
+        return np.where(unseen, self.largest_slot_, codes)
+
+    def _draws(self, X: Any) -> NDArray[np.float64]:
+        """One uniform number a row; see `draw`."""
+        if self.draw == "random":
+            seed = None if self.random_state is None else self.draw_key_
+            return np.random.default_rng(seed).random(int(_num_samples(X)))
+        if self.draw == "row":
+            return row_draws(X, key=self.draw_key_, feature_names=self.draw_columns_)
+        return column_draws(column_of(X, self.draw, "draw"), key=self.draw_key_)
+
+    def _check_draw(self, X: Any) -> None:
+        """Refuse a `draw` that ``predict`` could not use."""
+        known = ["row", "random", *(column_names(X) or ())]
+        if self.draw not in known:
+            raise ValueError(
+                f"draw is 'row', 'random' or a column of X, got {self.draw!r} "
+                f"({nearest(self.draw, known)})"
+            )
+
+    def _check_named(self) -> None:
+        """What the constructor says of columns and of the deployed model has to last."""
+        names = self.sensitive_features
+        words = [] if names is None else [names] if isinstance(names, str) else names
+        if not isinstance(words, (list, tuple)) or not all(isinstance(w, str) for w in words):
+            raise ValueError(
+                "sensitive_features in the constructor names columns of X, one or a list, got a "
+                f"{type(names).__name__}; pass columns of values to fit"
+            )
+        deployed = self.baseline
+        if not (deployed is None or isinstance(deployed, str) or hasattr(deployed, "predict")):
+            raise ValueError(
+                "baseline in the constructor is a column of X or a classifier, got a "
+                f"{type(deployed).__name__}; pass predictions to fit"
+            )
+
+
+def _has(X: Any, names: Any) -> bool:
+    """Whether names of columns, given once for X, are columns of another frame too."""
+    wanted = [names] if isinstance(names, str) else names
+    return wanted is not None and set(column_names(X) or ()).issuperset(wanted)

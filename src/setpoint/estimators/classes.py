@@ -1,0 +1,142 @@
+"""Classes in the library's order, and scores that go with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.estimators.arrays import Array, Codes, check_length
+from setpoint.estimators.labels import check_labels
+from setpoint.goals.errors import ShapeError, nearest
+from setpoint.goals.populations import Label, plain_label
+
+__all__ = ["Classes", "classes_of", "one_score"]
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes in the order of the library, negative before positive, and labels' codes.
+
+    Parameters
+    ----------
+    sorted : array of shape (n,)
+        As scikit-learn orders them; posteriors have their columns in this order.
+    labels : tuple of labels
+        With two classes, (negative, positive).
+    """
+
+    sorted: Array
+    labels: tuple[Label, ...]
+
+    @property
+    def order(self) -> list[int]:
+        """For each class of the library, its place in the sorted order."""
+        place = {label: i for i, label in enumerate(self.sorted.tolist())}
+        return [place[label] for label in self.labels]
+
+    @property
+    def positive_first(self) -> bool:
+        """Whether the positive class of two is the first in sorted order."""
+        return len(self.labels) == 2 and self.order == [1, 0]
+
+    def codes(self, y: Any, name: str, n_rows: int | None = None) -> Codes:
+        """Labels as codes in the order of `labels`.
+
+        Raises
+        ------
+        ValueError
+            If a label is none of the classes, or there are not `n_rows`.
+        """
+        found, codes = check_labels(y, name)
+        if n_rows is not None:
+            check_length(codes, n_rows, name)
+        table = []
+        for label in found.tolist():
+            if label not in self.labels:
+                raise ValueError(
+                    f"{name} holds the label {label!r}, which is no class "
+                    f"({nearest(label, self.labels)})"
+                )
+            table.append(self.labels.index(label))
+        if table == list(range(len(table))):
+            return codes
+        return np.array(table, np.int64)[codes]
+
+    def require_two(self) -> None:
+        """Refuse more than two classes, where only a rule for two can be found.
+
+        Raises
+        ------
+        ShapeError
+            It says what can be done instead.
+        """
+        if len(self.labels) > 2:
+            raise ShapeError(
+                "Only binary classification is supported. The type of the target is multiclass: "
+                f"y holds {len(self.labels)} classes. A goal over them can be evaluated; for one "
+                "class against the rest, pass y == label"
+            )
+
+
+def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "y") -> Classes:
+    """The classes of some labels; the positive one is `pos_label`, else the last.
+
+    Raises
+    ------
+    ValueError
+        If there is one class only, or `pos_label` is none of them.
+    """
+    found, _ = check_labels(y, name) if classes is None else check_labels(classes, "classes")
+    labels = [plain_label(v, f"a label in {name}") for v in found.tolist()]
+    if len(labels) < 2:
+        raise ValueError(f"{name} holds one class only, {labels[0]!r}; at least two are needed")
+    if pos_label is not None:
+        if len(labels) > 2:
+            raise ValueError(f"pos_label is for two classes, {name} holds {len(labels)}")
+        if pos_label not in labels:
+            raise ValueError(f"pos_label {pos_label!r} is no class ({nearest(pos_label, labels)})")
+        if labels.index(pos_label) == 0:
+            labels.reverse()
+    return Classes(found, tuple(labels))
+
+
+def one_score(scores: Any, classes: Classes, name: str = "scores") -> NDArray[np.float64]:
+    """Scores (N,), higher for the positive class, from scores or from posteriors (N, 2).
+
+    Parameters
+    ----------
+    scores : array-like of shape (N,), (N, 1) or (N, 2)
+        Posteriors have their columns in sorted class order.
+    classes : Classes
+        Two.
+    name : str
+        What messages call them.
+
+    Raises
+    ------
+    ValueError
+        If the shape fits neither, or a score is NaN or infinite.
+    TypeError
+        If the scores are no numbers.
+    """
+    array = np.asarray(scores)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} holds {array.dtype}; scores are numbers")
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] not in (1, 2)):
+        raise ValueError(
+            f"{name} has shape {array.shape}; allowed are (N,) and posteriors (N, 2), one column "
+            f"for each of {classes.sorted.tolist()}"
+        )
+    if array.ndim == 2:
+        array = array[:, -1 if array.shape[1] == 1 else classes.order[1]]
+    out: NDArray[np.float64] = np.ascontiguousarray(array, dtype=np.float64)
+    bad = ~np.isfinite(out)
+    if bad.any():
+        raise ValueError(
+            f"{name} holds {int(bad.sum())} NaN or infinite values, the first in row "
+            f"{int(bad.argmax())}; scores are finite"
+        )
+    return out

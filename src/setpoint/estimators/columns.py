@@ -1,0 +1,228 @@
+"""Side information: sensitive features and other columns that a goal speaks of.
+
+Every check is made here, before any fitting, and its message names the argument, what
+was found and what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from setpoint.estimators.arrays import (
+    TEXT,
+    Array,
+    check_length,
+    column_of,
+    first_bad,
+    frame_of,
+    is_missing,
+    kind_of,
+    levels_of,
+    one_column,
+    some,
+)
+from setpoint.goals.errors import GoalError, nearest
+
+__all__ = ["MOST_LEVELS", "as_columns"]
+
+MOST_LEVELS = 50
+"""A sensitive column with more values than this is refused: its groups would be tiny."""
+
+
+def as_columns(
+    sensitive_features: Any,
+    *,
+    n_rows: int,
+    X: Any = None,
+    wanted: Iterable[str] = (),
+    free: Iterable[str] = (),
+    who: str = "the goal speaks of",
+) -> dict[str, Array]:
+    """Side information as named columns of plain values.
+
+    Parameters
+    ----------
+    sensitive_features : None, column, dict, frame, str or list of str
+        A column is a 1-D array, a list or a Series; its name is the Series' name or else
+        the only name in `wanted`. A dict maps names to columns. A frame is pandas, polars
+        or pyarrow. A str, or a list of str, names columns of `X`; a list of `n_rows`
+        words that are not all different columns of `X` is a column of values.
+    n_rows : int
+        Rows of `X`, and so the length of every column.
+    X : frame, optional
+        Where names are looked up.
+    wanted : iterable of str
+        The columns that the goal speaks of. Only they are checked for missing values and
+        for their number of distinct values, at most 50.
+    free : iterable of str
+        Wanted columns that may have any number of distinct values.
+    who : str
+        Who wants them, for messages.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_rows,)
+        bool, int64, float64, or object holding text and other plain Python values, with
+        None for what is missing.
+
+    Raises
+    ------
+    GoalError
+        If a wanted column is absent.
+    ValueError
+        If a name is unknown or given twice, a column has the wrong length, or a wanted
+        one holds missing values, too many distinct ones, or other things than text,
+        numbers and booleans.
+    TypeError
+        If a name is not text, or a column's values cannot be told apart (lists, dicts).
+
+    Examples
+    --------
+    >>> as_columns(["f", "m", "f"], n_rows=3, wanted=["sex"])
+    {'sex': array(['f', 'm', 'f'], dtype=object)}
+    """
+    names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
+    free = set(free)
+    columns: dict[str, Array] = {}
+    for name, values, where in _named(sensitive_features, n_rows, X, names, who):
+        column = one_column(values, where)
+        check_length(column, n_rows, where)
+        columns[name] = _plain(column)
+    for name in names:
+        if name not in columns:
+            raise GoalError(_absent(name, columns, X, who))
+        _check_groups(columns[name], name, name in free)
+    return columns
+
+
+def _named(
+    given: Any, n_rows: int, X: Any, wanted: tuple[str, ...], who: str
+) -> list[tuple[str, Any, str]]:
+    """(name, values, what messages call it) for each column given."""
+    what = "sensitive_features"
+    if given is None:
+        return []
+    if isinstance(given, str):
+        return _of_X([given], X)
+    if isinstance(given, (list, tuple)) and _are_names(given, n_rows, X):
+        return _of_X(list(given), X)
+    if isinstance(given, Mapping):
+        items = list(given.items())
+    elif (frame := frame_of(given, what)) is not None:
+        items = [(name, frame.get_column(name)) for name in frame.columns]
+    else:
+        nested = isinstance(given, (list, tuple)) and given and isinstance(given[0], (list, tuple))
+        shape: Any = (len(given), len(given[0])) if nested else getattr(given, "shape", ())
+        if len(shape) > 1 and shape[1] != 1:
+            raise ValueError(
+                f"{what} has the shape {shape} and no column names; pass a frame, or a dict from "
+                "names to columns"
+            )
+        return [(_name_of(given, wanted, who), given, what)]
+    for name, _ in items:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"{what}: column names must be text, found {name!r}")
+    return [(name, values, f"{what}[{name!r}]") for name, values in items]
+
+
+def _are_names(words: Sequence[Any], n_rows: int, X: Any) -> bool:
+    """Whether words are names of columns of `X` (right or wrong) rather than values."""
+    if not words or not all(isinstance(word, str) for word in words):
+        return False
+    frame = frame_of(X)
+    known = frame is not None and set(frame.columns).issuperset(words)
+    once = len(set(words)) == len(words)
+    return known and once if len(words) == n_rows else known or once
+
+
+def _of_X(names: list[str], X: Any) -> list[tuple[str, Any, str]]:
+    what = "sensitive_features"
+    out = [(name, column_of(X, name, what), f"{what}[{name!r}]") for name in names]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ValueError(f"{what} names the column {name!r} of X twice")
+    return out
+
+
+def _name_of(given: Any, wanted: tuple[str, ...], who: str) -> str:
+    """The name of a lone column; "sensitive_feature" where nobody asks for one."""
+    name = getattr(given, "name", None)
+    if isinstance(name, str) and name:
+        return name
+    if len(wanted) > 1:
+        raise ValueError(
+            f"sensitive_features is one column without a name, but {who} {some(wanted)}; pass a "
+            "frame, or a dict from names to columns"
+        )
+    return wanted[0] if wanted else "sensitive_feature"
+
+
+def _absent(name: str, columns: Mapping[str, Array], X: Any, who: str) -> str:
+    message = f"{who} the column {name!r}, but sensitive_features "
+    message += "has no column of that name" if columns else "is not given"
+    frame = frame_of(X)
+    if frame is not None and name in frame.columns:
+        return f"{message}; X has it: pass sensitive_features={name!r}"
+    return f"{message} ({nearest(name, columns)})" if columns else message
+
+
+def _plain(column: Array) -> Array:
+    """bool, int64, float64, or object with plain Python values and None for missing."""
+    kind = column.dtype.kind
+    if kind in TEXT:
+        return column.astype(object)
+    if kind == "f":
+        return column.astype(np.float64)
+    if kind == "i" or (kind == "u" and column.dtype.itemsize < 8):
+        return column.astype(np.int64)
+    if kind != "O":
+        return column
+    try:
+        distinct, codes = levels_of(column, "")
+    except TypeError:  # lists or dicts: refused where somebody asks for them
+        return column
+    values = [
+        None if is_missing(v) else v.item() if isinstance(v, np.generic) else v for v in distinct
+    ]
+    types = set(map(type, values))
+    for plain, dtype in ((bool, np.bool_), (int, np.int64), (float, np.float64)):
+        if types == {plain}:
+            try:
+                return np.array(values, dtype=dtype)[codes]
+            except OverflowError:
+                break
+    return np.fromiter(values, dtype=object, count=len(values))[codes]
+
+
+def _check_groups(column: Array, name: str, free: bool) -> None:
+    where = f"sensitive_features[{name!r}]"
+    kind = column.dtype.kind
+    if kind == "O":
+        levels, codes = levels_of(column, where)
+        gone = np.array([v is None for v in levels], dtype=bool)[codes]
+        strange = [v for v in levels if v is not None and kind_of(type(v)) == "other"]
+        odd = type(strange[0]).__name__ if strange else ""
+    else:
+        gone = np.isnan(column) if kind in "fc" else np.zeros(len(column), dtype=bool)
+        if kind in "mM":
+            gone = np.isnat(column)
+        levels = [] if gone.any() else levels_of(column, where)[0]
+        odd = "" if kind in "biuf" else str(column.dtype)
+    if gone.any():
+        raise ValueError(
+            f"{where} has {first_bad(gone, 'missing')}; give them a group of their own, for "
+            "example with fillna('unknown') in pandas or fill_null('unknown') in polars"
+        )
+    if odd:
+        raise ValueError(
+            f"{where} holds values of type {odd}; groups are text, numbers or booleans"
+        )
+    if not free and len(levels) > MOST_LEVELS:
+        raise ValueError(
+            f"{where} has {len(levels)} distinct values, at most {MOST_LEVELS} are allowed since "
+            "each is a group of its own; bin them first, for example with numpy.digitize or "
+            "pandas.cut"
+        )

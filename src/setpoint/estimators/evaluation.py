@@ -1,0 +1,139 @@
+"""Evaluating decisions against a goal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from setpoint.estimators.arrays import Codes
+from setpoint.estimators.classes import classes_of
+from setpoint.estimators.dataset import Dataset
+from setpoint.estimators.inputs import Inputs, Rows
+from setpoint.estimators.labels import check_labels
+from setpoint.evidence import Evidence
+from setpoint.goals.expressions import Expression
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.report import GoalReport, report_on
+
+__all__ = ["decided", "evaluate"]
+
+
+def evaluate(
+    goal: Goal | Expression | str,
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+    sample_weight: Any = None,
+    datasets: Mapping[str, Any] | None = None,
+    classes: Any = None,
+    pos_label: Any = None,
+) -> GoalReport:
+    """How far some decisions reach a goal, with intervals.
+
+    Parameters
+    ----------
+    goal : Goal, str or metric
+    y_true : array-like of shape (N,)
+        True labels.
+    y_pred : array-like of shape (N,)
+        Predicted labels.
+    sensitive_features : column, dict or frame, optional
+        Side information that the goal names.
+    baseline : array-like of shape (N,), optional
+        The deployed model's predictions.
+    sample_weight : array-like of shape (N,), optional
+    datasets : dict, optional
+        Name to (y_true or None, y_pred), or a Dataset of y_pred (its X) and y_true
+        (its y) with side information.
+    classes : array-like, optional
+        All classes; by default those in `y_true` and `y_pred`.
+    pos_label : label, optional
+        The positive class of two; by default the last in sorted order.
+
+    Returns
+    -------
+    GoalReport
+        With status "evaluated". What has no rows is "not evaluated".
+
+    Raises
+    ------
+    GoalError
+        If the goal names what the data do not have.
+    ValueError, TypeError
+        If an argument is wrong; the message names it.
+
+    Examples
+    --------
+    >>> from setpoint import evaluate
+    >>> report = evaluate("maximize recall subject to precision >= 0.5", [0, 1, 1, 0], [0, 1, 0, 0])
+    >>> report.objective.value, report.constraints[0].satisfied
+    (0.5, True)
+    """
+    goal = as_goal(goal)
+    evidence = decided(
+        goal,
+        y_true,
+        y_pred,
+        sensitive_features=sensitive_features,
+        baseline=baseline,
+        sample_weight=sample_weight,
+        datasets=datasets,
+        classes=classes,
+        pos_label=pos_label,
+    )
+    return report_on(goal, evidence.confusion(evidence.scores))
+
+
+def decided(
+    goal: Goal,
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+    sample_weight: Any = None,
+    datasets: Mapping[str, Any] | None = None,
+    classes: Any = None,
+    pos_label: Any = None,
+) -> Evidence:
+    """The rows with class codes of the decisions where scores stand; see :func:`evaluate`."""
+    sets = {name: _pair(name, value) for name, value in (datasets or {}).items()}
+    if classes is None:
+        given = [(y_true, "y_true"), (y_pred, "y_pred")]
+        for name, d in sets.items():
+            given += [(d.y, f"datasets[{name!r}]: y_true"), (d.X, f"datasets[{name!r}]: y_pred")]
+        classes = _union([(y, name) for y, name in given if y is not None])
+    known = classes_of(y_true, classes, pos_label, "y_true")
+    decisions: dict[str | None, Codes] = {None: known.codes(y_pred, "y_pred")}
+    n_rows = len(decisions[None])
+    rows: dict[str | None, Rows] = {
+        None: Rows(n_rows, y_true, sample_weight, sensitive_features, baseline)
+    }
+    for name, d in sets.items():
+        codes = decisions[name] = known.codes(d.X, f"datasets[{name!r}]: y_pred")
+        rows[name] = Rows(len(codes), d.y, d.sample_weight, d.sensitive_features, d.baseline)
+    inputs = Inputs.check(goal, known, rows, None, "y_true")
+    return inputs.evidence(decisions)
+
+
+def _pair(name: str, value: Any) -> Dataset:
+    if isinstance(value, Dataset):
+        return value
+    if isinstance(value, tuple) and len(value) == 2 and value[1] is not None:
+        return Dataset(value[1], value[0])
+    raise TypeError(
+        f"datasets[{name!r}] is (y_true or None, y_pred) or a Dataset, got {value!r:.60}"
+    )
+
+
+def _union(labels: list[tuple[Any, str]]) -> Any:
+    """All labels that occur, as one array of one kind."""
+    found = [check_labels(y, name)[0] for y, name in labels]
+    kinds = {f.dtype.kind if f.dtype.kind not in "biuf" else "n" for f in found}
+    if len(kinds) > 1 and kinds != {"U", "O"}:
+        raise TypeError(f"labels are of different kinds: {[str(f.dtype) for f in found]}")
+    return np.unique(np.concatenate(found))

@@ -1,0 +1,305 @@
+"""From what users hand over to evidence: labels, weights, columns, baselines, data sets.
+
+``solve``, ``evaluate`` and every estimator go through this file, so their messages and
+conventions are the same. Everything is checked before there are scores, and so before
+any model is fitted.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.estimators.arrays import (
+    Array,
+    Codes,
+    column_of,
+    levels_of,
+    one_column,
+    series_values,
+)
+from setpoint.estimators.classes import Classes
+from setpoint.estimators.columns import as_columns
+from setpoint.estimators.labels import check_weight
+from setpoint.evidence import Evidence
+from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
+from setpoint.goals.goal import Goal
+
+__all__ = ["DecideOn", "Inputs", "Part", "Rows"]
+
+DecideOn: TypeAlias = Literal["auto"] | str | Sequence[str] | None
+Scores: TypeAlias = Mapping[str | None, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One data set as given: the labels and whatever else belongs to its rows.
+
+    Parameters
+    ----------
+    n_rows : int
+    y : array-like or None
+    sample_weight, sensitive_features, baseline
+        As in ``fit``.
+    X : optional
+        Where names of columns are looked up and a deployed model predicts.
+    """
+
+    n_rows: int
+    y: Any
+    sample_weight: Any = None
+    sensitive_features: Any = None
+    baseline: Any = None
+    X: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One data set, checked: plain arrays with one entry a row.
+
+    Parameters
+    ----------
+    true, weight, baseline : array of shape (N,) or None
+        `true` and `baseline` are class codes.
+    columns : dict of str to array of shape (N,)
+    """
+
+    true: Codes | None
+    weight: NDArray[np.float64] | None
+    columns: Mapping[str, Array]
+    baseline: Codes | None
+
+    def taken(self, index: NDArray[np.int64]) -> Part:
+        """Some of the rows, in the order of `index`."""
+        return Part(
+            None if self.true is None else self.true[index],
+            None if self.weight is None else self.weight[index],
+            {name: values[index] for name, values in self.columns.items()},
+            None if self.baseline is None else self.baseline[index],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """All rows that a goal speaks of, checked; evidence as soon as there are scores.
+
+    Parameters
+    ----------
+    goal : Goal
+    classes : Classes
+    parts : dict of data set (None: the rows of X) to Part
+    n_rows : dict of data set to int
+    decide_on : tuple of str
+        The columns that the rule may look at.
+    """
+
+    goal: Goal
+    classes: Classes
+    parts: Mapping[str | None, Part]
+    n_rows: Mapping[str | None, int]
+    decide_on: tuple[str, ...]
+
+    @classmethod
+    def check(
+        cls,
+        goal: Goal,
+        classes: Classes,
+        rows: Mapping[str | None, Rows],
+        decide_on: DecideOn,
+        y_name: str = "y",
+    ) -> Inputs:
+        """Check what was handed over; None in `rows` stands for the rows of X.
+
+        Raises
+        ------
+        GoalError, ValueError, TypeError
+            Whatever is wrong with an argument, by its name.
+        """
+        known = [name for name in rows if name is not None]
+        for name in goal.needs.datasets:
+            if name not in known:
+                raise GoalError(
+                    f"the goal speaks of the data set {name!r}, which datasets= does not hold "
+                    f"({nearest(name, known)})"
+                )
+        for name in known:
+            if name not in goal.needs.datasets:
+                warnings.warn(
+                    f"datasets: the goal does not speak of {name!r}; it is left out", stacklevel=3
+                )
+        used = {n: r for n, r in rows.items() if n is None or n in goal.needs.datasets}
+        named = _names(decide_on)
+        columns = {name: _columns(goal, name, r, named or ()) for name, r in used.items()}
+        parts = {
+            name: _part(goal, classes, name, r, columns[name], y_name) for name, r in used.items()
+        }
+        n_rows = {name: r.n_rows for name, r in used.items()}
+        return cls(goal, classes, parts, n_rows, _slots(goal, columns, named))
+
+    def bind(self) -> None:
+        """Bind the goal to these rows: every error about a name, before there are scores.
+
+        Raises
+        ------
+        GoalError
+            As ``Goal.bind``.
+        """
+        self.require_values()
+        nothing = {name: np.zeros(n) for name, n in self.n_rows.items()}
+        self.goal.bind(self.evidence(nothing).schema)
+
+    def require_values(self) -> None:
+        """Refuse a value of a column that the goal names and no row has.
+
+        Raises
+        ------
+        EmptyPopulationError
+            It names the nearest values.
+        """
+        for dataset, part in self.parts.items():
+            for column, values in self.goal.needs.columns.get(dataset, {}).items():
+                known = levels_of(part.columns[column], column)[0] if values else []
+                for value in sorted(values or (), key=str):
+                    if value not in known:
+                        where = "X" if dataset is None else f"the data set {dataset!r}"
+                        raise EmptyPopulationError(
+                            f"the goal speaks of {column} = {value!r}, and no row of {where} has "
+                            f"that value ({nearest(value, known)})"
+                        )
+
+    def taken(self, index: NDArray[np.int64] | None) -> Inputs:
+        """Some rows of X, in the order of `index` (None: all), and all of other data sets."""
+        if index is None:
+            return self
+        return replace(
+            self,
+            parts={**self.parts, None: self.parts[None].taken(index)},
+            n_rows={**self.n_rows, None: len(index)},
+        )
+
+    def evidence(self, scores: Scores) -> Evidence:
+        """The rows with scores, or with decisions in their place.
+
+        Parameters
+        ----------
+        scores : dict of data set to array of shape (N,) or (N, n)
+            Rows of weight zero are left out together with theirs.
+        """
+        needs = self.goal.needs
+        return Evidence.concat(
+            [
+                Evidence.from_arrays(
+                    self.classes.labels,
+                    scores[name],
+                    part.true,
+                    needs=needs,
+                    dataset=name,
+                    weight=part.weight,
+                    columns=part.columns,
+                    baseline=part.baseline,
+                    decide_on=self.decide_on,
+                )
+                for name, part in self.parts.items()
+            ]
+        )
+
+
+def _names(decide_on: Any) -> tuple[str, ...] | None:
+    """Names that a user gave; None for "auto"."""
+    if decide_on is None:
+        return ()
+    if isinstance(decide_on, str):
+        return None if decide_on == "auto" else (decide_on,)
+    if isinstance(decide_on, Sequence) and all(isinstance(name, str) for name in decide_on):
+        return tuple(sorted(set(decide_on)))
+    raise ValueError(f"decide_on is 'auto', None or names of columns, got {decide_on!r}")
+
+
+def _slots(
+    goal: Goal,
+    columns: Mapping[str | None, Mapping[str, Array]],
+    named: tuple[str, ...] | None,
+) -> tuple[str, ...]:
+    """The columns that the rule may look at.
+
+    "auto" takes the columns that the goal names on X, as far as every data set has them.
+    """
+    if named is None:
+        wanted = goal.needs.columns.get(None, {})
+        return tuple(sorted(c for c in wanted if all(c in known for known in columns.values())))
+    for name in named:
+        for dataset, known in columns.items():
+            if name not in known:
+                where = "X" if dataset is None else f"the data set {dataset!r}"
+                raise GoalError(
+                    f"decide_on: {where} has no column {name!r} ({nearest(name, known)}); columns "
+                    "come from sensitive_features"
+                )
+    return named
+
+
+def _columns(goal: Goal, dataset: str | None, r: Rows, named: tuple[str, ...]) -> dict[str, Array]:
+    splits = goal.needs.columns.get(dataset, {})
+    if r.sensitive_features is None and not splits:
+        return {}
+    columns = as_columns(
+        r.sensitive_features,
+        n_rows=r.n_rows,
+        X=r.X,
+        wanted=sorted(splits) or named,
+        # A column that splits into one value and the rest may have any number of values.
+        free=[c for c, values in splits.items() if values is not None],
+        who="the goal speaks of" if splits else "decide_on names",
+    )
+    extra = {name: columns[name] for name in named if name in columns and name not in splits}
+    if splits and extra:
+        as_columns(extra, n_rows=r.n_rows, wanted=extra)
+    return columns
+
+
+def _part(
+    goal: Goal,
+    classes: Classes,
+    dataset: str | None,
+    r: Rows,
+    columns: Mapping[str, Array],
+    y_name: str,
+) -> Part:
+    where = "" if dataset is None else f"datasets[{dataset!r}]: "
+    if r.n_rows == 0:
+        raise ValueError(f"{where or 'X: '}there are no rows")
+    true = None
+    if r.y is not None:
+        true = classes.codes(r.y, f"{where}{y_name}", r.n_rows)
+    elif dataset in goal.needs.labels:
+        raise GoalError(
+            f"{where}the goal measures a rate there that needs labels, and {y_name} is None"
+        )
+    weight = check_weight(r.sample_weight, r.n_rows, f"{where}sample_weight")
+    baseline = None
+    if dataset in goal.needs.baseline:
+        baseline = _baseline(r, classes, f"{where}baseline")
+        if baseline is None:
+            raise GoalError(
+                f"{where}the goal speaks of the deployed model: pass its predictions as baseline="
+            )
+    return Part(true, weight, columns, baseline)
+
+
+def _baseline(r: Rows, classes: Classes, name: str) -> Codes | None:
+    """Class codes that the deployed model predicts: an array, a column of X, or the model."""
+    given = r.baseline
+    if given is None:
+        return None
+    if hasattr(given, "predict"):
+        if r.X is None:
+            raise TypeError(f"{name} is a model, and there is no X here: pass its predictions")
+        given = given.predict(r.X)
+    elif isinstance(given, str):
+        given = series_values(column_of(r.X, given, name))
+    return classes.codes(one_column(given, name), name, r.n_rows)

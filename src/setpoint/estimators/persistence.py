@@ -1,0 +1,143 @@
+"""Model files: written and read with skops, never with pickle.
+
+A skops file names the types it holds; only setpoint's own and scikit-learn's are built.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["TRUSTED_TYPES", "ModelFileError", "load", "save"]
+
+TRUSTED_TYPES: tuple[str, ...] = (
+    "numpy.dtype",
+    "setpoint.estimators.dataset.Dataset",
+    "setpoint.goals.expressions.Apply",
+    "setpoint.goals.expressions.Baseline",
+    "setpoint.goals.expressions.Const",
+    "setpoint.goals.expressions.Constraint",
+    "setpoint.goals.expressions.Metric",
+    "setpoint.goals.expressions.Product",
+    "setpoint.goals.expressions.Quotient",
+    "setpoint.goals.expressions.Reduce",
+    "setpoint.goals.expressions.Sum",
+    "setpoint.goals.goal.Goal",
+    "setpoint.goals.populations.Other",
+    "setpoint.goals.populations.Population",
+    "setpoint.plugin.classifier.PlugInClassifier",
+    "setpoint.report.entry.Entry",
+    "setpoint.report.entry.GroupRow",
+    "setpoint.report.report.GoalReport",
+    "setpoint.rules.argmax.Argmax",
+    "setpoint.rules.mixture.Mixture",
+    "setpoint.rules.per_slot.PerSlot",
+    "setpoint.rules.threshold.Threshold",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.tree._tree.Tree",
+)
+"""What a model file may hold beside the types that skops trusts, scikit-learn's among them."""
+
+
+class ModelFileError(ValueError):
+    """A file that is no model, is damaged, or holds types that are not trusted."""
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model; the old file stays until the new one is whole.
+
+    Parameters
+    ----------
+    model : estimator
+    path : path
+        By custom it ends in ``.skops``.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    import skops.io
+
+    data = skops.io.dumps(model)
+    target = Path(path)
+    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
+    """Read a model file; nothing in it is executed.
+
+    Parameters
+    ----------
+    path : path
+    trusted : sequence of str
+        Further types that may be built, such as those of the inner model's package, by
+        their full names.
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, or holds a type that is neither setpoint's nor
+        scikit-learn's nor in `trusted`; the message names it.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> from setpoint.estimators import load
+    >>> load(__file__)
+    Traceback (most recent call last):
+    ...
+    setpoint.estimators.persistence.ModelFileError: ... is no model file, or was cut short
+    """
+    import skops.io
+
+    data = Path(path).read_bytes()
+    allowed = {*TRUSTED_TYPES, *trusted}
+    try:
+        _check_archive(data, path)
+        unknown = skops.io.get_untrusted_types(data=data)
+        foreign = sorted(set(unknown) - allowed)
+        if foreign:
+            raise ModelFileError(
+                f"{path} holds types that are not trusted: {', '.join(foreign)}; nothing was loaded"
+            )
+        return skops.io.loads(data, trusted=unknown)
+    except ModelFileError:
+        raise
+    except Exception as error:  # whatever a damaged file makes of its reader
+        raise ModelFileError(
+            f"{path} cannot be read as a model: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _check_archive(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Refuse what is no archive, or one whose checksums do not fit."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            damaged = archive.testzip()
+    except zipfile.BadZipFile:
+        raise ModelFileError(f"{path} is no model file, or was cut short") from None
+    if damaged is not None:
+        raise ModelFileError(f"{path} is damaged: the checksum of {damaged} does not fit")

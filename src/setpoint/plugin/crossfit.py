@@ -1,0 +1,205 @@
+"""Scores for the rows of X that no model saw in training, and the model for new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples
+
+from setpoint.estimators.classes import Classes, one_score
+
+__all__ = ["CrossFit", "Response", "cross_fit", "splits_of"]
+
+Floats = NDArray[np.float64]
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """What a fitted model says of rows: one score each, higher for the positive class.
+
+    Parameters
+    ----------
+    method : {"auto", "predict_proba", "decision_function"}
+    classes : Classes
+    """
+
+    method: str
+    classes: Classes
+
+    def name(self, model: Any) -> str:
+        """The method that is called.
+
+        Raises
+        ------
+        AttributeError
+            If the model has none of those wanted.
+        """
+        both = ("predict_proba", "decision_function")
+        names = both if self.method == "auto" else (self.method,)
+        for name in names:
+            if hasattr(model, name):
+                return name
+        raise AttributeError(
+            f"estimator: {type(model).__name__} has no {' and no '.join(names)}; a rule needs "
+            "scores"
+        )
+
+    def __call__(self, model: Any, X: Any) -> Floats:
+        """Scores (N,).
+
+        Raises
+        ------
+        ValueError
+            If the model knows other classes, or a score is NaN or infinite.
+        """
+        known = getattr(model, "classes_", None)
+        if known is not None and list(known) != self.classes.sorted.tolist():
+            raise ValueError(
+                f"{type(model).__name__} knows the classes {list(known)}, y holds "
+                f"{self.classes.sorted.tolist()}; every model, and so every fold, has to see both"
+            )
+        name = self.name(model)
+        out = np.asarray(getattr(model, name)(X))
+        if out.ndim == 1 and self.classes.positive_first:
+            out = -out  # a decision function speaks for the last class
+        return one_score(out, self.classes, f"{type(model).__name__}.{name}")
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """A model for new rows, and scores of the rows that a rule is found on.
+
+    Parameters
+    ----------
+    model : classifier
+    scores : array of shape (M,)
+        Pooled over the folds.
+    index : array of shape (M,) or None
+        The rows of X that `scores` speak of; None: all, in their order.
+    folds : int or None
+        None: the model was fitted elsewhere.
+    """
+
+    model: Any
+    scores: Floats
+    index: NDArray[np.int64] | None
+    folds: int | None
+
+
+def splits_of(
+    cv: Any, X: Any, y: Any, refit: bool, seed: int | None, params: Mapping[str, Any]
+) -> list[Fold]:
+    """All folds, drawn once.
+
+    Parameters
+    ----------
+    cv : int, float, splitter, iterable or None
+    X, y
+    refit : bool
+        Without it there may be one fold only.
+    seed : int or None
+        Draws the split of a float; None: from fresh entropy.
+    params : mapping
+        For the splitter, such as groups.
+
+    Raises
+    ------
+    ValueError
+        If a share is none, a fold is empty, or there are too many.
+    """
+    if isinstance(cv, float):
+        if not 0 < cv < 1:
+            raise ValueError(f"cv as a share lies between 0 and 1, got {cv}")
+        if seed is None:
+            seed = int(np.random.default_rng().integers(2**32))
+        cv = StratifiedShuffleSplit(1, test_size=cv, random_state=seed)
+    splits = list(check_cv(cv, y=y, classifier=True).split(X, y, **params))
+    if not splits or any(len(test) == 0 for _, test in splits):
+        raise ValueError("cv: a fold has no rows to score")
+    if not refit and len(splits) > 1:
+        raise ValueError(
+            f"refit=False needs a single split, and cv gives {len(splits)}: give cv as a share, "
+            "or refit=True"
+        )
+    return [(_positions(train), _positions(test)) for train, test in splits]
+
+
+def cross_fit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    splits: list[Fold],
+    response: Response,
+    *,
+    refit: bool,
+    params: Mapping[str, Any],
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> CrossFit:
+    """Fit a model a fold, score the rest, and fit on all rows in the end.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned, never fitted itself.
+    X, y
+    splits : list of (train, test)
+    response : Response
+    refit : bool
+        Without it the model of the only fold is kept.
+    params : mapping
+        For ``fit``; what has one entry a row is split.
+    n_jobs, verbose
+        As in joblib.
+    """
+    parallel = Parallel(n_jobs=n_jobs, verbose=verbose)
+    done = parallel(
+        delayed(_fit_fold)(clone(estimator), X, y, fold, response, params, not refit)
+        for fold in splits
+    )
+    model = clone(estimator).fit(X, y, **params) if refit else done[0][0]
+    index = np.concatenate([test for _, test in splits])
+    scores = np.concatenate([scores for _, scores in done])
+    n_rows = int(_num_samples(X))
+    if len(index) == n_rows and (np.bincount(index, minlength=n_rows) == 1).all():
+        # A partition: back to the order of X.
+        ordered = np.empty(n_rows)
+        ordered[index] = scores
+        return CrossFit(model, ordered, None, len(splits))
+    return CrossFit(model, scores, index, len(splits))
+
+
+def _positions(index: Any) -> NDArray[np.int64]:
+    array = np.asarray(index)
+    return np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
+
+
+def _fit_fold(
+    model: Any,
+    X: Any,
+    y: Any,
+    fold: Fold,
+    response: Response,
+    params: Mapping[str, Any],
+    keep: bool,
+) -> tuple[Any, Floats]:
+    train, test = fold
+    n_rows = int(_num_samples(X))
+    own = {name: _part(value, train, n_rows) for name, value in params.items()}
+    model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **own)
+    return model if keep else None, response(model, _safe_indexing(X, test))
+
+
+def _part(value: Any, train: NDArray[np.int64], n_rows: int) -> Any:
+    if isinstance(value, str) or not hasattr(value, "__len__") or len(value) != n_rows:
+        return value
+    return _safe_indexing(value, train)

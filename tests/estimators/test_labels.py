@@ -1,0 +1,217 @@
+"""Class labels and row weights: codes, orders, and what every refusal says."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from setpoint.estimators.labels import check_labels, check_weight
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "kind"),
+    [
+        ([1, 0, 1], [0, 1], "i"),
+        ([-5, 3, -5], [-5, 3], "i"),
+        (np.array([7, 2, 7], dtype=np.int8), [2, 7], "i"),
+        (np.array([-128, 127, -128], dtype=np.int8), [-128, 127], "i"),
+        (np.array([200, 3], dtype=np.uint8), [3, 200], "u"),
+        ([10**12, 0, 5], [0, 5, 10**12], "i"),
+        (np.array([2**64 - 1, 0, 2**64 - 1], dtype=np.uint64), [0, 2**64 - 1], "u"),
+        (np.array([2**64 - 1, 2**64 - 2], dtype=np.uint64), [2**64 - 2, 2**64 - 1], "u"),
+        ([-(2**63), 2**63 - 1], [-(2**63), 2**63 - 1], "i"),
+        ([1.0, -0.0, 1.0, 0.0], [0.0, 1.0], "f"),
+        ([1e300, 0.0], [0.0, 1e300], "f"),
+        ([True, False], [False, True], "b"),
+        ([True, True], [True], "b"),
+        (["b", "a", "b"], ["a", "b"], "U"),
+        (np.array(["b", "a"], dtype=object), ["a", "b"], "O"),
+        (np.array(["b", "a"], dtype=np.dtypes.StringDType()), ["a", "b"], "T"),
+        (np.array([2, 1], dtype=object), [1, 2], "i"),
+        (np.array([True, False], dtype=object), [False, True], "b"),
+        (pd.Series(["b", "a"]), ["a", "b"], "O"),
+        (pd.Series(["b", "a"], dtype="category"), ["a", "b"], "O"),
+        (pd.Series([2, 1], dtype="Int64"), [1, 2], "i"),
+        (pl.Series(["b", "a"]), ["a", "b"], "O"),
+        (pl.Series([2, 1]), [1, 2], "i"),
+        (pa.chunked_array([["b"], ["a"]]), ["a", "b"], "O"),
+    ],
+)
+def test_classes_are_sorted_and_codes_lead_back(y, classes, kind):
+    found, codes = check_labels(y)
+    assert found.tolist() == classes
+    assert found.dtype.kind == kind
+    assert codes.dtype == np.int64
+    values = y.to_pylist() if isinstance(y, pa.ChunkedArray) else list(y)
+    assert found[codes].tolist() == values
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), min_size=1))
+def test_as_numpy_unique_numbers(values):
+    y = np.array(values, dtype=np.int64)
+    expected, codes = np.unique(y, return_inverse=True)
+    found = check_labels(y)
+    np.testing.assert_array_equal(found[0], expected)
+    np.testing.assert_array_equal(found[1], codes)
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8")), min_size=1))
+def test_as_numpy_unique_text(values):
+    expected, codes = np.unique(values, return_inverse=True)
+    found = check_labels(values)
+    assert found[0].tolist() == expected.tolist()
+    np.testing.assert_array_equal(found[1], codes)
+
+
+def test_dtype_is_kept():
+    for dtype in (np.int8, np.uint16, np.float32, "U3"):
+        y = np.array([1, 0], dtype=dtype)
+        assert check_labels(y)[0].dtype == y.dtype
+
+
+def test_given_order():
+    classes, codes = check_labels(["a", "c", "a"], classes=["c", "b", "a"])
+    assert classes.tolist() == ["c", "b", "a"]
+    assert codes.tolist() == [2, 0, 2]
+    assert check_labels([1.0, 0.0], classes=[1, 0])[1].tolist() == [0, 1]
+
+
+def test_column_vector_warns_as_scikit_learn_does():
+    from sklearn.exceptions import DataConversionWarning
+
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        assert check_labels([[1], [0]])[1].tolist() == [1, 0]
+
+
+BAD_LABELS = {
+    "none": (None, ValueError, "y should be a 1d array, got None instead."),
+    "scalar": ("yes", ValueError, "y should be a 1d array, got 'yes' instead."),
+    "2-D": (np.zeros((3, 2)), ValueError, "y should be a 1d array, got an array of shape (3, 2)"),
+    "sparse": (sparse.eye_array(3), ValueError, "y should be a 1d array, got a dia_array"),
+    "ragged": ([[1], [1, 2]], ValueError, "y should be a 1d array, got a ragged list"),
+    "empty": ([], ValueError, "y is empty"),
+    "nan": ([0, np.nan, np.nan], ValueError, "y has 2 missing values, the first at row 1; drop"),
+    "none inside": (["a", None], ValueError, "y has 1 missing value, the first at row 1; drop"),
+    "nan in text": (["a", np.nan], ValueError, "y has 1 missing value, the first at row 1; drop"),
+    "null": (pl.Series([None, 1]), ValueError, "y has 1 missing value, the first at row 0; drop"),
+    "NA": (
+        pd.Series([True, None], dtype="boolean"),
+        ValueError,
+        "y has 1 missing value, the first at row 1",
+    ),
+    "inf": ([0, np.inf], ValueError, "y has 1 infinite value, the first at row 1"),
+    "continuous": (
+        [0.0, 0.5, 0.7],
+        ValueError,
+        "Unknown label type: continuous. y holds numbers that are not whole, the first 0.5 at row",
+    ),
+    "text and numbers": (["a", 1], TypeError, "y mixes number (1) and text ('a'); labels are of"),
+    "numbers and booleans": (
+        np.array([True, 2], dtype=object),
+        TypeError,
+        "y mixes boolean (True) and number (2)",
+    ),
+    "tuples": (
+        pd.Series([(1, 2), (3, 4)]),
+        TypeError,
+        "y holds labels of type tuple; labels are text, integers or booleans",
+    ),
+    "dicts": ([{}, {}], TypeError, "y holds values of type dict; text, numbers, booleans or"),
+    "dates": (
+        np.array(["2020-01-01"], dtype="M8[D]"),
+        TypeError,
+        "y holds datetime64[D]; labels are text, integers or booleans",
+    ),
+    "bytes": (np.array([b"a"]), TypeError, "y holds |S1; labels are text"),
+    "complex": ([1j], ValueError, "Complex data not supported: y holds complex128"),
+    "huge": ([2**70, 1], ValueError, "y holds integers beyond 64 bits; use text labels"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LABELS)
+def test_label_refusals(case):
+    y, error, message = BAD_LABELS[case]
+    with pytest.raises(error, match=re.escape(message)):
+        check_labels(y)
+
+
+def test_messages_call_y_by_its_name():
+    with pytest.raises(ValueError, match="baseline is empty"):
+        check_labels([], "baseline")
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "message"),
+    [
+        (["a", "x", "z"], ["a", "b"], "y holds 'x', 'z'; the classes are 'a', 'b'"),
+        (["1"], [0, 1], "y holds '1'; the classes are 0, 1"),
+        (range(30), [0], "y holds 1, 2, 3, 4, 5, 6, 7, 8 and 21 more; the classes are 0"),
+        (["a"], ["a", "b", "a"], "classes holds 'a' more than once"),
+    ],
+)
+def test_refusals_of_classes(y, classes, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        check_labels(y, classes=classes)
+
+
+# ---------------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        [1, 2, 0],
+        np.array([1, 2, 0], dtype=np.float32),
+        np.array([1, 2, 0], dtype=object),
+        np.array([[1.0], [2.0], [0.0]]),
+        np.array([1.0, 9, 2, 9, 0, 9])[::2],
+        pd.Series([1, 2, 0], dtype="Int64"),
+        pl.Series([1, 2, 0]),
+        pa.array([1, 2, 0]),
+    ],
+    ids=lambda w: f"{type(w).__module__}.{type(w).__name__}",
+)
+def test_weights(weight):
+    found = check_weight(weight, 3)
+    assert found.dtype == np.float64
+    assert found.flags.c_contiguous
+    assert found.tolist() == [1.0, 2.0, 0.0]
+
+
+def test_no_weights():
+    assert check_weight(None, 3) is None
+    assert check_weight([], 0).shape == (0,)
+    assert check_weight([True, False], 2).tolist() == [1.0, 0.0]
+
+
+BAD_WEIGHTS = {
+    "scalar": (2.0, ValueError, "sample_weight should be a 1d array, got 2.0 instead."),
+    "2-D": (np.ones((3, 2)), ValueError, "should be a 1d array, got an array of shape (3, 2)"),
+    "length": ([1, 2], ValueError, "sample_weight has 2 rows, 3 are expected"),
+    "nan": (
+        [1, np.nan, np.nan],
+        ValueError,
+        "sample_weight has 2 NaN values, the first at row 1; weights are finite and not negative",
+    ),
+    "null": (pl.Series([1, None, 2]), ValueError, "has 1 NaN value, the first at row 1"),
+    "none": ([None, 1, 2], ValueError, "has 1 NaN value, the first at row 0"),
+    "inf": ([1, 2, np.inf], ValueError, "has 1 infinite value, the first at row 2"),
+    "negative": ([1, -2, -1], ValueError, "has 2 negative values, the first at row 1"),
+    "zero": ([0, 0, 0], ValueError, "sample_weight is zero everywhere; at least one weight must"),
+    "text": (["1", "2", "3"], TypeError, "sample_weight must hold numbers, found <U1"),
+    "some text": ([1, "2", 3], TypeError, "sample_weight must hold numbers, found text"),
+    "complex": ([1j, 2, 3], TypeError, "sample_weight must hold numbers, found complex128"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_WEIGHTS)
+def test_weight_refusals(case):
+    weight, error, message = BAD_WEIGHTS[case]
+    with pytest.raises(error, match=re.escape(message)):
+        check_weight(weight, 3)

@@ -1,0 +1,139 @@
+"""goal_scorer: feasible first, in model selection, with weights and columns."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import precision_score, recall_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+
+from plugin.samples import sample, table
+from setpoint import GoalError, goal_scorer
+from setpoint.metrics import f1
+
+
+class Constant:
+    """Decides by a threshold on the first column."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, threshold):
+        self.threshold = threshold
+
+    def predict(self, X):
+        return (np.asarray(X)[:, 0] >= self.threshold).astype(int)
+
+
+def scored(text, threshold, **options):
+    s = sample()
+    return goal_scorer(text, **options)(Constant(threshold), s.scores[:, None], s.y)
+
+
+def test_the_objective_where_all_holds():
+    s = sample()
+    decided = s.scores >= 1.0
+    assert scored("f1", 1.0) == goal_scorer(f1)(Constant(1.0), s.scores[:, None], s.y)
+    assert scored("maximize recall subject to precision >= 0.1", 1.0) == pytest.approx(
+        recall_score(s.y, decided), abs=1e-12
+    )
+    assert scored("minimize error_rate", 1.0) == pytest.approx(-np.mean(decided != s.y), abs=1e-12)
+
+
+def test_less_violated_is_better_and_every_feasible_model_beats_it():
+    s = sample()
+    goal = "maximize recall subject to precision >= 0.95"
+    far, near, met = (scored(goal, t) for t in (-5.0, 1.0, 3.0))
+    assert far < near < -1 < met
+    assert near == pytest.approx(-2 - (0.95 - precision_score(s.y, s.scores >= 1.0)), abs=1e-9)
+
+
+def test_feasible_first_for_costs_of_any_size():
+    costs = "cost({(0, 1): 500.0, (1, 0): 3.0})"
+    goal = f"minimize {costs} subject to predicted_rate >= 0.5"
+    assert scored(goal, -5.0) < -200  # feasible and dear
+    assert scored(goal, 5.0) < scored(goal, -5.0)  # cheap and not feasible
+
+
+def test_nan_where_something_has_no_rows():
+    X, y = table()
+    scorer = goal_scorer("maximize accuracy subject to recall.on(g='z') >= 0.5")
+    model = DummyClassifier().fit(X, y)
+    assert np.isnan(scorer(model, X, y, sensitive_features=X["g"]))
+
+
+def test_columns_from_the_scorer_or_the_estimator():
+    X, y = table()
+    model = DummyClassifier(strategy="constant", constant=1).fit(X, y)
+    goal = "maximize accuracy subject to predicted_rate.difference(g) <= 0.1"
+    assert goal_scorer(goal, sensitive_features="g")(model, X, y) == pytest.approx(y.mean())
+    with pytest.raises(GoalError, match="X has it: pass sensitive_features='g'"):
+        goal_scorer(goal)(model, X, y)
+    churn = "maximize accuracy subject to churn <= 1"
+    assert goal_scorer(churn, baseline="deployed")(model, X, y) == pytest.approx(y.mean())
+    assert goal_scorer(churn, baseline=model)(model, X, y) == pytest.approx(y.mean())
+
+
+def test_positive_label():
+    s = sample()
+    assert scored("recall", 1.0, pos_label=0) == pytest.approx(
+        recall_score(s.y, s.scores >= 1.0, pos_label=0), abs=1e-12
+    )
+
+
+def test_weights():
+    s = sample()
+    scorer = goal_scorer("recall")
+    found = scorer(Constant(1.0), s.scores[:, None], s.y, sample_weight=s.weight)
+    wanted = recall_score(s.y, s.scores >= 1.0, sample_weight=s.weight)
+    assert found == pytest.approx(wanted, abs=1e-12)
+
+
+def test_in_cross_validation():
+    s = sample()
+    X = s.scores[:, None]
+    model = make_pipeline(LogisticRegression())
+    plain = cross_val_score(model, X, s.y, scoring="recall")
+    np.testing.assert_allclose(cross_val_score(model, X, s.y, scoring=goal_scorer("recall")), plain)
+    several = {"goal": goal_scorer("maximize recall subject to precision >= 0.6"), "f1": "f1"}
+    assert set(cross_validate(model, X, s.y, scoring=several)) >= {"test_goal", "test_f1"}
+
+
+def test_grid_search_picks_the_feasible_model():
+    s = sample()
+    search = GridSearchCV(
+        DummyClassifier(strategy="constant", constant=1),
+        {"constant": [0, 1]},
+        scoring=goal_scorer("maximize recall subject to predicted_rate <= 0.5"),
+    ).fit(s.scores[:, None], s.y)
+    assert search.best_params_ == {"constant": 0}
+
+
+def test_weights_are_routed():
+    s = sample()
+    with config_context(enable_metadata_routing=True):
+        scorer = goal_scorer("recall").set_score_request(sample_weight=True)
+        model = LogisticRegression().set_fit_request(sample_weight=False)
+        given = cross_validate(
+            model, s.scores[:, None], s.y, scoring=scorer, params={"sample_weight": s.weight}
+        )["test_score"]
+        plain = cross_validate(model, s.scores[:, None], s.y, scoring=goal_scorer("recall"))
+        assert not np.allclose(given, plain["test_score"])
+    with pytest.raises(TypeError, match="set_score_request takes"):
+        scorer.set_score_request(weight=True)
+
+
+def test_copies():
+    scorer = goal_scorer("maximize recall subject to precision >= 0.9", sensitive_features="g")
+    assert repr(scorer) == "goal_scorer('maximize recall subject to precision >= 0.9')"
+    for copy in (pickle.loads(pickle.dumps(scorer)), clone(scorer, safe=False)):
+        assert vars(copy) == vars(scorer)
+
+
+def test_data_sets_are_refused_at_once():
+    with pytest.raises(GoalError, match=r"data sets \['new'\], and a scorer sees X alone"):
+        goal_scorer("maximize recall subject to recall.on('new') >= 0.5")

@@ -1,0 +1,469 @@
+"""What is wrong is said before a model is fitted: argument, what was found, what is allowed."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.svm import SVR
+
+from plugin.samples import sample, table
+from setpoint import Dataset, GoalError, GoalSyntaxError, Infeasible, PlugInClassifier, solve
+from setpoint.exact import ConstantGoalWarning
+from setpoint.goals import EmptyPopulationError, ShapeError
+from setpoint.report import FewRowsWarning
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.exact.ConstantGoalWarning"),
+]
+S = sample()
+N = len(S.y)
+FLOOR = "maximize recall subject to precision >= 0.6"
+
+
+class Untouched(ClassifierMixin, BaseEstimator):
+    """A model that must not be fitted."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise AssertionError("a model was fitted before the input was checked")
+
+    def predict_proba(self, X):
+        """Never reached."""
+
+
+def column(name="g", values=None):
+    return {name: S.g if values is None else values}
+
+
+# Each: the goal, options of solve and of fit, the error, the message.
+BOTH = {
+    "unknown word": (
+        "maximize recal",
+        {},
+        GoalSyntaxError,
+        "unknown word 'recal' (did you mean 'recall'",
+    ),
+    "unknown word in a constraint": (
+        "maximize recall subject to precison >= 0.5",
+        {},
+        GoalSyntaxError,
+        "did you mean 'precision'",
+    ),
+    "no goal": (3, {}, TypeError, "goal is a Goal, its text or a metric, got int"),
+    "column not given": (
+        "maximize accuracy subject to recall.difference(g) <= 0.1",
+        {},
+        GoalError,
+        "the goal speaks of the column 'g', but sensitive_features is not given",
+    ),
+    "unknown column": (
+        "maximize accuracy subject to recall.difference(groop) <= 0.1",
+        {"sensitive_features": {"group": S.g, "age": S.g}},
+        GoalError,
+        "column 'groop', but sensitive_features has no column of that name (did you mean 'group'?)",
+    ),
+    "unknown group": (
+        "maximize accuracy subject to recall.on(g='bb') >= 0.1",
+        {"sensitive_features": column()},
+        EmptyPopulationError,
+        "the goal speaks of g = 'bb', and no row of X has that value (did you mean 'b'?)",
+    ),
+    "unknown group in a data set": (
+        "maximize accuracy subject to recall.on('new', g='a') >= 0.1",
+        {"datasets": {"new": Dataset(S.scores[:, None], S.y, sensitive_features=["x"] * N)}},
+        EmptyPopulationError,
+        "the goal speaks of g = 'a', and no row of the data set 'new' has that value (known: 'x')",
+    ),
+    "unknown label": (
+        "maximize recall(label=2)",
+        {},
+        GoalError,
+        "unknown label 2 (known: 0, 1)",
+    ),
+    "unknown data set": (
+        "maximize recall subject to recall.on('chekced') >= 0.5",
+        {"datasets": {"checked": (S.scores[:, None], S.y)}},
+        GoalError,
+        "the data set 'chekced', which datasets= does not hold (did you mean 'checked'?)",
+    ),
+    "no data set": (
+        "maximize recall subject to recall.on('checked') >= 0.5",
+        {},
+        GoalError,
+        "the data set 'checked', which datasets= does not hold (there are none)",
+    ),
+    "data set without labels": (
+        "maximize recall subject to recall.on('new') >= 0.5",
+        {"datasets": {"new": S.scores[:, None]}},
+        GoalError,
+        "datasets['new']: the goal measures a rate there that needs labels, and y is None",
+    ),
+    "data set of another kind": (
+        FLOOR,
+        {"datasets": [S.scores]},
+        TypeError,
+        "datasets must be a dict from names to Dataset, (X, y) or X, found list",
+    ),
+    "data set without the column": (
+        "maximize recall subject to recall.on('new', g='b') >= 0.5",
+        {"datasets": {"new": (S.scores[:, None], S.y)}, "sensitive_features": column()},
+        GoalError,
+        "the goal speaks of the column 'g', but sensitive_features is not given",
+    ),
+    "data set's labels": (
+        "maximize recall subject to recall.on('new') >= 0.5",
+        {"datasets": {"new": (S.scores[:, None], S.y + 1)}},
+        ValueError,
+        "datasets['new']: y holds the label 2, which is no class (known: 0, 1)",
+    ),
+    "data set's weights": (
+        "maximize recall subject to recall.on('new') >= 0.5",
+        {"datasets": {"new": Dataset(S.scores[:, None], S.y, sample_weight=S.weight[1:])}},
+        ValueError,
+        f"datasets['new']: sample_weight has {N - 1} rows, {N} are expected",
+    ),
+    "bound outside the range": (
+        "maximize recall subject to precision >= 1.5",
+        {},
+        GoalError,
+        "the bound 1.5 is outside the range of precision, which is [0, 1] on these data",
+    ),
+    "no baseline": (
+        "maximize recall subject to churn <= 0.1",
+        {},
+        GoalError,
+        "the goal speaks of the deployed model: pass its predictions as baseline=",
+    ),
+    "baseline's length": (
+        "maximize recall subject to churn <= 0.1",
+        {"baseline": S.y[1:]},
+        ValueError,
+        f"baseline has {N - 1} rows, {N} are expected",
+    ),
+    "baseline's labels": (
+        "maximize recall subject to churn <= 0.1",
+        {"baseline": S.y * 2},
+        ValueError,
+        "baseline holds the label 2, which is no class (known: 0, 1)",
+    ),
+    "one unnamed column for two": (
+        "maximize accuracy subject to recall.difference(sex, race) <= 0.1",
+        {"sensitive_features": S.g},
+        ValueError,
+        "sensitive_features is one column without a name, but the goal speaks of 'race', 'sex'",
+    ),
+    "too many values": (
+        "maximize accuracy subject to recall.difference(g) <= 0.1",
+        {"sensitive_features": column(values=np.arange(N) % 60)},
+        ValueError,
+        "sensitive_features['g'] has 60 distinct values, at most 50 are allowed since each is a "
+        "group of its own; bin them first",
+    ),
+    "too many values to decide on": (
+        FLOOR,
+        {"sensitive_features": column(values=np.arange(N) % 60), "decide_on": "g"},
+        ValueError,
+        "sensitive_features['g'] has 60 distinct values, at most 50",
+    ),
+    "missing group": (
+        "maximize accuracy subject to recall.difference(g) <= 0.1",
+        {"sensitive_features": column(values=[None, *S.g[1:]])},
+        ValueError,
+        "sensitive_features['g'] has 1 missing value, the first at row 0",
+    ),
+    "columns' length": (
+        "maximize accuracy subject to recall.difference(g) <= 0.1",
+        {"sensitive_features": column(values=S.g[1:])},
+        ValueError,
+        f"sensitive_features['g'] has {N - 1} rows, {N} are expected",
+    ),
+    "weights' length": (
+        FLOOR,
+        {"sample_weight": S.weight[1:]},
+        ValueError,
+        f"sample_weight has {N - 1} rows, {N} are expected",
+    ),
+    "negative weights": (
+        FLOOR,
+        {"sample_weight": S.weight - 2},
+        ValueError,
+        "weights are finite and not negative",
+    ),
+    "weights of zero": (
+        FLOOR,
+        {"sample_weight": S.weight * 0},
+        ValueError,
+        "sample_weight is zero everywhere; at least one weight must be positive",
+    ),
+    "NaN in weights": (
+        FLOOR,
+        {"sample_weight": np.where(S.y == 1, np.nan, 1.0)},
+        ValueError,
+        "weights are finite and not negative",
+    ),
+    "labels' length": (FLOOR, {"y": S.y[1:]}, ValueError, f"y has {N - 1} rows, {N} are expected"),
+    "one class": (FLOOR, {"y": S.y * 0}, ValueError, "y holds one class only, 0; at least two"),
+    "no labels": (FLOOR, {"y": None}, ValueError, "y"),
+    "missing labels": (
+        FLOOR,
+        {"y": np.where(S.y == 1, np.nan, 0.0)},
+        ValueError,
+        "y has 143 missing values, the first at row",
+    ),
+    "fractions": (FLOOR, {"y": S.scores}, ValueError, "Unknown label type: continuous."),
+    "three classes": (
+        "accuracy",
+        {"y": np.arange(N) % 3},
+        ShapeError,
+        "The type of the target is multiclass: y holds 3 classes",
+    ),
+    "pos_label": (
+        FLOOR,
+        {"pos_label": 2},
+        ValueError,
+        "pos_label 2 is no class (known: 0, 1)",
+    ),
+    "solver": (
+        FLOOR,
+        {"solver": "exat"},
+        ValueError,
+        "solver is one of ['auto', 'exact'], got 'exat'",
+    ),
+    "randomized": (
+        FLOOR,
+        {"randomized": 1},
+        ValueError,
+        "randomized is one of ['auto', True, False], got 1",
+    ),
+    "on_infeasible": (
+        FLOOR,
+        {"on_infeasible": "warn"},
+        ValueError,
+        "on_infeasible is one of ['raise', 'nearest'], got 'warn'",
+    ),
+    "tol": (FLOOR, {"tol": -1}, ValueError, "tol is a number >= 0, got -1"),
+    "decide_on": (
+        FLOOR,
+        {"decide_on": "gg", "sensitive_features": {"g": S.g, "h": S.g}},
+        GoalError,
+        "decide_on names the column 'gg', but sensitive_features has no column of that name "
+        "(did you mean 'g'",
+    ),
+    "decide_on beside the goal's columns": (
+        "maximize accuracy subject to recall.difference(g) <= 0.1",
+        {"decide_on": ["g", "age"], "sensitive_features": {"g": S.g}},
+        GoalError,
+        "decide_on: X has no column 'age' (known: 'g'); columns come from sensitive_features",
+    ),
+    "decide_on of another kind": (
+        FLOOR,
+        {"decide_on": 3},
+        ValueError,
+        "decide_on is 'auto', None or names of columns, got 3",
+    ),
+}
+IN_CONSTRUCTOR = {"solver", "randomized", "on_infeasible", "tol", "decide_on", "pos_label"}
+
+
+@pytest.mark.parametrize("case", BOTH)
+def test_solve_refuses(case):
+    goal, options, error, message = BOTH[case]
+    options = dict(options)
+    y = options.pop("y", S.y)
+    with pytest.raises(error, match=re.escape(message)):
+        solve(goal, S.scores, y, **options)
+
+
+@pytest.mark.parametrize("case", BOTH)
+def test_fit_refuses_before_a_model_is_fitted(case):
+    goal, options, error, message = BOTH[case]
+    options = dict(options)
+    y = options.pop("y", S.y)
+    own = {name: options.pop(name) for name in IN_CONSTRUCTOR & set(options)}
+    model = PlugInClassifier(Untouched(), goal, **own)
+    with pytest.raises(error, match=re.escape(message)):
+        model.fit(S.scores[:, None], y, **options)
+    assert not hasattr(model, "classes_")
+
+
+SCORES = {
+    "NaN": (np.where(S.y == 1, np.nan, 0.5), ValueError, "scores holds 143 NaN or infinite values"),
+    "infinite": (
+        np.where(np.arange(N) == 7, np.inf, 0.5),
+        ValueError,
+        "scores holds 1 NaN or infinite values, the first in row 7; scores are finite",
+    ),
+    "text": (S.g, TypeError, "scores holds object; scores are numbers"),
+    "shape": (
+        np.zeros((N, 3)),
+        ValueError,
+        f"scores has shape ({N}, 3); allowed are (N,) and posteriors (N, 2), one column for each",
+    ),
+    "length": (S.scores[1:], ValueError, f"y has {N} rows, {N - 1} are expected"),
+}
+
+
+@pytest.mark.parametrize("case", SCORES)
+def test_scores_that_solve_refuses(case):
+    scores, error, message = SCORES[case]
+    with pytest.raises(error, match=re.escape(message)):
+        solve("f1", scores, S.y)
+
+
+FIT = {
+    "cv as a share": ({"cv": 1.5}, ValueError, "cv as a share lies between 0 and 1, got 1.5"),
+    "no refit": (
+        {"cv": 3, "refit": False},
+        ValueError,
+        "refit=False needs a single split, and cv gives 3",
+    ),
+    "response": (
+        {"response_method": "predict"},
+        ValueError,
+        "response_method is one of ['auto', 'predict_proba', 'decision_function'], got 'predict'",
+    ),
+    "unknown_group": (
+        {"unknown_group": "ignore"},
+        ValueError,
+        "unknown_group is one of ['raise', 'largest'], got 'ignore'",
+    ),
+    "draw": (
+        {"draw": "rows"},
+        ValueError,
+        "draw is 'row', 'random' or a column of X, got 'rows' (did you mean 'row'?)",
+    ),
+    "draw of another kind": ({"draw": 3}, ValueError, "draw is 'row', 'random' or a column of X"),
+    "columns in the constructor": (
+        {"sensitive_features": S.g},
+        ValueError,
+        "sensitive_features in the constructor names columns of X, one or a list, got a ndarray; "
+        "pass columns of values to fit",
+    ),
+    "predictions in the constructor": (
+        {"baseline": S.y},
+        ValueError,
+        "baseline in the constructor is a column of X or a classifier, got a ndarray",
+    ),
+    "names without a frame": (
+        {"sensitive_features": "g"},
+        ValueError,
+        "sensitive_features names columns of X ('g'), but X is a ndarray, which has no column",
+    ),
+    "no scores": (
+        {"estimator": SVR()},
+        AttributeError,
+        "estimator: SVR has no predict_proba and no decision_function; a rule needs scores",
+    ),
+    "random_state": ({"random_state": "x"}, ValueError, "random_state is None, an int or a gen"),
+}
+
+
+@pytest.mark.parametrize("case", FIT)
+def test_options_that_fit_refuses(case):
+    options, error, message = FIT[case]
+    model = PlugInClassifier(**{"estimator": Untouched(), "goal": FLOOR, **options})
+    with pytest.raises(error, match=re.escape(message)):
+        model.fit(S.scores[:, None], S.y)
+
+
+def test_frames_without_the_column():
+    X, y = table()
+    fair = "maximize accuracy subject to recall.difference(g) <= 0.1"
+    with pytest.raises(ValueError, match=r"X has no column 'gg' \(did you mean 'g'\?\)"):
+        PlugInClassifier(Untouched(), fair, sensitive_features="gg").fit(X, y)
+    with pytest.raises(GoalError, match="X has it: pass sensitive_features='g'"):
+        PlugInClassifier(Untouched(), fair).fit(X, y)
+    churn = "maximize accuracy subject to churn <= 0.1"
+    with pytest.raises(ValueError, match=r"baseline: X has no column 'deploid' \(did you mean"):
+        PlugInClassifier(Untouched(), churn, baseline="deploid").fit(X, y)
+    with pytest.raises(ValueError, match=r"got 'idd' \(did you mean 'id'\?\)"):
+        PlugInClassifier(Untouched(), "f1", draw="idd").fit(X, y)
+
+
+def test_predict_says_what_it_needs():
+    X, y = table()
+    fair = "maximize accuracy subject to recall.difference(g) <= 0.05"
+    model = PlugInClassifier(LogisticRegression(), fair, cv=2, decide_on="g")
+    with pytest.raises(NotFittedError):
+        model.predict(X[["score"]])
+    model.fit(X[["score"]], y, sensitive_features=X["g"])
+    with pytest.raises(GoalError, match=r"the rule looks at \['g'\]: pass sensitive_features="):
+        model.predict(X[["score"]])
+    with pytest.raises(GoalError, match="the rule looks at the column 'g', but sensitive_features"):
+        model.predict(X[["score"]], sensitive_features={"h": X["g"]})
+    with pytest.raises(ValueError, match="has 599 rows, 600 are expected"):
+        model.predict(X[["score"]], sensitive_features=X["g"][1:])
+
+
+def test_a_fold_without_a_class():
+    X, y = np.arange(40.0)[:, None], np.repeat([0, 1], 20)
+    with pytest.raises(ValueError, match="class"):
+        PlugInClassifier(LogisticRegression(), "f1", cv=KFold(2)).fit(X, y)
+
+
+def test_a_fitted_model_of_other_classes():
+    inner = LogisticRegression().fit(S.scores[:, None], np.where(S.y == 1, "b", "a"))
+    with pytest.raises(
+        ValueError, match=r"LogisticRegression knows the classes .*y holds \[0, 1\]"
+    ):
+        PlugInClassifier(inner, "f1", cv="prefit").fit(S.scores[:, None], S.y)
+
+
+def test_scores_of_a_model_that_are_no_numbers():
+    class Broken(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict_proba(self, X):
+            return np.full((len(X), 2), np.nan)
+
+    with pytest.raises(ValueError, match=r"Broken\.predict_proba holds .* NaN or infinite values"):
+        PlugInClassifier(Broken(), "f1").fit(S.scores[:, None], S.y)
+
+
+def test_an_infeasible_goal_says_what_is_reachable():
+    goal = "maximize recall subject to precision >= 0.99 and recall >= 0.9"
+    with pytest.raises(Infeasible, match=r"precision >= 0\.99.*the highest reachable is") as caught:
+        solve(goal, S.scores, S.y)
+    assert caught.value.violation > 0.01
+    assert sum(caught.value.blame.values()) == pytest.approx(1.0)
+    assert set(caught.value.reachable) == {"precision >= 0.99", "recall >= 0.9"}
+    near = PlugInClassifier(LogisticRegression(), goal, on_infeasible="nearest", cv=2)
+    report = near.fit(S.scores[:, None], S.y).goal_report_
+    assert report.status == "nearest"
+    assert set(report.blame) == {"precision >= 0.99", "recall >= 0.9"}
+
+
+def test_a_goal_that_a_constant_attains():
+    with pytest.warns(ConstantGoalWarning, match="predicting 1 for everyone attains the optimum"):
+        PlugInClassifier(LogisticRegression(), "maximize recall").fit(S.scores[:, None], S.y)
+
+
+def test_few_rows_behind_a_constraint():
+    goal = "maximize accuracy subject to recall.on(g='rare') >= 0.5"
+    group = np.where(np.arange(N) < 60, "rare", "b")
+    rows = int(((group == "rare") & (S.y == 1)).sum())
+    with pytest.warns(FewRowsWarning, match=rf"few rows \({rows} effective ones\)") as caught:
+        found = solve(goal, S.scores, S.y, sensitive_features=group)
+    entry = found.report.constraints[0]
+    half = (entry.high - entry.low) / 2
+    assert half > 0.05
+    assert any(f"{half:.3g}" in str(w.message) for w in caught)
+    assert entry.effective_rows == rows
+
+
+@pytest.mark.filterwarnings("error")
+def test_many_rows_behind_a_constraint_do_not_warn():
+    s = sample(40_000)
+    solve("maximize recall subject to precision >= 0.6", s.scores, s.y)
+
+
+def test_weights_of_a_frame_are_named():
+    with pytest.raises(TypeError, match="sample_weight must hold numbers"):
+        solve("f1", S.scores, S.y, sample_weight=pd.Series(["a"] * N))
