@@ -1,0 +1,141 @@
+"""The pages: their code runs and prints what it says, their links lead somewhere."""
+
+import contextlib
+import doctest
+import importlib.util
+import io
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+from setpoint.goals.reducers import REDUCERS
+from setpoint.goals.table import TABLE
+
+ROOT = Path(__file__).parents[2]
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", *DOCS]
+
+# A block of Python; right after it, as text, what it prints; before it, what it warns of.
+BLOCK = re.compile(
+    r"^(?:<!-- warns: (?P<warns>[\w, ]+) -->\n)?```python\n(?P<code>.*?)^```$"
+    r"(?:\n\n```text\n(?P<prints>.*?)^```$)?",
+    re.MULTILINE | re.DOTALL,
+)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def text_of(page):
+    return page.read_text(encoding="utf-8")
+
+
+def name_of(page):
+    return page.name
+
+
+def run(code, prints, names, where):
+    """Run a block in the page's namespace and compare what it prints."""
+    if ">>>" not in code:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile(code, where, "exec"), names)  # noqa: S102  (our own pages)
+        if prints is not None:
+            same = doctest.OutputChecker().check_output(prints, out.getvalue(), FLAGS)
+            assert same, f"{where} says\n{prints}\nand prints\n{out.getvalue()}"
+        return
+    test = doctest.DocTestParser().get_doctest(code, {}, where, where, 0)
+    test.globs = names  # shared, not copied: the next block goes on from here
+    told = []
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=told.append, clear_globs=False)
+    assert not told, "".join(told)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if BLOCK.search(text_of(p))], ids=name_of)
+def test_code_runs(page):
+    names = {"__name__": "__main__"}
+    text = text_of(page)
+    for block in BLOCK.finditer(text):
+        line = text[: block.start()].count("\n") + 1
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run(block["code"], block["prints"], names, f"{page.name}:{line}")
+        expected = set((block["warns"] or "").replace(",", " ").split())
+        found = {w.category.__name__ for w in caught}
+        messages = [str(w.message) for w in caught]
+        assert found == expected, f"{page.name}:{line} warns of {messages}"
+
+
+def test_every_block_is_closed_and_named():
+    for page in PAGES:
+        fences = re.findall(r"^\s*```(.*)$", text_of(page), re.MULTILINE)
+        assert len(fences) % 2 == 0, page.name
+        # "text", "sh" and "py" (shown, not run) are said; a bare fence would be an oversight.
+        assert set(fences[::2]) <= {"python", "text", "sh", "py"}, page.name
+
+
+def slug(heading):
+    plain = re.sub(r"[^\w\s-]", "", heading).strip().lower()
+    return re.sub(r"[-\s]+", "-", plain)
+
+
+def anchors(page):
+    headings = re.findall(r"^#+ (.+)$", FENCED.sub("", text_of(page)), re.MULTILINE)
+    return {slug(h) for h in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=name_of)
+def test_links_lead_somewhere(page):
+    for link in LINK.findall(FENCED.sub("", text_of(page))):
+        if link.startswith(("http:", "https:")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{page.name}: {link}"
+        assert not anchor or anchor in anchors(target), f"{page.name}: {link}"
+
+
+def test_every_page_is_in_the_menu():
+    menu = text_of(ROOT / "mkdocs.yml")
+    assert [p.name for p in DOCS if f": {p.name}\n" not in menu] == []
+
+
+@pytest.fixture(scope="module")
+def hooks():
+    spec = importlib.util.spec_from_file_location("hooks", ROOT / "docs" / "hooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_metrics_page_has_every_metric(hooks):
+    page = hooks.on_page_markdown(text_of(ROOT / "docs" / "metrics.md"))
+    missing = [name for name in TABLE if f"\n| `{name}` " not in page]
+    assert missing == []
+    assert "<!--" not in page
+
+
+def test_metric_lines_are_those_of_the_table(hooks):
+    assert hooks.metric_line("precision").startswith('precision = _formula("precision", tp /')
+    assert all(hooks.metric_line(name) for name in TABLE)
+
+
+def test_language_page_has_every_reducer():
+    page = text_of(ROOT / "docs" / "language.md")
+    assert [kind for kind in REDUCERS if f"`.{kind}`" not in page] == []
+
+
+def test_set_up_is_two_commands():
+    set_up = text_of(ROOT / "README.md").split("## Set-up")[1].split("##")[0]
+    commands = re.findall(r"^make \w+", set_up, re.MULTILINE)
+    assert commands == ["make demo", "make test"]
+
+
+def test_files_that_internals_names_exist():
+    page = text_of(ROOT / "docs" / "internals.md")
+    files = re.findall(r"`((?:\w+/)+\w+\.py)`", page)
+    assert files
+    assert [
+        f for f in files if not any((at / f).exists() for at in (ROOT, ROOT / "src/setpoint"))
+    ] == []
