@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
@@ -29,14 +30,14 @@ GOALS = (
 
 
 def data(seed, n=40, groups=2, digits=1):
+    """Scores, classes, groups and weights; every group has rows of both classes."""
     rng = np.random.default_rng(seed)
     true = rng.integers(0, 2, n)
+    group = rng.integers(0, groups, n)
     true[: 2 * groups] = np.arange(2 * groups) % 2
-    group = np.array(list("abcdefgh"))[
-        np.where(np.arange(n) < 2 * groups, np.arange(n) // 2, rng.integers(0, groups, n)) % groups
-    ]
+    group[: 2 * groups] = np.arange(2 * groups) // 2
     scores = np.round(rng.normal(size=n) + true, digits)
-    return scores, true, group, rng.integers(1, 4, n).astype(float)
+    return scores, true, np.array(list(ascii_lowercase))[group], rng.integers(1, 4, n).astype(float)
 
 
 def evidence(goal, scores, true, group, weight=None, decide_on=("g",), **more):
@@ -176,12 +177,20 @@ def test_the_gap_is_no_smaller_than_it_is(seed, text):
         )
 
 
-def test_too_many_combinations_are_rounded_and_say_so():
-    scores, true, group, weight = data(0, n=1200, groups=4, digits=4)
-    text = "maximize accuracy subject to predicted_rate.difference(g) <= 0.02"
+@pytest.mark.parametrize(
+    ("groups", "text"),
+    [
+        (4, "maximize accuracy subject to predicted_rate.difference(g) <= 0.02"),
+        (8, "maximize g_mean subject to recall.difference(g) <= 0.1 and precision >= 0.5"),
+        (26, "maximize accuracy subject to predicted_rate.difference(g) <= 0.1"),
+    ],
+)
+def test_too_many_combinations_are_rounded_and_say_so(groups, text):
+    scores, true, group, weight = data(0, n=300 * groups, groups=groups, digits=4)
     fixed, rows, program = solve(text, scores, true, group, weight, randomized=False)
     mixed = solve(text, scores, true, group, weight, randomized=True)[0]
-    assert np.prod([float(rows.curve(s).n_cutoffs) for s in range(4)]) > 1e6
+    assert len(rows.slots) == groups
+    assert np.prod([float(rows.curve(s).n_cutoffs) for s in range(groups)]) > 1e6
     assert fixed.status == "feasible"
     assert not fixed.rule.randomized
     assert float(program.violation(fixed.v)) <= 1e-9

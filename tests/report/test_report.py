@@ -170,7 +170,7 @@ def test_the_text_says_what_matters():
     for part in (
         "Goal: maximize recall subject to precision >= 0.85",
         "Reached? No: 1 of 3 constraints not met.",
-        "How: optimal: the best rule of its kind, proved (exact, sweep). one slot.",
+        "How: optimal: the best rule of its kind, proved (exact, sweep). One slot.",
         "Counted on 1,010 rows, with scores from 5-fold cross-validation.",
         "recall = 0.8100; 95 % interval 0.7222 to 0.8749; 81 of 100; on 100 rows",
         "met: precision >= 0.85 0.8901 against the bound 0.8500, 0.0401 to spare",

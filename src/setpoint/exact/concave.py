@@ -52,7 +52,7 @@ def _by_tangents(region: Region, score: Bound) -> Mixed:
         now = float(score.value(found.v))
         if now > value or best is None:
             best, value = found, now
-        if bound - value <= _GAP * (1 + abs(value)):
+        if np.isfinite(value) and bound - value <= _GAP * (1 + abs(value)):
             break
         before = len(cuts)
         # One tangent where the master stands, one nearer the best point: fewer rounds.

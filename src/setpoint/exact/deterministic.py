@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.exact.mixtures import Mixed
-from setpoint.exact.problem import Choice, Floats, Problem
-from setpoint.exact.sweep import sweep
+from setpoint.exact.problem import Choice, Floats, Problem, Slot
+from setpoint.exact.sweep import least_violation, sweep
 from setpoint.goals import algebra
 from setpoint.goals.atoms import Affine, Bound
 from setpoint.goals.composites import Smallest, Total
@@ -21,6 +21,7 @@ __all__ = [
     "MOST_COMBINATIONS",
     "Fixed",
     "combined",
+    "descend",
     "enumerate_cutoffs",
     "n_combinations",
     "parts_of",
@@ -34,6 +35,7 @@ MOST_COMBINATIONS = 1_000_000
 
 _WINDOW = 200_000
 _CHUNK = 65_536
+_SWEEPS = 20
 
 
 @dataclass(frozen=True)
@@ -158,22 +160,54 @@ def enumerate_cutoffs(problem: Problem, candidates: list[NDArray[np.int64]] | No
 
 def round_mixture(problem: Problem, mixed: Mixed) -> Fixed:
     """Thresholds near a mixture, improved slot by slot; "feasible" at best."""
-    width = max(3, int(_WINDOW ** (1.0 / len(problem.slots))))
-    windows = []
-    for slot, part in zip(problem.slots, mixed.choice, strict=True):
-        counts = slot.curve.counts
-        index = np.fromiter(part, np.int64, len(part))
-        mean = counts[:, index] @ np.array(list(part.values()))
-        scale = np.maximum(counts[:, -1], 1e-300)
-        distance = np.abs((counts - mean[:, None]) / scale[:, None]).sum(axis=0)
-        near = np.argsort(distance, kind="stable")[:width]
-        windows.append(np.unique(np.concatenate([near, index])))
-    best = enumerate_cutoffs(problem, windows)
-    for choice in problem.constants():
+    width = int(_WINDOW ** (1.0 / len(problem.slots)))
+    pairs = list(zip(problem.slots, mixed.choice, strict=True))
+    near = [_near(slot, part, max(width, 1)) for slot, part in pairs]
+    best = replace(_NONE, status="feasible")
+    if width > 1:
+        best = enumerate_cutoffs(problem, near)
+    starts = problem.constants()
+    if not best.is_feasible:
+        starts.append(descend(problem, [{int(n[0]): 1.0} for n in near])[0])
+    for choice in starts:
         v = problem.features(choice)
         if float(problem.program.violation(v)) <= SATISFIED and problem.value(v) > best.value:
             best = Fixed(choice, problem.value(v), "feasible", "rounding")
     return _improved(problem, best) if best.is_feasible else best
+
+
+def _near(slot: Slot, part: dict[int, float], width: int) -> NDArray[np.int64]:
+    """The cut-offs of a slot whose counts are nearest to a mixture's, nearest first."""
+    counts = slot.curve.counts
+    mean = counts[:, list(part)] @ np.array(list(part.values()))
+    scale = np.maximum(counts[:, -1], 1e-300)
+    distance = np.abs((counts - mean[:, None]) / scale[:, None]).sum(axis=0)
+    if width < len(distance):
+        nearest = np.argpartition(distance, width)[:width]
+    else:
+        nearest = np.arange(len(distance))
+    return nearest[np.argsort(distance[nearest], kind="stable")]
+
+
+def descend(problem: Problem, choice: Choice) -> tuple[Choice, float]:
+    """Move one slot after the other to the least violation until none is gained."""
+    choice = list(choice)
+    worst = float(problem.program.violation(problem.features(choice)))
+    for _ in range(_SWEEPS):
+        before = worst
+        for s, slot in enumerate(problem.slots):
+            cutoff, now = least_violation(problem, slot, _others(problem, choice, s))
+            if now < worst:
+                choice[s], worst = {cutoff: 1.0}, now
+        if worst >= before:
+            break
+    return choice, worst
+
+
+def _others(problem: Problem, choice: Choice, s: int) -> Floats:
+    """The features of all slots but one."""
+    own: Floats = problem.slots[s].features(np.array(list(choice[s])))[0]
+    return problem.features(choice) - own
 
 
 def _improved(problem: Problem, best: Fixed) -> Fixed:
@@ -181,11 +215,10 @@ def _improved(problem: Problem, best: Fixed) -> Fixed:
     score = algebra.scaled(problem.program.sense, problem.program.objective)
     choice = list(best.choice)
     value = best.value
-    for _ in range(20):
+    for _ in range(_SWEEPS):
         before = value
         for s, slot in enumerate(problem.slots):
-            v = problem.features(choice)
-            rest = v - slot.features(np.array(list(choice[s])))[0]
+            rest = _others(problem, choice, s)
             found = sweep(problem, slot, score, problem.program.constraints, rest)
             if found.cutoff >= 0 and found.value > value + 1e-12:
                 choice[s], value = {found.cutoff: 1.0}, found.value

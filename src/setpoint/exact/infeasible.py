@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from setpoint.exact.outcome import Found, NoRuleError, Outcome
 from setpoint.exact.problem import Problem
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.expressions import Const, Constraint
+from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
 from setpoint.goals.program import SATISFIED, BoundConstraint
 
@@ -64,7 +64,7 @@ def explain(problem: Problem, nearest: Outcome, error: NoRuleError, solve: Solve
             "mixture of thresholds does: allow it with randomized='auto'",
             violation=violation,
         )
-    alone = {c: _reach(problem, c.written, (), solve) for c in program.constraints}
+    alone = {c: _reach(problem, c, (), solve) for c in program.constraints}
     hopeless = [c for c in program.constraints if _misses(c, alone[c])]
     blamed = hopeless or [c for c in program.constraints if str(c) in nearest.blame]
     blamed = blamed or list(program.constraints)
@@ -72,7 +72,7 @@ def explain(problem: Problem, nearest: Outcome, error: NoRuleError, solve: Solve
     lines = []
     for c in blamed:
         others = tuple(o.written for o in program.constraints if o is not c)
-        reached = alone[c] if c in hopeless else _reach(problem, c.written, others, solve)
+        reached = alone[c] if c in hopeless else _reach(problem, c, others, solve)
         if reached is None:
             lines.append(str(c))
             continue
@@ -103,13 +103,12 @@ def _misses(c: BoundConstraint, reached: _Reached | None) -> bool:
 
 
 def _reach(
-    problem: Problem, written: Constraint, others: tuple[Constraint, ...], solve: Solve
+    problem: Problem, c: BoundConstraint, others: tuple[Constraint, ...], solve: Solve
 ) -> _Reached | None:
     """How far the left side of one constraint can be taken, and the objective there."""
     program = problem.program
-    sense: Literal["maximize", "minimize"] = "maximize" if written.relation == ">=" else "minimize"
-    side = written.lhs if isinstance(written.rhs, Const) else written.lhs - written.rhs
-    other = problem.with_program(Goal(sense, side, others).bind(program.schema))
+    sense: Literal["maximize", "minimize"] = "maximize" if c.sign > 0 else "minimize"
+    other = problem.with_program(Goal(sense, c.side, others).bind(program.schema))
     try:
         choice = solve(other).choice
     except (NoRuleError, ShapeError):

@@ -41,6 +41,6 @@ def mixed_of(problem: Problem, score: Bound, choice: Choice, bound: float, metho
     """A choice with its features and value; "optimal" where the bound is reached."""
     v = problem.features(choice)
     value = float(score.value(v))
-    closed = bound - value <= _CLOSED * (1 + abs(value))
+    closed = bound == value or bound - value <= _CLOSED * (1 + abs(value)) < float("inf")
     status: Literal["optimal", "feasible"] = "optimal" if closed else "feasible"
     return Mixed(choice, v, value, max(bound, value), status, method)

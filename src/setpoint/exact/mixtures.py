@@ -29,6 +29,9 @@ __all__ = ["Mixed", "best_mixture"]
 def best_mixture(problem: Problem) -> Mixed:
     """The mixture with the best objective among those that meet the constraints.
 
+    Where a denominator can vanish, mixtures that expect less than one row's weight in it
+    are left out: on them a ratio is decided by almost nobody.
+
     Raises
     ------
     InfeasibleMasterError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setpoint.exact.deterministic import MOST_COMBINATIONS, combined, n_combinations
+from setpoint.exact.deterministic import MOST_COMBINATIONS, combined, descend, n_combinations
 from setpoint.exact.master import InfeasibleMasterError
 from setpoint.exact.problem import Choice, Problem
 from setpoint.exact.region import Region
@@ -56,9 +56,10 @@ def nearest_mixture(problem: Problem) -> Nearest:
             continue
         worst = float(problem.program.violation(problem.features(found.choice)))
         if worst >= high:
+            # The edge of what the solver of linear programs tells apart.
             break
         best, high = found.choice, worst
-    return Nearest(best, high, blame, True)
+    return Nearest(best, high, blame, high - low <= 1e-5 * (1 + high))
 
 
 def nearest_thresholds(problem: Problem) -> Nearest:
@@ -68,14 +69,13 @@ def nearest_thresholds(problem: Problem) -> Nearest:
         return Nearest([{cutoff: 1.0}], worst, {}, True)
     if n_combinations(problem) <= MOST_COMBINATIONS:
         return _all(problem)
-    starts = [list(_least(problem, problem.constants())[0])]
+    starts = [_least(problem, problem.constants())[0]]
     try:
         near = nearest_mixture(problem)
         starts.append([{max(p, key=lambda j: p[j]): 1.0} for p in near.choice])
     except ShapeError:
         pass
-    results = [_descend(problem, list(s)) for s in starts]
-    choice, worst = min(results, key=lambda r: r[1])
+    choice, worst = min((descend(problem, s) for s in starts), key=lambda r: r[1])
     return Nearest(choice, worst, {}, False)
 
 
@@ -95,17 +95,3 @@ def _all(problem: Problem) -> Nearest:
         best.setdefault(float(worst[k]), choice_of(k))
     least = min(best)
     return Nearest(best[least], least, {}, True)
-
-
-def _descend(problem: Problem, choice: list[dict[int, float]]) -> tuple[Choice, float]:
-    worst = float(problem.program.violation(problem.features(choice)))
-    for _ in range(50):
-        before = worst
-        for s, slot in enumerate(problem.slots):
-            rest = problem.features(choice) - slot.features(np.array(list(choice[s])))[0]
-            cutoff, now = least_violation(problem, slot, rest)
-            if now < worst:
-                choice[s], worst = {cutoff: 1.0}, now
-        if worst >= before:
-            break
-    return choice, worst

@@ -95,7 +95,7 @@ def _solve(problem: Problem, randomized: Randomized, tol: float) -> Found:
     apart = separate(problem) if randomized is not True else None
     if apart is not None:
         if apart.is_feasible and (randomized is False or _at_vertex(problem)):
-            return _fixed(apart, apart.value)
+            return _fixed(apart, apart.value, among_all=_at_vertex(problem))
         if not apart.is_feasible and randomized is False:
             raise NoRuleError(True, _mixture_exists(problem))
     elif len(problem.slots) > 1 and n_combinations(problem) > MOST_COMBINATIONS:
@@ -116,11 +116,11 @@ def _solve(problem: Problem, randomized: Randomized, tol: float) -> Found:
     if randomized is False:
         if not fixed.is_feasible:
             raise NoRuleError(fixed.status == "optimal", True)
-        return _fixed(fixed, fixed.value if exact else mixed.bound)
+        return _fixed(fixed, fixed.value if exact else mixed.bound, among_all=not exact)
     if fixed.is_feasible and fixed.value >= mixed.value - max(tol, _SAME):
         # Nothing certain is known of the mixtures: what is known of thresholds is said.
         alone = exact and mixed.status == "stationary"
-        return _fixed(fixed, fixed.value if alone else mixed.bound)
+        return _fixed(fixed, fixed.value if alone else mixed.bound, among_all=not alone)
     return _drawn(mixed)
 
 
@@ -179,7 +179,7 @@ def _without_mixture(problem: Problem, randomized: Randomized, apart: Fixed | No
         apart = enumerate_cutoffs(problem)
     if not apart.is_feasible:
         raise NoRuleError(True)
-    return _fixed(apart, apart.value)
+    return _fixed(apart, apart.value, among_all=False)
 
 
 def _without_draws(
@@ -199,8 +199,9 @@ def _without_draws(
     return rounded
 
 
-def _fixed(fixed: Fixed, bound: float) -> Found:
-    return Found(fixed.choice, bound, fixed.status, f"{fixed.method}; no draws needed")
+def _fixed(fixed: Fixed, bound: float, *, among_all: bool = True) -> Found:
+    against = "no draws needed" if among_all else "no draws, and compared with rules without"
+    return Found(fixed.choice, bound, fixed.status, f"{fixed.method}; {against}")
 
 
 def _drawn(mixed: Mixed) -> Found:

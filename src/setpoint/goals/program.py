@@ -34,10 +34,12 @@ class BoundConstraint:
     """One constraint over the features: ``sign * (function - level) >= 0``.
 
     `function` is the left side and `level` the right one where no decision changes the
-    right side; otherwise `function` is left minus right and `level` 0.
+    right side; otherwise `function` is left minus right and `level` 0. `side` is what
+    `function` was bound from.
     """
 
     written: Constraint
+    side: Expression
     function: Bound
     level: float
 
@@ -106,10 +108,11 @@ class Program:
     def _constraint(binder: Binder, written: Constraint) -> BoundConstraint:
         left, right = binder.bind(written.lhs), binder.bind(written.rhs)
         if isinstance(right, Affine) and right.is_constant:
-            bound = BoundConstraint(written, left, right.const)
+            bound = BoundConstraint(written, written.lhs, left, right.const)
             what = str(written.lhs)
         else:
-            bound = BoundConstraint(written, binder.bind(written.lhs - written.rhs), 0.0)
+            side = written.lhs - written.rhs
+            bound = BoundConstraint(written, side, binder.bind(side), 0.0)
             what = "the left side minus the right one"
         function = binder.tight(bound.function)
         low, high = function.low, function.high

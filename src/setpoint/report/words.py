@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from setpoint.goals.program import SATISFIED
 from setpoint.report.entry import Entry, GroupRow
 
 if TYPE_CHECKING:
@@ -107,6 +108,10 @@ def certificate(report: GoalReport) -> str:
     return f"{kind} has an objective better by more than {number(report.gap)} (certified)."
 
 
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:].rstrip(".")
+
+
 def _constraint(entry: Entry, level: float) -> list[str]:
     lines = [f"{mark(entry)}: {entry.text}"]
     if entry.value is None:
@@ -114,7 +119,9 @@ def _constraint(entry: Entry, level: float) -> list[str]:
     told = f"{number(entry.value)} against the bound {number(entry.bound)}"
     if entry.slack is not None:
         far = number(abs(entry.slack))
-        told += f", {far} to spare" if entry.satisfied else f", short by {far}"
+        # Below the tolerance of "satisfied" a distance is rounding.
+        held = "just met" if abs(entry.slack) <= SATISFIED else f"{far} to spare"
+        told += f", {held}" if entry.satisfied else f", short by {far}"
     lines.append(f"{told}; {measured(entry, level)}")
     if entry.satisfied and entry.interval not in (None, "exact"):
         if entry.is_clear:
@@ -169,7 +176,7 @@ def report_text(report: GoalReport) -> str:
     how = f"How: {report.status}: {_HOW[report.status]}"
     who = ", ".join(x for x in (report.family, report.solver) if x)
     how += f" ({who})" if who else ""
-    out.append(_wrapped(how + (f". {report.why.rstrip('.')}" if report.why else "") + ".", 0, 5))
+    out.append(_wrapped(how + (f". {_sentence(report.why)}" if report.why else "") + ".", 0, 5))
 
     counted = f"Counted on {_plural(report.n_rows, 'row')}"
     if report.folds is not None:
