@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class Classes:
 
     sorted: Array
     labels: tuple[Label, ...]
+    _seen: tuple[Any, Codes] | None = field(default=None, repr=False)
 
     @property
     def order(self) -> list[int]:
@@ -50,7 +51,10 @@ class Classes:
         ValueError
             If a label is none of the classes, or there are not `n_rows`.
         """
-        found, codes = check_labels(y, name)
+        if self._seen is not None and y is self._seen[0]:
+            found, codes = self.sorted, self._seen[1]
+        else:
+            found, codes = check_labels(y, name)
         if n_rows is not None:
             check_length(codes, n_rows, name)
         table = []
@@ -89,7 +93,7 @@ def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "
     ValueError
         If there is one class only, or `pos_label` is none of them.
     """
-    found, _ = check_labels(y, name) if classes is None else check_labels(classes, "classes")
+    found, codes = check_labels(y, name) if classes is None else check_labels(classes, "classes")
     labels = [plain_label(v, f"a label in {name}") for v in found.tolist()]
     if len(labels) < 2:
         raise ValueError(f"{name} holds one class only, {labels[0]!r}; at least two are needed")
@@ -100,7 +104,8 @@ def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "
             raise ValueError(f"pos_label {pos_label!r} is no class ({nearest(pos_label, labels)})")
         if labels.index(pos_label) == 0:
             labels.reverse()
-    return Classes(found, tuple(labels))
+    # The labels that the classes were found in need not be coded twice.
+    return Classes(found, tuple(labels), (y, codes) if classes is None else None)
 
 
 def one_score(scores: Any, classes: Classes, name: str = "scores") -> NDArray[np.float64]:
@@ -133,8 +138,8 @@ def one_score(scores: Any, classes: Classes, name: str = "scores") -> NDArray[np
     if array.ndim == 2:
         array = array[:, -1 if array.shape[1] == 1 else classes.order[1]]
     out: NDArray[np.float64] = np.ascontiguousarray(array, dtype=np.float64)
-    bad = ~np.isfinite(out)
-    if bad.any():
+    if not np.isfinite(out).all():
+        bad = ~np.isfinite(out)
         raise ValueError(
             f"{name} holds {int(bad.sum())} NaN or infinite values, the first in row "
             f"{int(bad.argmax())}; scores are finite"

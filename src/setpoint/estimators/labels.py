@@ -188,7 +188,11 @@ def _number_labels(array: Array, name: str) -> tuple[Array, Codes]:
             )
     low, high = int(array.min()), int(array.max())
     if high - low < max(1024, 2 * array.size) and high < 2**63 and low >= -(2**63):
-        shifted = array.astype(np.int64) - low
+        shifted = array.astype(np.int64)
+        if low:
+            shifted -= low
+        if high - low <= 1:  # both ends occur, and there is nothing between them
+            return np.arange(low, high + 1).astype(array.dtype), shifted
         present = np.flatnonzero(np.bincount(shifted))
         rank = np.zeros(high - low + 1, dtype=np.int64)
         rank[present] = np.arange(len(present))

@@ -88,10 +88,13 @@ def curve_of(evidence: Evidence, slot: int) -> Curve:
     place: NDArray[np.integer[Any]] = np.zeros(len(evidence.cells) * n, narrow)
     for k, (c, t) in enumerate(kinds):
         place[c * n + t] = k
-    scores, kind, weight = evidence.scores, evidence.kind, evidence.weight
+    scores, weight = evidence.scores, evidence.weight
+    kind: NDArray[np.integer[Any]] = evidence.kind
     if len(evidence.slots) > 1:
         rows = np.flatnonzero(evidence.slot == slot)
         scores, kind = scores[rows], kind[rows]
         weight = None if weight is None else weight[rows]
-    values, counts = cutoffs(scores, place[kind], weight, len(kinds))
+    if [c * n + t for c, t in kinds] != list(range(len(kinds))):
+        kind = place[kind]
+    values, counts = cutoffs(scores, kind, weight, len(kinds))
     return Curve(values, counts, tuple(kinds))

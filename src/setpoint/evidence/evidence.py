@@ -23,6 +23,9 @@ from setpoint.goals.schema import Cell, Schema
 __all__ = ["Evidence"]
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.integer[Any]]
+
+_FEW = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class Evidence:
 
     classes: tuple[Label, ...]
     scores: Floats
-    true: Codes
+    true: Integers
     weight: Floats | None
     cell: Codes
     cells: tuple[Cell, ...]
@@ -100,7 +103,11 @@ class Evidence:
         """
         columns = columns or {}
         n_rows = len(scores)
-        labels = np.full(n_rows, len(classes), np.int64) if true is None else true
+        # A byte a label where it will do: what is counted is read many times.
+        narrow = np.int8 if len(classes) < 127 else np.int64
+        labels: Integers = np.full(n_rows, len(classes), narrow)
+        if true is not None:
+            labels = true.astype(narrow)
         if weight is not None and not weight.all():
             kept = weight != 0.0
             scores, labels, weight = scores[kept], labels[kept], weight[kept]
@@ -175,7 +182,7 @@ class Evidence:
         return self.cell_slot[self.cell]
 
     @cached_property
-    def kind(self) -> Codes:
+    def kind(self) -> Integers:
         """Cell and true class of each row as one code, ``cell * (n + 1) + true``."""
         return self.true if len(self.cells) == 1 else self.cell * (self.n_classes + 1) + self.true
 
@@ -184,10 +191,11 @@ class Evidence:
         """Classes, cells and marginal weights: what a goal binds to."""
         shape = (len(self.cells), self.n_classes + 1)
         size = shape[0] * shape[1]
-        marginals = np.bincount(self.kind, self.weight, size).astype(float).reshape(shape)
         if self.weight is None:
+            marginals = _numbers(self.kind, size).astype(float).reshape(shape)
             smallest = np.where(marginals > 0, 1.0, np.inf)
         else:
+            marginals = np.bincount(self.kind, self.weight, size).reshape(shape)
             flat = np.full(size, np.inf)
             np.minimum.at(flat, self.kind, self.weight)
             smallest = flat.reshape(shape)
@@ -211,12 +219,25 @@ class Evidence:
             counts, squares = count_distribution(cell, self.true, decisions, m, n + 1, self.weight)
         return self._confusion(counts, squares)
 
+    def confusion_of_accepted(self, accepted: Floats) -> Confusion:
+        """Binary rows of weight 1: from how many are accepted by cell and true class.
+
+        Parameters
+        ----------
+        accepted : array of shape (cells, 3)
+            Expected numbers, as prefix sums give them without another pass.
+        """
+        if self.weight is not None or self.n_classes != 2:
+            raise ValueError("only unweighted rows of two classes are known by their number")
+        counts = np.stack([self.schema.marginals - accepted, accepted], axis=2)
+        return self._confusion(counts, counts.copy())
+
     def _confusion(self, counts: Floats, squares: Floats) -> Confusion:
-        n, m = self.n_classes, len(self.cells)
-        rows = np.bincount(self.kind, minlength=m * (n + 1)).reshape(m, n + 1)
-        return Confusion(
-            self.classes, self.cells, counts, squares, rows.astype(np.int64), self.schema.smallest
-        )
+        schema = self.schema
+        rows = schema.marginals.astype(np.int64)
+        if self.weight is not None:
+            rows = _numbers(self.kind, rows.size).reshape(rows.shape)
+        return Confusion(self.classes, self.cells, counts, squares, rows, schema.smallest)
 
     def features(self, W: Floats, B: Floats, *, soft: bool) -> tuple[Floats, Floats]:
         """The oracle: ``argmax_j W_j score_j - B_j`` by slot, with its diagonal and columns.
@@ -246,3 +267,10 @@ class Evidence:
     def curve(self, slot: int) -> Curve:
         """Binary: the cut-offs of one slot with prefix sums of the counts, ties one block."""
         return curve_of(self, slot)
+
+
+def _numbers(kind: Integers, size: int) -> Codes:
+    """How many rows are of each kind; for a few kinds comparing beats adding into bins."""
+    if size > _FEW:
+        return np.bincount(kind, minlength=size)
+    return np.array([np.count_nonzero(kind == k) for k in range(size)], np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from setpoint.evidence import Confusion
 from setpoint.exact.problem import Choice, Floats
 from setpoint.rules import Rule
 
@@ -27,6 +28,10 @@ class Outcome:
     rule : Rule
     v : array of shape (d,)
         Features of the program, expected over the rule's draws.
+    confusion : Confusion
+        Of the rule on the rows, expected over its draws.
+    drawn : float
+        The share of rows whose decision depends on a draw.
     status : {"optimal", "feasible", "stationary", "nearest"}
     gap : float or None
         No other rule of this kind on these scores is better by more; None: not known.
@@ -42,6 +47,8 @@ class Outcome:
 
     rule: Rule
     v: Floats
+    confusion: Confusion
+    drawn: float
     status: Status
     gap: float | None
     bound: float | None

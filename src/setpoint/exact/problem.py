@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence import Curve, Evidence
+from setpoint.evidence import Confusion, Curve, Evidence
 from setpoint.goals.atoms import Affine, Bound
 from setpoint.goals.program import Program
 from setpoint.rules import PerSlot, Rule, Threshold, mixture
@@ -127,6 +127,29 @@ class Problem:
     def value(self, v: Floats) -> float:
         """The objective as a score: higher is better."""
         return self.program.sense * float(self.program.value(v))
+
+    def confusion(self, choice: Choice) -> Confusion:
+        """The expected confusion of a choice; without weights the prefix sums know it."""
+        evidence = self.evidence
+        if evidence.weight is not None:
+            slots = evidence.slot if evidence.decide_on else None
+            return evidence.confusion(self.rule(choice).distribution(evidence.scores, slots))
+        accepted = np.zeros((len(evidence.cells), 3))
+        for slot, part in zip(self.slots, choice, strict=True):
+            index = np.fromiter(part, np.int64, len(part))
+            expected = slot.curve.counts[:, index] @ np.array(list(part.values()))
+            for (cell, true), count in zip(slot.curve.kinds, expected, strict=True):
+                accepted[cell, true] = count
+        return evidence.confusion_of_accepted(accepted)
+
+    def drawn(self, choice: Choice) -> float:
+        """The share of the rows' weight whose decision depends on a draw."""
+        drawn = 0.0
+        for slot, part in zip(self.slots, choice, strict=True):
+            always, ever = min(part), max(part)
+            counts = slot.curve.counts
+            drawn += float((counts[:, ever] - counts[:, always]).sum())
+        return drawn / float(self.evidence.schema.marginals.sum())
 
     def rule(self, choice: Choice) -> Rule:
         """The rule that a choice of cut-offs stands for."""

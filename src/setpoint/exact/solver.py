@@ -219,6 +219,8 @@ def _outcome(problem: Problem, found: Found) -> Outcome:
     return Outcome(
         problem.rule(found.choice),
         v,
+        problem.confusion(found.choice),
+        problem.drawn(found.choice),
         found.status,
         gap if known else None,
         problem.program.sense * bound if known else None,
@@ -237,7 +239,18 @@ def _nearest(problem: Problem, randomized: Randomized) -> Outcome:
     why = f"no rule meets the goal; the least violation is {near.violation:.4g}"
     if not near.certified:
         why += " as far as was searched"
-    return Outcome(problem.rule(near.choice), v, "nearest", None, None, why, problem.n_calls, names)
+    return Outcome(
+        problem.rule(near.choice),
+        v,
+        problem.confusion(near.choice),
+        problem.drawn(near.choice),
+        "nearest",
+        None,
+        None,
+        why,
+        problem.n_calls,
+        names,
+    )
 
 
 def _warn_constant(problem: Problem, outcome: Outcome) -> None:

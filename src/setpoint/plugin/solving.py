@@ -185,11 +185,9 @@ def solve_evidence(
         outcome = solve_exact(
             program, evidence, randomized=randomized, on_infeasible=on_infeasible, tol=tol
         )
-    slots = evidence.slot if outcome.rule.needs_slots else None
-    distribution = outcome.rule.distribution(evidence.scores, slots)
     report = report_on(
         goal,
-        evidence.confusion(distribution),
+        outcome.confusion,
         status=outcome.status,
         family="plugin",
         solver="exact",
@@ -197,7 +195,7 @@ def solve_evidence(
         gap=outcome.gap,
         bound_on_objective=outcome.bound,
         folds=folds,
-        randomized=_share(evidence, distribution) if outcome.rule.randomized else 0.0,
+        randomized=outcome.drawn,
         baseline_objective=_baseline_objective(goal, program),
         rule=outcome.rule.explain(Names(evidence.classes)),
         positive=evidence.classes[1],
@@ -211,12 +209,6 @@ def solve_evidence(
         warnings.warn(w.message, stacklevel=3)
     warn_few_rows(report, stacklevel=4)
     return Solution(outcome.rule, report)
-
-
-def _share(evidence: Evidence, distribution: Any) -> float:
-    """The share of rows whose decision depends on a draw."""
-    drawn = (distribution[:, 1] > 0) & (distribution[:, 1] < 1)
-    return float(np.average(drawn, weights=evidence.weight))
 
 
 def _baseline_objective(goal: Goal, program: Program) -> float | None:
