@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -128,7 +129,7 @@ def combined(
     problem.n_calls += 1
     tables = [s.features(c) for s, c in zip(problem.slots, lists, strict=True)]
     sizes = [len(t) for t in tables]
-    total = int(np.prod(sizes))
+    total = math.prod(sizes)
     for start in range(0, total, _CHUNK):
         index = np.unravel_index(np.arange(start, min(start + _CHUNK, total)), sizes)
         v = np.zeros((len(index[0]), problem.d))
