@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from plugin.samples import sample, table
 from setpoint import Goal, PlugInClassifier, maximize
-from setpoint.estimators import ModelFileError, load, save
+from setpoint.estimators import ModelFileError, load_model, save_model
 from setpoint.estimators import persistence as files
 from setpoint.metrics import f1, precision, recall
 
@@ -52,8 +52,8 @@ def fitted(goal="f1", **options):
 def test_round_trip(goal, tmp_path):
     model, X = fitted(GOALS[goal], random_state=3)
     path = tmp_path / "model.skops"
-    save(model, path)
-    back = load(path)
+    save_model(model, path)
+    back = load_model(path)
     assert os.listdir(tmp_path) == ["model.skops"]
     assert back.goal == model.goal
     assert back.rule_ == model.rule_
@@ -72,8 +72,8 @@ def test_round_trip_with_groups_and_draws(tmp_path):
     frame = X[["score", "noise"]]
     model = PlugInClassifier(inner, goal, cv=2, decide_on="g", randomized=True)
     model.fit(frame, y, sensitive_features=X[["g", "id"]])
-    save(model, tmp_path / "m.skops")
-    back = load(tmp_path / "m.skops")
+    save_model(model, tmp_path / "m.skops")
+    back = load_model(tmp_path / "m.skops")
     for m in (model, back):
         m.again = m.predict(frame, sensitive_features=X[["g"]])
     np.testing.assert_array_equal(model.again, back.again)
@@ -93,8 +93,8 @@ def test_models_of_scikit_learn(inner, tmp_path):
     X = np.column_stack([s.scores, s.deployed])
     model = PlugInClassifier(INNER[inner], "f1", cv=0.5)
     with threadpool_limits(1):
-        save(model.fit(X, s.y), tmp_path / "m.skops")
-        back = load(tmp_path / "m.skops")
+        save_model(model.fit(X, s.y), tmp_path / "m.skops")
+        back = load_model(tmp_path / "m.skops")
         np.testing.assert_array_equal(back.predict(X), model.predict(X))
 
 
@@ -127,10 +127,10 @@ def test_a_foreign_type_is_refused_and_named(tmp_path):
     model.extra_ = Foreign()
     model.extra_.value = 1
     path = tmp_path / "m.skops"
-    save(model, path)
+    save_model(model, path)
     name = f"{Foreign.__module__}.Foreign"
     with pytest.raises(ModelFileError, match="types that are not trusted") as caught:
-        load(path)
+        load_model(path)
     assert name in str(caught.value)
     assert str(path) in str(caught.value)
     assert Foreign.opened == 0
@@ -140,13 +140,13 @@ def test_a_type_that_the_user_trusts(tmp_path):
     model, X = fitted()
     model.estimator_.steps[0][1].note_ = GOALS["goal"]
     path = tmp_path / "m.skops"
-    save(model, path)
-    np.testing.assert_array_equal(load(path, trusted=["a.B"]).predict(X), model.predict(X))
+    save_model(model, path)
+    np.testing.assert_array_equal(load_model(path, trusted=["a.B"]).predict(X), model.predict(X))
 
 
 def test_no_such_file(tmp_path):
     with pytest.raises(FileNotFoundError):
-        load(tmp_path / "m.skops")
+        load_model(tmp_path / "m.skops")
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def outcome(path, data):
     """The model in a file, or None where it is refused by its name."""
     path.write_bytes(data)
     try:
-        return load(path)
+        return load_model(path)
     except ModelFileError as error:
         message = str(error)
     assert str(path) in message
@@ -210,7 +210,7 @@ def test_other_files(data, tmp_path):
 
 def test_the_old_file_stays_when_the_disk_is_full(tmp_path, monkeypatch):
     path = tmp_path / "m.skops"
-    save(fitted()[0], path)
+    save_model(fitted()[0], path)
     before = path.read_bytes()
 
     def full(descriptor):
@@ -218,7 +218,7 @@ def test_the_old_file_stays_when_the_disk_is_full(tmp_path, monkeypatch):
 
     monkeypatch.setattr(files.os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        save(fitted("accuracy")[0], path)
+        save_model(fitted("accuracy")[0], path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["m.skops"]
 
@@ -226,16 +226,16 @@ def test_the_old_file_stays_when_the_disk_is_full(tmp_path, monkeypatch):
 def test_the_old_file_stays_when_the_model_cannot_be_written(tmp_path):
     model, _ = fitted()
     path = tmp_path / "m.skops"
-    save(model, path)
+    save_model(model, path)
     before = path.read_bytes()
     model.extra_ = (i for i in range(3))
     with pytest.raises(Exception, match="generator"):
-        save(model, path)
+        save_model(model, path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["m.skops"]
 
 
 def test_a_file_has_the_usual_rights(tmp_path):
-    save(fitted()[0], tmp_path / "m.skops")
+    save_model(fitted()[0], tmp_path / "m.skops")
     (tmp_path / "plain").write_bytes(b"")
     assert (tmp_path / "m.skops").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -298,7 +298,7 @@ SCORES = {
         ValueError,
         "scores holds 1 NaN or infinite values, the first in row 7; scores are finite",
     ),
-    "text": (S.g, TypeError, "scores holds object; scores are numbers"),
+    "text": (S.g, TypeError, "scores holds values of type str; scores are numbers"),
     "shape": (
         np.zeros((N, 3)),
         ValueError,

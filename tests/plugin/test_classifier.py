@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from plugin.samples import GOALS, same, sample, table
 from setpoint import Goal, PlugInClassifier, evaluate, goal_scorer, maximize, solve
-from setpoint.estimators import load, save
+from setpoint.estimators import load_model, save_model
 from setpoint.estimators.base import UnknownGroupWarning
 from setpoint.metrics import accuracy, f1, precision, recall
 
@@ -93,8 +93,8 @@ def test_goals_of_any_kind(goal, tmp_path):
     X, y = numbers()
     model = plug(goal).fit(X, y)
     assert model.goal is goal
-    save(model, tmp_path / "m.skops")
-    agree(load(tmp_path / "m.skops"), model, X)
+    save_model(model, tmp_path / "m.skops")
+    agree(load_model(tmp_path / "m.skops"), model, X)
     agree(pickle.loads(pickle.dumps(model)), model, X)
     agree(clone(model).fit(X, y), model, X)
 

@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from plugin.samples import sample, table
 from setpoint import Goal, Infeasible, PlugInClassifier, evaluate, goal_scorer, solve
-from setpoint.estimators import load, save
+from setpoint.estimators import load_model, save_model
 from setpoint.rules import Threshold
 
 pytestmark = [
@@ -227,8 +227,8 @@ def test_14_no_lambdas_in_a_fitted_model(tmp_path):
         model.estimator = ByScore()
         model.fit(X, y)
         model.estimator = model.estimator_ = None  # a class of these tests is none of ours
-        save(model, tmp_path / "m.skops")
-        assert load(tmp_path / "m.skops").rule_ == model.rule_
+        save_model(model, tmp_path / "m.skops")
+        assert load_model(tmp_path / "m.skops").rule_ == model.rule_
         pickle.loads(pickle.dumps(model))
 
 

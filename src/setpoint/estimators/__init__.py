@@ -3,7 +3,7 @@
 from setpoint.estimators.base import UnknownGroupWarning
 from setpoint.estimators.dataset import Dataset
 from setpoint.estimators.evaluation import evaluate
-from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load, save
+from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load_model, save_model
 from setpoint.estimators.priors import weights_for_prior
 from setpoint.estimators.scorer import goal_scorer
 
@@ -14,7 +14,7 @@ __all__ = [
     "UnknownGroupWarning",
     "evaluate",
     "goal_scorer",
-    "load",
-    "save",
+    "load_model",
+    "save_model",
     "weights_for_prior",
 ]

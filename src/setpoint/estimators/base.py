@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.estimators.arrays import column_names, column_of
@@ -243,6 +244,19 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         if self.draw == "row":
             return row_draws(X, key=self.draw_key_, feature_names=self.draw_columns_)
         return column_draws(column_of(X, self.draw, "draw"), key=self.draw_key_)
+
+    def _check_drawable(self, X: Any, key: int, names: list[str] | None) -> None:
+        """Find rows that cannot be drawn for in ``fit``, not after deployment."""
+        if self.draw != "row":
+            return
+        some = _safe_indexing(X, np.arange(min(100, int(_num_samples(X)))))
+        try:
+            row_draws(some, key=key, feature_names=names)
+        except TypeError as error:
+            raise TypeError(
+                f"draw='row' cannot hash these rows, and the rule draws: {error}. Use "
+                "draw='random', draw= a column that identifies the row, or randomized=False"
+            ) from None
 
     def _check_draw(self, X: Any) -> None:
         """Refuse a `draw` that ``predict`` could not use."""

@@ -96,7 +96,8 @@ def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "
     found, codes = check_labels(y, name) if classes is None else check_labels(classes, "classes")
     labels = [plain_label(v, f"a label in {name}") for v in found.tolist()]
     if len(labels) < 2:
-        raise ValueError(f"{name} holds one class only, {labels[0]!r}; at least two are needed")
+        what = name if classes is None else "classes"
+        raise ValueError(f"{what} holds one class only, {labels[0]!r}; at least two are needed")
     if pos_label is not None:
         if len(labels) > 2:
             raise ValueError(f"pos_label is for two classes, {name} holds {len(labels)}")
@@ -129,7 +130,14 @@ def one_score(scores: Any, classes: Classes, name: str = "scores") -> NDArray[np
     """
     array = np.asarray(scores)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} holds {array.dtype}; scores are numbers")
+        found = (
+            type(array.flat[0]).__name__ if array.dtype == object and array.size else array.dtype
+        )
+        raise TypeError(f"{name} holds values of type {found}; scores are numbers")
+    if array.dtype.kind in "iu" and array.size and int(np.abs(array).max()) > 2**53:
+        raise ValueError(
+            f"{name} holds integers beyond 2**53, which float64 cannot tell apart; pass their ranks"
+        )
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] not in (1, 2)):
         raise ValueError(
             f"{name} has shape {array.shape}; allowed are (N,) and posteriors (N, 2), one column "

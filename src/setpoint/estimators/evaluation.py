@@ -101,6 +101,11 @@ def decided(
     pos_label: Any = None,
 ) -> Evidence:
     """The rows with class codes of the decisions where scores stand; see :func:`evaluate`."""
+    if datasets is not None and not isinstance(datasets, Mapping):
+        raise TypeError(
+            "datasets must be a dict from names to (y_true or None, y_pred) or Dataset, found "
+            f"{type(datasets).__name__}"
+        )
     sets = {name: _pair(name, value) for name, value in (datasets or {}).items()}
     if classes is None:
         given = [(y_true, "y_true"), (y_pred, "y_pred")]

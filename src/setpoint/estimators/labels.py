@@ -21,6 +21,8 @@ from setpoint.estimators.arrays import (
 
 __all__ = ["check_labels", "check_weight"]
 
+_LIGHTEST = 1e-100
+
 
 def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array, Codes]:
     """Class labels as sorted classes and integer codes.
@@ -136,6 +138,12 @@ def check_weight(
             )
     if n_rows and not weight.any():
         raise ValueError(f"{name} is zero everywhere; at least one weight must be positive")
+    extreme = (weight != 0) & ((weight < _LIGHTEST) | (weight > 1 / _LIGHTEST))
+    if extreme.any():
+        raise ValueError(
+            f"{name} has {first_bad(extreme, 'extreme')}; positive weights lie between "
+            f"{_LIGHTEST:g} and {1 / _LIGHTEST:g}, where their squares can be added"
+        )
     return weight
 
 

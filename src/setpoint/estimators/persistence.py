@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TRUSTED_TYPES", "ModelFileError", "load", "save"]
+__all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
 
 TRUSTED_TYPES: tuple[str, ...] = (
     "numpy.dtype",
@@ -52,7 +52,7 @@ class ModelFileError(ValueError):
     """A file that is no model, is damaged, or holds types that are not trusted."""
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model; the old file stays until the new one is whole.
 
     Parameters
@@ -81,7 +81,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         part.unlink(missing_ok=True)
 
 
-def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
+def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     """Read a model file; nothing in it is executed.
 
     Parameters
@@ -105,8 +105,8 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
 
     Examples
     --------
-    >>> from setpoint.estimators import load
-    >>> load(__file__)
+    >>> from setpoint.estimators import load_model
+    >>> load_model(__file__)
     Traceback (most recent call last):
     ...
     setpoint.estimators.persistence.ModelFileError: ... is no model file, or was cut short
@@ -121,7 +121,8 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
         foreign = sorted(set(unknown) - allowed)
         if foreign:
             raise ModelFileError(
-                f"{path} holds types that are not trusted: {', '.join(foreign)}; nothing was loaded"
+                f"{path} holds types that are not trusted: {', '.join(foreign)}; nothing was "
+                "loaded. trusted=[...] names those that you trust"
             )
         return skops.io.loads(data, trusted=unknown)
     except ModelFileError:

@@ -17,12 +17,14 @@ _GAP = 1e-10
 _ROUNDS = 300
 
 
-def maximize_concave(region: Region, score: Bound) -> Mixed:
-    """The mixture with the largest value of a concave function."""
+def maximize_concave(
+    region: Region, score: Bound, *, gap: float = _GAP, rounds: int = _ROUNDS
+) -> Mixed:
+    """The mixture with the largest value of a concave function, to a relative gap."""
     try:
         return _by_rows(region, score)
     except NotLinearError:
-        return _by_tangents(region, score)
+        return _by_tangents(region, score, gap, rounds)
 
 
 def _by_rows(region: Region, score: Bound) -> Mixed:
@@ -38,7 +40,7 @@ def _by_rows(region: Region, score: Bound) -> Mixed:
     return mixed_of(region.problem, score, found.choice, found.bound, "linear program")
 
 
-def _by_tangents(region: Region, score: Bound) -> Mixed:
+def _by_tangents(region: Region, score: Bound, gap: float, rounds: int) -> Mixed:
     """Cutting planes: tangents bound a concave objective from above (Kelley 1960)."""
     t = region.builder.auxiliary()
     highest = score.high if np.isfinite(score.high) else 1e6
@@ -46,13 +48,13 @@ def _by_tangents(region: Region, score: Bound) -> Mixed:
     best: MasterResult | None = None
     value = -INF
     bound = INF
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         found = region.maximize(t, cuts)
         bound = min(bound, found.bound)
         now = float(score.value(found.v))
         if now > value or best is None:
             best, value = found, now
-        if np.isfinite(value) and bound - value <= _GAP * (1 + abs(value)):
+        if np.isfinite(value) and bound - value <= gap * (1 + abs(value)):
             break
         before = len(cuts)
         # One tangent where the master stands, one nearer the best point: fewer rounds.

@@ -78,7 +78,8 @@ def explain(problem: Problem, nearest: Outcome, error: NoRuleError, solve: Solve
             continue
         reachable[str(c)] = reached.value
         word = "highest" if c.sign > 0 else "lowest"
-        at = f"{reached.value:.4g}, at {program.goal.objective} = {reached.objective:.4g}"
+        value = _apart(reached.value, c.level)
+        at = f"{value}, at {program.goal.objective} = {reached.objective:.4g}"
         if c in hopeless:
             lines.append(f"{c} cannot be met: the {word} reachable is {at}")
         else:
@@ -91,6 +92,12 @@ def explain(problem: Problem, nearest: Outcome, error: NoRuleError, solve: Solve
         blame=nearest.blame or {str(c): 1.0 / len(blamed) for c in blamed},
         reachable=reachable,
     )
+
+
+def _apart(value: float, level: float) -> str:
+    """The value with four digits, or as many as tell it from the bound."""
+    digits = next((d for d in range(4, 17) if f"{value:.{d}g}" != f"{level:.{d}g}"), 17)
+    return f"{value:.{digits}g}"
 
 
 class _Reached(NamedTuple):

@@ -39,6 +39,8 @@ class Outcome:
         The objective that no rule of this kind passes.
     why : str
         The method, and whether the rule needs draws.
+    rivals : {"rule", "rule without draws"}
+        What `gap` and `bound` speak of.
     n_calls : int
         Passes over the cut-offs.
     blame : dict of str to float
@@ -53,18 +55,20 @@ class Outcome:
     gap: float | None
     bound: float | None
     why: str
+    rivals: str
     n_calls: int
     blame: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found; `bound` is a score, inf where none is known."""
+    """What a search found; `bound` is a score, inf where none is known, over `rivals`."""
 
     choice: Choice
     bound: float
     status: Status
     why: str
+    rivals: str = "rule"
 
 
 class NoRuleError(Exception):

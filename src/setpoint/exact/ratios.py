@@ -164,6 +164,8 @@ class _Splitter:
         ]
 
 
+_STEPS, _TANGENTS, _CLIMB = 60, 25, 1e-7
+
 # -- sums -----------------------------------------------------------------------------------
 
 
@@ -178,13 +180,17 @@ def maximize_sum(region: Region, score: Total) -> Mixed:
     v: Floats = region.inner
     choice: Choice | None = None
     value = -INF
-    for _ in range(_ROUNDS):
-        found = maximize_concave(region, _surrogate(affine, ratios, v))
+    for _ in range(_STEPS):
+        # A step need only climb: the next one starts from a new surrogate.
+        surrogate = _surrogate(affine, ratios, v)
+        found = maximize_concave(region, surrogate, gap=_CLIMB, rounds=_TANGENTS)
         now = float(score.value(found.v))
         v = found.v
-        if choice is not None and now <= value + 1e-10 * (1 + abs(value)):
+        if choice is not None and now <= value + _CLIMB * (1 + abs(value)):
             break
         value, choice = now, found.choice
+        if bound - value <= _CLIMB * (1 + abs(value)):
+            break
     assert choice is not None
     mixed = mixed_of(region.problem, score, choice, bound, "quadratic transform")
     return replace(mixed, status="stationary")

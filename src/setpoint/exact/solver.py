@@ -100,6 +100,11 @@ def _solve(problem: Problem, randomized: Randomized, tol: float) -> Found:
             raise NoRuleError(True, _mixture_exists(problem))
     elif len(problem.slots) > 1 and n_combinations(problem) > MOST_COMBINATIONS:
         _require_mixable(problem)
+    elif randomized is False:
+        fixed = enumerate_cutoffs(problem)
+        if not fixed.is_feasible:
+            raise NoRuleError(True, _mixture_exists(problem))
+        return _fixed(fixed, fixed.value, among_all=False)
     try:
         mixed = best_mixture(problem)
     except InfeasibleMasterError:
@@ -111,7 +116,7 @@ def _solve(problem: Problem, randomized: Randomized, tol: float) -> Found:
         return _without_mixture(problem, randomized, apart)
     if randomized is True:
         return _drawn(_against_thresholds(problem, mixed))
-    fixed = _without_draws(problem, mixed, apart, randomized, tol)
+    fixed = _without_draws(problem, mixed, apart, tol)
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:
@@ -128,7 +133,7 @@ def _against_thresholds(problem: Problem, mixed: Mixed) -> Mixed:
     """What ended at a stationary point, or the best thresholds where they are better."""
     if mixed.status != "stationary":
         return mixed
-    fixed = _without_draws(problem, mixed, separate(problem), "auto", 0.0)
+    fixed = _without_draws(problem, mixed, separate(problem), 0.0)
     if not fixed.is_feasible or fixed.value <= mixed.value:
         return mixed
     v = problem.features(fixed.choice)
@@ -182,17 +187,13 @@ def _without_mixture(problem: Problem, randomized: Randomized, apart: Fixed | No
     return _fixed(apart, apart.value, among_all=False)
 
 
-def _without_draws(
-    problem: Problem, mixed: Mixed, apart: Fixed | None, randomized: Randomized, tol: float
-) -> Fixed:
+def _without_draws(problem: Problem, mixed: Mixed, apart: Fixed | None, tol: float) -> Fixed:
     if apart is not None:
         return apart
     if all(len(part) == 1 for part in mixed.choice) and mixed.status == "optimal":
         value = problem.value(problem.features(mixed.choice))
         return Fixed(mixed.choice, value, "optimal", mixed.method)
     few = n_combinations(problem) <= MOST_COMBINATIONS
-    if few and randomized is False:
-        return enumerate_cutoffs(problem)
     rounded = round_mixture(problem, mixed)
     if few and not (rounded.is_feasible and rounded.value >= mixed.value - tol):
         return enumerate_cutoffs(problem)
@@ -200,8 +201,9 @@ def _without_draws(
 
 
 def _fixed(fixed: Fixed, bound: float, *, among_all: bool = True) -> Found:
-    against = "no draws needed" if among_all else "no draws, and compared with rules without"
-    return Found(fixed.choice, bound, fixed.status, f"{fixed.method}; {against}")
+    why = f"{fixed.method}; no draws" + (" needed" if among_all else "")
+    rivals = "rule" if among_all else "rule without draws"
+    return Found(fixed.choice, bound, fixed.status, why, rivals)
 
 
 def _drawn(mixed: Mixed) -> Found:
@@ -216,15 +218,18 @@ def _outcome(problem: Problem, found: Found) -> Outcome:
     bound = max(found.bound, value)
     gap = 0.0 if bound == value else bound - value
     known = np.isfinite(gap)
+    # A bound that is reached proves what a search alone could not.
+    proved = known and gap <= _SAME * (1 + abs(value))
     return Outcome(
         problem.rule(found.choice),
         v,
         problem.confusion(found.choice),
         problem.drawn(found.choice),
-        found.status,
+        "optimal" if proved else found.status,
         gap if known else None,
         problem.program.sense * bound if known else None,
         found.why,
+        found.rivals,
         problem.n_calls,
     )
 
@@ -248,6 +253,7 @@ def _nearest(problem: Problem, randomized: Randomized) -> Outcome:
         None,
         None,
         why,
+        "rule",
         problem.n_calls,
         names,
     )
@@ -259,7 +265,8 @@ def _warn_constant(problem: Problem, outcome: Outcome) -> None:
         v = problem.features(choice)
         if float(problem.program.violation(v)) > SATISFIED:
             continue
-        if problem.value(v) >= best - 1e-12 * (1 + abs(best)):
+        value = problem.value(v)
+        if value == best or value >= best - 1e-12 * (1 + abs(best)):
             label = problem.evidence.classes[code]
             warnings.warn(
                 f"predicting {label!r} for everyone attains the optimum of "

@@ -239,6 +239,8 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
             folds=fitted.folds,
             notes=notes,
         )
+        if solution.rule.randomized:
+            self._check_drawable(X, key, names)
         self.estimator_ = fitted.model
         self.classes_, self.positive_ = classes.sorted, classes.labels[1]
         self.rule_, self.goal_report_ = solution.rule, solution.report

@@ -46,6 +46,9 @@ class Solution:
     def __str__(self) -> str:
         return str(self.report)
 
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
 
 def solve(
     goal: Goal | Expression | str,
@@ -163,7 +166,8 @@ def check_options(solver: Any, on_infeasible: Any, randomized: Any, tol: Any) ->
     ):
         if not any(value is a or value == a for a in allowed if type(value) is type(a)):
             raise ValueError(f"{name} is one of {list(allowed)}, got {value!r}")
-    if not isinstance(tol, (int, float)) or isinstance(tol, bool) or not 0 <= tol < np.inf:
+    number = isinstance(tol, (int, float, np.integer, np.floating)) and not isinstance(tol, bool)
+    if not number or not 0 <= tol < np.inf:
         raise ValueError(f"tol is a number >= 0, got {tol!r}")
 
 
@@ -194,6 +198,7 @@ def solve_evidence(
         why=outcome.why,
         gap=outcome.gap,
         bound_on_objective=outcome.bound,
+        rivals=outcome.rivals,
         folds=folds,
         randomized=outcome.drawn,
         baseline_objective=_baseline_objective(goal, program),

@@ -131,6 +131,7 @@ def report_on(
     why: str = "",
     gap: float | None = None,
     bound_on_objective: float | None = None,
+    rivals: str = "rule",
     evidence: str = "label",
     n_rows: int | None = None,
     folds: int | None = None,
@@ -156,7 +157,7 @@ def report_on(
         What counting one decision gave, with the cells that the goal needs.
     level : float
         Confidence of the intervals.
-    status, family, solver, why, gap, bound_on_objective, evidence, n_rows, folds, \
+    status, family, solver, why, gap, bound_on_objective, rivals, evidence, n_rows, folds, \
     calibration, randomized, baseline_objective, rule, positive, decides_on, warnings, \
     blame, n_oracle_calls, seconds, versions
         Passed on to :class:`GoalReport`. Left out: `n_rows` is counted, `positive` is the
@@ -210,6 +211,7 @@ def report_on(
         why=why,
         gap=_number(gap),
         bound_on_objective=_number(bound_on_objective),
+        rivals=rivals,
         evidence=evidence,
         n_rows=int(confusion.rows.sum()) if n_rows is None else int(n_rows),
         folds=folds,

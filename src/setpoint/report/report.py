@@ -45,6 +45,8 @@ class GoalReport:
         No other rule of this kind on these scores has an objective better by more.
     bound_on_objective : float or None
         The objective that no rule of this kind passes.
+    rivals : str
+        The kind of rules that `gap` speaks of: "rule" for all, or "rule without draws".
     evidence : str
         "label" where decisions were counted against true classes.
     n_rows : int
@@ -86,6 +88,7 @@ class GoalReport:
     why: str = ""
     gap: float | None = None
     bound_on_objective: float | None = None
+    rivals: str = "rule"
     evidence: str = "label"
     n_rows: int = 0
     folds: int | None = None

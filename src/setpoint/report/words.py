@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -90,8 +91,10 @@ def measured(entry: Entry, level: float) -> str:
     if entry.low is not None:
         ends = f"{number(entry.low)} to {number(entry.high)}"
         parts.append(f"{100 * level:.4g} % interval {ends}")
-    if entry.numerator is not None and entry.denominator is not None:
-        parts.append(f"{_count(entry.numerator)} of {_count(entry.denominator)}")
+    k, n = entry.numerator, entry.denominator
+    # Counts speak for themselves only where they are a share, and the value is it.
+    if k is not None and n and k <= n and math.isclose(entry.value * n, k, rel_tol=1e-9):
+        parts.append(f"{_count(k)} of {_count(n)}")
     rows = f"on {_plural(entry.rows, 'row')}"
     if entry.effective_rows < 0.995 * entry.rows:
         rows += f", {_count(round(entry.effective_rows, 1))} of which (effective) decide it"
@@ -102,10 +105,14 @@ def certificate(report: GoalReport) -> str:
     """What the gap says; empty without one."""
     if report.gap is None:
         return ""
-    kind = "No other rule of this kind on these scores"
-    if report.gap <= 1e-9:
-        return f"{kind} has a better objective (certified)."
-    return f"{kind} has an objective better by more than {number(report.gap)} (certified)."
+    out = f"No other {report.rivals} on these scores has "
+    if report.gap <= SATISFIED:
+        out += "a better objective (certified)."
+    else:
+        out += f"an objective better by more than {number(report.gap)} (certified)."
+    if any(e.denominator is not None for e in (report.objective, *report.constraints)):
+        out += " Ratios of less than one expected row do not count."
+    return out
 
 
 def _sentence(text: str) -> str:
