@@ -94,8 +94,9 @@ def solve_exact(
 def _solve(problem: Problem, randomized: Randomized, tol: float) -> Found:
     apart = separate(problem) if randomized is not True else None
     if apart is not None:
-        if apart.is_feasible and (randomized is False or _at_vertex(problem)):
-            return _fixed(apart, apart.value, among_all=_at_vertex(problem))
+        at_vertex = _at_vertex(problem)
+        if apart.is_feasible and (randomized is False or at_vertex):
+            return _fixed(apart, apart.value, among_all=at_vertex)
         if not apart.is_feasible and randomized is False:
             raise NoRuleError(True, _mixture_exists(problem))
     elif len(problem.slots) > 1 and n_combinations(problem) > MOST_COMBINATIONS:
@@ -176,7 +177,6 @@ def _without_mixture(problem: Problem, randomized: Randomized, apart: Fixed | No
         )
     if apart is None:
         if n_combinations(problem) > MOST_COMBINATIONS:
-            _require_mixable(problem)
             raise ShapeError(
                 f"{problem.program.goal}: {len(problem.slots)} coupled slots are too many "
                 "combinations to try; decide on the score alone (decide_on=None)"

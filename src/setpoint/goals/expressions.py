@@ -271,30 +271,26 @@ class Sum(_Node):
 
 
 @dataclass(frozen=True, repr=False)
-class Product(_Node):
-    """Left times right."""
-
+class _Pair(_Node):
     left: Expression
     right: Expression
 
     @property
     def children(self) -> tuple[Expression, ...]:
         return (self.left, self.right)
+
+
+@dataclass(frozen=True, repr=False)
+class Product(_Pair):
+    """Left times right."""
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return _product(*children)
 
 
 @dataclass(frozen=True, repr=False)
-class Quotient(_Node):
+class Quotient(_Pair):
     """Left over right; 0/0 is 0."""
-
-    left: Expression
-    right: Expression
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        return (self.left, self.right)
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return _quotient(*children)

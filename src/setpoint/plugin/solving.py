@@ -16,10 +16,8 @@ from setpoint.estimators.inputs import DecideOn, Inputs, Rows
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.exact.solver import Randomized
-from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.program import Program
 from setpoint.report import GoalReport, report_on, warn_few_rows
 from setpoint.rules import Names, Rule
 
@@ -201,7 +199,6 @@ def solve_evidence(
         rivals=outcome.rivals,
         folds=folds,
         randomized=outcome.drawn,
-        baseline_objective=_baseline_objective(goal, program),
         rule=outcome.rule.explain(Names(evidence.classes)),
         positive=evidence.classes[1],
         decides_on=evidence.decide_on if outcome.rule.needs_slots else (),
@@ -214,13 +211,3 @@ def solve_evidence(
         warnings.warn(w.message, stacklevel=3)
     warn_few_rows(report, stacklevel=4)
     return Solution(outcome.rule, report)
-
-
-def _baseline_objective(goal: Goal, program: Program) -> float | None:
-    if not goal.needs.baseline:
-        return None
-    try:
-        deployed = Goal(goal.sense, goal.objective.baseline()).bind(program.schema)
-    except GoalError:
-        return None
-    return float(deployed.value(np.zeros(len(deployed.features))))

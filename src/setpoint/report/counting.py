@@ -161,7 +161,7 @@ def report_on(
     calibration, randomized, baseline_objective, rule, positive, decides_on, warnings, \
     blame, n_oracle_calls, seconds, versions
         Passed on to :class:`GoalReport`. Left out: `n_rows` is counted, `positive` is the
-        second of two classes, `baseline_objective` is measured where every cell knows
+        second of two classes, `baseline_objective` is measured where its cells know
         the deployed class, `versions` are the ones in use.
 
     Returns
@@ -188,7 +188,7 @@ def report_on(
     sides = [(c, *counter.sides(c)) for c in goal.constraints]
     metrics = group_metrics(goal, counter.binder)
     deployed = None
-    if baseline_objective is None and all(c.baseline is not None for c in confusion.cells):
+    if baseline_objective is None and any(c.baseline is not None for c in confusion.cells):
         deployed = _deployed(counter, goal.objective)
     counter.measure()
     for parts in sides:

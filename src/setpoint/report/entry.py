@@ -57,11 +57,6 @@ class Entry:
     few_rows: bool = False
 
     @property
-    def is_evaluated(self) -> bool:
-        """Whether there were rows to measure it on."""
-        return self.value is not None
-
-    @property
     def is_clear(self) -> bool:
         """Whether a met bound lies outside the interval, which then backs the claim."""
         if not self.satisfied or self.low is None or self.high is None:
