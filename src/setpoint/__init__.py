@@ -26,10 +26,10 @@ if TYPE_CHECKING:
         weights_for_prior,
     )
     from setpoint.evidence import Confusion, Evidence
-    from setpoint.exact import ConstantGoalWarning, Infeasible
     from setpoint.goals import Goal, GoalError, GoalSyntaxError, maximize, minimize
     from setpoint.plugin import PlugInClassifier, Solution, solve
     from setpoint.report import FewRowsWarning, GoalReport
+    from setpoint.search import ConstantGoalWarning, Infeasible
 
     __version__: str
 
@@ -69,8 +69,8 @@ _HOME = {
     "minimize": "goals",
     "Confusion": "evidence",
     "Evidence": "evidence",
-    "ConstantGoalWarning": "exact",
-    "Infeasible": "exact",
+    "ConstantGoalWarning": "search",
+    "Infeasible": "search",
     "FewRowsWarning": "report",
     "GoalReport": "report",
     "TRUSTED_TYPES": "estimators",

@@ -7,8 +7,9 @@ import pytest
 
 from exact.oracle import INF, Mcc
 from exact.problems import TWISTS, random_case
-from setpoint.exact import ConstantGoalWarning, Infeasible, solve_exact
+from setpoint.exact import solve_exact
 from setpoint.goals.errors import ShapeError
+from setpoint.search import ConstantGoalWarning, Infeasible
 
 CASES = [(seed, "") for seed in range(200)]
 CASES += [(seed, twist) for twist in TWISTS for seed in range(15)]

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.exact import ConstantGoalWarning, Infeasible, solve_exact
+from setpoint.exact import solve_exact
 from setpoint.exact.problem import Problem
 from setpoint.goals.errors import ShapeError
 from setpoint.rules import Mixture, PerSlot, Threshold
+from setpoint.search import ConstantGoalWarning, Infeasible
 
-pytestmark = pytest.mark.filterwarnings("ignore::setpoint.exact.outcome.ConstantGoalWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::setpoint.search.outcome.ConstantGoalWarning")
 seeds = st.integers(0, 2**32 - 1)
 KINDS = pytest.mark.parametrize("randomized", [False, True, "auto"])
 GOALS = (
@@ -314,7 +315,7 @@ def test_the_error_survives_pickling():
 def test_where_only_draws_help_the_error_says_so():
     scores, true = np.zeros(4), np.array([0, 1, 0, 1])
     text = "maximize accuracy subject to abs(predicted_rate - prior) <= 0.1"
-    with pytest.raises(Infeasible, match="mixture of thresholds does: allow it with randomized"):
+    with pytest.raises(Infeasible, match="mixture of rules does: allow it with randomized"):
         solve(text, scores, true, randomized=False)
     outcome = solve(text, scores, true)[0]
     assert outcome.rule.randomized

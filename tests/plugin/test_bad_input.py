@@ -13,13 +13,13 @@ from sklearn.svm import SVR
 
 from plugin.samples import sample, table
 from setpoint import Dataset, GoalError, GoalSyntaxError, Infeasible, PlugInClassifier, solve
-from setpoint.exact import ConstantGoalWarning
 from setpoint.goals import EmptyPopulationError, ShapeError
 from setpoint.report import FewRowsWarning
+from setpoint.search import ConstantGoalWarning
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
-    pytest.mark.filterwarnings("ignore::setpoint.exact.ConstantGoalWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),
 ]
 S = sample()
 N = len(S.y)

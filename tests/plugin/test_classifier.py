@@ -36,7 +36,7 @@ from setpoint.metrics import accuracy, f1, precision, recall
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
-    pytest.mark.filterwarnings("ignore::setpoint.exact.ConstantGoalWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),
 ]
 FLOOR = "maximize recall subject to precision >= 0.6"
 FAIR = "maximize accuracy subject to recall.difference(g) <= 0.05"

@@ -16,7 +16,7 @@ from setpoint import PlugInClassifier, solve
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
-    pytest.mark.filterwarnings("ignore::setpoint.exact.ConstantGoalWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),
 ]
 GOAL = "maximize recall subject to precision >= 0.6"
 

@@ -21,7 +21,7 @@ def expected(estimator):
     return {"check_classifiers_train": "the rule need not agree with a posterior of 0.5"}
 
 
-@pytest.mark.filterwarnings("ignore::setpoint.exact.ConstantGoalWarning")
+@pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning")
 @pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
 @parametrize_with_checks(CASES, expected_failed_checks=expected)
 def test_checks(estimator, check):

@@ -10,13 +10,13 @@ from sklearn.metrics import f1_score
 
 from plugin.samples import GOALS, same, sample
 from setpoint import Dataset, Goal, Infeasible, evaluate, maximize, solve
-from setpoint.exact import ConstantGoalWarning
 from setpoint.metrics import f1, precision, recall
 from setpoint.rules import Threshold
+from setpoint.search import ConstantGoalWarning
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
-    pytest.mark.filterwarnings("ignore::setpoint.exact.ConstantGoalWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),
 ]
 SEEDS = st.integers(0, 10_000)
 

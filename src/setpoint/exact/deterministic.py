@@ -10,13 +10,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.exact.mixtures import Mixed
-from setpoint.exact.problem import Choice, Floats, Problem, Slot
+from setpoint.exact.problem import Problem, Slot
 from setpoint.exact.sweep import least_violation, sweep
 from setpoint.goals import algebra
 from setpoint.goals.atoms import Affine, Bound
 from setpoint.goals.composites import Smallest, Total
 from setpoint.goals.program import SATISFIED
+from setpoint.search.mixed import Mixed
+from setpoint.search.space import Choice, Floats
 
 __all__ = [
     "MOST_COMBINATIONS",
@@ -126,7 +127,7 @@ def combined(
     problem: Problem, lists: Sequence[NDArray[np.int64]]
 ) -> Iterator[tuple[Floats, Callable[[int], Choice]]]:
     """Features (m, d) of all combinations of cut-offs, some at a time, and how to name one."""
-    problem.n_calls += 1
+    problem.watch.call()
     tables = [s.features(c) for s, c in zip(problem.slots, lists, strict=True)]
     sizes = [len(t) for t in tables]
     total = math.prod(sizes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +13,14 @@ from setpoint.evidence import Confusion, Curve, Evidence
 from setpoint.goals.atoms import Affine, Bound
 from setpoint.goals.program import Program
 from setpoint.rules import PerSlot, Rule, Threshold, mixture
+from setpoint.search.space import Choice, Floats, Priced, Space
 
-__all__ = ["Choice", "Problem", "Slot"]
+__all__ = ["Problem", "Slot"]
 
-Floats: TypeAlias = NDArray[np.float64]
 _BLOCK = 8192
 
-Choice: TypeAlias = Sequence[dict[int, float]]
-"""For each slot, cut-offs and their probabilities."""
+_ALL_AT_ONCE = 600
+"""Up to this many columns the program is solved whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +64,8 @@ class Slot:
         return np.append(self.delta @ a, a @ self.base + x.const + rest)
 
 
-class Problem:
-    """A binary program and the cut-offs that decide it.
+class Problem(Space):
+    """A binary program and the cut-offs that decide it: a block is a slot, a column a cut-off.
 
     Parameters
     ----------
@@ -81,11 +80,13 @@ class Problem:
     def __init__(
         self, program: Program, evidence: Evidence, curves: Sequence[Curve] | None = None
     ) -> None:
-        self.program = program
+        super().__init__(program)
         self.evidence = evidence
         curves = curves or [evidence.curve(s) for s in range(len(evidence.slots))]
         self.slots = tuple(self._slot(curve) for curve in curves)
-        self.n_calls = 0
+        self._whole = sum(len(s.columns) for s in self.slots) <= max(
+            _ALL_AT_ONCE, 2 * len(self.slots)
+        )
 
     def with_program(self, program: Program) -> Problem:
         """Another program on the same evidence; the sorted curves are shared."""
@@ -100,10 +101,32 @@ class Problem:
         base = rejected @ curve.counts[:, -1]
         return Slot(curve, base, (accepted - rejected).T)
 
+    otherwise = "with one slot and randomized=False every cut-off is tried"
+
     @property
-    def d(self) -> int:
-        """Number of features."""
-        return len(self.program.features)
+    def n_blocks(self) -> int:
+        """Number of slots."""
+        return len(self.slots)
+
+    def at_hand(self, block: int) -> Sequence[int]:
+        """All cut-offs on the hull where they are few, else the constants."""
+        hull = self.slots[block].curve.hull
+        return list(dict.fromkeys((hull if self._whole else hull[[0, -1]]).tolist()))
+
+    def columns(self, block: int, numbers: Sequence[int]) -> Floats:
+        """Features (k, d) of some cut-offs."""
+        return self.slots[block].features(np.asarray(numbers, np.int64))
+
+    def price(self, slopes: Floats) -> Priced:
+        """Each slot's best cut-off: a product over those on its hull."""
+        self.watch.call()
+        best, values = [], []
+        for slot in self.slots:
+            gains = slot.columns @ slopes
+            k = int(np.argmax(gains))
+            best.append(int(slot.curve.hull[k]))
+            values.append(float(gains[k]))
+        return Priced(np.array(best, np.int64), np.array(values))
 
     def slots_of(self, x: Bound) -> frozenset[int]:
         """The slots whose decisions change a function."""
@@ -123,10 +146,6 @@ class Problem:
         nobody = [{0: 1.0} for _ in self.slots]
         everybody = [{s.curve.n_cutoffs - 1: 1.0} for s in self.slots]
         return [nobody, everybody]
-
-    def value(self, v: Floats) -> float:
-        """The objective as a score: higher is better."""
-        return self.program.sense * float(self.program.value(v))
 
     def confusion(self, choice: Choice) -> Confusion:
         """The expected confusion of a choice; without weights the prefix sums know it."""

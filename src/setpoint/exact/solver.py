@@ -18,26 +18,26 @@ from setpoint.exact.deterministic import (
     round_mixture,
     separate,
 )
-from setpoint.exact.infeasible import explain
-from setpoint.exact.master import InfeasibleMasterError
-from setpoint.exact.mixtures import Mixed, best_mixture
-from setpoint.exact.nearest import nearest_mixture, nearest_thresholds
-from setpoint.exact.outcome import (
+from setpoint.exact.nearest import nearest_thresholds
+from setpoint.exact.problem import Problem
+from setpoint.goals import algebra
+from setpoint.goals.atoms import Affine
+from setpoint.goals.errors import ShapeError
+from setpoint.goals.program import SATISFIED, Program
+from setpoint.search.infeasible import explain
+from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.mixtures import Mixed, best_mixture
+from setpoint.search.nearest import nearest_mixture
+from setpoint.search.outcome import (
     ConstantGoalWarning,
     Found,
     NoRuleError,
     Outcome,
     Randomized,
-    Status,
 )
-from setpoint.exact.problem import Problem
-from setpoint.exact.region import Region
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine
-from setpoint.goals.errors import ShapeError
-from setpoint.goals.program import SATISFIED, Program
+from setpoint.search.region import Region
 
-__all__ = ["ConstantGoalWarning", "Outcome", "Randomized", "Status", "solve_exact"]
+__all__ = ["solve_exact"]
 
 INF = float("inf")
 _SAME = 1e-9
@@ -162,7 +162,7 @@ def _at_vertex(problem: Problem) -> bool:
 
 def _mixture_exists(problem: Problem) -> bool:
     try:
-        Region(problem).maximize(Affine({}, 0.0))
+        Region(problem).solve(Affine({}, 0.0))
     except (InfeasibleMasterError, ShapeError):
         return False
     return True

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from setpoint.evidence.sweep import Constraints, best_cutoff
-from setpoint.exact.problem import Floats, Problem, Slot
+from setpoint.exact.problem import Problem, Slot
 from setpoint.goals.atoms import Affine, Bound, Ratio
 from setpoint.goals.composites import Absolute, Largest, Smallest, Spread, Total
 from setpoint.goals.program import SATISFIED, BoundConstraint
+from setpoint.search.space import Floats
 
 __all__ = ["Swept", "least_violation", "sweep"]
 
@@ -48,7 +49,7 @@ def sweep(
     rest : array of shape (d,), optional
         Features of the other slots' decisions.
     """
-    problem.n_calls += 1
+    problem.watch.call()
     extra = np.zeros(problem.d) if rest is None else rest
     tie = _youden(slot)
     try:

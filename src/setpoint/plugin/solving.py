@@ -15,11 +15,11 @@ from setpoint.estimators.dataset import as_datasets
 from setpoint.estimators.inputs import DecideOn, Inputs, Rows
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.exact.solver import Randomized
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.report import GoalReport, report_on, warn_few_rows
 from setpoint.rules import Names, Rule
+from setpoint.search.outcome import Randomized
 
 __all__ = ["SOLVERS", "Solution", "check_options", "solve", "solve_evidence"]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setpoint.exact.master import InfeasibleMasterError, Master, MasterResult
-from setpoint.exact.problem import Floats, Problem
 from setpoint.goals import algebra
 from setpoint.goals.atoms import Affine, Bound
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.program import BoundConstraint
 from setpoint.goals.rows import NotLinearError
+from setpoint.search.master import InfeasibleMasterError, Master, MasterResult
+from setpoint.search.space import Floats, Space
 
 __all__ = ["Region", "nearest_trusted", "tangent"]
 
@@ -53,11 +53,11 @@ class _Curved:
 
 
 class Region:
-    """The mixtures of cut-offs that meet the constraints of a problem.
+    """The mixtures of a space that meet the constraints of its program.
 
     Parameters
     ----------
-    problem : Problem
+    space : Space
     moved : sequence of float, optional
         For each constraint, by how much its bound is moved inwards.
 
@@ -67,19 +67,19 @@ class Region:
         If a constraint is neither linear rows nor convex.
     """
 
-    def __init__(self, problem: Problem, moved: Sequence[float] | None = None) -> None:
-        self.problem = problem
-        self.master = Master(problem)
+    def __init__(self, space: Space, moved: Sequence[float] | None = None) -> None:
+        self.space = space
+        self.master = Master(space)
         self.rows: list[Affine] = []
         self.sources: list[int] = []
         self.curved: list[_Curved] = []
-        constraints = problem.program.constraints
+        constraints = space.program.constraints
         moved = [0.0] * len(constraints) if moved is None else moved
-        self.builder = problem.program.row_builder()
+        self.builder = space.program.row_builder()
         for i, (c, by) in enumerate(zip(constraints, moved, strict=True)):
             self._add(i, c, c.level + c.sign * by)
-        inner = problem.constants()
-        self.inner: Floats = np.mean([problem.features(c) for c in inner], axis=0)
+        inner = space.constants()
+        self.inner: Floats = np.mean([space.features(c) for c in inner], axis=0)
 
     def _add(self, source: int, c: BoundConstraint, level: float) -> None:
         start = len(self.builder.rows)
@@ -90,17 +90,16 @@ class Region:
             f = algebra.scaled(c.sign, c.function)
             if not f.shape.concave:
                 raise ShapeError(
-                    f"{c}: mixtures of thresholds cannot be searched exactly under this bound "
-                    f"({c.function.shape_name}); with one slot and randomized=False every cut-off "
-                    "is tried instead"
+                    f"{c}: mixtures cannot be searched exactly under this bound "
+                    f"({c.function.shape_name}); {self.space.otherwise}"
                 ) from None
             self.curved.append(_Curved(f, c.sign * level, source))
         new = self.builder.rows[start:]
         self.rows += new
         self.sources += [source] * len(new)
 
-    def maximize(self, objective: Affine, extra: Sequence[Affine] = ()) -> MasterResult:
-        """The best mixture for an affine objective; its bound holds for all of the region.
+    def solve(self, objective: Affine, extra: Sequence[Affine] = ()) -> MasterResult:
+        """The best mixture of the columns at hand for an affine objective.
 
         Raises
         ------
@@ -108,7 +107,7 @@ class Region:
             If the region is empty; its duals belong to :attr:`rows`, then `extra`.
         """
         for _ in range(_ROUNDS):
-            found = self.master.maximize(objective, [*self.rows, *extra])
+            found = self.master.solve(objective, [*self.rows, *extra])
             if not self._cut(found.v):
                 return found
         return found

@@ -1,12 +1,12 @@
-"""What a search over mixtures of cut-offs returns."""
+"""What a search over mixtures returns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from setpoint.exact.problem import Choice, Floats, Problem
 from setpoint.goals.atoms import Bound
+from setpoint.search.space import Choice, Floats, Space
 
 __all__ = ["Mixed", "mixed_of"]
 
@@ -16,7 +16,7 @@ _CLOSED = 1e-6
 
 @dataclass(frozen=True)
 class Mixed:
-    """A mixture of cut-offs and what is known of it; scores, so higher is better.
+    """A mixture and what is known of it; scores, so higher is better.
 
     Parameters
     ----------
@@ -27,6 +27,8 @@ class Mixed:
         No mixture that meets the constraints is better; inf where none is known.
     status : {"optimal", "feasible", "stationary"}
     method : str
+    stopped : str
+        The limit that ended the search; empty where it ended by itself.
     """
 
     choice: Choice
@@ -35,12 +37,22 @@ class Mixed:
     bound: float
     status: Literal["optimal", "feasible", "stationary"]
     method: str
+    stopped: str = ""
 
 
-def mixed_of(problem: Problem, score: Bound, choice: Choice, bound: float, method: str) -> Mixed:
+def mixed_of(
+    space: Space,
+    score: Bound,
+    choice: Choice,
+    bound: float,
+    method: str,
+    gap: float = 0.0,
+    stopped: str = "",
+) -> Mixed:
     """A choice with its features and value; "optimal" where the bound is reached."""
-    v = problem.features(choice)
+    v = space.features(choice)
     value = float(score.value(v))
-    closed = bound == value or bound - value <= _CLOSED * (1 + abs(value)) < float("inf")
+    near = max(_CLOSED * (1 + abs(value)), gap)
+    closed = bound == value or bound - value <= near < float("inf")
     status: Literal["optimal", "feasible"] = "optimal" if closed else "feasible"
-    return Mixed(choice, v, value, max(bound, value), status, method)
+    return Mixed(choice, v, value, max(bound, value), status, method, stopped)

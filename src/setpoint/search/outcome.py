@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from setpoint.evidence import Confusion
-from setpoint.exact.problem import Choice, Floats
 from setpoint.rules import Rule
+from setpoint.search.space import Choice, Floats
 
 __all__ = ["ConstantGoalWarning", "Found", "NoRuleError", "Outcome", "Randomized", "Status"]
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeVar
 
-from setpoint.exact.outcome import Found, NoRuleError, Outcome
-from setpoint.exact.problem import Problem
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
 from setpoint.goals.program import SATISFIED, BoundConstraint
+from setpoint.search.outcome import Found, NoRuleError, Outcome
+from setpoint.search.space import Space
 
 __all__ = ["Infeasible", "explain"]
 
-Solve: TypeAlias = Callable[[Problem], Found]
+
+S = TypeVar("S", bound=Space)
 
 
 class Infeasible(ValueError):
@@ -53,18 +54,20 @@ def _rebuild(
     return Infeasible(message, violation=violation, blame=blame, reachable=reachable)
 
 
-def explain(problem: Problem, nearest: Outcome, error: NoRuleError, solve: Solve) -> Infeasible:
+def explain(
+    space: S, nearest: Outcome, error: NoRuleError, solve: Callable[[S], Found]
+) -> Infeasible:
     """The error for a goal that no rule meets; `solve` finds how far one side can be taken."""
-    program = problem.program
+    program = space.program
     violation = float(program.violation(nearest.v))
     if error.drawing_helps:
         found = "meets" if error.certain else "was found to meet"
         return Infeasible(
             f"no rule without draws {found} the goal (the least violation is {violation:.4g}); a "
-            "mixture of thresholds does: allow it with randomized='auto'",
+            "mixture of rules does: allow it with randomized='auto'",
             violation=violation,
         )
-    alone = {c: _reach(problem, c, (), solve) for c in program.constraints}
+    alone = {c: _reach(space, c, (), solve) for c in program.constraints}
     hopeless = [c for c in program.constraints if _misses(c, alone[c])]
     blamed = hopeless or [c for c in program.constraints if str(c) in nearest.blame]
     blamed = blamed or list(program.constraints)
@@ -72,7 +75,7 @@ def explain(problem: Problem, nearest: Outcome, error: NoRuleError, solve: Solve
     lines = []
     for c in blamed:
         others = tuple(o.written for o in program.constraints if o is not c)
-        reached = alone[c] if c in hopeless else _reach(problem, c, others, solve)
+        reached = alone[c] if c in hopeless else _reach(space, c, others, solve)
         if reached is None:
             lines.append(str(c))
             continue
@@ -110,17 +113,20 @@ def _misses(c: BoundConstraint, reached: _Reached | None) -> bool:
 
 
 def _reach(
-    problem: Problem, c: BoundConstraint, others: tuple[Constraint, ...], solve: Solve
+    space: S,
+    c: BoundConstraint,
+    others: tuple[Constraint, ...],
+    solve: Callable[[S], Found],
 ) -> _Reached | None:
     """How far the left side of one constraint can be taken, and the objective there."""
-    program = problem.program
+    program = space.program
     sense: Literal["maximize", "minimize"] = "maximize" if c.sign > 0 else "minimize"
-    other = problem.with_program(Goal(sense, c.side, others).bind(program.schema))
+    other = space.with_program(Goal(sense, c.side, others).bind(program.schema))
     try:
         choice = solve(other).choice
     except (NoRuleError, ShapeError):
         return None
     return _Reached(
         float(other.program.value(other.features(choice))),
-        float(program.value(problem.features(choice))),
+        float(program.value(space.features(choice))),
     )

@@ -1,0 +1,10 @@
+"""The best mixture over an achievable set, by the shape of the goal.
+
+An achievable set is a :class:`~setpoint.search.space.Space`: columns of features, and a way
+to find the best one for a linear objective. Here are the programs over its mixtures.
+"""
+
+from setpoint.search.infeasible import Infeasible
+from setpoint.search.outcome import ConstantGoalWarning, Outcome
+
+__all__ = ["ConstantGoalWarning", "Infeasible", "Outcome"]

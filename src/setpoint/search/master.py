@@ -1,0 +1,316 @@
+"""The master: a linear program over mixtures of columns (CMA's restricted master).
+
+Each block's weights sum to one. Columns are priced with the duals of the rows, over
+every column of the space, so the bound holds for all its mixtures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from setpoint.goals.atoms import Affine
+from setpoint.search.program import TOLERANCE, GrowingProgram
+from setpoint.search.space import Choice, Floats, Space
+
+__all__ = ["InfeasibleMasterError", "Master", "MasterResult", "Pricing"]
+
+INF = float("inf")
+_PRICED = 1e-11
+_SAMPLE = 4000
+"""About so many columns show how large a row is."""
+
+
+class InfeasibleMasterError(Exception):
+    """No mixture meets the rows; `duals` says which rows are to blame."""
+
+    def __init__(self, duals: Floats) -> None:
+        super().__init__("no mixture meets the rows")
+        self.duals = duals
+
+
+@dataclass(frozen=True)
+class MasterResult:
+    """A solved master, over the columns at hand.
+
+    Parameters
+    ----------
+    choice : Choice
+    v : array of shape (d,)
+        Its features.
+    value : float
+        The linear objective there.
+    duals : array of shape (rows,)
+        Multipliers, >= 0.
+    slopes : array of shape (d,)
+        What the objective gains by a feature, net of the rows.
+    const : float
+        No mixture is worth more than ``const`` plus each block's largest
+        ``slopes @ column``.
+    prices : array of shape (blocks,)
+        The largest such product among the columns at hand.
+    """
+
+    choice: Choice
+    v: Floats
+    value: float
+    duals: Floats
+    slopes: Floats
+    const: float
+    prices: Floats
+
+
+class Pricing(NamedTuple):
+    """What asking for columns gave.
+
+    Parameters
+    ----------
+    bound : float
+        No mixture that meets the rows has a larger objective, if prices are certain.
+    grown : bool
+        Whether a column joined.
+    slack : float
+        How much better than the master's a mixture of the new columns looks.
+    slopes, const
+        The multipliers asked with, as in :class:`MasterResult`.
+    """
+
+    bound: float
+    grown: bool
+    slack: float
+    slopes: Floats
+    const: float
+
+
+class Master:
+    """Linear programs over the mixtures of a space.
+
+    Columns found for one objective are kept for the next.
+
+    Parameters
+    ----------
+    space : Space
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self._lp = GrowingProgram()
+        for _ in range(space.n_blocks):
+            self._lp.add_row(np.zeros(0), 1.0, 1.0)
+        # By how far all rows may be missed, while a first point is looked for.
+        self._miss = self._lp.add_column(np.zeros(space.n_blocks), 0.0, 0.0)
+        self._aux: dict[int, int] = {}
+        self._rows: list[Affine] = []
+        self._scaled: list[tuple[Floats, dict[int, float], float, float]] = []
+        self._place: list[dict[int, int]] = [{} for _ in range(space.n_blocks)]
+        self._variable: list[int] = []
+        self._owner: list[tuple[int, int]] = []
+        self._table = np.zeros((256, space.d))
+        for block in range(space.n_blocks):
+            self._join(block, space.at_hand(block))
+
+    # ------------------------------------------------------------------ growing
+    def _join(self, block: int, numbers: Sequence[int]) -> None:
+        """Columns of a block that are not yet in the program."""
+        new = [k for k in numbers if k not in self._place[block]]
+        if not new:
+            return
+        features = self.space.columns(block, new)
+        matrix = np.array([s[0] for s in self._scaled]).reshape(-1, self.space.d)
+        rows = features @ matrix.T
+        for k, own, over in zip(new, features, rows, strict=True):
+            at = len(self._variable)
+            if at == len(self._table):
+                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+            self._table[at] = own
+            coefs = np.zeros(self._lp.n_rows)
+            coefs[block] = 1.0
+            coefs[self.space.n_blocks :] = over
+            self._place[block][k] = at
+            self._owner.append((block, k))
+            self._variable.append(self._lp.add_column(coefs))
+
+    @property
+    def _known(self) -> Floats:
+        """Features (columns, d) of all columns in the program."""
+        return self._table[: len(self._variable)]
+
+    def _demand(self, rows: Sequence[Affine]) -> None:
+        """Make the rows of the program these; what begins alike stays."""
+        same = 0
+        while same < min(len(rows), len(self._rows)) and rows[same] is self._rows[same]:
+            same += 1
+        self._lp.drop_rows(self.space.n_blocks + same)
+        del self._rows[same:], self._scaled[same:]
+        for row in rows[same:]:
+            self._append(row)
+
+    def _append(self, row: Affine) -> None:
+        over = np.zeros(self.space.d)
+        aux: dict[int, float] = {}
+        for j, a in row.terms.items():
+            if j >= 0:
+                over[j] = a
+            else:
+                aux[j] = a
+        scale = self._scale(over, aux, row.const)
+        over, const = over / scale, row.const / scale
+        aux = {j: a / scale for j, a in aux.items()}
+        for j in aux:
+            self._auxiliary(j)
+        coefs = np.zeros(self._lp.n_columns)
+        coefs[self._variable] = self._known @ over
+        for j, a in aux.items():
+            coefs[self._aux[j]] = a
+        coefs[self._miss] = -1.0
+        self._lp.add_row(coefs, -INF, -const)
+        self._rows.append(row)
+        self._scaled.append((over, aux, const, scale))
+
+    def _auxiliary(self, j: int) -> None:
+        if j not in self._aux:
+            self._aux[j] = self._lp.add_column(np.zeros(self._lp.n_rows), -INF, INF)
+
+    def _scale(self, over: Floats, aux: dict[int, float], const: float) -> float:
+        """To O(1), by what the columns reach.
+
+        A floor B >= b_min is written B / b_min >= 1, or the solver's tolerance would
+        swallow it.
+        """
+        sizes = np.abs(self._known[:: 1 + len(self._known) // _SAMPLE] @ over)
+        blocks = np.array([b for b, _ in self._owner])[:: 1 + len(self._known) // _SAMPLE]
+        most = np.zeros(self.space.n_blocks)
+        np.maximum.at(most, blocks, sizes)
+        reach = max(float(most.sum()), abs(const), *(abs(a) for a in aux.values()))
+        if reach <= 1e-300:
+            return 1.0
+        return const if const > 1e-12 * reach and (over <= 0).all() else reach
+
+    # ------------------------------------------------------------------ solving
+    def solve(self, objective: Affine, rows: Sequence[Affine]) -> MasterResult:
+        """The best mixture of the columns at hand with all rows <= 0.
+
+        Columns are looked for only where those at hand meet no rows.
+
+        Raises
+        ------
+        InfeasibleMasterError
+            If no mixture of the space does.
+        """
+        self._demand(rows)
+        gain = np.zeros(self.space.d)
+        aux: dict[int, float] = {}
+        for j, a in objective.terms.items():
+            if j >= 0:
+                gain[j] = a
+            else:
+                self._auxiliary(j)
+                aux[j] = a
+        if not rows and not aux:
+            return self._free(gain, objective.const)
+        found = self._solve(gain, aux, objective.const)
+        if found is None:
+            duals = self._meet()
+            found = self._solve(gain, aux, objective.const)
+            if found is None:
+                # Feasible within tolerance only: grant what it takes.
+                self._lp.relax_rows(self.space.n_blocks, 2.0 * TOLERANCE)
+                found = self._solve(gain, aux, objective.const)
+                self._rows.clear()  # so that the next program has its rows anew
+                self._scaled.clear()
+                if found is None:
+                    raise InfeasibleMasterError(duals)
+        return found
+
+    def _free(self, gain: Floats, const: float) -> MasterResult:
+        """Without rows each block picks its own best column."""
+        totals = self._known @ gain
+        best = [max(place.values(), key=lambda at: totals[at]) for place in self._place]
+        v = self._known[best].sum(axis=0)
+        choice = [{self._owner[at][1]: 1.0} for at in best]
+        prices = totals[best]
+        value = float(v @ gain) + const
+        return MasterResult(choice, v, value, np.zeros(0), gain, const, prices)
+
+    def _meet(self) -> Floats:
+        """Add columns until the rows can be met; duals of the last program.
+
+        Raises
+        ------
+        InfeasibleMasterError
+            If no mixture of the space meets them.
+        """
+        self._lp.set_bounds(self._miss, 0.0, INF)
+        try:
+            while True:
+                least = self._solve(np.zeros(self.space.d), {self._miss: -1.0}, 0.0, raw=True)
+                if least is None:
+                    raise RuntimeError("the linear program over mixtures failed")
+                if least.value >= -TOLERANCE:
+                    return least.duals
+                if not self.price(least).grown:
+                    raise InfeasibleMasterError(least.duals)
+        finally:
+            self._lp.set_bounds(self._miss, 0.0, 0.0)
+
+    def _solve(
+        self, gain: Floats, aux: dict[int, float], const: float, *, raw: bool = False
+    ) -> MasterResult | None:
+        """One linear program; None where it is infeasible. `raw`: `aux` names variables."""
+        costs = np.zeros(self._lp.n_columns)
+        costs[self._variable] = -(self._known @ gain)
+        for j, a in aux.items():
+            costs[j if raw else self._aux[j]] = -a
+        self._lp.set_costs(costs)
+        solved = self._lp.solve()
+        if solved is None:
+            return None
+        value, x, y = solved
+        m = self.space.n_blocks
+        weights = x[self._variable]
+        choice: list[dict[int, float]] = [{} for _ in range(m)]
+        for at in np.flatnonzero(weights > 1e-13).tolist():
+            block, k = self._owner[at]
+            choice[block][k] = float(weights[at])
+        for part in choice:
+            total = sum(part.values())
+            for k in part:
+                part[k] /= total
+        v = np.zeros(self.space.d)
+        for block, part in enumerate(choice):
+            for k, p in part.items():
+                v += p * self._known[self._place[block][k]]
+        duals = np.maximum(-y[m:], 0.0)
+        slopes, least = gain.copy(), const
+        for z, (over, _, c, _) in zip(duals, self._scaled, strict=True):
+            if z:
+                slopes -= z * over
+                least -= z * c
+        scales = np.array([s for *_, s in self._scaled])
+        unscaled = duals / scales if len(scales) else duals
+        return MasterResult(choice, v, const - value, unscaled, slopes, least, -y[:m])
+
+    # ------------------------------------------------------------------ pricing
+    def price(self, found: MasterResult, toward: Pricing | None = None) -> Pricing:
+        """Ask the space for better columns, at multipliers between these and earlier ones."""
+        slopes, const = found.slopes, found.const
+        if toward is not None:
+            share = self.space.smoothing
+            slopes = share * toward.slopes + (1.0 - share) * slopes
+            const = share * toward.const + (1.0 - share) * const
+        priced = self.space.price(slopes)
+        grown, slack = False, 0.0
+        least = _PRICED * max(1.0, float(np.abs(found.slopes).max(initial=0.0)))
+        for block, k in enumerate(priced.columns.tolist()):
+            gain = -found.prices[block]
+            gain += (
+                found.slopes @ self.space.columns(block, [k])[0] if toward else priced.values[block]
+            )
+            slack += max(float(gain), 0.0)
+            if gain > least and k not in self._place[block]:
+                self._join(block, [k])
+                grown = True
+        return Pricing(const + float(priced.values.sum()), grown, slack, slopes, const)

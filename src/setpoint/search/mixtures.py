@@ -1,0 +1,103 @@
+"""The best mixture, by the shape of the objective.
+
+affine: one linear program · fractional: Dinkelbach, also for the smallest of several ·
+concave: linear rows where it has them, else tangent cuts · sums of ratios: the quadratic
+transform, which ends at a stationary point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from setpoint.goals import algebra
+from setpoint.goals.atoms import Bound, Ratio
+from setpoint.goals.composites import Total
+from setpoint.goals.errors import ShapeError
+from setpoint.goals.program import SATISFIED
+from setpoint.search.concave import concave_search
+from setpoint.search.generation import Search, generate
+from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.mixed import Mixed
+from setpoint.search.ratios import RatioSearch
+from setpoint.search.region import Region
+from setpoint.search.smallest import SmallestSearch
+from setpoint.search.space import Space
+from setpoint.search.sums import SumSearch, bound_of_sum
+
+__all__ = ["Mixed", "best_mixture", "search_for"]
+
+INF = float("inf")
+
+
+def best_mixture(space: Space, gap: float = 0.0) -> Mixed:
+    """The mixture with the best objective among those that meet the constraints.
+
+    Where a denominator can vanish, mixtures that expect less than one row's weight in it
+    are left out: on them a ratio is decided by almost nobody.
+
+    Raises
+    ------
+    InfeasibleMasterError
+        If there is none.
+    ShapeError
+        If the goal's shape is none of the above.
+    """
+    constraints = space.program.constraints
+    moved = [0.0] * len(constraints)
+    for _ in range(4):
+        mixed = _search(Region(space, moved), gap)
+        excess = [float(c.violation(mixed.v)) for c in constraints]
+        if max(excess, default=0.0) <= SATISFIED:
+            return _against_constants(space, mixed)
+        moved = [
+            m + (2.0 * e if e > SATISFIED else 0.0) for m, e in zip(moved, excess, strict=True)
+        ]
+    raise InfeasibleMasterError(np.zeros(0))
+
+
+def _against_constants(space: Space, mixed: Mixed) -> Mixed:
+    """A constant classifier where it is better: the value at 0/0 is no limit of others."""
+    for choice in space.constants():
+        v = space.features(choice)
+        value = space.value(v)
+        if float(space.program.violation(v)) <= SATISFIED and value > mixed.value:
+            mixed = replace(mixed, choice=choice, v=v, value=value, bound=max(mixed.bound, value))
+    return mixed
+
+
+def search_for(region: Region, score: Bound) -> Search:
+    """The search that takes a score's shape.
+
+    Raises
+    ------
+    ShapeError
+        If none does.
+    """
+    if score.shape.concave:
+        return concave_search(region, score)
+    if isinstance(score, Ratio):
+        return RatioSearch(region, score)
+    if score.shape.quasiconcave:
+        return SmallestSearch(region, score)
+    if score.shape.ratios and isinstance(score, Total):
+        return SumSearch(region, score)
+    program = region.space.program
+    raise ShapeError(
+        f"{program.goal.objective}: no exact method for mixtures takes this shape "
+        f"({program.objective.shape_name}); {region.space.otherwise}"
+    )
+
+
+def _search(region: Region, gap: float) -> Mixed:
+    program = region.space.program
+    score = algebra.scaled(program.sense, program.objective)
+    search = search_for(region, score)
+    found = generate(region, search, gap)
+    if isinstance(score, Total) and not search.certain:
+        bound = INF
+        if not found.stopped and region.space.is_certain:
+            bound = bound_of_sum(region, score, gap)
+        return replace(found, bound=bound, status="stationary")
+    return found

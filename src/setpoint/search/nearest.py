@@ -1,0 +1,77 @@
+"""The mixture nearest to a goal that cannot be met: the least largest violation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from setpoint.goals.atoms import Affine
+from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.region import Region
+from setpoint.search.space import Choice, Space
+
+__all__ = ["Nearest", "least_of", "nearest_mixture"]
+
+_NOTHING = Affine({}, 0.0)
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The rule with the least largest violation, and the rows to blame."""
+
+    choice: Choice
+    violation: float
+    blame: dict[int, float]
+    certified: bool
+
+
+def nearest_mixture(space: Space) -> Nearest:
+    """The mixture with the least largest violation, by bisection over the bounds.
+
+    Raises
+    ------
+    ShapeError
+        If a constraint is neither linear rows nor convex.
+    """
+    constraints = space.program.constraints
+    blame: dict[int, float] = {}
+    region = Region(space)
+    try:
+        region.solve(_NOTHING)
+    except InfeasibleMasterError as error:
+        blame = region.blame(error)
+    constants = space.constants()
+    best, high = least_of(space, [*constants, coin_of(constants)])
+    low = 0.0
+    while high - low > 1e-7 * (1 + high):
+        middle = 0.5 * (low + high)
+        try:
+            found = Region(space, [-middle] * len(constraints)).solve(_NOTHING)
+        except InfeasibleMasterError:
+            low = middle
+            continue
+        worst = float(space.program.violation(space.features(found.choice)))
+        if worst >= high:
+            # The edge of what the solver of linear programs tells apart.
+            break
+        best, high = found.choice, worst
+    return Nearest(best, high, blame, high - low <= 1e-5 * (1 + high))
+
+
+def coin_of(choices: Sequence[Choice]) -> Choice:
+    """A fair draw among several choices."""
+    out: list[dict[int, float]] = [{} for _ in choices[0]]
+    for choice in choices:
+        for mine, part in zip(out, choice, strict=True):
+            for k, p in part.items():
+                mine[k] = mine.get(k, 0.0) + p / len(choices)
+    return out
+
+
+def least_of(space: Space, choices: Sequence[Choice]) -> tuple[Choice, float]:
+    """Of several choices the one with the least violation, and that."""
+    violations = [float(space.program.violation(space.features(c))) for c in choices]
+    k = int(np.argmin(violations))
+    return choices[k], violations[k]

@@ -1,0 +1,68 @@
+"""A ratio over mixtures: Dinkelbach's method."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from setpoint.goals.atoms import Affine, Ratio
+from setpoint.goals.weights import Weights
+from setpoint.search.generation import Step, as_it_is
+from setpoint.search.master import MasterResult
+from setpoint.search.region import Region
+
+__all__ = ["RatioSearch", "closed", "least_denominator"]
+
+INF = float("inf")
+_TINY = 1e-12
+_ROUNDS = 100
+_ROUNDING = 1e-7
+"""What a division by a least denominator near 0 makes of the rounding of a linear program."""
+
+
+class RatioSearch:
+    """Maximise A - gamma B, gamma <- A/B, until nothing is left to gain (Dinkelbach 1967)."""
+
+    method = "Dinkelbach"
+    smooths = False
+    certain = True
+
+    def __init__(self, region: Region, score: Ratio) -> None:
+        self.region = region
+        self.score = score
+        self.least = least_denominator(region.space.program.weights, score.below)
+        self.best: MasterResult | None = None
+        self.value = -INF
+
+    def step(self, gap: float) -> Step:
+        """Solve over the columns at hand; `gap` is not used, each round is exact."""
+        score = self.score
+        if self.best is None:
+            self.best = self.region.solve(score.below)
+            self.value = float(score.value(self.best.v))
+        for _ in range(_ROUNDS):
+            if not np.isfinite(self.value):
+                return Step(self.best.choice, self.best.v, self.value, None, as_it_is)
+            gamma = self.value - score.offset
+            found = self.region.solve(score.above.plus(score.below.scaled(-gamma)))
+            now = float(score.value(found.v))
+            if now <= self.value + 1e-15 * (1 + abs(self.value)):
+                break
+            self.best, self.value = found, now
+
+        def bound_at(left: float) -> float:
+            if not self.least > 0:
+                return INF
+            return closed(self.value + max(left, 0.0) / self.least, self.value)
+
+        return Step(self.best.choice, self.best.v, self.value, found, bound_at)
+
+
+def least_denominator(weights: Weights, below: Affine) -> float:
+    """The smallest denominator above 0: one row's weight where it can vanish."""
+    low = weights.range(below)[0]
+    return low if low > _TINY else (weights.step(below) or 0.0)
+
+
+def closed(bound: float, value: float) -> float:
+    """The bound, or the value where only rounding parts them."""
+    return value if bound - value <= _ROUNDING else bound

@@ -1,0 +1,87 @@
+"""Watching a search: limits on calls and seconds, and what was known after each call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.goals.program import Program
+
+__all__ = ["StoppedError", "StoppedWarning", "Traced", "Watch"]
+
+Floats = NDArray[np.float64]
+
+
+class StoppedError(Exception):
+    """A limit on calls or seconds was reached."""
+
+
+class StoppedWarning(UserWarning):
+    """A search was stopped; the best rule so far is returned."""
+
+
+class Traced(NamedTuple):
+    """What was known after one oracle call, in the user's units.
+
+    `objective` and `violation` are those of the best mixture so far, on the evidence
+    that the solver sees; `bound` is what no rule passes, infinite where nothing is known.
+    """
+
+    call: int
+    objective: float
+    bound: float
+    violation: float
+    seconds: float
+
+
+@dataclass
+class Watch:
+    """Limits and trace of one solve.
+
+    Parameters
+    ----------
+    max_calls : int or None
+    max_seconds : float or None
+    report : callable, optional
+        Told of each record, for a progress bar.
+    """
+
+    max_calls: int | None = None
+    max_seconds: float | None = None
+    report: Callable[[Traced], None] | None = None
+    calls: int = 0
+    trace: list[Traced] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+
+    def call(self) -> None:
+        """Count one oracle call before it is made.
+
+        Raises
+        ------
+        StoppedError
+            If it is one too many, or time is up.
+        """
+        if self.max_calls is not None and self.calls >= self.max_calls:
+            raise StoppedError(f"stopped after {self.calls} oracle calls")
+        seconds = time.perf_counter() - self.started
+        if self.max_seconds is not None and seconds >= self.max_seconds:
+            raise StoppedError(f"stopped after {seconds:.3g} seconds")
+        self.calls += 1
+
+    def record(self, program: Program, v: Floats, bound: float) -> None:
+        """What is known now; `bound` is a score, higher is better."""
+        now = Traced(
+            self.calls,
+            float(program.value(v)),
+            program.sense * bound,
+            float(program.violation(v)),
+            time.perf_counter() - self.started,
+        )
+        self.trace.append(now)
+        if self.report is not None:
+            self.report(now)
