@@ -16,11 +16,13 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from setpoint.evidence import Evidence
 from setpoint.evidence.count import count_threshold
 from setpoint.evidence.features import argmax_features
 from setpoint.evidence.hull import hull
 from setpoint.evidence.order import cutoffs
 from setpoint.evidence.sweep import Constraints, best_cutoff
+from setpoint.goals.needs import Needs
 
 N_ROWS = 1_000_000
 Figure = tuple[str, float, float, float | None]
@@ -108,6 +110,7 @@ def oracle(rng: np.random.Generator, n: int, n_rows: int) -> list[Figure]:
     flat = scores.ravel()
     true = rng.integers(0, n, n_rows)
     group = rng.integers(0, 3, n_rows)
+    thirds = np.linspace(0, n_rows, 4).astype(int)
     weight = rng.random(n_rows)
     W, B = rng.random((1, n)) + 0.5, 0.1 * rng.random((1, n))
     calls: list[tuple[str, Callable[[], object], float | None]] = [
@@ -122,7 +125,7 @@ def oracle(rng: np.random.Generator, n: int, n_rows: int) -> list[Figure]:
         (
             "three slots",
             lambda: argmax_features(
-                scores, np.repeat(W, 3, axis=0), np.repeat(B, 3, axis=0), group, true=true
+                scores, np.repeat(W, 3, axis=0), np.repeat(B, 3, axis=0), thirds, true=true
             ),
             None,
         ),
@@ -131,6 +134,35 @@ def oracle(rng: np.random.Generator, n: int, n_rows: int) -> list[Figure]:
         compare(f"oracle, n = {n}, {name}", f, lambda: np.dot(flat, flat), to, 41)
         for name, f, to in calls
     ]
+
+
+def tensor(rng: np.random.Generator, n: int, n_rows: int) -> list[Figure]:
+    """A general loss tensor, against a matrix product in blocks with its argmax."""
+    scores = rng.standard_exponential((n_rows, n))
+    scores /= scores.sum(axis=1, keepdims=True)
+    group = rng.integers(0, 3, n_rows)
+    classes = tuple(range(n))
+    rows = Evidence.from_arrays(classes, scores, None).softened()
+    needs = Needs({None: {"g": None}})
+    grouped = Evidence.from_arrays(
+        classes, scores, None, needs=needs, columns={"g": group}, decide_on=["g"]
+    ).softened()
+    G = rng.random((3, n, n))
+
+    def product() -> None:
+        decided = np.empty(n_rows, np.int64)
+        for start in range(0, n_rows, 1024):
+            stop = start + 1024
+            decided[start:stop] = (scores[start:stop] @ G[0]).argmax(axis=1)
+
+    decided = rows.decide_tensor(G[:1])
+    calls: list[tuple[str, Callable[[], object], float | None]] = [
+        ("decided and counted", lambda: rows.block_counts(rows.decide_tensor(G[:1])), 1.0),
+        ("  decided", lambda: rows.decide_tensor(G[:1]), None),
+        ("  counted, soft", lambda: rows.block_counts(decided), None),
+        ("three slots", lambda: grouped.block_counts(grouped.decide_tensor(G)), None),
+    ]
+    return [compare(f"tensor, n = {n}, {name}", f, product, to, 9) for name, f, to in calls]
 
 
 def main() -> int:
@@ -143,6 +175,8 @@ def main() -> int:
         ("", lambda: oracle(rng, 5, N_ROWS)),
         ("", lambda: oracle(rng, 10, N_ROWS)),
         ("", lambda: oracle(rng, 55, 4 * N_ROWS // 10)),
+        ("over a matrix product in blocks, and its argmax", lambda: tensor(rng, 5, N_ROWS)),
+        ("", lambda: tensor(rng, 55, 4 * N_ROWS // 10)),
     ]
     for title, measure in groups:
         if title:

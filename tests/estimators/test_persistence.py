@@ -28,7 +28,7 @@ from setpoint.metrics import f1, precision, recall
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
-    pytest.mark.filterwarnings("ignore::setpoint.exact.ConstantGoalWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),
 ]
 GOALS = {
     "text": "maximize recall subject to precision >= 0.7",

@@ -30,15 +30,20 @@ def test_against_numpy(n, n_rows, n_slots, n_cells, weighted, soft):
     rng = np.random.default_rng(n)
     # Sixteenths: many ties, and every product and sum is exact.
     scores = rng.integers(-16, 17, (n, n_rows)) / 16
-    W = rng.integers(-8, 9, (n_slots or 1, n)) / 8
-    B = rng.integers(-8, 9, (n_slots or 1, n)) / 128
-    slot = None if n_slots is None else rng.integers(0, n_slots, n_rows)
+    W = rng.integers(-8, 9, (1 if n_slots is None else n_slots + 1, n)) / 8
+    B = rng.integers(-8, 9, W.shape) / 128
+    starts = slot = None
+    if n_slots is not None:
+        # The middle slot has no rows.
+        starts = np.sort(np.r_[0, rng.integers(0, n_rows + 1, n_slots - 1), n_rows])
+        starts = np.insert(starts, 1, starts[1])
+        slot = np.repeat(np.arange(n_slots + 1), np.diff(starts))
     cell = None if n_cells is None else rng.integers(0, n_cells, n_rows)
     true = rng.integers(-1, n + 1, n_rows)  # -1 and n: unlabelled
     weight = rng.integers(0, 5, n_rows) / 4 if weighted else None
-    rows = slot, cell, true, weight, n_cells or 1
-    expected = reference(scores, W, B, *rows, soft)
-    found = argmax_features(scores, W, B, *rows, soft=soft)
+    rows = cell, true, weight, n_cells or 1
+    expected = reference(scores, W, B, slot, *rows, soft)
+    found = argmax_features(scores, W, B, starts, *rows, soft=soft)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
 
@@ -61,9 +66,10 @@ def test_any_integer_labels(n, dtype):
     rng = np.random.default_rng(0)
     scores, ones, zeros = rng.random((n, 500)), np.ones((2, n)), np.zeros((2, n))
     true, group = rng.integers(0, n, 500), rng.integers(0, 2, 500)
-    expected = reference(scores, ones, zeros, group, group, true, None, 2, False)
-    group = group.astype(dtype)
-    found = argmax_features(scores, ones, zeros, group, group, true.astype(dtype), None, 2)
+    slot, starts = np.repeat([0, 1], [200, 300]), np.array([0, 200, 500])
+    expected = reference(scores, ones, zeros, slot, group, true, None, 2, False)
+    arrays = starts.astype(np.int32), group.astype(dtype), true.astype(dtype)
+    found = argmax_features(scores, ones, zeros, *arrays, None, 2)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -89,6 +95,22 @@ def test_unsuitable_arguments_are_refused():
         argmax_features(scores, ones, np.ones((2, 2)), soft=True)
     with pytest.raises(ValueError, match="n_slots"):
         argmax_features(scores, np.ones((1, 3)), np.ones((1, 3)), soft=True)
+    for starts in ([0, 2], [1, 3], [0, 2, 1, 3], [0, 1, 3]):
+        slots = np.ones((3 if len(starts) == 4 else 1, 2))
+        with pytest.raises(ValueError, match="starts must ascend from 0 to 3"):
+            argmax_features(scores, slots, slots, np.array(starts), soft=True)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_many_bins(soft):
+    rng = np.random.default_rng(7)
+    n, n_rows, n_cells = 9, 3000, 600
+    scores = rng.integers(-16, 17, (n, n_rows)) / 16
+    W, B = np.ones((1, n)), np.zeros((1, n))
+    cell, true = rng.integers(0, n_cells, n_rows), rng.integers(0, n, n_rows)
+    expected = reference(scores, W, B, None, cell, true, None, n_cells, soft)
+    found = argmax_features(scores, W, B, None, cell, true, None, n_cells, soft=soft)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("n", [2, 6])
@@ -98,7 +120,7 @@ def test_read_only_arrays_are_taken(n):
         rng.random((n, 50)),
         np.ones((2, n)),
         np.zeros((2, n)),
-        rng.integers(0, 2, 50),
+        np.array([0, 20, 50]),
         rng.integers(0, 2, 50),
         rng.integers(0, n, 50),
         rng.random(50),

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 
@@ -41,8 +43,7 @@ def test_totals_are_the_same_to_the_last_bit_in_any_batch_and_by_either_road():
         for i in rows:
             np.testing.assert_array_equal(totals[i], rule.totals(scores[i : i + 1])[0])
             by_hand = [
-                scores[i, 0] * g[0] + scores[i, 1] * g[1] + scores[i, 2] * g[2]
-                for g in np.array(rule.G).T
+                scores[i, 0] * g[0] + scores[i, 1] * g[1] + scores[i, 2] * g[2] for g in rule.G.T
             ]
             assert totals[i].tolist() == by_hand
 
@@ -50,6 +51,35 @@ def test_totals_are_the_same_to_the_last_bit_in_any_batch_and_by_either_road():
 def test_weighted_is_the_diagonal():
     assert Argmax.weighted([1, 2.5]) == Argmax([[1, 0], [0, 2.5]])
     assert Argmax.weighted([1, 2], [0, 1]).offset == (0.0, 1.0)
+    assert hash(Argmax.weighted([1, -0.0])) == hash(Argmax([[1, 0], [-0.0, 0]]))
+    assert Argmax.weighted([1, 2]) != Argmax([[1, 2], [0, 2]])
+    assert repr(Argmax.weighted([1, 2], [0, 1])) == "Argmax.weighted((1.0, 2.0), (0.0, 1.0))"
+    assert repr(Argmax([[1, 2]])) == "Argmax(((1.0, 2.0),))"
+    with pytest.raises(ValueError, match="two or more"):
+        Argmax.weighted([1])
+
+
+def test_a_thousand_class_weights_are_a_thousand_numbers():
+    rng = np.random.default_rng(4)
+    weights, scores = rng.random(1000), rng.random((20, 1000))
+    rule = Argmax.weighted(weights)
+    assert (rule.matrix, rule.n_classes, rule.score_columns) == (None, 1000, 1000)
+    np.testing.assert_array_equal(rule.decide(scores), (weights * scores).argmax(axis=1))
+    assert len(pickle.dumps(rule)) < 20_000
+    assert len(rule.to_json()) < 30_000
+    assert Argmax.from_json(rule.to_json()) == rule == Argmax(rule.G)
+
+
+@pytest.mark.parametrize("n", [2, 7, 1000])
+def test_decisions_do_not_depend_on_the_batch(n):
+    rng = np.random.default_rng(n)
+    scores, G = rng.random((203, 6)), rng.normal(size=(6, n))
+    rule = Argmax(G, rng.normal(size=n))
+    whole = rule.totals(scores)
+    for start in (0, 1, 2, 3, 100, 202):
+        np.testing.assert_array_equal(rule.totals(scores[start:]), whole[start:])
+        np.testing.assert_array_equal(rule.totals(np.asfortranarray(scores))[start:], whole[start:])
+    np.testing.assert_array_equal(rule.decide(scores), whole.argmax(axis=1))
 
 
 @pytest.mark.parametrize(

@@ -57,10 +57,20 @@ def test_the_format_stays_as_it_is():
     }
     assert Argmax(np.eye(2), [0, 1]).to_dict()["rule"] == {
         "type": "argmax",
-        "G": [[1.0, 0.0], [0.0, 1.0]],
+        "G": [1.0, 1.0],
         "offset": [0.0, 1.0],
     }
+    assert Argmax([[1, 2], [0, 1]]).to_dict()["rule"] == {
+        "type": "argmax",
+        "G": [[1.0, 2.0], [0.0, 1.0]],
+        "offset": None,
+    }
     assert PerSlot([Argmax(np.eye(2))] * 2, by="top").to_dict()["rule"]["by"] == "top"
+
+
+def test_a_diagonal_is_read_in_full_too():
+    flat = Rule.from_json(document(ARGMAX.replace("[[1, 0], [0, 1]]", "[1, 1]")))
+    assert flat == Rule.from_json(document(ARGMAX)) == Argmax(np.eye(2))
 
 
 @given(st.floats(allow_nan=False))
@@ -129,6 +139,8 @@ BAD = [
     (document(ARGMAX.replace("[0, 1]", "0")), r"rule.G\[1\]: found 0 \(int\), allowed is a list"),
     (document(ARGMAX.replace("[0, 1]", "[0, true]")), r"rule.G\[1\]\[1\]: found True"),
     (document(ARGMAX.replace("[[1, 0], [0, 1]]", "[]")), "rule: G must have"),
+    (document(ARGMAX.replace("[[1, 0], [0, 1]]", "[1]")), "rule: weights must be two or more"),
+    (document(ARGMAX.replace("[[1, 0], [0, 1]]", "[1, null]")), r"rule.G\[1\]: found None"),
     (document(ARGMAX.replace("[[1, 0], [0, 1]]", "{}")), "rule.G: found {}"),
     (slots("null"), r"rule.slots\[0\]\[0\]: found None"),
     (slots("[1]"), r"rule.slots\[0\]\[0\]: found \[1\]"),

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.evidence.by_slot import BlockCodes, BySlot
 from setpoint.evidence.cells import Codes, cells_of, slots_of
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.count import count_distribution, count_pairs
 from setpoint.evidence.curve import Curve, curve_of
 from setpoint.evidence.features import argmax_features
+from setpoint.evidence.soft import add_posteriors, checked, soft_schema, spread
+from setpoint.evidence.tensor import decide_by_slot
 from setpoint.goals.errors import GoalError
 from setpoint.goals.needs import Needs
 from setpoint.goals.populations import Key, Label
@@ -35,12 +38,16 @@ class Evidence:
     Build it with :meth:`from_arrays`, one data set at a time, and join with
     :meth:`concat`. Rows of weight zero are left out.
 
+    Label evidence credits a decision by the row's true class. Soft evidence, from
+    :meth:`softened`, credits it in every class by the posterior, and looks at no label.
+
     Parameters
     ----------
     classes : tuple of labels
         With two classes, (negative, positive).
-    scores : array of shape (N,) or (N, n)
-        One score a row, higher for the positive class; or posteriors.
+    scores : array of shape (N,), (N, n) or (N, s)
+        One score a row, higher for the positive class; or posteriors of the classes; or of
+        what `pairs` says.
     true : int array of shape (N,)
         Class codes; n stands for unlabelled.
     weight : array of shape (N,) or None
@@ -50,6 +57,10 @@ class Evidence:
         The columns that a rule may look at.
     columns : dict
         For each data set (None: X) the columns that are known.
+    soft : bool
+    pairs : int array of shape (slots, s, 2), optional
+        Soft evidence of a rule that may not see the cell: of which cell and class each
+        posterior speaks, in each slot. None: column i is class i of the row's own cell.
     """
 
     classes: tuple[Label, ...]
@@ -60,6 +71,8 @@ class Evidence:
     cells: tuple[Cell, ...]
     decide_on: tuple[str, ...]
     columns: dict[str | None, tuple[str, ...]]
+    soft: bool = False
+    pairs: Codes | None = None
 
     @classmethod
     def from_arrays(
@@ -135,6 +148,8 @@ class Evidence:
         for part in parts[1:]:
             if part.classes != first.classes or part.decide_on != first.decide_on:
                 raise GoalError("evidence to be joined has other classes or another decide_on")
+        if any(part.soft for part in parts):
+            raise GoalError("join evidence before it is softened")
         cells = tuple(dict.fromkeys(c for part in parts for c in part.cells))
         place = {c: i for i, c in enumerate(cells)}
         cell = [np.array([place[c] for c in p.cells], np.int64)[p.cell] for p in parts]
@@ -188,7 +203,12 @@ class Evidence:
 
     @cached_property
     def schema(self) -> Schema:
-        """Classes, cells and marginal weights: what a goal binds to."""
+        """Classes, cells and marginal weights: what a goal binds to.
+
+        Soft evidence knows them by the posteriors.
+        """
+        if self.soft:
+            return soft_schema(self)
         shape = (len(self.cells), self.n_classes + 1)
         size = shape[0] * shape[1]
         if self.weight is None:
@@ -202,7 +222,7 @@ class Evidence:
         return Schema(self.classes, self.cells, marginals, smallest, dict(self.columns))
 
     def confusion(self, decisions: NDArray[Any]) -> Confusion:
-        """Count decisions (N,), or a distribution over classes (N, n).
+        """Count decisions (N,), or a distribution over classes (N, n), by their labels.
 
         Examples
         --------
@@ -211,6 +231,8 @@ class Evidence:
         array([[0.5, 0.5],
                [0. , 1. ]])
         """
+        if self.soft:
+            raise ValueError("soft evidence has no labels to count: count what it was made of")
         n, m = self.n_classes, len(self.cells)
         cell = None if m == 1 else self.cell
         if decisions.ndim == 1:
@@ -239,30 +261,142 @@ class Evidence:
             rows = _numbers(self.kind, rows.size).reshape(rows.shape)
         return Confusion(self.classes, self.cells, counts, squares, rows, schema.smallest)
 
-    def features(self, W: Floats, B: Floats, *, soft: bool) -> tuple[Floats, Floats]:
-        """The oracle: ``argmax_j W_j score_j - B_j`` by slot, with its diagonal and columns.
+    def softened(self, scores: Floats | None = None, pairs: Codes | None = None) -> Evidence:
+        """The same rows as soft evidence.
+
+        Parameters
+        ----------
+        scores : array of shape (N, s), optional
+            Posteriors in place of the scores, such as joint ones of group and class.
+        pairs : int array of shape (slots, s, 2), optional
+            The cell and class that each posterior speaks of; needed unless s = n.
+
+        Raises
+        ------
+        ValueError
+            If the scores are no posteriors, or the pairs do not fit.
+
+        Examples
+        --------
+        >>> rows = Evidence.from_arrays((0, 1), np.array([[0.9, 0.1], [0.4, 0.6]]), None)
+        >>> rows.softened().schema.marginals
+        array([[1.3, 0.7, 0. ]])
+        """
+        posteriors = self.scores if scores is None else scores
+        pairs = checked(self, posteriors, pairs)
+        out = replace(self, scores=posteriors, soft=True, pairs=pairs)
+        if scores is None:
+            # The same scores in the same order: one copy of them serves both.
+            vars(out)["by_slot"] = self.by_slot
+        return out
+
+    def block_features(
+        self, W: Floats, B: Floats, block: Integers | None = None, n_blocks: int = 1
+    ) -> tuple[Floats, Floats]:
+        """The oracle: ``argmax_j W_j score_j - B_j`` by slot, with its diagonals and columns.
 
         Parameters
         ----------
         W, B : array of shape (slots, n)
-        soft : bool
-            Credit a decision with the score of the decided class, not with being right.
+        block : int array of shape (N,), optional
+            In [0, n_blocks): rows that are counted apart. Not to be changed afterwards, as
+            what follows from it is kept for the next call.
+        n_blocks : int
 
         Returns
         -------
-        diagonal, columns : array of shape (cells, n)
-            Weight of the rows decided j: of those that are right (or their scores), and
-            of all.
+        diagonal, columns : array of shape (n_blocks, cells, n)
+            Weight of the rows decided j: of those that are right (soft: their posteriors of
+            j), and of all.
+
+        Examples
+        --------
+        >>> rows = Evidence.from_arrays((0, 1), np.array([[0.9, 0.1], [0.4, 0.6]]), None)
+        >>> rows.softened().block_features(np.array([[1.0, 1.0]]), np.zeros((1, 2)))[0]
+        array([[[0.9, 0.6]]])
         """
-        slot = None if len(self.slots) == 1 else self.slot
-        cell = None if len(self.cells) == 1 else self.cell
-        return argmax_features(
-            self._class_major, W, B, slot, cell, self.true, self.weight, len(self.cells), soft=soft
+        if self.pairs is not None:
+            raise ValueError("posteriors of pairs are priced by a loss tensor: decide_tensor")
+        rows, m = self.by_slot, len(self.cells)
+        code = rows.codes.of(block, n_blocks)
+        true = None if self.soft else rows.true
+        diag, col = argmax_features(
+            rows.scores, W, B, rows.starts, code, true, rows.weight, n_blocks * m, soft=self.soft
         )
+        shape = (n_blocks, m, self.n_classes)
+        return diag.reshape(shape), col.reshape(shape)
+
+    def decide_tensor(self, G: Floats) -> Codes:
+        """``argmax_j (scores @ G[slot])_j`` of each row (N,), ties to the lowest j.
+
+        As :class:`setpoint.rules.Argmax` decides, but for totals that agree within rounding.
+
+        Parameters
+        ----------
+        G : array of shape (slots, s, n)
+
+        Examples
+        --------
+        >>> rows = Evidence.from_arrays((0, 1), np.array([[0.9, 0.1], [0.4, 0.6]]), None)
+        >>> rows.decide_tensor(np.array([[[1.0, 0.0], [0.0, 12.0]]]))
+        array([1, 1])
+        """
+        rows = self.by_slot
+        if G.shape[:2] != (len(self.slots), len(rows.scores)):
+            raise ValueError(f"G {G.shape} must be ({len(self.slots)}, {len(rows.scores)}, n)")
+        return rows.in_row_order(decide_by_slot(rows.scores, rows.starts, G))
+
+    def block_counts(
+        self, decided: Integers, block: Integers | None = None, n_blocks: int = 1
+    ) -> Floats:
+        """Counts of given decisions, block by block.
+
+        Parameters
+        ----------
+        decided : int array of shape (N,)
+        block, n_blocks
+            As in :meth:`block_features`.
+
+        Returns
+        -------
+        array of shape (n_blocks, cells, n + 1, n)
+            Soft: each row counts in every true class by its posterior, and nowhere as
+            unlabelled.
+
+        Raises
+        ------
+        IndexError
+            If a decision is out of range.
+
+        Examples
+        --------
+        >>> rows = Evidence.from_arrays((0, 1), np.array([[0.9, 0.1], [0.4, 0.6]]), None)
+        >>> rows.softened().block_counts(np.array([0, 1]))[0, 0]
+        array([[0.9, 0.4],
+               [0.1, 0.6],
+               [0. , 0. ]])
+        """
+        n, m = self.n_classes, len(self.cells)
+        codes = self._block_codes
+        code, n_codes = codes.of(block, n_blocks), n_blocks * codes.n_cells
+        decided = decided.astype(np.int64, copy=False)
+        if self.soft:
+            lines = add_posteriors(self.scores, code, decided, n_codes, n, self.weight)
+            return spread(lines.reshape(n_blocks, -1, *lines.shape[1:]), self.pairs, m, n)
+        counts, _ = count_pairs(code, self.true, decided, n_codes, n + 1, n, self.weight)
+        return counts.reshape(n_blocks, m, n + 1, n)
 
     @cached_property
-    def _class_major(self) -> Floats:
-        return np.ascontiguousarray(self.scores.T)
+    def by_slot(self) -> BySlot:
+        """The rows as the oracle reads them."""
+        return BySlot(self)
+
+    @cached_property
+    def _block_codes(self) -> BlockCodes:
+        # What a row is counted by: with pairs the posterior tells the cell, not the row.
+        if self.pairs is not None:
+            return BlockCodes(self.slot, len(self.slots), None)
+        return BlockCodes(self.cell, len(self.cells), None)
 
     def curve(self, slot: int) -> Curve:
         """Binary: the cut-offs of one slot with prefix sums of the counts, ties one block."""

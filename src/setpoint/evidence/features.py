@@ -1,7 +1,8 @@
 """The oracle's kernel: weighted argmax and its features, fused, over class-major scores.
 
 Blocks of rows are decided class by class without a branch, then counted. Which row is
-added where is fixed by its place, not by the width of a vector register.
+added where is fixed by its place, not by the width of a vector register. Rows of one slot
+lie side by side, so that no row looks up what decides it.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["argmax_features"]
+__all__ = ["argmax_features", "choose"]
 
 # An addition waits for the last one to the same bin, so row i adds in lane i % 4 and the
-# lanes are summed at the end.
+# lanes are summed at the end. Among many bins the last one was seldom the same.
 _LANES = 4
+_MANY = 4096
 _BLOCK = 1024  # rows at a time: best and decided class stay in the first cache
 _MASKED = 4  # classes up to which counting by masks beats adding into bins
 
@@ -25,7 +27,7 @@ def argmax_features(
     scores_cm: NDArray[np.float64],
     W: NDArray[np.float64],
     B: NDArray[np.float64],
-    slot: NDArray[np.integer[Any]] | None = None,
+    starts: NDArray[np.integer[Any]] | None = None,
     cell: NDArray[np.integer[Any]] | None = None,
     true: NDArray[np.integer[Any]] | None = None,
     weight: NDArray[np.float64] | None = None,
@@ -44,8 +46,9 @@ def argmax_features(
         Scores, class-major; contiguous, or they are copied. n below 65,536.
     W, B : ndarray of shape (n_slots, n)
         Factor and charge of each class.
-    slot : integer ndarray of shape (N,), optional
-        Which row of W and B decides; None is the first. In range, not checked.
+    starts : integer ndarray of shape (n_slots + 1,), optional
+        Row k of W and B decides the rows from ``starts[k]`` to ``starts[k + 1]``; None:
+        there is one slot.
     cell : integer ndarray of shape (N,), optional
         Which row of the result counts; None is the first. In range, not checked.
     true : integer ndarray of shape (N,), optional
@@ -67,7 +70,7 @@ def argmax_features(
     Raises
     ------
     ValueError
-        If the labels are needed and missing, or W or B does not fit the scores.
+        If the labels are needed and missing, or W, B or starts do not fit the scores.
 
     Examples
     --------
@@ -88,17 +91,49 @@ def argmax_features(
         true = None
     elif true is None:
         raise ValueError("label evidence needs the true classes")
-    if slot is not None:
-        W, B = np.ascontiguousarray(W.T), np.ascontiguousarray(B.T)
+    n_rows = scores_cm.shape[1]
+    ends = np.array([0, n_rows] if starts is None else starts, np.int64)
+    if (
+        ends.shape != (len(W) + 1,)
+        or ends[0] != 0
+        or ends[-1] != n_rows
+        or (np.diff(ends) < 0).any()
+    ):
+        raise ValueError(f"starts must ascend from 0 to {n_rows}, {len(W) + 1} of them")
     best = np.empty(_BLOCK)
     # Narrow classes keep the select narrow: two to three times faster than int64.
     pred: NDArray[np.integer[Any]] = np.empty(_BLOCK, np.uint8 if n <= 256 else np.uint16)
     if cell is None and n <= _MASKED:
         diag, col = np.zeros((n_cells, n)), np.zeros((n_cells, n))
-        diag[0], col[0] = _features_masked(scores_cm, W, B, slot, true, weight, best, pred)
+        diag[0], col[0] = _features_masked(scores_cm, W, B, ends, true, weight, best, pred)
         return diag, col
-    diag, col = _features(scores_cm, W, B, slot, cell, true, weight, n_cells, best, pred)
+    lanes = _LANES if n_cells * n <= _MANY else 1
+    bins = np.zeros((2, lanes, n_cells * n))
+    _features(scores_cm, W, B, ends, cell, true, weight, best, pred, bins[0], bins[1])
+    diag, col = bins[:, 0] if lanes == 1 else bins.sum(axis=1)
     return diag.reshape(n_cells, n), col.reshape(n_cells, n)
+
+
+def choose(totals: NDArray[np.float64], out: NDArray[np.int64], best: NDArray[np.float64]) -> None:
+    """The class with the largest total of each row, ties to the lowest, into `out`.
+
+    Parameters
+    ----------
+    totals : ndarray of shape (n, N)
+        Class-major.
+    out : int64 ndarray of shape (N,)
+    best : ndarray of shape (>= N,)
+        To work in.
+
+    Examples
+    --------
+    >>> out = np.empty(2, np.int64)
+    >>> choose(np.array([[1.0, 2.0], [3.0, 2.0]]), out, np.empty(2))
+    >>> out
+    array([1, 0])
+    """
+    one = np.ones((1, len(totals)))
+    _choose(totals, one, np.zeros_like(one), out, best)
 
 
 @njit(cache=True, nogil=True)
@@ -106,22 +141,23 @@ def _decide(
     scores: NDArray[np.float64],
     W: NDArray[np.float64],
     B: NDArray[np.float64],
+    slot: int,
     start: int,
     size: int,
     best: NDArray[np.float64],
     pred: NDArray[np.integer[Any]],
 ) -> None:
-    """Decide rows [start, start + size). Four classes a sweep spare three of four stores."""
+    """Decide rows of one slot. Four classes a sweep spare three of four stores."""
     n = scores.shape[0]
     stop = start + size
-    w, b, row = W[0, 0], B[0, 0], scores[0, start:stop]
+    w, b, row = W[slot, 0], B[slot, 0], scores[0, start:stop]
     for i in range(size):
         best[i] = w * row[i] - b
         pred[i] = 0
     j = 1
     while j + 4 <= n:
-        w0, w1, w2, w3 = W[0, j], W[0, j + 1], W[0, j + 2], W[0, j + 3]
-        b0, b1, b2, b3 = B[0, j], B[0, j + 1], B[0, j + 2], B[0, j + 3]
+        w0, w1, w2, w3 = W[slot, j], W[slot, j + 1], W[slot, j + 2], W[slot, j + 3]
+        b0, b1, b2, b3 = B[slot, j], B[slot, j + 1], B[slot, j + 2], B[slot, j + 3]
         r0, r1 = scores[j, start:stop], scores[j + 1, start:stop]
         r2, r3 = scores[j + 2, start:stop], scores[j + 3, start:stop]
         for i in range(size):
@@ -137,7 +173,7 @@ def _decide(
             best[i], pred[i] = top, choice
         j += 4
     while j < n:
-        w, b, row = W[0, j], B[0, j], scores[j, start:stop]
+        w, b, row = W[slot, j], B[slot, j], scores[j, start:stop]
         for i in range(size):
             top, choice = best[i], int(pred[i])
             value = w * row[i] - b
@@ -147,31 +183,14 @@ def _decide(
 
 
 @njit(cache=True, nogil=True)
-def _decide_slots(
-    scores: NDArray[np.float64],
-    Wt: NDArray[np.float64],
-    Bt: NDArray[np.float64],
-    slot: NDArray[np.integer[Any]],
-    start: int,
-    size: int,
+def _choose(
+    totals: NDArray[np.float64],
+    one: NDArray[np.float64],
+    zero: NDArray[np.float64],
+    out: NDArray[np.int64],
     best: NDArray[np.float64],
-    pred: NDArray[np.integer[Any]],
 ) -> None:
-    """As `_decide`, with a row of factors and charges for each slot (class-major)."""
-    here = slot[start : start + size]
-    value = np.empty(size)
-    best[:size] = -np.inf
-    pred[:size] = 0
-    for j in range(scores.shape[0]):
-        w, b, row = Wt[j], Bt[j], scores[j, start : start + size]
-        # Two loops: the look-up does not vectorise, and would drag the select with it.
-        for i in range(size):
-            at = np.uint64(here[i])  # unsigned: no test for an index from the end
-            value[i] = w[at] * row[i] - b[at]
-        for i in range(size):
-            top, choice = best[i], int(pred[i])
-            choice, top = (j, value[i]) if value[i] > top else (choice, top)
-            best[i], pred[i] = top, choice
+    _decide(totals, one, zero, 0, 0, totals.shape[1], best, out)
 
 
 @njit(cache=True, nogil=True)
@@ -179,32 +198,30 @@ def _features(
     scores: NDArray[np.float64],
     W: NDArray[np.float64],
     B: NDArray[np.float64],
-    slot: NDArray[np.integer[Any]] | None,
+    starts: NDArray[np.int64],
     cell: NDArray[np.integer[Any]] | None,
     true: NDArray[np.integer[Any]] | None,
     weight: NDArray[np.float64] | None,
-    n_cells: int,
     best: NDArray[np.float64],
     pred: NDArray[np.integer[Any]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    n, n_rows = scores.shape
-    diag = np.zeros((_LANES, n_cells * n))
-    col = np.zeros((_LANES, n_cells * n))
-    for start in range(0, n_rows, _BLOCK):
-        size = min(_BLOCK, n_rows - start)
-        if slot is None:
-            _decide(scores, W, B, start, size, best, pred)
-        else:
-            _decide_slots(scores, W, B, slot, start, size, best, pred)
-        for i in range(size):
-            row = start + i
-            j = np.uint64(pred[i])
-            gain = scores[j, row] if true is None else np.float64(true[row] == j)
-            at = j if cell is None else np.uint64(cell[row]) * np.uint64(n) + j
-            w = 1.0 if weight is None else weight[row]
-            diag[i & (_LANES - 1), at] += w * gain
-            col[i & (_LANES - 1), at] += w
-    return diag.sum(axis=0), col.sum(axis=0)
+    diag: NDArray[np.float64],
+    col: NDArray[np.float64],
+) -> None:
+    """Add into diag and col (lanes, cells * n)."""
+    n, last = scores.shape[0], len(diag) - 1
+    for slot in range(len(W)):
+        stop = starts[slot + 1]
+        for start in range(starts[slot], stop, _BLOCK):
+            size = min(_BLOCK, stop - start)
+            _decide(scores, W, B, slot, start, size, best, pred)
+            for i in range(size):
+                row = start + i
+                j = np.uint64(pred[i])
+                gain = scores[j, row] if true is None else np.float64(true[row] == j)
+                at = j if cell is None else np.uint64(cell[row]) * np.uint64(n) + j
+                w = 1.0 if weight is None else weight[row]
+                diag[i & last, at] += w * gain
+                col[i & last, at] += w
 
 
 @njit(cache=True, nogil=True)
@@ -212,34 +229,32 @@ def _features_masked(
     scores: NDArray[np.float64],
     W: NDArray[np.float64],
     B: NDArray[np.float64],
-    slot: NDArray[np.integer[Any]] | None,
+    starts: NDArray[np.int64],
     true: NDArray[np.integer[Any]] | None,
     weight: NDArray[np.float64] | None,
     best: NDArray[np.float64],
     pred: NDArray[np.integer[Any]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """As `_features` for few classes and one cell: a lane for each place in a block."""
-    n, n_rows = scores.shape
+    n = scores.shape[0]
     diag = np.zeros((n, _BLOCK))
     col = np.zeros((n, _BLOCK))
-    for start in range(0, n_rows, _BLOCK):
-        size = min(_BLOCK, n_rows - start)
-        stop = start + size
-        if slot is None:
-            _decide(scores, W, B, start, size, best, pred)
-        else:
-            _decide_slots(scores, W, B, slot, start, size, best, pred)
-        for j in range(n):
-            credit, held = diag[j], col[j]
-            row = scores[j, start:stop]
-            labels = None if true is None else true[start:stop]
-            weights = None if weight is None else weight[start:stop]
-            for i in range(size):
-                w = 1.0 if weights is None else weights[i]
-                w = w if pred[i] == j else 0.0
-                held[i] += w
-                if labels is None:
-                    credit[i] += w * row[i]
-                else:
-                    credit[i] += w if labels[i] == j else 0.0
+    for slot in range(len(W)):
+        for start in range(starts[slot], starts[slot + 1], _BLOCK):
+            stop = min(start + _BLOCK, starts[slot + 1])
+            size = stop - start
+            _decide(scores, W, B, slot, start, size, best, pred)
+            for j in range(n):
+                credit, held = diag[j], col[j]
+                row = scores[j, start:stop]
+                labels = None if true is None else true[start:stop]
+                weights = None if weight is None else weight[start:stop]
+                for i in range(size):
+                    w = 1.0 if weights is None else weights[i]
+                    w = w if pred[i] == j else 0.0
+                    held[i] += w
+                    if labels is None:
+                        credit[i] += w * row[i]
+                    else:
+                        credit[i] += w if labels[i] == j else 0.0
     return diag.sum(axis=1), col.sum(axis=1)

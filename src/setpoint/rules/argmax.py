@@ -16,7 +16,7 @@ _CHUNK = 65536
 """Numbers of one block of totals: it stays in the processor's cache."""
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Argmax(Rule):
     """Decide ``argmax_j (scores @ G)_j + offset_j``; ties go to the lowest j.
 
@@ -24,13 +24,24 @@ class Argmax(Rule):
     last: a row's decision is the same to the last bit in any batch, which a matrix
     product does not promise.
 
+    A square G without entries off its diagonal is kept as its diagonal, so a thousand
+    class weights are a thousand numbers.
+
     Parameters
     ----------
     G : array, (s, n)
         Weight of score column i for class j. Class weights are a diagonal; a loss
-        matrix enters with its sign turned. Finite. Kept as nested tuples.
+        matrix enters with its sign turned. Finite.
     offset : array, (n,), optional
         Added to the totals. Finite.
+
+    Attributes
+    ----------
+    weights : tuple of n floats or None
+        The diagonal, where G is one.
+    matrix : tuple of s tuples of n floats or None
+        G, where it is none.
+    offset : tuple of n floats or None
 
     Raises
     ------
@@ -49,8 +60,9 @@ class Argmax(Rule):
     True
     """
 
-    G: tuple[tuple[float, ...], ...]
-    offset: tuple[float, ...] | None = None
+    weights: tuple[float, ...] | None
+    matrix: tuple[tuple[float, ...], ...] | None
+    offset: tuple[float, ...] | None
 
     def __init__(self, G: ArrayLike, offset: ArrayLike | None = None) -> None:
         matrix = _finite(G, "G", 2)
@@ -58,16 +70,7 @@ class Argmax(Rule):
             raise ValueError(
                 f"G must have a row for each score and at least two columns, got {matrix.shape}"
             )
-        object.__setattr__(self, "G", tuple(tuple(row) for row in matrix.tolist()))
-        constants = None
-        if offset is not None:
-            array = _finite(offset, "offset", 1)
-            if len(array) != matrix.shape[1]:
-                raise ValueError(
-                    f"offset must have one entry a class ({matrix.shape[1]}), got {len(array)}"
-                )
-            constants = tuple(array.tolist())
-        object.__setattr__(self, "offset", constants)
+        self._keep(np.diagonal(matrix) if _is_diagonal(matrix) else matrix, offset)
 
     @classmethod
     def weighted(cls, weights: ArrayLike, offset: ArrayLike | None = None) -> Argmax:
@@ -85,20 +88,59 @@ class Argmax(Rule):
 
         Examples
         --------
-        >>> Argmax.weighted([1, 2]).G
-        ((1.0, 0.0), (0.0, 2.0))
+        >>> Argmax.weighted([1, 2])
+        Argmax.weighted((1.0, 2.0))
         """
-        return cls(np.diag(_finite(weights, "weights", 1)), offset)
+        diagonal = _finite(weights, "weights", 1)
+        if len(diagonal) < 2:
+            raise ValueError(f"weights must be two or more, got {len(diagonal)}")
+        rule = cls.__new__(cls)
+        rule._keep(diagonal, offset)
+        return rule
+
+    def _keep(self, G: Floats, offset: ArrayLike | None) -> None:
+        """Store a diagonal (n,) or a matrix (s, n), and the offset."""
+        constants = None
+        if offset is not None:
+            array = _finite(offset, "offset", 1)
+            if len(array) != G.shape[-1]:
+                raise ValueError(
+                    f"offset must have one entry a class ({G.shape[-1]}), got {len(array)}"
+                )
+            constants = tuple(array.tolist())
+        weights = tuple(G.tolist()) if G.ndim == 1 else None
+        matrix = None if G.ndim == 1 else tuple(tuple(row) for row in G.tolist())
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "matrix", matrix)
+        object.__setattr__(self, "offset", constants)
+
+    def __repr__(self) -> str:
+        offset = "" if self.offset is None else f", {self.offset}"
+        if self.weights is not None:
+            return f"Argmax.weighted({self.weights}{offset})"
+        return f"Argmax({self.matrix}{offset})"
+
+    @property
+    def G(self) -> Floats:
+        """The weights of score columns for classes (s, n), in full.
+
+        Examples
+        --------
+        >>> Argmax.weighted([1, 2]).G
+        array([[1., 0.],
+               [0., 2.]])
+        """
+        return np.diag(self.weights) if self.weights is not None else np.array(self.matrix)
 
     @property
     def n_classes(self) -> int:
         """The columns of G."""
-        return len(self.G[0])
+        return self.score_columns if self.matrix is None else len(self.matrix[0])
 
     @property
     def score_columns(self) -> int:
         """The rows of G."""
-        return len(self.G)
+        return len(self.weights or self.matrix or ())
 
     def totals(self, scores: Floats) -> Floats:
         """Return what the argmax is taken of.
@@ -116,23 +158,25 @@ class Argmax(Rule):
         >>> Argmax([[1.0, 0.0], [0.5, 2.0]], [0.0, 1.0]).totals(np.array([[0.5, 0.5]]))
         array([[0.75, 2.  ]])
         """
-        G = np.array(self.G)
         out: Floats
-        if _is_diagonal(G):
-            out = scores * np.diagonal(G)
+        if self.weights is not None:
+            out = scores * np.array(self.weights)
         else:
-            out = np.zeros((len(scores), self.n_classes))
-            rows = max(1, _CHUNK // self.n_classes)
-            for start in range(0, len(scores), rows):
-                block = out[start : start + rows]
-                for k in range(len(G)):
-                    block += scores[start : start + rows, k, np.newaxis] * G[k]
+            # Compiled when first needed: most rules are diagonals.
+            from setpoint.rules.totals import weighted_sums
+
+            out = weighted_sums(scores, self.G)
         if self.offset is not None:
             out += np.array(self.offset)
         return out
 
     def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:
-        return np.asarray(self.totals(scores).argmax(axis=1), dtype=np.int64)
+        out = np.empty(len(scores), np.int64)
+        rows = max(1, _CHUNK // self.n_classes)
+        for start in range(0, len(scores), rows):
+            block = slice(start, start + rows)
+            out[block] = self.totals(scores[block]).argmax(axis=1)
+        return out
 
     def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
         out = np.zeros((len(scores), self.n_classes))
@@ -140,10 +184,9 @@ class Argmax(Rule):
         return out
 
     def _words(self, names: Names, digits: int) -> str:
-        G = np.array(self.G)
-        if not _is_diagonal(G):
+        if self.weights is None:
             return self._words_in_full(names, digits)
-        weights = np.diagonal(G)
+        weights = np.array(self.weights)
         lists, steps = [], []
         if weights[0] <= 0.0 or (weights != weights[0]).any() or self.offset is not None:
             steps.append("times its weight")
@@ -156,14 +199,14 @@ class Argmax(Rule):
         return f"{text} ({'; '.join(lists)})" if lists else text
 
     def _words_in_full(self, names: Names, digits: int) -> str:
-        own = self.score_columns == self.n_classes
+        G, own = self.G, self.score_columns == self.n_classes
         lines = ["predict the class with the largest total, where"]
         for j in range(self.n_classes):
             terms = [
-                f"{in_digits(self.G[i][j], digits)} x "
+                f"{in_digits(G[i, j], digits)} x "
                 + (names.score_of(i) if own else f"{names.score} in column {i + 1}")
                 for i in range(self.score_columns)
-                if self.G[i][j] != 0.0
+                if G[i, j] != 0.0
             ]
             if self.offset is not None and self.offset[j] != 0.0:
                 terms.append(in_digits(self.offset[j], digits))

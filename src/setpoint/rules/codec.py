@@ -4,13 +4,13 @@
 
     {"format": 1, "rule": RULE}
     RULE = {"type": "threshold", "threshold": NUMBER | "inf" | "-inf", "width": NUMBER}
-         | {"type": "argmax", "G": [[NUMBER]], "offset": [NUMBER] | null}
+         | {"type": "argmax", "G": [[NUMBER]] | [NUMBER], "offset": [NUMBER] | null}
          | {"type": "per_slot", "by": "slot" | "top", "slots": [[[COLUMN, VALUE]]], "rules": [RULE]}
          | {"type": "mixture", "atoms": [{"probability": NUMBER, "rule": RULE}]}
     VALUE = text | number | true | false | {"other": [text | number | true | false]}
 
-Every field is written, and every field is needed. Numbers are finite. Nothing is ever
-evaluated.
+Every field is written, and every field is needed. A flat G is its diagonal. Numbers are
+finite. Nothing is ever evaluated.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ def _body(rule: Rule) -> dict[str, Any]:
         return {"type": "threshold", "threshold": written, "width": rule.width}
     if type(rule) is Argmax:
         offset = None if rule.offset is None else list(rule.offset)
-        return {"type": "argmax", "G": [list(row) for row in rule.G], "offset": offset}
+        G = list(rule.weights) if rule.weights else [list(row) for row in rule.matrix or ()]
+        return {"type": "argmax", "G": G, "offset": offset}
     if type(rule) is PerSlot:
         return {
             "type": "per_slot",
@@ -159,9 +160,11 @@ def _read_threshold(fields: dict[str, Any], where: str) -> Rule:
 
 def _read_argmax(fields: dict[str, Any], where: str) -> Rule:
     rows = _list(fields["G"], f"{where}.G")
-    G = [_numbers(row, f"{where}.G[{i}]") for i, row in enumerate(rows)]
     offset = fields["offset"]
-    return Argmax(G, None if offset is None else _numbers(offset, f"{where}.offset"))
+    constants = None if offset is None else _numbers(offset, f"{where}.offset")
+    if rows and not any(isinstance(row, list) for row in rows):
+        return Argmax.weighted(_numbers(rows, f"{where}.G"), constants)
+    return Argmax([_numbers(row, f"{where}.G[{i}]") for i, row in enumerate(rows)], constants)
 
 
 def _read_per_slot(fields: dict[str, Any], where: str) -> Rule:

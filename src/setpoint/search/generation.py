@@ -23,6 +23,8 @@ __all__ = ["Search", "Step", "as_it_is", "generate"]
 
 INF = float("inf")
 _COARSEST, _FINEST = 1e-2, 1e-10
+_UNSMOOTHED = 5
+"""Early multipliers are not worth going back to."""
 _SHARE = 0.1
 """A step is solved to this share of the gap that is left."""
 
@@ -106,7 +108,8 @@ def generate(region: Region, search: Search, gap: float = 0.0) -> Mixed:
             if not priced.grown and inner <= _FINEST:
                 break
             inner = max(_FINEST, min(_SHARE * left, inner)) if priced.grown else _FINEST
-            toward = known.toward if search.smooths and region.space.smoothing else None
+            smooth = search.smooths and region.space.smoothing and known.asked >= _UNSMOOTHED
+            toward = known.toward if smooth else None
     except (StoppedError, KeyboardInterrupt) as error:
         if known.best is None:
             raise
@@ -127,6 +130,7 @@ class _Known:
         self.best: Step | None = None
         self.value, self.bound = -INF, INF
         self.toward: Pricing | None = None
+        self.asked = 0
 
     def take(self, step: Step) -> None:
         if self.best is None or step.value >= self.value:
@@ -135,6 +139,7 @@ class _Known:
     def left(self, region: Region, search: Search, step: Step, priced: Pricing) -> float:
         """Use a pricing; how much better than the best some mixture could still be."""
         assert self.best is not None
+        self.asked += 1
         space = region.space
         bound = step.bound_at(priced.bound) if space.is_certain else INF
         if bound < self.bound:

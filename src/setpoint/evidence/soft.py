@@ -1,0 +1,172 @@
+"""Soft counting: a row counts in every true class, by its posterior."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from setpoint.goals.schema import Schema
+
+if TYPE_CHECKING:
+    from setpoint.evidence.evidence import Evidence
+
+__all__ = ["add_posteriors", "checked", "soft_schema", "spread"]
+
+Floats = NDArray[np.float64]
+
+_SUM = 1e-6
+"""How far from 1 posteriors may sum: what single precision leaves."""
+
+
+def add_posteriors(
+    scores: Floats,
+    code: NDArray[np.integer[Any]] | None,
+    decided: NDArray[np.integer[Any]],
+    n_codes: int,
+    n_decided: int,
+    weight: Floats | None = None,
+) -> Floats:
+    """Sums of posteriors by code and decision.
+
+    Parameters
+    ----------
+    scores : array of shape (N, s)
+        Posteriors, row-major.
+    code : int array of shape (N,) or None
+        In [0, n_codes); None is 0.
+    decided : int array of shape (N,)
+        In [0, n_decided).
+    n_codes, n_decided : int
+    weight : array of shape (N,), optional
+
+    Returns
+    -------
+    array of shape (n_codes, n_decided, s + 1)
+        The last column is empty: no row lacks a posterior.
+
+    Raises
+    ------
+    IndexError
+        If a code or a decision is out of range.
+
+    Examples
+    --------
+    >>> eta = np.array([[0.75, 0.25], [0.5, 0.5]])
+    >>> add_posteriors(eta, None, np.array([0, 0]), 1, 2)
+    array([[[1.25, 0.75, 0.  ],
+            [0.  , 0.  , 0.  ]]])
+    """
+    out = np.zeros((n_codes, n_decided, scores.shape[1] + 1))
+    scores = np.ascontiguousarray(scores, np.float64)
+    if not _add_posteriors(scores, code, decided, weight, out):
+        raise IndexError(f"a code or decision is not within {out.shape[:2]}")
+    return out
+
+
+def spread(lines: Floats, pairs: NDArray[np.int64] | None, n_cells: int, n: int) -> Floats:
+    """Sums by slot and score column as sums by the cell and class that columns speak of.
+
+    Parameters
+    ----------
+    lines : array of shape (k, slots, n_decided, s + 1)
+    pairs : int array of shape (slots, s, 2)
+        Cell and class; two columns may speak of the same.
+    n_cells, n : int
+
+    Returns
+    -------
+    array of shape (k, n_cells, n + 1, n_decided)
+
+    Examples
+    --------
+    >>> lines = np.array([[[[0.2, 0.3, 0.1, 0.4, 0.0]]]])
+    >>> pairs = np.array([[[0, 0], [0, 1], [1, 0], [1, 1]]])
+    >>> spread(lines, pairs, 2, 2)[0, :, :, 0]
+    array([[0.2, 0.3, 0. ],
+           [0.1, 0.4, 0. ]])
+    """
+    if pairs is None:
+        return np.swapaxes(lines, 2, 3)
+    k, _, n_decided, _ = lines.shape
+    out = np.zeros((n_cells, n + 1, k, n_decided))
+    # One number a (slot, column), each an array over blocks and decisions.
+    np.add.at(out, (pairs[..., 0], pairs[..., 1]), lines[..., :-1].transpose(1, 3, 0, 2))
+    return out.transpose(2, 0, 1, 3)
+
+
+def checked(
+    evidence: Evidence, scores: Floats, pairs: NDArray[np.int64] | None
+) -> NDArray[np.int64] | None:
+    """The pairs, or None, once they and the posteriors fit the evidence.
+
+    Raises
+    ------
+    ValueError
+        If they do not.
+    """
+    n, slots = evidence.n_classes, len(evidence.slots)
+    if scores.ndim != 2 or len(scores) != evidence.n_rows:
+        raise ValueError(f"soft evidence needs posteriors (N, n), got scores {scores.shape}")
+    if (scores < 0).any() or not (np.abs(scores.sum(axis=1) - 1.0) <= _SUM).all():
+        raise ValueError("soft evidence needs posteriors: numbers >= 0 that sum to 1 in each row")
+    if pairs is None:
+        if scores.shape[1] != n:
+            raise ValueError(f"{scores.shape[1]} posteriors a row for {n} classes need pairs")
+        return None
+    if pairs.shape != (slots, scores.shape[1], 2):
+        raise ValueError(f"pairs {pairs.shape} must be ({slots}, {scores.shape[1]}, 2)")
+    cell, true = pairs[..., 0], pairs[..., 1]
+    if (pairs < 0).any() or (cell >= len(evidence.cells)).any() or (true >= n).any():
+        raise ValueError("pairs must be codes of cells and of classes")
+    if (evidence.cell_slot[cell] != np.arange(slots)[:, None]).any():
+        raise ValueError("pairs of a slot must speak of its own cells")
+    return pairs
+
+
+def soft_schema(evidence: Evidence) -> Schema:
+    """The schema by posteriors.
+
+    The smallest weight is that of a row: one row is the least that can be decided, so its
+    posterior does not make it smaller.
+    """
+    pairs, m = evidence.pairs, len(evidence.cells)
+    code, n_codes = evidence.cell, m
+    if pairs is not None:
+        code, n_codes = evidence.slot, len(evidence.slots)
+    nowhere = np.zeros(evidence.n_rows, np.int64)
+    lines = add_posteriors(evidence.scores, code, nowhere, n_codes, 1, evidence.weight)
+    marginals = spread(lines[None], pairs, m, evidence.n_classes)[0, :, :, 0]
+    least = np.ones(n_codes)
+    if evidence.weight is not None:
+        least = np.full(n_codes, np.inf)
+        np.minimum.at(least, code, evidence.weight)
+    if pairs is not None:
+        by_slot, least = least, np.full(m, np.inf)
+        np.minimum.at(least, pairs[..., 0], by_slot[:, None])
+    smallest = np.where(marginals > 0, least[:, None], np.inf)
+    return Schema(evidence.classes, evidence.cells, marginals, smallest, dict(evidence.columns))
+
+
+@njit(cache=True, nogil=True)
+def _add_posteriors(
+    scores: Floats,
+    code: NDArray[np.integer[Any]] | None,
+    decided: NDArray[np.integer[Any]],
+    weight: Floats | None,
+    out: Floats,
+) -> bool:
+    n_codes, n_decided = out.shape[:2]
+    n_rows, s = scores.shape
+    for i in range(n_rows):
+        c = 0 if code is None else code[i]
+        j = decided[i]
+        if not (0 <= c < n_codes and 0 <= j < n_decided):
+            return False
+        line, row = out[c, j], scores[i]
+        w = 1.0 if weight is None else weight[i]
+        for k in range(s):
+            line[k] += w * row[k]
+    return True

@@ -1,0 +1,170 @@
+"""What rules over posteriors can do to the features, explored by an oracle (CMA, section 3).
+
+The oracle answers a linear objective over the features with the rule that is best for it,
+in one pass over the rows. That pass also gives a column for each block: the rows of one
+slot whose posterior is largest for one class, which a rule can tell apart. Mixing block by
+block takes far fewer passes than mixing whole rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from setpoint.evidence import Confusion, Evidence
+from setpoint.goals.program import Program
+from setpoint.plugin.atoms import Atom, Constant, pricer_of
+from setpoint.rules import PerSlot, Rule, mixture, per_slot
+from setpoint.search.space import Choice, Floats, Priced, Space
+from setpoint.search.watch import Watch
+
+__all__ = ["Achievable"]
+
+_MOST_BLOCKS = 250_000
+"""Blocks times features times classes that are kept apart."""
+_SMOOTHING = 0.5
+_STIFF_SMOOTHING = 0.85
+_MANY_CLASSES = 30
+
+
+class Achievable(Space):
+    """The achievable features of a goal over posteriors.
+
+    Parameters
+    ----------
+    program : Program
+        Of a goal bound to the schema of `counted`.
+    evidence : Evidence
+        The rows with their labels: what confusions are counted on.
+    counted : Evidence
+        What the features are counted on: `evidence`, or the same rows as soft evidence.
+        Only soft evidence makes the oracle's answers, and so bounds, certain.
+    watch : Watch, optional
+    whole : bool
+        One block: columns are whole rules.
+    """
+
+    otherwise = "goals of this shape are for a black-box method, or evaluate them only"
+
+    def __init__(
+        self,
+        program: Program,
+        evidence: Evidence,
+        counted: Evidence,
+        *,
+        watch: Watch | None = None,
+        whole: bool = False,
+    ) -> None:
+        super().__init__(program, watch)
+        self.evidence = evidence
+        self.counted = counted
+        self.pricer = pricer_of(program, counted)
+        hidden = len(counted.cells) > len(counted.slots) and counted.pairs is None
+        self.is_certain = counted.soft and not hidden
+        n = counted.n_classes
+        self.smoothing = _STIFF_SMOOTHING if n >= _MANY_CLASSES else _SMOOTHING
+        self.by_top = not whole and self._can_split()
+        self._block = None
+        n_scores = counted.scores.shape[1]
+        if self.by_top:
+            top = counted.scores.argmax(axis=1)
+            self._block = top if len(counted.slots) == 1 else counted.slot * n_scores + top
+        elif len(counted.slots) > 1 and not whole:
+            self._block = counted.slot
+        per_slot_blocks = n_scores if self.by_top else 1
+        self._n_blocks = 1 if whole else len(counted.slots) * per_slot_blocks
+        self.atoms: list[Atom] = []
+        self._features = np.zeros((2 * n, self._n_blocks, self.d))
+        self.frozen = False
+        for code in range(n):
+            self.add(Constant(code, n_scores, n))
+
+    def _can_split(self) -> bool:
+        counted = self.counted
+        blocks = len(counted.slots) * counted.scores.shape[1]
+        return blocks * max(self.d, len(counted.cells) * counted.n_classes) <= _MOST_BLOCKS
+
+    # ------------------------------------------------------------------ the space
+    @property
+    def n_blocks(self) -> int:
+        """Slots, or slots times classes on top."""
+        return self._n_blocks
+
+    def at_hand(self, block: int) -> Sequence[int]:
+        """All atoms so far."""
+        return range(len(self.atoms))
+
+    def columns(self, block: int, numbers: Sequence[int]) -> Floats:
+        """Features (k, d) that some atoms give in a block."""
+        return self._features[list(numbers), block]
+
+    def add(self, atom: Atom) -> int:
+        """Take an atom in and return its number."""
+        at = len(self.atoms)
+        if at == len(self._features):
+            self._features = np.concatenate([self._features, np.zeros_like(self._features)])
+        self._features[at] = self.pricer.features(atom, self._block, self._n_blocks)
+        self.atoms.append(atom)
+        return at
+
+    def ask(self, slopes: Floats) -> int:
+        """One oracle call: the number of the atom that maximises ``slopes @ v``."""
+        self.watch.call()
+        return self.add(self.pricer.atom(slopes))
+
+    def features_of(self, atom: int) -> Floats:
+        """Features (d,) of one atom for all rows."""
+        return np.asarray(self._features[atom].sum(axis=0))
+
+    def price(self, slopes: Floats) -> Priced:
+        """One oracle call; of each block the best column of all atoms so far."""
+        if not self.frozen:
+            self.ask(slopes)
+        values = self._features[: len(self.atoms)] @ slopes
+        best = values.argmax(axis=0)
+        return Priced(best, values[best, np.arange(self._n_blocks)])
+
+    def whole(self, weights: dict[int, float]) -> Choice:
+        """The choice that draws among whole atoms."""
+        return [dict(weights) for _ in range(self._n_blocks)]
+
+    def constants(self) -> list[Choice]:
+        """One class for everybody, class by class."""
+        return [self.whole({code: 1.0}) for code in range(self.counted.n_classes)]
+
+    def with_program(self, program: Program) -> Self:
+        """Another program on the same rows, within what is left of the limits."""
+        return type(self)(program, self.evidence, self.counted, whole=self._n_blocks == 1)
+
+    # ------------------------------------------------------------------ rules
+    def rule(self, choice: Choice) -> Rule:
+        """Mixtures of atoms, by slot and by the class on top."""
+        n_slots = len(self.counted.slots)
+        width = self._n_blocks // n_slots or 1
+        rules = []
+        for slot in range(n_slots):
+            parts = choice if self._n_blocks == 1 else choice[slot * width : (slot + 1) * width]
+            mixed = [mixture([(p, self.atoms[k].rule(slot)) for k, p in x.items()]) for x in parts]
+            alike = all(rule == mixed[0] for rule in mixed)
+            rules.append(mixed[0] if alike else PerSlot(mixed, by="top"))
+        if not self.evidence.decide_on or all(rule == rules[0] for rule in rules):
+            return rules[0]
+        return per_slot(rules, self.evidence.slots)
+
+    def distribution(self, choice: Choice) -> Floats:
+        """The probability (N, n) with which each row is decided each class."""
+        rule = self.rule(choice)
+        slots = self.counted.slot if rule.needs_slots else None
+        return np.asarray(rule.distribution(self.counted.scores, slots))
+
+    def confusion(self, choice: Choice) -> Confusion:
+        """Counted by labels."""
+        return self.evidence.confusion(self.distribution(choice))
+
+    def drawn(self, choice: Choice) -> float:
+        """The weight of rows that are not decided for certain."""
+        open_ = self.distribution(choice).max(axis=1) < 1.0 - 1e-12
+        weight = self.counted.weight
+        return float(open_.mean() if weight is None else weight[open_].sum() / weight.sum())

@@ -1,0 +1,180 @@
+"""Atoms: whole deterministic rules over posteriors, and what each does to the features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from setpoint.evidence import Evidence
+from setpoint.evidence.evidence import Integers
+from setpoint.goals.diagonal import diagonal_form
+from setpoint.goals.program import Program
+from setpoint.rules import Argmax, Rule
+from setpoint.search.space import Floats
+
+__all__ = ["Atom", "Constant", "Pricer", "Tensor", "Weighted", "pricer_of"]
+
+
+class Atom(Protocol):
+    """A deterministic rule: what it does in each slot."""
+
+    def rule(self, slot: int) -> Rule:
+        """The rule of one slot."""
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Predict one class for everybody."""
+
+    code: int
+    n_scores: int
+    n_classes: int
+
+    def rule(self, slot: int) -> Rule:
+        """The same in every slot."""
+        offset = np.zeros(self.n_classes)
+        offset[self.code] = 1.0
+        if self.n_scores == self.n_classes:
+            return Argmax.weighted(np.zeros(self.n_classes), offset)
+        return Argmax(np.zeros((self.n_scores, self.n_classes)), offset)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """``argmax_j W_j score_j - B_j``, W and B (slots, n)."""
+
+    W: Floats
+    B: Floats
+
+    def rule(self, slot: int) -> Rule:
+        """Weights and offsets of one slot."""
+        return Argmax.weighted(self.W[slot], -self.B[slot])
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """``argmax_j (scores @ G)_j``, G (slots, s, n)."""
+
+    G: Floats
+
+    def rule(self, slot: int) -> Rule:
+        """The matrix of one slot."""
+        return Argmax(self.G[slot])
+
+
+class Pricer(Protocol):
+    """From multipliers of the features to the atom that is best for them."""
+
+    def atom(self, slopes: Floats) -> Atom:
+        """The rule that maximises ``slopes @ v``."""
+        ...
+
+    def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
+        """What an atom adds to the features (n_blocks, d), block by block."""
+        ...
+
+
+class _Counter:
+    """Features by counting decisions."""
+
+    def __init__(self, program: Program, counted: Evidence) -> None:
+        self.program = program
+        self.counted = counted
+
+    def of_decisions(self, decided: Integers, block: Integers | None, n_blocks: int) -> Floats:
+        counts = self.counted.block_counts(decided, block, n_blocks)
+        return np.array([self.program.features_of(c) for c in counts])
+
+    def of_constant(self, code: int, block: Integers | None, n_blocks: int) -> Floats:
+        return self.of_decisions(np.full(self.counted.n_rows, code), block, n_blocks)
+
+
+class DiagonalPricer:
+    """Features are diagonals and columns, and each slot has one cell: one fused pass.
+
+    The rule is ``argmax_j W_j score_j - B_j`` (CMA, Proposition 4 and section 8).
+    """
+
+    def __init__(self, program: Program, counted: Evidence, form: object) -> None:
+        from setpoint.goals.diagonal import DiagonalForm
+
+        assert isinstance(form, DiagonalForm)
+        self.form = form
+        self.counted = counted
+        self.counter = _Counter(program, counted)
+        # The cell of each slot.
+        self.cell = np.array(
+            [int(np.flatnonzero(counted.cell_slot == s)[0]) for s in range(len(counted.slots))]
+        )
+
+    def atom(self, slopes: Floats) -> Weighted:
+        """Weights and charges of each slot's cell."""
+        W, B = self.form.weights(slopes)
+        return Weighted(W[self.cell], B[self.cell])
+
+    def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
+        """One pass; the constants of the features go to the first block."""
+        if isinstance(atom, Weighted):
+            diag, col = self.counted.block_features(atom.W, atom.B, block, n_blocks)
+        else:
+            assert isinstance(atom, Constant)
+            n = self.counted.n_classes
+            W, B = np.zeros((len(self.cell), n)), np.ones((len(self.cell), n))
+            B[:, atom.code] = 0.0
+            diag, col = self.counted.block_features(W, B, block, n_blocks)
+        out = self.form.features(diag, col)
+        out[0] += self.form.const
+        return out
+
+
+class TensorPricer:
+    """Any features, any cells: a loss tensor for each slot.
+
+    Where a slot has several cells that the rule cannot tell apart, their losses are
+    pooled by how likely each cell is given the class; with joint posteriors (`pairs`) each
+    score column has its own loss, and that is exact.
+    """
+
+    def __init__(self, program: Program, counted: Evidence) -> None:
+        self.program = program
+        self.counted = counted
+        self.counter = _Counter(program, counted)
+        self.shares = None if counted.pairs is not None else self._shares()
+
+    def _shares(self) -> Floats:
+        """How the rows of each class in a slot fall into its cells (cells, n)."""
+        counted = self.counted if self.counted.soft else self.counted.softened()
+        held = counted.schema.marginals[:, : counted.n_classes]
+        totals = np.zeros((len(counted.slots), counted.n_classes))
+        np.add.at(totals, counted.cell_slot, held)
+        return np.asarray(held / np.maximum(totals[counted.cell_slot], 1e-300))
+
+    def atom(self, slopes: Floats) -> Tensor:
+        """The tensor of gains, slot by slot."""
+        counted = self.counted
+        n = counted.n_classes
+        gains = self.program.weights.tensor(slopes)[:, :n]
+        if counted.pairs is not None:
+            return Tensor(gains[counted.pairs[..., 0], counted.pairs[..., 1]])
+        assert self.shares is not None
+        G = np.zeros((len(counted.slots), n, n))
+        np.add.at(G, counted.cell_slot, self.shares[:, :, None] * gains)
+        return Tensor(G)
+
+    def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
+        """Decide, then count."""
+        if isinstance(atom, Constant):
+            return self.counter.of_constant(atom.code, block, n_blocks)
+        assert isinstance(atom, Tensor)
+        return self.counter.of_decisions(self.counted.decide_tensor(atom.G), block, n_blocks)
+
+
+def pricer_of(program: Program, counted: Evidence) -> Pricer:
+    """The fused pass where the features and cells allow it, else the general one."""
+    form = diagonal_form(program)
+    if form is None or counted.pairs is not None or len(counted.cells) > len(counted.slots):
+        return TensorPricer(program, counted)
+    return DiagonalPricer(program, counted, form)
