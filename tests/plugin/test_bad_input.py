@@ -13,7 +13,7 @@ from sklearn.svm import SVR
 
 from plugin.samples import sample, table
 from setpoint import Dataset, GoalError, GoalSyntaxError, Infeasible, PlugInClassifier, solve
-from setpoint.goals import EmptyPopulationError, ShapeError
+from setpoint.goals import EmptyPopulationError
 from setpoint.report import FewRowsWarning
 from setpoint.search import ConstantGoalWarning
 
@@ -216,12 +216,6 @@ BOTH = {
         "y has 143 missing values, the first at row",
     ),
     "fractions": (FLOOR, {"y": S.scores}, ValueError, "Unknown label type: continuous."),
-    "three classes": (
-        "accuracy",
-        {"y": np.arange(N) % 3},
-        ShapeError,
-        "The type of the target is multiclass: y holds 3 classes",
-    ),
     "pos_label": (
         FLOOR,
         {"pos_label": 2},
@@ -232,7 +226,7 @@ BOTH = {
         FLOOR,
         {"solver": "exat"},
         ValueError,
-        "solver is one of ['auto', 'exact'], got 'exat'",
+        "solver is one of ['auto', 'exact', 'column-generation', 'frank-wolfe', 'gda', ",
     ),
     "randomized": (
         FLOOR,
@@ -467,3 +461,11 @@ def test_many_rows_behind_a_constraint_do_not_warn():
 def test_weights_of_a_frame_are_named():
     with pytest.raises(TypeError, match="sample_weight must hold numbers"):
         solve("f1", S.scores, S.y, sample_weight=pd.Series(["a"] * N))
+
+
+def test_a_goal_of_one_class_needs_two():
+    y = np.arange(N) % 3
+    with pytest.raises(ValueError, match="3 classes need posteriors"):
+        solve(FLOOR, S.scores, y)
+    with pytest.raises(GoalError, match=r"3 classes, and .* speaks of a positive one"):
+        PlugInClassifier(LogisticRegression(), FLOOR).fit(S.scores[:, None], y)

@@ -58,7 +58,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ for families
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Scores (N,) of the positive class."""
+        """Scores (N,) of the positive class, or (N, s) as the rule takes them."""
         raise NotImplementedError
 
     @property

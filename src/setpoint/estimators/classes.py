@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from setpoint.estimators.arrays import Array, Codes, check_length
 from setpoint.estimators.labels import check_labels
-from setpoint.goals.errors import ShapeError, nearest
+from setpoint.goals.errors import nearest
 from setpoint.goals.populations import Label, plain_label
 
-__all__ = ["Classes", "classes_of", "one_score"]
+__all__ = ["Classes", "classes_of", "one_score", "posteriors"]
+
+_ROUNDING, _SINGLE, _MOST_OFF = 1e-9, 1e-6, 1e-3
+"""How far posteriors may be off: by rounding, in single precision, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +72,6 @@ class Classes:
             return codes
         return np.array(table, np.int64)[codes]
 
-    def require_two(self) -> None:
-        """Refuse more than two classes, where only a rule for two can be found.
-
-        Raises
-        ------
-        ShapeError
-            It says what can be done instead.
-        """
-        if len(self.labels) > 2:
-            raise ShapeError(
-                "Only binary classification is supported. The type of the target is multiclass: "
-                f"y holds {len(self.labels)} classes. A goal over them can be evaluated; for one "
-                "class against the rest, pass y == label"
-            )
-
 
 def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "y") -> Classes:
     """The classes of some labels; the positive one is `pos_label`, else the last.
@@ -128,6 +116,81 @@ def one_score(scores: Any, classes: Classes, name: str = "scores") -> NDArray[np
     TypeError
         If the scores are no numbers.
     """
+    array = _numbers(scores, name)
+    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] not in (1, 2)):
+        raise ValueError(
+            f"{name} has shape {array.shape}; allowed are (N,) and posteriors (N, 2), one column "
+            f"for each of {classes.sorted.tolist()}"
+        )
+    if array.ndim == 2:
+        array = array[:, -1 if array.shape[1] == 1 else classes.order[1]]
+    return _finite(array, name)
+
+
+def posteriors(
+    scores: Any, classes: Classes, name: str = "scores"
+) -> tuple[NDArray[np.float64], str]:
+    """Posteriors (N, n) in the order of the library, and a note if they were renormalised.
+
+    Parameters
+    ----------
+    scores : array-like of shape (N, n), or (N,) with two classes
+        One column for each class in sorted order; a single one is the positive class's.
+    classes : Classes
+    name : str
+        What messages call them.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit, one is NaN, infinite or negative, or a row's sum is
+        farther than 1e-3 from 1.
+    TypeError
+        If the scores are no numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> posteriors([0.25, 0.5], classes_of(["no", "yes"]))[0]
+    array([[0.75, 0.25],
+           [0.5 , 0.5 ]])
+    """
+    n = len(classes.labels)
+    array = _finite(_numbers(scores, name), name)
+    if n == 2 and (array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)):
+        column = array.reshape(len(array))
+        out = np.column_stack([1.0 - column, column])
+    elif array.ndim != 2 or array.shape[1] != n:
+        raise ValueError(
+            f"{name} has shape {array.shape}; {n} classes need posteriors (N, {n}), one column "
+            f"for each of {classes.sorted.tolist()}"
+        )
+    else:
+        out = np.ascontiguousarray(array[:, classes.order]) if classes.positive_first else array
+    if out.size and (lowest := float(out.min())) < -_ROUNDING:
+        row = int(out.min(axis=1).argmin())
+        raise ValueError(
+            f"{name} are no posteriors: {lowest:.4g} in row {row}; they lie in [0, 1]. Calibrated "
+            "probabilities are needed where rules are sought over posteriors"
+        )
+    sums = out.sum(axis=1)
+    off = np.abs(sums - 1.0)
+    if len(off) and (worst := float(off.max())) > _MOST_OFF:
+        row = int(off.argmax())
+        raise ValueError(
+            f"{name} are no posteriors: row {row} sums to {sums[row]:.6g}; a sum may be off by "
+            f"{_MOST_OFF:g} at most"
+        )
+    if not len(off) or worst == 0.0:
+        return out, ""
+    note = ""
+    if worst > _SINGLE:
+        note = f"{name} did not sum to one (off by up to {worst:.2g}) and were renormalised."
+    return np.maximum(out, 0.0) / np.maximum(out, 0.0).sum(axis=1, keepdims=True), note
+
+
+def _numbers(scores: Any, name: str) -> Array:
+    """Scores as an array of numbers that float64 can hold."""
     array = np.asarray(scores)
     if array.dtype.kind not in "biuf":
         found = (
@@ -138,13 +201,10 @@ def one_score(scores: Any, classes: Classes, name: str = "scores") -> NDArray[np
         raise ValueError(
             f"{name} holds integers beyond 2**53, which float64 cannot tell apart; pass their ranks"
         )
-    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] not in (1, 2)):
-        raise ValueError(
-            f"{name} has shape {array.shape}; allowed are (N,) and posteriors (N, 2), one column "
-            f"for each of {classes.sorted.tolist()}"
-        )
-    if array.ndim == 2:
-        array = array[:, -1 if array.shape[1] == 1 else classes.order[1]]
+    return array
+
+
+def _finite(array: Array, name: str) -> NDArray[np.float64]:
     out: NDArray[np.float64] = np.ascontiguousarray(array, dtype=np.float64)
     if not np.isfinite(out).all():
         bad = ~np.isfinite(out)

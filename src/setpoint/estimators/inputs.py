@@ -112,8 +112,12 @@ class Inputs:
         rows: Mapping[str | None, Rows],
         decide_on: DecideOn,
         y_name: str = "y",
+        *,
+        unlabelled: bool = False,
     ) -> Inputs:
         """Check what was handed over; None in `rows` stands for the rows of X.
+
+        With `unlabelled` labels are wanted nowhere: what needs them is not evaluated.
 
         Raises
         ------
@@ -136,7 +140,8 @@ class Inputs:
         named = _names(decide_on)
         columns = {name: _columns(goal, name, r, named or ()) for name, r in used.items()}
         parts = {
-            name: _part(goal, classes, name, r, columns[name], y_name) for name, r in used.items()
+            name: _part(goal, classes, name, r, columns[name], y_name, unlabelled)
+            for name, r in used.items()
         }
         n_rows = {name: r.n_rows for name, r in used.items()}
         return cls(goal, classes, parts, n_rows, _slots(goal, columns, named))
@@ -269,6 +274,7 @@ def _part(
     r: Rows,
     columns: Mapping[str, Array],
     y_name: str,
+    unlabelled: bool,
 ) -> Part:
     where = "" if dataset is None else f"datasets[{dataset!r}]: "
     if r.n_rows == 0:
@@ -276,7 +282,7 @@ def _part(
     true = None
     if r.y is not None:
         true = classes.codes(r.y, f"{where}{y_name}", r.n_rows)
-    elif dataset in goal.needs.labels:
+    elif dataset in goal.needs.labels and not unlabelled:
         raise GoalError(
             f"{where}the goal measures a rate there that needs labels, and {y_name} is None"
         )

@@ -200,7 +200,8 @@ def _number_labels(array: Array, name: str) -> tuple[Array, Codes]:
         if low:
             shifted -= low
         if high - low <= 1:  # both ends occur, and there is nothing between them
-            return np.arange(low, high + 1).astype(array.dtype), shifted
+            ends = [low] if low == high else [low, high]
+            return np.array(ends).astype(array.dtype), shifted
         present = np.flatnonzero(np.bincount(shifted))
         rank = np.zeros(high - low + 1, dtype=np.int64)
         rank[present] = np.arange(len(present))

@@ -171,6 +171,16 @@ class Evidence:
             columns=columns,
         )
 
+    def taken(self, rows: NDArray[Any]) -> Evidence:
+        """Some of the rows, by index or mask; cells and slots keep their codes."""
+        return replace(
+            self,
+            scores=self.scores[rows],
+            true=self.true[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            cell=self.cell[rows],
+        )
+
     @property
     def n_rows(self) -> int:
         """Number of rows."""

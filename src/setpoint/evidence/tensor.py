@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from setpoint.evidence.features import choose
@@ -13,6 +14,8 @@ Floats = NDArray[np.float64]
 
 _TOTALS = 1 << 16
 """Totals of one block: they stay in the second cache."""
+_ROUNDING = 2.0**-51
+"""Of a product and its sum, twice over."""
 _LEAST, _MOST = 256, 8192
 """Rows of one block: below, the product is slow; above, the calls no longer cost."""
 
@@ -31,8 +34,10 @@ def decide_by_slot(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -> N
     Returns
     -------
     int64 array of shape (N,)
-        Ties go to the lowest class. The sums are those of a matrix product, so totals that
-        agree but for rounding may be ordered either way.
+        Ties go to the lowest class. Totals that agree within rounding are added up again in
+        the order of the score columns, as :class:`setpoint.rules.Argmax` does: a matrix
+        product would order them as it likes, and the multipliers of a linear program make
+        such rows.
 
     Examples
     --------
@@ -43,12 +48,49 @@ def decide_by_slot(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -> N
     out = np.empty(scores_cm.shape[1], np.int64)
     n = G.shape[2]
     rows = min(max(_TOTALS // n, _LEAST), _MOST)
-    flat, best = np.empty(n * rows), np.empty(rows)
+    flat, best, near = np.empty(n * rows), np.empty(rows), np.empty(rows, np.int64)
     for slot, turned in enumerate(np.ascontiguousarray(np.swapaxes(G, 1, 2), np.float64)):
         last = int(starts[slot + 1])
         for start in range(int(starts[slot]), last, rows):
             stop = min(start + rows, last)
             totals = flat[: n * (stop - start)].reshape(n, stop - start)
-            np.matmul(turned, scores_cm[:, start:stop], out=totals)
+            block = scores_cm[:, start:stop]
+            np.matmul(turned, block, out=totals)
             choose(totals, out[start:stop], best)
+            reach = np.abs(turned).max() * max(block.max(), -block.min())
+            margin = _ROUNDING * len(block) ** 2 * reach
+            _settle(totals, block, turned, margin, best, near, out[start:stop])
     return out
+
+
+@njit(cache=True, nogil=True)
+def _settle(
+    totals: Floats,
+    scores: Floats,
+    turned: Floats,
+    margin: float,
+    best: Floats,
+    near: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Decide anew between the classes whose totals are within a margin of the best."""
+    n, size = totals.shape
+    for i in range(size):
+        best[i] -= margin
+        near[i] = 0
+    for j in range(n):
+        row = totals[j]
+        for i in range(size):
+            near[i] += row[i] >= best[i]
+    for i in range(size):
+        if near[i] < 2:
+            continue
+        choice, top = -1, 0.0
+        for j in range(n):
+            if totals[j, i] >= best[i]:
+                total = 0.0
+                for k in range(len(scores)):
+                    total += scores[k, i] * turned[j, k]
+                if choice < 0 or total > top:
+                    choice, top = j, total
+        out[i] = choice

@@ -10,7 +10,7 @@ import numpy as np
 
 from setpoint.goals import algebra
 from setpoint.goals.atoms import Affine, Bound
-from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
+from setpoint.goals.errors import EmptyPopulationError, GoalError, UnlabelledError, nearest
 from setpoint.goals.events import Event
 from setpoint.goals.expressions import (
     Apply,
@@ -25,12 +25,13 @@ from setpoint.goals.expressions import (
     walk,
 )
 from setpoint.goals.features import Feature, given_rows
+from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE, Key, Label, Other, Population
 from setpoint.goals.schema import Schema
 from setpoint.goals.table import TABLE, Entry
 from setpoint.goals.weights import Weights
 
-__all__ = ["Binder"]
+__all__ = ["Binder", "speaks_of_one_class"]
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class Binder:
             schema.marginals[list(cells)].sum(axis=0) if cells else np.zeros(schema.n_classes + 1)
         )
         if (event.needs_truth or given.needs_truth) and weight[-1] > 0:
-            raise GoalError(
+            raise UnlabelledError(
                 f"{e} needs labels, and {_words(at.population)} have none: predicted_rate, "
                 "churn and their groups can be measured there"
             )
@@ -274,6 +275,12 @@ def _of_one_class(e: Expression) -> bool:
     if isinstance(e, Reduce) and not e.columns:
         return False
     return any(_of_one_class(c) for c in e.children)
+
+
+def speaks_of_one_class(goal: Goal) -> bool:
+    """Whether a metric in the goal waits for the positive class of two."""
+    sides = [goal.objective, *(x for c in goal.constraints for x in (c.lhs, c.rhs))]
+    return any(_of_one_class(x) for x in sides)
 
 
 def _names_class(*events: Event) -> bool:

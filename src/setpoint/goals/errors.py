@@ -20,6 +20,10 @@ class EmptyPopulationError(GoalError):
     """A rate of a population in which there is no row."""
 
 
+class UnlabelledError(GoalError):
+    """A rate needs labels that its rows do not have."""
+
+
 class ShapeError(GoalError):
     """A goal whose shape no solver here takes; the message names the way out."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from setpoint.goals.expressions import Baseline, Expression, Metric, Reduce
+from setpoint.goals.errors import GoalError
+from setpoint.goals.expressions import Baseline, Expression, Metric, Reduce, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, Other
 from setpoint.goals.table import TABLE
 
-__all__ = ["Needs", "needs_of"]
+__all__ = ["Needs", "needs_of", "require_label_free"]
 
 Split = frozenset[Label] | None
 """The values of a column that are told apart; None for all of them."""
@@ -92,3 +93,37 @@ def needs_of(goal: Goal) -> Needs:
     for e in (goal.objective, *(side for c in goal.constraints for side in (c.lhs, c.rhs))):
         visit(e, None, frozenset(), False)
     return Needs(columns, frozenset(baseline), frozenset(labels))
+
+
+def require_label_free(goal: Goal) -> None:
+    """Refuse a goal that cannot be pursued on unlabelled rows alone.
+
+    Priors are let pass: no decision changes them, and posteriors tell them.
+
+    Raises
+    ------
+    GoalError
+        If a constraint needs labels, or the goal speaks of data sets.
+    """
+    if goal.needs.datasets:
+        raise GoalError(
+            f"adapt takes the rows of X alone, and the goal speaks of {list(goal.needs.datasets)}"
+        )
+    for c in goal.constraints:
+        for e in (x for side in (c.lhs, c.rhs) for x in walk(side)):
+            if isinstance(e, Metric) and _needs_labels(e):
+                raise GoalError(
+                    f"{c}: {e.name} needs labels, and adapt has none; constraints on "
+                    "predicted_rate, churn and their groups can be kept without"
+                )
+
+
+def _needs_labels(e: Metric) -> bool:
+    entry = TABLE[e.name]
+    if entry.formula is not None:
+        parts = walk(entry.formula(**dict(e.params)))
+        return any(isinstance(x, Metric) and _needs_labels(x) for x in parts)
+    if entry.event is None:
+        return True
+    given = entry.given is not None and entry.given.needs_truth
+    return (entry.event.needs_truth or given) and not entry.event.ignores_prediction

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from setpoint.evidence import Confusion, Evidence
 from setpoint.goals.program import Program
@@ -44,6 +45,8 @@ class Achievable(Space):
     watch : Watch, optional
     whole : bool
         One block: columns are whole rules.
+    atoms : list of Atom, optional
+        Found for another program on the same rows, which goes on to share them.
     """
 
     otherwise = "goals of this shape are for a black-box method, or evaluate them only"
@@ -56,6 +59,7 @@ class Achievable(Space):
         *,
         watch: Watch | None = None,
         whole: bool = False,
+        atoms: list[Atom] | None = None,
     ) -> None:
         super().__init__(program, watch)
         self.evidence = evidence
@@ -65,6 +69,7 @@ class Achievable(Space):
         self.is_certain = counted.soft and not hidden
         n = counted.n_classes
         self.smoothing = _STIFF_SMOOTHING if n >= _MANY_CLASSES else _SMOOTHING
+        self._is_whole = whole
         self.by_top = not whole and self._can_split()
         self._block = None
         n_scores = counted.scores.shape[1]
@@ -75,16 +80,17 @@ class Achievable(Space):
             self._block = counted.slot
         per_slot_blocks = n_scores if self.by_top else 1
         self._n_blocks = 1 if whole else len(counted.slots) * per_slot_blocks
-        self.atoms: list[Atom] = []
-        self._features = np.zeros((2 * n, self._n_blocks, self.d))
+        constants: list[Atom] = [Constant(code, n_scores, n) for code in range(n)]
+        self.atoms = constants if atoms is None else atoms
+        self._table = np.zeros((2 * n, self._n_blocks, self.d))
+        self._counted = 0
+        self._told: tuple[Choice, Floats] | None = None
         self.frozen = False
-        for code in range(n):
-            self.add(Constant(code, n_scores, n))
 
     def _can_split(self) -> bool:
         counted = self.counted
         blocks = len(counted.slots) * counted.scores.shape[1]
-        return blocks * max(self.d, len(counted.cells) * counted.n_classes) <= _MOST_BLOCKS
+        return bool(blocks * max(self.d, len(counted.cells) * counted.n_classes) <= _MOST_BLOCKS)
 
     # ------------------------------------------------------------------ the space
     @property
@@ -100,14 +106,21 @@ class Achievable(Space):
         """Features (k, d) that some atoms give in a block."""
         return self._features[list(numbers), block]
 
+    @property
+    def _features(self) -> Floats:
+        """Features (atoms, blocks, d); what other programs found is counted when first asked."""
+        while self._counted < len(self.atoms):
+            if self._counted == len(self._table):
+                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+            atom = self.atoms[self._counted]
+            self._table[self._counted] = self.pricer.features(atom, self._block, self._n_blocks)
+            self._counted += 1
+        return self._table[: self._counted]
+
     def add(self, atom: Atom) -> int:
         """Take an atom in and return its number."""
-        at = len(self.atoms)
-        if at == len(self._features):
-            self._features = np.concatenate([self._features, np.zeros_like(self._features)])
-        self._features[at] = self.pricer.features(atom, self._block, self._n_blocks)
         self.atoms.append(atom)
-        return at
+        return len(self.atoms) - 1
 
     def ask(self, slopes: Floats) -> int:
         """One oracle call: the number of the atom that maximises ``slopes @ v``."""
@@ -122,7 +135,7 @@ class Achievable(Space):
         """One oracle call; of each block the best column of all atoms so far."""
         if not self.frozen:
             self.ask(slopes)
-        values = self._features[: len(self.atoms)] @ slopes
+        values = self._features @ slopes
         best = values.argmax(axis=0)
         return Priced(best, values[best, np.arange(self._n_blocks)])
 
@@ -136,7 +149,22 @@ class Achievable(Space):
 
     def with_program(self, program: Program) -> Self:
         """Another program on the same rows, within what is left of the limits."""
-        return type(self)(program, self.evidence, self.counted, whole=self._n_blocks == 1)
+        return type(self)(
+            program,
+            self.evidence,
+            self.counted,
+            watch=self.watch.rest(),
+            whole=self._is_whole,
+            atoms=self.atoms,
+        )
+
+    def as_whole(self) -> Achievable:
+        """The same atoms as one block, and no others: mixtures of whole rules."""
+        out = type(self)(self.program, self.evidence, self.counted, whole=True, atoms=self.atoms)
+        out._table = self._features.sum(axis=1, keepdims=True)
+        out._counted = len(out._table)
+        out.frozen = True
+        return out
 
     # ------------------------------------------------------------------ rules
     def rule(self, choice: Choice) -> Rule:
@@ -155,13 +183,44 @@ class Achievable(Space):
 
     def distribution(self, choice: Choice) -> Floats:
         """The probability (N, n) with which each row is decided each class."""
-        rule = self.rule(choice)
-        slots = self.counted.slot if rule.needs_slots else None
-        return np.asarray(rule.distribution(self.counted.scores, slots))
+        if self._told is None or self._told[0] is not choice:
+            rule = self.rule(choice)
+            slots = self.counted.slot if rule.needs_slots else None
+            found = np.asarray(rule.distribution(self.counted.scores, slots))
+            self._told = (choice, found)
+        return self._told[1]
 
     def confusion(self, choice: Choice) -> Confusion:
         """Counted by labels."""
         return self.evidence.confusion(self.distribution(choice))
+
+    def calibration(self, choice: Choice) -> float | None:
+        """The largest difference between posteriors and labels in a share of the rows.
+
+        By true and predicted class, over the labelled rows; None if there are none.
+        """
+        evidence, n = self.evidence, self.counted.n_classes
+        labelled = evidence.true < n
+        if not labelled.any():
+            return None
+        decided = self.distribution(choice)[labelled]
+        weight = np.ones(len(decided)) if evidence.weight is None else evidence.weight[labelled]
+        posterior = self._class_posteriors()[labelled]
+        place = (evidence.true[labelled], np.arange(len(decided)))
+        by_label = csr_array((weight, place), shape=(n, len(decided))) @ decided
+        difference = (posterior * weight[:, None]).T @ decided - by_label
+        return float(np.abs(difference).max() / weight.sum())
+
+    def _class_posteriors(self) -> Floats:
+        """Posteriors (N, n) of the classes, groups summed out."""
+        scores = self.counted.scores
+        if self.counted.pairs is None:
+            return scores
+        out = np.zeros((len(scores), self.counted.n_classes))
+        of_class = self.counted.pairs[self.counted.slot, :, 1]
+        for column in range(scores.shape[1]):
+            out[np.arange(len(scores)), of_class[:, column]] += scores[:, column]
+        return out
 
     def drawn(self, choice: Choice) -> float:
         """The weight of rows that are not decided for certain."""

@@ -51,7 +51,8 @@ class Weighted:
 
     def rule(self, slot: int) -> Rule:
         """Weights and offsets of one slot."""
-        return Argmax.weighted(self.W[slot], -self.B[slot])
+        offset = -self.B[slot] if self.B[slot].any() else None
+        return Argmax.weighted(self.W[slot], offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +114,9 @@ class DiagonalPricer:
     def atom(self, slopes: Floats) -> Weighted:
         """Weights and charges of each slot's cell."""
         W, B = self.form.weights(slopes)
-        return Weighted(W[self.cell], B[self.cell])
+        # A power of two: weights that can be read, and not a bit of a decision changes.
+        scale = 2.0 ** -np.frexp(np.abs(W).max(initial=0.0))[1]
+        return Weighted(scale * W[self.cell], scale * B[self.cell])
 
     def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
         """One pass; the constants of the features go to the first block."""

@@ -2,59 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
-from sklearn.base import MetaEstimatorMixin
-from sklearn.frozen import FrozenEstimator
-from sklearn.utils import Bunch, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter, indexable
+from sklearn.utils.validation import _num_samples, check_is_fitted, indexable
 
 from setpoint.estimators.arrays import check_length, column_names, one_column
 from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.classes import Classes, classes_of
 from setpoint.estimators.inputs import DecideOn, Inputs
 from setpoint.estimators.labels import check_weight
+from setpoint.estimators.progress import Progress
+from setpoint.goals.bind import speaks_of_one_class
+from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.plugin.crossfit import CrossFit, Response, cross_fit, splits_of
-from setpoint.plugin.solving import check_options, solve_evidence
+from setpoint.goals.needs import require_label_free
+from setpoint.plugin.crossfit import Response
+from setpoint.plugin.fitting import Task
+from setpoint.plugin.inner import InnerModel
+from setpoint.plugin.options import Options
+from setpoint.plugin.solving import Solution, solve_evidence
 
 __all__ = ["PlugInClassifier"]
 
 Floats = NDArray[np.float64]
-F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _if_inner_has(name: str) -> Callable[[F], F]:
-    """A method that is there where the inner model has it."""
+class PlugInClassifier(InnerModel, GoalClassifier):
+    """Fit a model, then the decision rule that reaches a goal, with a certificate.
 
-    def check(self: Any) -> bool:
-        getattr(getattr(self, "estimator_", self.estimator), name)
-        return True
-
-    decorate: Callable[[F], F] = available_if(check)
-    return decorate
-
-
-class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
-    """Fit a model, then the decision rule that reaches a goal, exactly.
-
-    Binary goals with any number of groups, constraints and data sets. The rule is found
-    on out-of-fold scores, pooled over the folds, by a sweep over every cut-off or the
-    exact program over cut-offs (Narasimhan et al., "Consistent multiclass algorithms
-    for complex metrics and constraints", the binary case).
+    Any number of classes, groups, constraints and data sets. The rule is found on
+    out-of-fold scores, pooled over the folds: with two classes by a sweep over every
+    cut-off or the exact program over cut-offs, with more by column generation over
+    weighted plug-in rules (Narasimhan et al., "Consistent multiclass algorithms for
+    complex metrics and constraints").
 
     Parameters
     ----------
     estimator : classifier
         With ``predict_proba`` or ``decision_function``.
     goal : Goal, str or metric
-    solver : {"auto", "exact"}, default="auto"
+    solver : str, default="auto"
+        "auto": "exact" for two classes, "column-generation" for more. Or "frank-wolfe",
+        "gda", "ellipsoid", "bisection", the algorithms of the paper; or "argmax",
+        "balanced", baselines that do not look at the goal.
+    evidence : {"auto", "label", "soft"}, default="auto"
+        Count decisions against labels, or against posteriors: then gaps are certified for
+        any number of classes, if the posteriors are right. "auto": labels with two
+        classes, else what does better in cross-validation.
+    oracle : classifier, default=None
+        Instead of weighting posteriors, retrain this learner with weights at each oracle
+        call. Its ``fit`` takes `sample_weight`. With a float `cv` decisions are counted on
+        the rows set apart, else on the training rows.
+    calibrate : {"sigmoid", "isotonic"} or None, default=None
+        Calibrate the model's probabilities by cross-validation within its training rows.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
         None: 5 stratified folds. A float: one stratified split of that share, drawn
         once. "prefit", or a FrozenEstimator: `estimator` is fitted, all rows are
@@ -85,12 +89,18 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
         What ``predict`` does with a group that ``fit`` did not see; "largest" decides
         it by the rule of the largest group, with a warning.
     tol : float, default=1e-4
-        Loss in the objective at which a rule without draws is preferred.
+        Loss in the objective at which a rule without draws is preferred, and gap at which
+        a search over posteriors ends.
+    max_oracle_calls : int, default=None
+    max_seconds : float, default=None
+        Limits of a search over posteriors: the best feasible rule by then is kept, with a
+        warning. So it is on Ctrl-C.
     n_jobs : int, default=None
         Folds fitted at a time.
     random_state : int, generator or None, default=None
         For the split drawn with a float `cv`, and the key of draws.
     verbose : int, default=0
+        1: a line on stderr with calls, gap and violation.
 
     Attributes
     ----------
@@ -98,11 +108,15 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
     rule_ : Rule
     goal_report_ : GoalReport
         What the rule reaches on the rows it was found on.
-    classes_ : array of shape (2,)
-    positive_ : label
+    classes_ : array of shape (n,)
+    positive_ : label or None
+        The positive class of two.
     gap_ : float or None
         No other rule of this kind on these scores is better by more.
     n_oracle_calls_ : int
+    trace_ : tuple of Traced
+        For each oracle call the objective and violation of the best rule so far, the
+        bound, and the seconds passed.
     n_features_in_, feature_names_in_
         As of `estimator_`, where it has them.
 
@@ -133,6 +147,9 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
         cv: Any = None,
         refit: bool = True,
         response_method: str = "auto",
+        evidence: str = "auto",
+        oracle: Any = None,
+        calibrate: str | None = None,
         pos_label: Any = None,
         sensitive_features: Any = None,
         baseline: Any = None,
@@ -142,6 +159,8 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
         on_infeasible: Any = "raise",
         unknown_group: str = "raise",
         tol: float = 1e-4,
+        max_oracle_calls: int | None = None,
+        max_seconds: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -152,6 +171,9 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
         self.cv = cv
         self.refit = refit
         self.response_method = response_method
+        self.evidence = evidence
+        self.oracle = oracle
+        self.calibrate = calibrate
         self.pos_label = pos_label
         self.sensitive_features = sensitive_features
         self.baseline = baseline
@@ -161,6 +183,8 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
         self.on_infeasible = on_infeasible
         self.unknown_group = unknown_group
         self.tol = tol
+        self.max_oracle_calls = max_oracle_calls
+        self.max_seconds = max_seconds
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -183,7 +207,7 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
         X : array-like, sparse matrix or frame of shape (N, p)
             Passed to `estimator` as it is.
         y : array-like of shape (N,)
-            Two classes.
+            Two classes or more.
         sample_weight : array-like of shape (N,), optional
             Counts rows and is passed to `estimator`; refused if that takes none.
         sensitive_features : column, dict or frame, optional
@@ -207,11 +231,12 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
         GoalError, ValueError, TypeError
             If an argument or the goal is wrong for these data; the message says what.
         """
-        goal = as_goal(self.goal)
+        goal, options = as_goal(self.goal), self._options()
         self._check_parameters()
-        X, y, classes = self._checked(X, y)
-        response = Response(self.response_method, classes)
-        response.name(self.estimator)
+        X, y, classes = self._checked(X, y, goal)
+        posterior = options.takes_posteriors(len(classes.labels))
+        response = Response(self.response_method, classes, posterior)
+        response.name(self._model())
         weight = check_weight(sample_weight, int(_num_samples(X)))
         routed = self._routed(weight, params)
         rows = self._rows(X, y, weight, sensitive_features, baseline, datasets)
@@ -220,31 +245,38 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
         inputs.bind()
         key, names = self._key(), column_names(X)
 
-        fitted = self._cross_fit(X, y, response, routed, key)
-        scores = {
-            name: fitted.scores if name is None else response(fitted.model, rows[name].X)
-            for name in inputs.parts
-        }
-        evidence = inputs.taken(fitted.index).evidence(scores)
-        if fitted.index is not None and len(fitted.index) > inputs.n_rows[None]:
-            notes += (
-                "cv scores rows more than once and each time counts: intervals are too narrow.",
-            )
-        solution = solve_evidence(
+        task = Task(
             goal,
-            evidence,
-            randomized=self.randomized,
-            on_infeasible=self.on_infeasible,
-            tol=self.tol,
-            folds=fitted.folds,
-            notes=notes,
+            options,
+            inputs,
+            self._model(),
+            self._is_given_fitted and self.calibrate is None,
+            X,
+            y,
+            {name: r.X for name, r in rows.items()},
+            None if self._is_given_fitted else self.cv,
+            self.refit,
+            None if self.random_state is None else key % 2**32,
+            self.n_jobs,
+            self.verbose,
+            routed.estimator.fit,
+            routed.splitter.split,
+            notes,
         )
+        if self.oracle is not None:
+            fitted = task.by_retraining(self.oracle)
+        elif posterior and task.hides_groups:
+            fitted = task.by_joint_scores()
+        else:
+            fitted = task.by_scores(response)
+        solution, evidence = fitted.solution, fitted.evidence
         if solution.rule.randomized:
             self._check_drawable(X, key, names)
         self.estimator_ = fitted.model
-        self.classes_, self.positive_ = classes.sorted, classes.labels[1]
-        self.rule_, self.goal_report_ = solution.rule, solution.report
-        self.gap_, self.n_oracle_calls_ = solution.report.gap, solution.report.n_oracle_calls
+        self.classes_ = classes.sorted
+        self.positive_ = classes.labels[1] if len(classes.labels) == 2 else None
+        self.posterior_, self.scorer_ = posterior, fitted.scorer
+        self._keep(solution)
         self.draw_key_ = key
         self.draw_columns_ = names
         sizes = np.bincount(evidence.slot, evidence.weight, minlength=len(evidence.slots))
@@ -255,10 +287,62 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
                 setattr(self, name, getattr(fitted.model, name))
         return self
 
+    def adapt(
+        self, X: Any, *, sensitive_features: Any = None, baseline: Any = None
+    ) -> PlugInClassifier:
+        """Find the rule anew on unlabelled rows, such as those of deployment.
+
+        The model stays. Posteriors take the place of labels: constraints on predicted
+        rates, their groups and churn then hold on these rows, whatever their mix; the
+        objective is what it is if the posteriors are right.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, p)
+        sensitive_features, baseline : optional
+            As in ``fit``.
+
+        Returns
+        -------
+        self
+            With a new ``rule_``, ``goal_report_``, ``gap_`` and ``trace_``.
+
+        Raises
+        ------
+        GoalError
+            If a constraint of the goal needs labels, or the goal speaks of other data sets.
+        Infeasible
+            If no rule meets the constraints on these rows; the fitted rule stays.
+        """
+        check_is_fitted(self)
+        goal, options = self._goal(), replace(self._options(), evidence="soft")
+        if options.solver == "exact":
+            options = replace(options, solver="auto")
+        require_label_free(goal)
+        rows = self._rows(X, None, None, sensitive_features, baseline, None)
+        decide_on, notes = self._at_hand(goal, sensitive_features)
+        inputs = Inputs.check(goal, self._classes, rows, decide_on, unlabelled=True)
+        response = Response(self.response_method, self._classes, posterior=True)
+        response.name(self.estimator_)
+        evidence = inputs.evidence({None: response(self.estimator_, X)})
+        solution = solve_evidence(goal, evidence, options, notes=notes)
+        if solution.rule.randomized:
+            self._check_drawable(X, self.draw_key_, self.draw_columns_)
+        self.posterior_, self.scorer_ = True, None
+        self._keep(solution)
+        sizes = np.bincount(evidence.slot, minlength=len(evidence.slots))
+        self.largest_slot_ = int(np.argmax(sizes))
+        return self
+
+    def _keep(self, solution: Solution) -> None:
+        self.rule_, self.goal_report_ = solution.rule, solution.report
+        self.gap_, self.n_oracle_calls_ = solution.report.gap, solution.report.n_oracle_calls
+        self.trace_ = solution.trace
+
     # ------------------------------------------------------------------ fitting
     def _check_parameters(self) -> None:
-        check_options(self.solver, self.on_infeasible, self.randomized, self.tol)
         for name, allowed in (
+            ("calibrate", (None, "sigmoid", "isotonic")),
             ("response_method", ("auto", "predict_proba", "decision_function")),
             ("unknown_group", ("raise", "largest")),
         ):
@@ -266,8 +350,20 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
                 raise ValueError(f"{name} is one of {list(allowed)}, got {getattr(self, name)!r}")
         self._check_named()
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, Any, Classes]:
-        """X and y as they go to the model, and the two classes."""
+    def _options(self) -> Options:
+        return Options(
+            self.solver,
+            self.evidence,  # type: ignore[arg-type]  # checked there
+            self.randomized,
+            self.on_infeasible,
+            self.tol,
+            self.max_oracle_calls,
+            self.max_seconds,
+            Progress() if self.verbose else None,
+        )
+
+    def _checked(self, X: Any, y: Any, goal: Goal) -> tuple[Any, Any, Classes]:
+        """X and y as they go to the model, and the classes."""
         if y is None:
             raise ValueError("PlugInClassifier requires y to be passed, but the target y is None")
         X, y = indexable(X, None)[0], indexable(y, None)[0]
@@ -275,7 +371,12 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
             y = one_column(y, "y", warn=True)
         check_length(y, int(_num_samples(X)), "y")
         classes = classes_of(y, None, self.pos_label)
-        classes.require_two()
+        if len(classes.labels) > 2 and speaks_of_one_class(goal):
+            raise GoalError(
+                "Only binary classification is supported. The type of the target is multiclass: y "
+                f"holds {len(classes.labels)} classes, and '{goal}' speaks of a positive one; name "
+                "it with label=, or reduce over the classes, as in recall.min()"
+            )
         self._check_draw(X)
         return X, y, classes
 
@@ -291,83 +392,8 @@ class PlugInClassifier(MetaEstimatorMixin, GoalClassifier):
             "X. decide_on= names columns that predict will be given too.",
         )
 
-    @property
-    def _is_prefit(self) -> bool:
-        given = isinstance(self.cv, str) and self.cv == "prefit"
-        return given or isinstance(self.estimator, FrozenEstimator)
-
-    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
-        """Parameters for the model and the splitter."""
-        if sample_weight is not None:
-            params = {"sample_weight": sample_weight, **params}
-        if get_config()["enable_metadata_routing"] and not self._is_prefit:
-            return process_routing(self, "fit", **params)
-        extra = sorted(set(params) - {"sample_weight"})
-        if extra:
-            raise ValueError(
-                f"fit got {extra}; further parameters need metadata routing "
-                "(sklearn.set_config(enable_metadata_routing=True))"
-            )
-        if self._is_prefit:
-            params = {}
-        elif params and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ValueError(
-                f"sample_weight: {type(self.estimator).__name__}.fit takes none, and weights are "
-                "never ignored; use a model that takes them, metadata routing, or cv='prefit'"
-            )
-        return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
-
-    def _cross_fit(self, X: Any, y: Any, response: Response, routed: Any, key: int) -> CrossFit:
-        if self._is_prefit:
-            check_is_fitted(self.estimator)
-            return CrossFit(self.estimator, response(self.estimator, X), None, None)
-        seed = None if self.random_state is None else key % 2**32
-        return cross_fit(
-            self.estimator,
-            X,
-            y,
-            splits_of(self.cv, X, y, self.refit, seed, routed.splitter.split),
-            response,
-            refit=self.refit,
-            params=routed.estimator.fit,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
-
     def _scores(self, X: Any) -> Floats:
-        return Response(self.response_method, self._classes)(self.estimator_, X)
-
-    # ------------------------------------------------------------------ the inner model
-    @_if_inner_has("predict_proba")
-    def predict_proba(self, X: Any) -> Floats:
-        """The inner model's posterior (N, 2), untouched by the rule."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_proba(X))
-
-    @_if_inner_has("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Floats:
-        """The logarithm of the inner model's posterior (N, 2)."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_log_proba(X))
-
-    @_if_inner_has("decision_function")
-    def decision_function(self, X: Any) -> Floats:
-        """The inner model's decision function (N,), untouched by the rule."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(X))
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """What ``fit`` passes on with metadata routing: to `estimator` and the splitter."""
-        fit = MethodMapping().add(caller="fit", callee="fit")
-        split = MethodMapping().add(caller="fit", callee="split")
-        router = MetadataRouter(owner=self).add_self_request(self)
-        router.add(estimator=self.estimator, method_mapping=fit)
-        return router.add(
-            splitter=self.cv if hasattr(self.cv, "split") else None, method_mapping=split
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
-        tags.classifier_tags.multi_class = False
-        return tags
+        if self.scorer_ is not None:
+            return self.scorer_.scores(X)
+        response = Response(self.response_method, self._classes, self.posterior_)
+        return response(self.estimator_, X)

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
-from setpoint.estimators.classes import Classes, one_score
+from setpoint.estimators.classes import Classes, one_score, posteriors
 
 __all__ = ["CrossFit", "Response", "cross_fit", "splits_of"]
 
@@ -30,10 +30,13 @@ class Response:
     ----------
     method : {"auto", "predict_proba", "decision_function"}
     classes : Classes
+    posterior : bool
+        Posteriors (N, n) in the order of the library instead.
     """
 
     method: str
     classes: Classes
+    posterior: bool = False
 
     def name(self, model: Any) -> str:
         """The method that is called.
@@ -45,6 +48,14 @@ class Response:
         """
         both = ("predict_proba", "decision_function")
         names = both if self.method == "auto" else (self.method,)
+        if self.posterior:
+            if not hasattr(model, "predict_proba") or self.method == "decision_function":
+                raise AttributeError(
+                    f"estimator: rules over more than two classes, and soft evidence, need "
+                    f"predict_proba of {type(model).__name__}; calibrate='sigmoid' or 'isotonic' "
+                    "makes probabilities of its decision function"
+                )
+            return "predict_proba"
         for name in names:
             if hasattr(model, name):
                 return name
@@ -54,7 +65,7 @@ class Response:
         )
 
     def __call__(self, model: Any, X: Any) -> Floats:
-        """Scores (N,).
+        """Scores (N,), or posteriors (N, n).
 
         Raises
         ------
@@ -65,13 +76,19 @@ class Response:
         if known is not None and list(known) != self.classes.sorted.tolist():
             raise ValueError(
                 f"{type(model).__name__} knows the classes {list(known)}, y holds "
-                f"{self.classes.sorted.tolist()}; every model, and so every fold, has to see both"
+                f"{self.classes.sorted.tolist()}; every model, and so every fold, has to see "
+                "all of them"
             )
         name = self.name(model)
         out = np.asarray(getattr(model, name)(X))
         if out.ndim == 1 and self.classes.positive_first:
             out = -out  # a decision function speaks for the last class
-        return one_score(out, self.classes, f"{type(model).__name__}.{name}")
+        what = f"{type(model).__name__}.{name}"
+        return (
+            posteriors(out, self.classes, what)[0]
+            if self.posterior
+            else one_score(out, self.classes, what)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +98,7 @@ class CrossFit:
     Parameters
     ----------
     model : classifier
-    scores : array of shape (M,)
+    scores : array of shape (M,) or (M, s)
         Pooled over the folds.
     index : array of shape (M,) or None
         The rows of X that `scores` speak of; None: all, in their order.
@@ -172,7 +189,7 @@ def cross_fit(
     n_rows = int(_num_samples(X))
     if len(index) == n_rows and (np.bincount(index, minlength=n_rows) == 1).all():
         # A partition: back to the order of X.
-        ordered = np.empty(n_rows)
+        ordered = np.empty((n_rows, *scores.shape[1:]))
         ordered[index] = scores
         return CrossFit(model, ordered, None, len(splits))
     return CrossFit(model, scores, index, len(splits))

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from setpoint.estimators.classes import classes_of, one_score
+from setpoint.estimators.classes import Classes, classes_of, one_score, posteriors
 from setpoint.estimators.dataset import as_datasets
 from setpoint.estimators.inputs import DecideOn, Inputs, Rows
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.plugin.options import BASELINES, EvidenceKind, Options
+from setpoint.plugin.searching import search_rule
+from setpoint.plugin.weighing import choose_evidence
 from setpoint.report import GoalReport, report_on, warn_few_rows
 from setpoint.rules import Names, Rule
-from setpoint.search.outcome import Randomized
+from setpoint.search.outcome import Outcome, Randomized
+from setpoint.search.watch import Traced
 
-__all__ = ["SOLVERS", "Solution", "check_options", "solve", "solve_evidence"]
-
-SOLVERS = ("auto", "exact")
+__all__ = ["Solution", "reported", "scores_for", "solve", "solve_evidence"]
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,14 @@ class Solution:
         Decides from scores: ``rule.decide(scores, slots, u)``.
     report : GoalReport
         What it reaches on the rows given.
+    trace : tuple of Traced
+        For each oracle call the objective and violation of the best rule so far, the
+        bound, and the seconds passed.
     """
 
     rule: Rule
     report: GoalReport
+    trace: tuple[Traced, ...] = ()
 
     def __str__(self) -> str:
         return str(self.report)
@@ -62,17 +69,21 @@ def solve(
     decide_on: DecideOn = "auto",
     randomized: Randomized = "auto",
     solver: str = "auto",
+    evidence: EvidenceKind = "auto",
     on_infeasible: Literal["raise", "nearest"] = "raise",
     tol: float = 1e-4,
+    max_oracle_calls: int | None = None,
+    max_seconds: float | None = None,
 ) -> Solution:
-    """The rule over scores that reaches a goal, exactly, with a report.
+    """The rule over scores that reaches a goal, with a certificate and a report.
 
     Parameters
     ----------
     goal : Goal, str or metric
-    scores : array-like of shape (N,) or (N, 2)
-        One score a row of any kind, higher for the positive class; or posteriors, one
-        column for each of the two classes in sorted order.
+    scores : array-like of shape (N,) or (N, n)
+        Two classes: one score a row of any kind, higher for the positive class. Else, or
+        with soft evidence, posteriors: one column for each class in sorted order, rows
+        that sum to one within 1e-3 (they are renormalised, and the report says so).
     y : array-like of shape (N,)
         True labels.
     sample_weight : array-like of shape (N,), optional
@@ -92,11 +103,23 @@ def solve(
         goal names.
     randomized : {"auto", True, False}
         Whether the rule may draw; "auto" where that gains more than `tol`.
-    solver : {"auto", "exact"}
+    solver : str
+        "auto": "exact" for two classes, "column-generation" for more. Also "frank-wolfe",
+        "gda", "ellipsoid" and "bisection", the algorithms of the paper, and the
+        baselines "argmax" and "balanced", which do not look at the goal.
+    evidence : {"auto", "label", "soft"}
+        Count decisions against labels, or against posteriors: then the gap is certified
+        for any number of classes, if the posteriors are right. "auto": labels with two
+        classes, else what does better in cross-validation.
     on_infeasible : {"raise", "nearest"}
         "nearest" returns the rule with the least largest violation.
     tol : float
-        Loss in the objective at which a rule without draws is preferred.
+        Loss in the objective at which a rule without draws is preferred, and gap at which
+        a search over posteriors ends.
+    max_oracle_calls : int, optional
+    max_seconds : float, optional
+        Limits of a search over posteriors: the best feasible rule by then is returned,
+        with a warning.
 
     Returns
     -------
@@ -107,10 +130,12 @@ def solve(
     Infeasible
         If no rule meets the constraints; it says what is reachable.
     GoalError
-        If the goal names what the data do not have, or (ShapeError) has a shape, or
-        more classes, than solvers here take.
+        If the goal names what the data do not have, or (ShapeError) has a shape that
+        the solver does not take.
     ValueError, TypeError
         If an argument is wrong; the message names it.
+    StoppedError
+        If a limit was reached before there was any rule.
 
     Warns
     -----
@@ -118,6 +143,8 @@ def solve(
         If predicting one class for everyone attains the optimum.
     FewRowsWarning
         If a constraint rests on so few rows that its interval is wider than 0.1.
+    StoppedWarning
+        If a limit, or Ctrl-C, ended the search.
 
     Examples
     --------
@@ -128,86 +155,135 @@ def solve(
     predict 1 when the score is at least 0.75
     """
     goal = as_goal(goal)
-    check_options(solver, on_infeasible, randomized, tol)
+    options = Options(
+        solver, evidence, randomized, on_infeasible, tol, max_oracle_calls, max_seconds
+    )
     known = classes_of(y, classes, pos_label)
-    known.require_two()
-    values: dict[str | None, Any] = {None: one_score(scores, known)}
+    posterior = options.takes_posteriors(len(known.labels))
+    first, notes = scores_for(scores, known, posterior)
+    values: dict[str | None, Any] = {None: first}
     rows: dict[str | None, Rows] = {
         None: Rows(len(values[None]), y, sample_weight, sensitive_features, baseline)
     }
     for name, d in as_datasets(datasets).items():
-        own = values[name] = one_score(d.X, known, f"datasets[{name!r}]: scores")
+        own, more = scores_for(d.X, known, posterior, f"datasets[{name!r}]: scores")
+        values[name], notes = own, notes + more
         rows[name] = Rows(len(own), d.y, d.sample_weight, d.sensitive_features, d.baseline)
     inputs = Inputs.check(goal, known, rows, decide_on)
     inputs.require_values()
-    return solve_evidence(
-        goal,
-        inputs.evidence(values),
-        randomized=randomized,
-        on_infeasible=on_infeasible,
-        tol=tol,
-    )
+    return solve_evidence(goal, inputs.evidence(values), options, notes=notes)
 
 
-def check_options(solver: Any, on_infeasible: Any, randomized: Any, tol: Any) -> None:
-    """Refuse options that are none.
-
-    Raises
-    ------
-    ValueError
-        It names the option, what was found and what is allowed.
-    """
-    for name, value, allowed in (
-        ("solver", solver, SOLVERS),
-        ("on_infeasible", on_infeasible, ("raise", "nearest")),
-        ("randomized", randomized, ("auto", True, False)),
-    ):
-        if not any(value is a or value == a for a in allowed if type(value) is type(a)):
-            raise ValueError(f"{name} is one of {list(allowed)}, got {value!r}")
-    number = isinstance(tol, (int, float, np.integer, np.floating)) and not isinstance(tol, bool)
-    if not number or not 0 <= tol < np.inf:
-        raise ValueError(f"tol is a number >= 0, got {tol!r}")
+def scores_for(
+    scores: Any, classes: Classes, posterior: bool, name: str = "scores"
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """One score a row, or posteriors with a note if they were renormalised."""
+    if not posterior:
+        return one_score(scores, classes, name), ()
+    found, note = posteriors(scores, classes, name)
+    return found, (note,) if note else ()
 
 
 def solve_evidence(
     goal: Goal,
     evidence: Evidence,
+    options: Options,
     *,
-    randomized: Randomized,
-    on_infeasible: Literal["raise", "nearest"],
-    tol: float,
+    counted: Evidence | None = None,
     folds: int | None = None,
     notes: tuple[str, ...] = (),
 ) -> Solution:
     """Bind, solve, count and report; what ``solve`` and ``PlugInClassifier`` share."""
+    return reported(
+        goal, evidence, lambda: _outcome(goal, evidence, options, counted), folds, notes
+    )[0]
+
+
+def reported(
+    goal: Goal,
+    evidence: Evidence,
+    solver: Callable[[], tuple[Outcome, str]],
+    folds: int | None = None,
+    notes: tuple[str, ...] = (),
+) -> tuple[Solution, Outcome]:
+    """Run a solver, which tells why it went its way, and report on what it finds."""
     start = time.perf_counter()
-    program = goal.bind(evidence.schema)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        outcome, why = solver()
+    report = report_on_outcome(
+        goal,
+        outcome,
+        evidence,
+        why=why,
+        folds=folds,
+        notes=(*(str(w.message) for w in caught), *notes),
+        seconds=time.perf_counter() - start,
+    )
+    for w in caught:
+        warnings.warn(w.message, stacklevel=4)
+    warn_few_rows(report, stacklevel=5)
+    return Solution(outcome.rule, report, outcome.trace), outcome
+
+
+def _outcome(
+    goal: Goal, evidence: Evidence, options: Options, counted: Evidence | None
+) -> tuple[Outcome, str]:
+    """What the solver for these scores finds, and why it was taken."""
+    if evidence.scores.ndim == 1:
         outcome = solve_exact(
-            program, evidence, randomized=randomized, on_infeasible=on_infeasible, tol=tol
+            goal.bind(evidence.schema),
+            evidence,
+            randomized=options.randomized,
+            on_infeasible=options.on_infeasible,
+            tol=options.tol,
         )
-    report = report_on(
+        return outcome, outcome.why
+    why = ""
+    if options.solver in BASELINES:
+        options = replace(options, evidence="label")
+    elif counted is not None:
+        options = replace(options, evidence="soft")
+    elif options.evidence == "auto":
+        kind, why = choose_evidence(goal, evidence, options)
+        options = replace(options, evidence=kind)
+    outcome = search_rule(goal, evidence, options, counted)
+    return outcome, "; ".join(x for x in (outcome.why, why) if x)
+
+
+def report_on_outcome(
+    goal: Goal,
+    outcome: Outcome,
+    evidence: Evidence,
+    *,
+    why: str,
+    folds: int | None,
+    notes: tuple[str, ...],
+    seconds: float,
+) -> GoalReport:
+    """The report of what a solver found, counted by labels."""
+    soft = outcome.expected
+    return report_on(
         goal,
         outcome.confusion,
         status=outcome.status,
         family="plugin",
-        solver="exact",
-        why=outcome.why,
+        solver=outcome.solver,
+        why=why,
         gap=outcome.gap,
         bound_on_objective=outcome.bound,
         rivals=outcome.rivals,
+        evidence="label" if soft is None else "soft",
+        expected_objective=None if soft is None else soft.objective,
+        expected_violation=None if soft is None else soft.violation,
+        calibration=None if soft is None else soft.calibration,
         folds=folds,
         randomized=outcome.drawn,
         rule=outcome.rule.explain(Names(evidence.classes)),
-        positive=evidence.classes[1],
+        positive=evidence.classes[1] if evidence.n_classes == 2 else None,
         decides_on=evidence.decide_on if outcome.rule.needs_slots else (),
-        warnings=(*(str(w.message) for w in caught), *notes),
+        warnings=notes,
         blame=outcome.blame,
         n_oracle_calls=outcome.n_calls,
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
     )
-    for w in caught:
-        warnings.warn(w.message, stacklevel=3)
-    warn_few_rows(report, stacklevel=4)
-    return Solution(outcome.rule, report)

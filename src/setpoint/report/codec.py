@@ -22,8 +22,8 @@ _RUN = ("seconds", "versions")
 
 _FLOATS = {
     "value", "bound", "slack", "low", "high", "effective_rows", "numerator", "denominator",
-    "gap", "bound_on_objective", "calibration", "randomized", "baseline_objective", "level",
-    "seconds",
+    "gap", "bound_on_objective", "calibration", "expected_objective", "expected_violation",
+    "randomized", "baseline_objective", "level", "seconds",
 }  # fmt: skip
 
 

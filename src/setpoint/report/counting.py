@@ -15,7 +15,7 @@ import numpy as np
 from setpoint.evidence import Confusion
 from setpoint.goals.atoms import Bound
 from setpoint.goals.bind import Binder
-from setpoint.goals.errors import EmptyPopulationError, GoalError
+from setpoint.goals.errors import EmptyPopulationError, GoalError, UnlabelledError
 from setpoint.goals.expressions import Constraint, Expression
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
@@ -55,7 +55,7 @@ class _Counter:
     def bind(self, expression: Expression) -> _Side:
         try:
             return _Side(self.binder.bind(expression))
-        except EmptyPopulationError as error:
+        except (EmptyPopulationError, UnlabelledError) as error:
             return _Side(None, str(error))
 
     def measure(self) -> None:
@@ -136,6 +136,8 @@ def report_on(
     n_rows: int | None = None,
     folds: int | None = None,
     calibration: float | None = None,
+    expected_objective: float | None = None,
+    expected_violation: float | None = None,
     randomized: float = 0.0,
     baseline_objective: float | None = None,
     rule: str = "",
@@ -158,8 +160,8 @@ def report_on(
     level : float
         Confidence of the intervals.
     status, family, solver, why, gap, bound_on_objective, rivals, evidence, n_rows, folds, \
-    calibration, randomized, baseline_objective, rule, positive, decides_on, warnings, \
-    blame, n_oracle_calls, seconds, versions
+    calibration, expected_objective, expected_violation, randomized, baseline_objective, \
+    rule, positive, decides_on, warnings, blame, n_oracle_calls, seconds, versions
         Passed on to :class:`GoalReport`. Left out: `n_rows` is counted, `positive` is the
         second of two classes, `baseline_objective` is measured where its cells know
         the deployed class, `versions` are the ones in use.
@@ -216,6 +218,8 @@ def report_on(
         n_rows=int(confusion.rows.sum()) if n_rows is None else int(n_rows),
         folds=folds,
         calibration=_number(calibration),
+        expected_objective=_number(expected_objective),
+        expected_violation=_number(expected_violation),
         randomized=float(randomized),
         baseline_objective=_number(baseline_objective),
         groups=tuple(group_row(m, counter.sample, level) for m in metrics),

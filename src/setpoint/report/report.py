@@ -47,14 +47,19 @@ class GoalReport:
         The objective that no rule of this kind passes.
     rivals : str
         The kind of rules that `gap` speaks of: "rule" for all, or "rule without draws".
-    evidence : str
-        "label" where decisions were counted against true classes.
+    evidence : {"label", "soft"}
+        What the rule was found on: true classes, or posteriors. The entries are counted
+        against true classes either way.
     n_rows : int
         Rows that were counted.
     folds : int or None
         Cross-validation folds behind the scores.
     calibration : float or None
-        Not measured yet.
+        Soft evidence: the largest difference between posteriors and labels in a share of
+        rows by true and predicted class.
+    expected_objective, expected_violation : float or None
+        Soft evidence: the objective, and the largest violation of a constraint, if the
+        posteriors are right. `gap` and `bound_on_objective` speak of these.
     randomized : float
         Share of rows whose decision depends on a draw.
     baseline_objective : float or None
@@ -93,6 +98,8 @@ class GoalReport:
     n_rows: int = 0
     folds: int | None = None
     calibration: float | None = None
+    expected_objective: float | None = None
+    expected_violation: float | None = None
     randomized: float = 0.0
     baseline_objective: float | None = None
     groups: tuple[GroupRow, ...] = ()

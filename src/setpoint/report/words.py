@@ -86,7 +86,7 @@ def verdict(report: GoalReport) -> str:
 def measured(entry: Entry, level: float) -> str:
     """Interval and counts of an entry."""
     if entry.value is None:
-        return "not evaluated: no rows"
+        return "not evaluated"
     parts = []
     if entry.low is not None:
         ends = f"{number(entry.low)} to {number(entry.high)}"
@@ -102,16 +102,37 @@ def measured(entry: Entry, level: float) -> str:
 
 
 def certificate(report: GoalReport) -> str:
-    """What the gap says; empty without one."""
-    if report.gap is None:
-        return ""
-    out = f"No other {report.rivals} on these scores has "
-    if report.gap <= SATISFIED:
-        out += "a better objective (certified)."
-    else:
-        out += f"an objective better by more than {number(report.gap)} (certified)."
-    if any(e.denominator is not None for e in (report.objective, *report.constraints)):
-        out += " Ratios of less than one expected row do not count."
+    """What is known of the objective beyond the rows, and what the gap says."""
+    told = [_expected(report)] if report.expected_objective is not None else []
+    if report.gap is not None:
+        out = f"{'Then no' if told else 'No'} other {report.rivals} on these scores has "
+        if report.gap <= SATISFIED:
+            out += "a better objective (certified)."
+        else:
+            out += f"an objective better by more than {number(report.gap)} (certified)."
+        told.append(out)
+        if any(e.denominator is not None for e in (report.objective, *report.constraints)):
+            told.append("Ratios of less than one expected row do not count.")
+    return " ".join(told)
+
+
+def _expected(report: GoalReport) -> str:
+    """What soft evidence says."""
+    past = report.expected_violation or 0.0
+    met = "" if not report.constraints else " and every constraint is met"
+    if past > SATISFIED:
+        met = f" and a constraint is violated by {number(past)}"
+    out = (
+        "The rule was found on posteriors. If they are right, the objective is "
+        f"{number(report.expected_objective)}{met}."
+    )
+    if report.calibration is not None:
+        out = (
+            "The rule was found on posteriors, which differ from the labels by up to "
+            f"{100 * report.calibration:.2g} % of the rows in a pair of true and predicted "
+            "class. If they are right, the objective is "
+            f"{number(report.expected_objective)}{met}."
+        )
     return out
 
 
@@ -122,7 +143,7 @@ def _sentence(text: str) -> str:
 def _constraint(entry: Entry, level: float) -> list[str]:
     lines = [f"{mark(entry)}: {entry.text}"]
     if entry.value is None:
-        return [*lines, "not evaluated: no rows"]
+        return [*lines, "not evaluated"]
     told = f"{number(entry.value)} against the bound {number(entry.bound)}"
     if entry.slack is not None:
         far = number(abs(entry.slack))

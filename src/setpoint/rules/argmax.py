@@ -12,6 +12,9 @@ from setpoint.rules.words import Names, in_digits
 
 __all__ = ["Argmax"]
 
+_MOST_LISTED = 100
+"""Classes whose weights are written out."""
+
 _CHUNK = 65536
 """Numbers of one block of totals: it stays in the processor's cache."""
 
@@ -187,6 +190,9 @@ class Argmax(Rule):
         if self.weights is None:
             return self._words_in_full(names, digits)
         weights = np.array(self.weights)
+        if not weights.any():
+            best = 0 if self.offset is None else int(np.argmax(self.offset))
+            return f"predict {names.label(best)} for everyone"
         lists, steps = [], []
         if weights[0] <= 0.0 or (weights != weights[0]).any() or self.offset is not None:
             steps.append("times its weight")
@@ -237,5 +243,8 @@ def _is_diagonal(G: Floats) -> bool:
 
 
 def _listed(what: str, numbers: Floats, names: Names, digits: int) -> str:
-    pairs = (f"{names.label(j)} {in_digits(v, digits)}" for j, v in enumerate(numbers))
+    shown = enumerate(numbers[:_MOST_LISTED])
+    pairs = [f"{names.label(j)} {in_digits(v, digits)}" for j, v in shown]
+    if len(numbers) > _MOST_LISTED:
+        pairs.append(f"and {len(numbers) - _MOST_LISTED} more")
     return f"{what}: {', '.join(pairs)}"

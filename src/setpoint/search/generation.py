@@ -89,6 +89,7 @@ def generate(region: Region, search: Search, gap: float = 0.0) -> Mixed:
         If a limit was reached before there was any mixture.
     """
     known = _Known()
+    sure = search.certain and region.space.is_certain
     stopped = ""
     inner, toward = _COARSEST, None
     try:
@@ -100,7 +101,7 @@ def generate(region: Region, search: Search, gap: float = 0.0) -> Mixed:
                 break
             priced = region.master.price(step.found, toward)
             left = known.left(region, search, step, priced)
-            if left <= gap:
+            if left <= gap and (sure or inner <= max(gap, _FINEST)):
                 break
             if not priced.grown and toward is not None:
                 toward = None  # mis-priced: ask where the program stands

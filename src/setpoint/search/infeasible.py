@@ -73,6 +73,7 @@ def explain(
     blamed = blamed or list(program.constraints)
     reachable: dict[str, float] = {}
     lines = []
+    cannot, best = ("cannot be", "reachable") if error.certain else ("was not", "found")
     for c in blamed:
         others = tuple(o.written for o in program.constraints if o is not c)
         reached = alone[c] if c in hopeless else _reach(space, c, others, solve)
@@ -84,10 +85,11 @@ def explain(
         value = _apart(reached.value, c.level)
         at = f"{value}, at {program.goal.objective} = {reached.objective:.4g}"
         if c in hopeless:
-            lines.append(f"{c} cannot be met: the {word} reachable is {at}")
+            lines.append(f"{c} {cannot} met: the {word} {best} is {at}")
         else:
-            lines.append(f"{c} (with the others met the {word} reachable is {at})")
-    message = "; ".join(lines) if hopeless else "these cannot hold together: " + "; ".join(lines)
+            lines.append(f"{c} (with the others met the {word} {best} is {at})")
+    together = "these cannot hold together: " if error.certain else "no rule found meets these: "
+    message = "; ".join(lines) if hopeless else together + "; ".join(lines)
     return Infeasible(
         f"{message}. The least violation of all constraints is {violation:.4g} "
         "(on_infeasible='nearest' returns that rule)",

@@ -20,6 +20,8 @@ __all__ = ["InfeasibleMasterError", "Master", "MasterResult", "Pricing"]
 
 INF = float("inf")
 _PRICED = 1e-11
+_HIDDEN = 1e-9
+"""A row that reaches this little, relative to its coefficients, shows rounding only."""
 _SAMPLE = 4000
 """About so many columns show how large a row is."""
 
@@ -185,6 +187,10 @@ class Master:
         most = np.zeros(self.space.n_blocks)
         np.maximum.at(most, blocks, sizes)
         reach = max(float(most.sum()), abs(const), *(abs(a) for a in aux.values()))
+        size = float(np.abs(over).max(initial=0.0))
+        if reach <= _HIDDEN * size:
+            # The columns at hand say nothing: constants treat all groups alike.
+            return size
         if reach <= 1e-300:
             return 1.0
         return const if const > 1e-12 * reach and (over <= 0).all() else reach

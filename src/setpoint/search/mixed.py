@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from setpoint.goals.atoms import Bound
 from setpoint.search.space import Choice, Floats, Space
 
-__all__ = ["Mixed", "mixed_of"]
+__all__ = ["Mixed", "bounded", "mixed_of"]
 
 _CLOSED = 1e-6
 """A gap up to this, relative to the objective, is called closed."""
@@ -52,7 +52,16 @@ def mixed_of(
     """A choice with its features and value; "optimal" where the bound is reached."""
     v = space.features(choice)
     value = float(score.value(v))
+    mixed = Mixed(choice, v, value, bound, "optimal", method, stopped)
+    return bounded(mixed, bound, gap)
+
+
+def bounded(mixed: Mixed, bound: float, gap: float = 0.0) -> Mixed:
+    """A mixture with another bound; "optimal" becomes "feasible" where that is not reached."""
+    value = mixed.value
     near = max(_CLOSED * (1 + abs(value)), gap)
     closed = bound == value or bound - value <= near < float("inf")
-    status: Literal["optimal", "feasible"] = "optimal" if closed else "feasible"
-    return Mixed(choice, v, value, max(bound, value), status, method, stopped)
+    status = mixed.status
+    if status == "optimal" and not closed:
+        status = "feasible"
+    return replace(mixed, bound=max(bound, value), status=status)

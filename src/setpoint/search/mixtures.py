@@ -19,7 +19,8 @@ from setpoint.goals.program import SATISFIED
 from setpoint.search.concave import concave_search
 from setpoint.search.generation import Search, generate
 from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.mixed import Mixed
+from setpoint.search.mixed import Mixed, bounded
+from setpoint.search.nearest import coin_of
 from setpoint.search.ratios import RatioSearch
 from setpoint.search.region import Region
 from setpoint.search.smallest import SmallestSearch
@@ -29,6 +30,7 @@ from setpoint.search.sums import SumSearch, bound_of_sum
 __all__ = ["Mixed", "best_mixture", "search_for"]
 
 INF = float("inf")
+_HAIRS = (1e-10, 1e-9, 1e-8, 1e-7)
 
 
 def best_mixture(space: Space, gap: float = 0.0) -> Mixed:
@@ -46,15 +48,42 @@ def best_mixture(space: Space, gap: float = 0.0) -> Mixed:
     """
     constraints = space.program.constraints
     moved = [0.0] * len(constraints)
+    bound: float | None = None
     for _ in range(4):
         mixed = _search(Region(space, moved), gap)
+        # Bounds that were moved allow less: only the first search bounds all mixtures.
+        bound = mixed.bound if bound is None else bound
+        if float(space.program.violation(mixed.v)) > SATISFIED:
+            mixed = _inwards(space, mixed)
         excess = [float(c.violation(mixed.v)) for c in constraints]
         if max(excess, default=0.0) <= SATISFIED:
-            return _against_constants(space, mixed)
+            return _against_constants(space, bounded(mixed, bound, gap))
         moved = [
             m + (2.0 * e if e > SATISFIED else 0.0) for m, e in zip(moved, excess, strict=True)
         ]
     raise InfeasibleMasterError(np.zeros(0))
+
+
+def _inwards(space: Space, mixed: Mixed) -> Mixed:
+    """A hair towards the constants, if that meets the constraints better.
+
+    Logarithms and roots may rule out 0 and hardly more than that, which no tangent tells.
+    """
+    coin = coin_of(space.constants())
+    least, best = float(space.program.violation(mixed.v)), mixed
+    for share in _HAIRS:
+        choice: list[dict[int, float]] = []
+        for part, fair in zip(mixed.choice, coin, strict=True):
+            choice.append({k: (1.0 - share) * p for k, p in part.items()})
+            for k, p in fair.items():
+                choice[-1][k] = choice[-1].get(k, 0.0) + share * p
+        v = space.features(choice)
+        violation = float(space.program.violation(v))
+        if violation < least:
+            least, best = violation, replace(mixed, choice=choice, v=v, value=space.value(v))
+        if least <= SATISFIED:
+            break
+    return best
 
 
 def _against_constants(space: Space, mixed: Mixed) -> Mixed:

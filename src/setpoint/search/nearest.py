@@ -11,6 +11,7 @@ from setpoint.goals.atoms import Affine
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.region import Region
 from setpoint.search.space import Choice, Space
+from setpoint.search.watch import StoppedError
 
 __all__ = ["Nearest", "least_of", "nearest_mixture"]
 
@@ -52,6 +53,8 @@ def nearest_mixture(space: Space) -> Nearest:
         except InfeasibleMasterError:
             low = middle
             continue
+        except StoppedError:
+            break
         worst = float(space.program.violation(space.features(found.choice)))
         if worst >= high:
             # The edge of what the solver of linear programs tells apart.

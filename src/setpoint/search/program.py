@@ -16,6 +16,19 @@ _Highs: Any = highspy.Highs
 _INF = float(highspy.kHighsInf)
 
 
+def _instance() -> Any:
+    highs = _Highs()
+    for option, value in (
+        ("output_flag", False),
+        ("presolve", "off"),
+        ("threads", 1),
+        ("primal_feasibility_tolerance", TOLERANCE),
+        ("dual_feasibility_tolerance", TOLERANCE),
+    ):
+        highs.setOptionValue(option, value)
+    return highs
+
+
 class GrowingProgram:
     """Minimise ``cost @ x`` under rows ``low <= a @ x <= high``, by HiGHS's dual simplex.
 
@@ -24,12 +37,7 @@ class GrowingProgram:
     """
 
     def __init__(self) -> None:
-        self._highs: Any = _Highs()
-        self._set("output_flag", False)
-        self._set("presolve", "off")
-        self._set("threads", 1)
-        self._set("primal_feasibility_tolerance", TOLERANCE)
-        self._set("dual_feasibility_tolerance", TOLERANCE)
+        self._highs: Any = _instance()
         self.n_columns = 0
         self.n_rows = 0
 
@@ -80,8 +88,13 @@ class GrowingProgram:
             If HiGHS cannot tell.
         """
         status = None
-        for method in ("again", "afresh", "presolved", "interior"):
-            if method != "again":
+        for method in ("again", "afresh", "rebuilt", "presolved", "interior"):
+            if method == "rebuilt":
+                # What an instance remembers of failures spoils its later runs.
+                model = self._highs.getModel()
+                self._highs = _instance()
+                self._highs.passModel(model)
+            elif method != "again":
                 self._highs.clearSolver()
             self._set("presolve", "on" if method in ("presolved", "interior") else "off")
             self._set("solver", "ipm" if method == "interior" else "simplex")

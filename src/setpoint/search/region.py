@@ -20,6 +20,8 @@ __all__ = ["Region", "nearest_trusted", "tangent"]
 _CLOSED = 1e-10
 _TRUSTED = 1e-9
 _ROUNDS = 200
+_TANGENTS = 100
+"""More than so many tangents slow each program more than finding them again does."""
 
 
 def tangent(f: Bound, at: Floats) -> Affine:
@@ -78,6 +80,8 @@ class Region:
         self.builder = space.program.row_builder()
         for i, (c, by) in enumerate(zip(constraints, moved, strict=True)):
             self._add(i, c, c.level + c.sign * by)
+        self.n_plain = len(self.rows)
+        self.active: Floats = np.zeros(0)
         inner = space.constants()
         self.inner: Floats = np.mean([space.features(c) for c in inner], axis=0)
 
@@ -106,11 +110,23 @@ class Region:
         InfeasibleMasterError
             If the region is empty; its duals belong to :attr:`rows`, then `extra`.
         """
+        self._forget()
         for _ in range(_ROUNDS):
             found = self.master.solve(objective, [*self.rows, *extra])
+            self.active = found.duals[: len(self.rows)]
             if not self._cut(found.v):
                 return found
         return found
+
+    def _forget(self) -> None:
+        """Drop tangents that the last program did not need, once there are many."""
+        if len(self.rows) - self.n_plain <= _TANGENTS:
+            return
+        held = np.arange(len(self.rows)) < self.n_plain
+        held[: len(self.active)] |= self.active > 0.0
+        self.rows = [r for r, keep in zip(self.rows, held, strict=True) if keep]
+        self.sources = [s for s, keep in zip(self.sources, held, strict=True) if keep]
+        self.active = np.zeros(0)
 
     def _cut(self, v: Floats) -> bool:
         """Add tangents for each curved bound that v breaks; whether there was one."""

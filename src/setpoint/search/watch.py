@@ -17,8 +17,8 @@ __all__ = ["StoppedError", "StoppedWarning", "Traced", "Watch"]
 Floats = NDArray[np.float64]
 
 
-class StoppedError(Exception):
-    """A limit on calls or seconds was reached."""
+class StoppedError(RuntimeError):
+    """A limit on calls or seconds was reached before there was any rule."""
 
 
 class StoppedWarning(UserWarning):
@@ -72,6 +72,15 @@ class Watch:
         if self.max_seconds is not None and seconds >= self.max_seconds:
             raise StoppedError(f"stopped after {seconds:.3g} seconds")
         self.calls += 1
+
+    def rest(self) -> Watch:
+        """What is left of the limits, for another search."""
+        calls, seconds = self.max_calls, self.max_seconds
+        if calls is not None:
+            calls = max(calls - self.calls, 0)
+        if seconds is not None:
+            seconds = max(seconds - (time.perf_counter() - self.started), 0.0)
+        return Watch(calls, seconds)
 
     def record(self, program: Program, v: Floats, bound: float) -> None:
         """What is known now; `bound` is a score, higher is better."""

@@ -1,0 +1,48 @@
+"""A line on the terminal that tells how a search is getting on."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from setpoint.search.watch import Traced
+
+__all__ = ["Progress"]
+
+_PAUSE = 0.1
+"""Seconds between two refreshes."""
+
+
+class Progress:
+    """Calls, objective, gap and violation on one line of stderr; a plain line at the end.
+
+    Used by ``verbose=1``. Where stderr is no terminal only the last line is written.
+    """
+
+    def __init__(self) -> None:
+        self._shown = 0.0
+        self._last: Traced | None = None
+        self._live = sys.stderr.isatty()
+
+    def __call__(self, now: Traced) -> None:
+        """Show what is known after a call, at most ten times a second."""
+        self._last = now
+        if self._live and time.perf_counter() - self._shown >= _PAUSE:
+            self._shown = time.perf_counter()
+            sys.stderr.write("\r" + self._line(now))
+            sys.stderr.flush()
+
+    def done(self) -> None:
+        """Write the last line for good."""
+        if self._last is not None:
+            sys.stderr.write(("\r" if self._live else "") + self._line(self._last) + "\n")
+            sys.stderr.flush()
+
+    @staticmethod
+    def _line(now: Traced) -> str:
+        gap = abs(now.bound - now.objective)
+        told = f"gap {gap:.2e}" if gap < float("inf") else "no bound"
+        return (
+            f"call {now.call:4d}  objective {now.objective:.5f}  {told}  "
+            f"violation {now.violation:.1e}  {now.seconds:.1f} s "
+        )

@@ -1,0 +1,69 @@
+"""A rule without draws near a mixture over posteriors."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from setpoint.goals.program import SATISFIED
+from setpoint.plugin.achievable import Achievable
+from setpoint.plugin.retraining import Retraining
+from setpoint.search.space import Choice, Floats
+
+__all__ = ["Fixed", "best_atom", "round_choice"]
+
+_SWEEPS = 20
+
+
+class Fixed(NamedTuple):
+    """A choice without draws; `violation` is recounted in the user's units."""
+
+    choice: Choice
+    value: float
+    violation: float
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether the constraints are met."""
+        return self.violation <= SATISFIED
+
+
+def best_atom(space: Achievable | Retraining) -> Fixed:
+    """Of the whole rules seen so far the best feasible one, else the nearest to it."""
+    v = np.array([space.features_of(k) for k in range(len(space.atoms))])
+    k = _best(space, v)
+    return _fixed(space, space.whole({k: 1.0}))
+
+
+def round_choice(space: Achievable | Retraining, choice: Choice) -> Fixed:
+    """Each block's likeliest column, then changed block by block while that helps."""
+    at = [max(part, key=lambda k: part[k]) for part in choice]
+    features = np.stack([space.columns(b, space.at_hand(b)) for b in range(space.n_blocks)])
+    total = sum((features[b, k] for b, k in enumerate(at)), np.zeros(space.d))
+    for _ in range(_SWEEPS):
+        before = list(at)
+        for b in range(space.n_blocks):
+            rest = total - features[b, at[b]]
+            k = _best(space, rest + features[b], at[b])
+            at[b], total = k, rest + features[b, k]
+        if at == before:
+            break
+    return _fixed(space, [{k: 1.0} for k in at])
+
+
+def _best(space: Achievable | Retraining, v: Floats, present: int | None = None) -> int:
+    """The best feasible row of v (k, d), else the least violation; `present` unless better."""
+    program = space.program
+    past = np.asarray(program.violation(v))
+    past = np.where(past <= SATISFIED, 0.0, past)
+    score = program.sense * np.asarray(program.value(v))
+    k = int(np.lexsort((-score, past))[0])
+    if present is not None and past[present] <= past[k] and score[present] >= score[k] - 1e-12:
+        return present
+    return k
+
+
+def _fixed(space: Achievable | Retraining, choice: Choice) -> Fixed:
+    v = space.features(choice)
+    return Fixed(choice, space.value(v), float(space.program.violation(v)))

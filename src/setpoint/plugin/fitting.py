@@ -1,0 +1,231 @@
+"""Ways from a model and rows to a rule: posteriors, joint posteriors, a retrained learner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from setpoint.estimators.inputs import Inputs
+from setpoint.evidence import Evidence
+from setpoint.goals.errors import GoalError
+from setpoint.goals.goal import Goal
+from setpoint.plugin.crossfit import CrossFit, Response, cross_fit, splits_of
+from setpoint.plugin.joint import JointModel, JointPosterior
+from setpoint.plugin.options import BASELINES, Options
+from setpoint.plugin.retrained import Retrained, weight_parameter
+from setpoint.plugin.retraining import Retraining, TrainingRows
+from setpoint.plugin.searching import RETRAININGS, limited, search_space
+from setpoint.plugin.solving import Solution, reported, solve_evidence
+
+__all__ = ["Fitted", "Task"]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model, what the rule's scores come from if not from the model, and the rule."""
+
+    model: Any
+    scorer: JointModel | Retrained | None
+    solution: Solution
+    evidence: Evidence
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A model to fit and a rule to find, all arguments checked.
+
+    Parameters
+    ----------
+    goal : Goal
+    options : Options
+    inputs : Inputs
+    model : classifier
+        Fitted already if `is_fitted`.
+    X, y
+        As given to ``fit``.
+    sets : mapping of name to X
+        Rows of further data sets.
+    cv, refit, seed, n_jobs, verbose
+        How folds are drawn and fitted.
+    params, split_params : mapping
+        For ``fit`` of the model, and the splitter.
+    notes : tuple of str
+        For the report.
+    """
+
+    goal: Goal
+    options: Options
+    inputs: Inputs
+    model: Any
+    is_fitted: bool
+    X: Any
+    y: Any
+    sets: Mapping[str | None, Any]
+    cv: Any
+    refit: bool
+    seed: int | None
+    n_jobs: int | None
+    verbose: int
+    params: Mapping[str, Any]
+    split_params: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+    # ------------------------------------------------------------------ posteriors
+    def by_scores(self, response: Response) -> Fitted:
+        """The rule over out-of-fold scores or posteriors of the model."""
+        fitted = self._cross_fitted(self.y, response)
+        scores = {
+            name: fitted.scores if name is None else response(fitted.model, self.sets[name])
+            for name in self.inputs.parts
+        }
+        evidence = self.inputs.taken(fitted.index).evidence(scores)
+        notes = self.notes + self._counted_twice(fitted)
+        solution = solve_evidence(
+            self.goal, evidence, self.options, folds=fitted.folds, notes=notes
+        )
+        return Fitted(fitted.model, None, solution, evidence)
+
+    def _cross_fitted(self, y: Any, response: Any, stratify: Any = None) -> CrossFit:
+        if self.is_fitted:
+            check_is_fitted(self.model)
+            return CrossFit(self.model, response(self.model, self.X), None, None)
+        by = y if stratify is None else stratify
+        return cross_fit(
+            self.model,
+            self.X,
+            y,
+            splits_of(self.cv, self.X, by, self.refit, self.seed, self.split_params),
+            response,
+            refit=self.refit,
+            params=self.params,
+            n_jobs=self.n_jobs,
+            verbose=max(self.verbose - 1, 0),
+        )
+
+    def _counted_twice(self, fitted: CrossFit) -> tuple[str, ...]:
+        if fitted.index is None or len(fitted.index) <= self.inputs.n_rows[None]:
+            return ()
+        return ("cv scores rows more than once and each time counts: intervals are too narrow.",)
+
+    # ------------------------------------------------------------------ joint posteriors
+    @property
+    def hides_groups(self) -> bool:
+        """Whether the goal tells groups apart that the rule may not, and x can tell of them.
+
+        Then the oracle needs a posterior of group and class. A model that is fitted
+        already has none, and rows of other data sets or of the deployed model's classes
+        are no groups.
+        """
+        options, needs = self.options, self.goal.needs
+        if self.is_fitted or options.evidence == "label" or options.solver in BASELINES:
+            return False
+        if needs.datasets or needs.baseline or not needs.columns.get(None):
+            return False
+        evidence = self._unscored(self.inputs)
+        return len(evidence.cells) > len(evidence.slots)
+
+    def by_joint_scores(self) -> Fitted:
+        """The rule over out-of-fold posteriors of group and class."""
+        part = replace(self.inputs.parts[None], weight=None)
+        rows = self._unscored(replace(self.inputs, parts={None: part}))
+        joint = JointPosterior.of(rows)
+        labels = joint.labels(rows)
+        fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, _folds(self.cv)))
+        inputs = self.inputs.taken(fitted.index)
+        evidence = inputs.evidence({None: joint.marginal(fitted.scores)})
+        weight = inputs.parts[None].weight
+        kept = slice(None) if weight is None else weight != 0.0
+        counted = evidence.softened(fitted.scores[kept], joint.pairs_of(evidence))
+        solution = solve_evidence(
+            self.goal,
+            evidence,
+            self.options,
+            counted=counted,
+            folds=fitted.folds,
+            notes=self.notes + self._counted_twice(fitted),
+        )
+        model = clone(self.model).fit(self.X, self.y, **self.params)
+        return Fitted(model, JointModel(joint, fitted.model), solution, evidence)
+
+    def _unscored(self, inputs: Inputs) -> Evidence:
+        return inputs.evidence({name: np.zeros(n) for name, n in inputs.n_rows.items()})
+
+    # ------------------------------------------------------------------ a retrained learner
+    def by_retraining(self, learner: Any) -> Fitted:
+        """The rule that draws among learners trained for the oracle's objectives.
+
+        Raises
+        ------
+        ValueError
+            If the learner takes no weights, or another option does not go with it.
+        GoalError
+            If the goal speaks of other data sets.
+        """
+        weight_parameter(learner)
+        if self.options.solver not in ("auto", "column-generation"):
+            raise ValueError(f"oracle goes with solver='auto', got {self.options.solver!r}")
+        if self.options.evidence == "soft":
+            raise ValueError("oracle: decisions of learners are counted by labels, not 'soft'")
+        if self.goal.needs.datasets:
+            raise GoalError(
+                "oracle is trained on the rows of X alone, and the goal speaks of "
+                f"{list(self.goal.needs.datasets)}"
+            )
+        weight = self.inputs.parts[None].weight
+        n_rows = self.inputs.n_rows[None]
+        kept = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
+        everything = self._unscored(self.inputs)
+        train = test = np.arange(len(kept))
+        notes = self.notes
+        if isinstance(self.cv, float):
+            fold = splits_of(self.cv, self.X, self.y, False, self.seed, self.split_params)[0]
+            train, test = (np.flatnonzero(np.isin(kept, part)) for part in fold)
+        else:
+            notes += (
+                "Decisions were counted on the rows that the learners were trained on: new rows "
+                "will do worse. A float cv sets rows apart.",
+            )
+        evidence = everything.taken(test)
+        rows = TrainingRows.of(everything.taken(train), self._rows(kept[train]))
+        X = rows.X if test is train else self._rows(kept[test])
+        space = Retraining(
+            self.goal.bind(evidence.schema),
+            evidence,
+            learner,
+            rows,
+            X,
+            watch=limited(self.options, RETRAININGS),
+        )
+
+        def solve() -> Any:
+            found = search_space(space, self.options)
+            return found, found.why
+
+        solution, outcome = reported(self.goal, evidence, solve, None, notes)
+        assert outcome.choice is not None
+        scorer, rule = space.finish(outcome.choice)
+        model = self.model
+        if not self.is_fitted:
+            model = clone(model).fit(self.X, self.y, **self.params)
+        return Fitted(model, scorer, replace(solution, rule=rule), evidence)
+
+    def _rows(self, index: NDArray[np.int64]) -> Any:
+        if len(index) == self.inputs.n_rows[None]:
+            return self.X
+        return _safe_indexing(self.X, index)
+
+
+def _folds(cv: Any) -> int:
+    """How many rows of a label every fold wants."""
+    if cv is None:
+        return 5
+    if isinstance(cv, float):
+        return 2
+    return int(cv) if isinstance(cv, (int, np.integer)) else 2

@@ -1,0 +1,121 @@
+"""What PlugInClassifier passes on to the model inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import MetaEstimatorMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from setpoint.goals.bind import speaks_of_one_class
+from setpoint.goals.errors import GoalError
+from setpoint.goals.goal import as_goal
+
+__all__ = ["InnerModel"]
+
+Floats = NDArray[np.float64]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _if_inner_has(name: str) -> Callable[[F], F]:
+    """A method that is there where the inner model has it."""
+
+    def check(self: Any) -> bool:
+        getattr(getattr(self, "estimator_", self.estimator), name)
+        return True
+
+    decorate: Callable[[F], F] = available_if(check)
+    return decorate
+
+
+class InnerModel(MetaEstimatorMixin):
+    """Responses, routing and tags of the model inside."""
+
+    estimator: Any
+    estimator_: Any
+    goal: Any
+    cv: Any
+    calibrate: Any
+
+    @_if_inner_has("predict_proba")
+    def predict_proba(self, X: Any) -> Floats:
+        """The inner model's posterior (N, n), untouched by the rule."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(X))
+
+    @_if_inner_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The logarithm of the inner model's posterior (N, n)."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_log_proba(X))
+
+    @_if_inner_has("decision_function")
+    def decision_function(self, X: Any) -> Floats:
+        """The inner model's decision function, (N,) or (N, n), untouched by the rule."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.decision_function(X))
+
+    @property
+    def _is_given_fitted(self) -> bool:
+        given = isinstance(self.cv, str) and self.cv == "prefit"
+        return given or isinstance(self.estimator, FrozenEstimator)
+
+    def _model(self) -> Any:
+        """What is fitted, fold by fold: the estimator, or a calibrated one."""
+        if self.calibrate is None:
+            return self.estimator
+        inner = self.estimator
+        if self._is_given_fitted and not isinstance(inner, FrozenEstimator):
+            inner = FrozenEstimator(inner)
+        return CalibratedClassifierCV(inner, method=self.calibrate)
+
+    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
+        """Parameters for the model and the splitter."""
+        fits = not self._is_given_fitted or self.calibrate is not None
+        if sample_weight is not None:
+            params = {"sample_weight": sample_weight, **params}
+        if get_config()["enable_metadata_routing"] and fits:
+            return process_routing(self, "fit", **params)
+        extra = sorted(set(params) - {"sample_weight"})
+        if extra:
+            raise ValueError(
+                f"fit got {extra}; further parameters need metadata routing "
+                "(sklearn.set_config(enable_metadata_routing=True))"
+            )
+        if not fits:
+            params = {}
+        elif params and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(
+                f"sample_weight: {type(self.estimator).__name__}.fit takes none, and weights are "
+                "never ignored; use a model that takes them, metadata routing, or cv='prefit'"
+            )
+        return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What ``fit`` passes on with metadata routing: to `estimator` and the splitter."""
+        fit = MethodMapping().add(caller="fit", callee="fit")
+        split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(estimator=self.estimator, method_mapping=fit)
+        return router.add(
+            splitter=self.cv if hasattr(self.cv, "split") else None, method_mapping=split
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        try:
+            of_one = speaks_of_one_class(as_goal(self.goal))
+        except (GoalError, TypeError):
+            of_one = False  # fit will say what is wrong
+        tags.classifier_tags.multi_class = not of_one
+        return tags

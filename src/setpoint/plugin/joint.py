@@ -1,0 +1,329 @@
+"""Groups that the rule may not see: posteriors of group and class together.
+
+In the paper the group is a function of what the rule sees (CMA, section 2). Where it is
+not, what a rule does to a group depends on how likely each row is to be of it: a model of
+``P(group, class | x)`` prices every rule over x exactly, where one of ``P(class | x)`` has
+to assume that, given the class, x says nothing of the group.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.evidence import Evidence
+from setpoint.goals.errors import GoalError
+from setpoint.goals.populations import Label
+from setpoint.goals.schema import Cell
+
+__all__ = ["JointModel", "JointPosterior", "MissingPairWarning", "joint_labels"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+_ROUNDING, _NEAR, _FAR = 1e-9, 1e-6, 1e-3
+"""How far posteriors may be off: by rounding, without a word, at most."""
+
+
+class MissingPairWarning(UserWarning):
+    """A model has not seen some combination of group and class."""
+
+
+def joint_labels(true: NDArray[Any], group: NDArray[Any], n: int) -> tuple[Codes, Codes]:
+    """One label for each combination of group and class that occurs.
+
+    Parameters
+    ----------
+    true : int array of shape (N,)
+        Class codes in [0, n).
+    group : int array of shape (N,)
+    n : int
+
+    Returns
+    -------
+    labels : array of shape (N,)
+        In [0, s), without gaps, as some learners need.
+    present : array of shape (s,)
+        ``group * n + class`` of each label, ascending.
+
+    Raises
+    ------
+    GoalError
+        If a row has no label.
+
+    Examples
+    --------
+    >>> labels, present = joint_labels(np.array([0, 1, 0]), np.array([0, 0, 2]), 2)
+    >>> labels.tolist(), present.tolist()
+    ([0, 1, 2], [0, 1, 4])
+    """
+    if (true >= n).any():
+        raise GoalError(
+            "posteriors of group and class are learned from rows that have a label, and "
+            f"{int((true >= n).sum())} have none; let the rule look at the group (decide_on)"
+        )
+    present, labels = np.unique(
+        group.astype(np.int64) * n + true.astype(np.int64), return_inverse=True
+    )
+    return labels.astype(np.int64).ravel(), present
+
+
+@dataclass(frozen=True, eq=False)
+class JointPosterior:
+    """What a model of joint labels says: a posterior of each group and class.
+
+    A group is what the goal tells apart in a row and the rule may not look at: a cell
+    without the columns of its slot. Scores have the classes of the first group first.
+
+    It stands where a :class:`~setpoint.plugin.crossfit.Response` does.
+
+    Parameters
+    ----------
+    classes : tuple of n labels
+    groups : tuple of g Cell
+        Without the columns that the rule looks at.
+    present : tuple of int
+        ``group * n + class`` of each label that a model is trained on.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from setpoint.goals.needs import Needs
+    >>> rng = np.random.default_rng(0)
+    >>> sex, y = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
+    >>> X = np.column_stack([sex, y]) + rng.normal(size=(200, 2))
+    >>> rows = Evidence.from_arrays(
+    ...     (0, 1), np.zeros(200), y, needs=Needs({None: {"sex": None}}), columns={"sex": sex}
+    ... )
+    >>> joint = JointPosterior.of(rows)
+    >>> model = GaussianNB().fit(X, joint.labels(rows))
+    >>> scores = joint(model, X)
+    >>> scores.shape, joint.marginal(scores).shape
+    ((200, 4), (200, 2))
+    >>> counted = rows.softened(scores, joint.pairs_of(rows))
+    >>> counted.schema.marginals.shape
+    (2, 3)
+    """
+
+    classes: tuple[Label, ...]
+    groups: tuple[Cell, ...]
+    present: tuple[int, ...]
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> JointPosterior:
+        """The groups and combinations of some rows.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            All rows that models are trained on. As rows of weight zero are left out of
+            weighted evidence, give it without weights. Scores are not looked at.
+
+        Raises
+        ------
+        GoalError
+            If a row has no label.
+        """
+        groups = tuple(dict.fromkeys(_group(c, evidence.decide_on) for c in evidence.cells))
+        empty = cls(evidence.classes, groups, ())
+        _, present = joint_labels(evidence.true, empty._group_of(evidence), len(evidence.classes))
+        return replace(empty, present=tuple(present.tolist()))
+
+    @property
+    def n_scores(self) -> int:
+        """Columns of the scores, g * n."""
+        return len(self.groups) * len(self.classes)
+
+    # ------------------------------------------------------------------ training
+    def labels(self, evidence: Evidence) -> Codes:
+        """The label (N,) that a model is trained on, for each row.
+
+        Raises
+        ------
+        GoalError
+            If a row has no label, or is of a group and class that :meth:`of` did not see.
+        """
+        own, found = joint_labels(
+            evidence.true, self._group_of(evidence), len(self.classes)
+        )  # fmt: skip
+        place = {code: k for k, code in enumerate(self.present)}
+        unseen = [self.words(c) for c in found.tolist() if c not in place]
+        if unseen:
+            raise GoalError(f"no row was known of {'; '.join(unseen)}")
+        return np.array([place[c] for c in found.tolist()], np.int64)[own]
+
+    def for_folds(self, labels: Codes, n_folds: int) -> Codes:
+        """Labels (N,) to stratify by: combinations too rare for folds join their class.
+
+        A splitter wants a row of each label in each fold. A rare combination goes where
+        the others of its class go; a fold whose training rows then lack it gives it
+        probability 0, and says so.
+        """
+        n, held = len(self.classes), np.bincount(labels, minlength=len(self.present))
+        present = np.array(self.present, np.int64)
+        place = np.arange(len(present))
+        for k in np.flatnonzero(held < n_folds):
+            alike = np.flatnonzero(present % n == present[k] % n)
+            place[k] = alike[held[alike].argmax()]
+        return place[labels]
+
+    # ------------------------------------------------------------------ responses
+    def name(self, model: Any) -> str:
+        """The method that is called.
+
+        Raises
+        ------
+        AttributeError
+            If the model has it not.
+        """
+        if not hasattr(model, "predict_proba"):
+            raise AttributeError(
+                f"estimator: {type(model).__name__} has no predict_proba; a rule that may not "
+                "look at the groups of its goal needs posteriors of group and class "
+                "(calibrate='sigmoid' makes some of a decision function)"
+            )
+        return "predict_proba"
+
+    def __call__(self, model: Any, X: Any) -> Floats:
+        """Posteriors (N, g * n); 0 for a group and class that the model has not seen.
+
+        Raises
+        ------
+        ValueError
+            If the model was trained on other labels, or gives no posteriors.
+
+        Warns
+        -----
+        MissingPairWarning
+            If it has not seen a combination that other rows have; the message names it.
+        """
+        name = f"{type(model).__name__}.{self.name(model)}"
+        out = np.asarray(model.predict_proba(X), np.float64)
+        if out.ndim != 2 or not np.isfinite(out).all() or (out < -_ROUNDING).any():
+            raise ValueError(f"{name} gives no posteriors: numbers >= 0, a column for each class")
+        out = np.maximum(out, 0.0)
+        known = self._known(model, out.shape[1])
+        totals = out.sum(axis=1)
+        off = float(np.abs(totals - 1.0).max(initial=0.0))
+        if off > _FAR:
+            raise ValueError(f"{name}: posteriors of a row sum to 1; one is off by {off:.3g}")
+        if off > _NEAR:
+            warnings.warn(
+                f"{name}: posteriors sum to 1 only within {off:.2g}; they are scaled to do so",
+                stacklevel=2,
+            )
+        missing = sorted(set(range(len(self.present))) - set(known.tolist()))
+        if missing:
+            words = "; ".join(self.words(self.present[k]) for k in missing)
+            warnings.warn(
+                f"{type(model).__name__} was trained on no row of {words}: its probability is 0. "
+                "Fewer folds, or groups joined, give every model some",
+                MissingPairWarning,
+                stacklevel=2,
+            )
+        scores = np.zeros((len(out), self.n_scores))
+        scores[:, np.array(self.present)[known]] = out / totals[:, None]
+        return scores
+
+    def _known(self, model: Any, width: int) -> Codes:
+        """The label that each column of a model's posteriors speaks of."""
+        known = np.asarray(getattr(model, "classes_", range(len(self.present))))
+        whole = known.dtype.kind in "iu" and len(known) == width
+        if not whole or not np.isin(known, np.arange(len(self.present))).all():
+            raise ValueError(
+                f"{type(model).__name__} was not trained on the {len(self.present)} labels of "
+                f"group and class: it knows {width} classes, {known.tolist()[:8]}"
+            )
+        return known.astype(np.int64)
+
+    # ------------------------------------------------------------------ counting
+    def pairs_of(self, evidence: Evidence) -> Codes:
+        """The cell and class that each score speaks of, for ``Evidence.softened``.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            The rows that scores are of, or others with the same columns.
+
+        Returns
+        -------
+        array of shape (slots, g * n, 2)
+            A group that a slot does not have is credited to the slot's heaviest cell, for
+            every row has to be credited somewhere.
+
+        Raises
+        ------
+        GoalError
+            If there are rows of a group, such as of another data set, that no model was
+            trained on.
+        """
+        n = len(self.classes)
+        group = self._of_cells(evidence)
+        held = np.bincount(evidence.cell, evidence.weight, len(evidence.cells))
+        out = np.empty((len(evidence.slots), len(self.groups), n, 2), np.int64)
+        out[..., 1] = np.arange(n)
+        for slot in range(len(out)):
+            own = np.flatnonzero(evidence.cell_slot == slot)
+            out[slot, ..., 0] = own[held[own].argmax()]
+            out[slot, group[own], :, 0] = own[:, None]
+        return out.reshape(len(out), self.n_scores, 2)
+
+    def marginal(self, scores: Floats) -> Floats:
+        """The posterior (N, n) of the classes, from joint ones (N, g * n).
+
+        Examples
+        --------
+        >>> joint = JointPosterior(("no", "yes"), (Cell(), Cell(baseline=1)), (0, 1, 2, 3))
+        >>> joint.marginal(np.array([[0.25, 0.25, 0.125, 0.375]]))
+        array([[0.375, 0.625]])
+        """
+        shape = (len(scores), len(self.groups), len(self.classes))
+        return np.asarray(scores.reshape(shape).sum(axis=1))
+
+    def words(self, code: int) -> str:
+        """A combination in words.
+
+        Examples
+        --------
+        >>> joint = JointPosterior(("no", "yes"), (Cell(key=(("sex", "F"),)),), (0, 1))
+        >>> joint.words(1)
+        "class 'yes' with sex = F"
+        """
+        group, true = divmod(code, len(self.classes))
+        return f"class {self.classes[true]!r} with {self.groups[group]}"
+
+    def _group_of(self, evidence: Evidence) -> Codes:
+        return self._of_cells(evidence)[evidence.cell]
+
+    def _of_cells(self, evidence: Evidence) -> Codes:
+        """The group (cells,) of each cell."""
+        place = {group: k for k, group in enumerate(self.groups)}
+        found = [_group(c, evidence.decide_on) for c in evidence.cells]
+        unseen = [str(g) for g in found if g not in place]
+        if unseen:
+            raise GoalError(
+                "posteriors of group and class were learned without rows of "
+                f"{', '.join(dict.fromkeys(unseen))}; let the rule look at the group (decide_on)"
+            )
+        return np.array([place[g] for g in found], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class JointModel:
+    """A fitted model of joint labels, and what its posteriors speak of."""
+
+    joint: JointPosterior
+    model: Any
+
+    def scores(self, X: Any) -> Floats:
+        """Posteriors (N, g * n) for the rule."""
+        return self.joint(self.model, X)
+
+
+def _group(cell: Cell, decide_on: tuple[str, ...]) -> Cell:
+    """A cell without what the rule looks at."""
+    return replace(cell, key=tuple((c, v) for c, v in cell.key if c not in decide_on))

@@ -1,0 +1,24 @@
+"""The eight algorithms of the confusion-matrix paper, by name.
+
+Each name stands for an algorithm without constraints and its counterpart with them. All
+explore by calls to the oracle and end with the exact recombination of what they gathered.
+"""
+
+from collections.abc import Callable
+
+from setpoint.plugin.named.bisection import bisection
+from setpoint.plugin.named.ellipsoid import ellipsoid
+from setpoint.plugin.named.frank_wolfe import frank_wolfe
+from setpoint.plugin.named.gda import gda
+from setpoint.plugin.named.recombine import recombine
+from setpoint.search.mixed import Mixed
+
+__all__ = ["ALGORITHMS", "bisection", "ellipsoid", "frank_wolfe", "gda", "recombine"]
+
+ALGORITHMS: dict[str, Callable[..., Mixed]] = {
+    "frank-wolfe": frank_wolfe,
+    "gda": gda,
+    "ellipsoid": ellipsoid,
+    "bisection": bisection,
+}
+"""Called with a space of whole rules and ``gap=``."""

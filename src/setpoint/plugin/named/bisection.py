@@ -1,0 +1,150 @@
+"""Bisection for ratios (CMA, Algorithm 4), with constraints ConBisection (Algorithm 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from setpoint.goals.atoms import Affine, Ratio
+from setpoint.goals.errors import ShapeError
+from setpoint.plugin.achievable import Achievable
+from setpoint.plugin.named.explore import Explorer
+from setpoint.plugin.named.gda import STEPS, Descent
+from setpoint.plugin.named.losses import Losses, score_of
+from setpoint.plugin.named.recombine import recombine
+from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.mixed import Mixed
+
+__all__ = ["bisection"]
+
+CALLS, CONSTRAINED_CALLS = 100, 10_000
+ROUNDS = 20
+_TINY = 1e-12
+_FINE = 1e-3
+
+
+def bisection(
+    space: Achievable,
+    *,
+    calls: int | None = None,
+    gap: float = 1e-4,
+    rounds: int = ROUNDS,
+    steps: Sequence[float] = STEPS,
+) -> Mixed:
+    """Bisection for ratios of linear functions; ConBisection where there are constraints.
+
+    "Can a score of gamma be had?" is a linear question: one oracle call, or with
+    constraints a round of ConGDA.
+
+    Parameters
+    ----------
+    space : Achievable
+        With whole rules as columns.
+    calls : int, optional
+        Oracle calls; by default 100, with constraints 10,000 over all rounds. (The paper
+        names no budget for bisection; 10,000 is what its ConGDA has.)
+    gap : float
+        The run ends where no mixture is better by more.
+    rounds : int
+        With constraints, how often the bracket is halved.
+    steps : sequence of float
+        With constraints, the grid of step sizes of ConGDA.
+
+    Returns
+    -------
+    Mixed
+        "optimal" where there are no constraints and the bracket closed to within `gap`.
+
+    Raises
+    ------
+    InfeasibleMasterError
+        If no mixture of the rules gathered meets the constraints.
+    ShapeError
+        If the score is no ratio, its denominator can be 0, or a constraint is not convex.
+
+    References
+    ----------
+    Narasimhan et al., "Consistent multiclass algorithms for complex metrics and
+    constraints", Algorithms 4 and 8.
+    """
+    score = _ratio(space)
+    if not space.program.constraints:
+        run = Explorer(space, "bisection", CALLS if calls is None else calls, gap)
+        return run.finish(lambda: _halve(run, score))
+    losses = Losses(space, "bisection", score.above, by_row=True)
+    run = Explorer(
+        space, "constrained bisection", CONSTRAINED_CALLS if calls is None else calls, gap
+    )
+    return run.finish(lambda: _halve_constrained(run, score, losses, rounds, steps))
+
+
+def _ratio(space: Achievable) -> Ratio:
+    program = space.program
+    score = score_of(program)
+    if isinstance(score, Affine):
+        return Ratio(score, Affine({}, 1.0))
+    what = f"{program.goal.objective}: solver='bisection' takes"
+    if not isinstance(score, Ratio):
+        other = "'gda' and 'ellipsoid' take concave scores, " if score.shape.concave else ""
+        raise ShapeError(
+            f"{what} ratios of linear functions, this score is {score.shape_name}; "
+            f"{other}'auto' takes every shape that can be solved"
+        )
+    if program.weights.range(score.below)[0] <= _TINY:
+        raise ShapeError(
+            f"{what} ratios whose denominator is above 0 whatever is decided, this one can "
+            "vanish; 'auto' puts a floor under it"
+        )
+    return score
+
+
+def _halve(run: Explorer, score: Ratio) -> None:
+    """Algorithm 4 for a score: the largest gamma with max A - gamma B >= 0."""
+    space = run.space
+    b_low, b_high = space.program.weights.range(score.below)
+    points = [space.features(c) for c in space.constants()]
+    v = max(points, key=lambda x: float(score.value(x)))
+    # A bracket from a point that is reached, not [0, 1].
+    low, high = float(score.value(v)), score.high
+    while high - low > _FINE * run.gap and run.goes_on(v):
+        gamma = 0.5 * (low + high)
+        asked = score.above.plus(score.below.scaled(score.offset - gamma))
+        s = run.ask(-asked.gradient(v))
+        left, value = float(asked.value(s)), float(score.value(s))
+        # What is left of A - gamma B bounds the score from above on either side of gamma.
+        high = min(high, gamma + left / (b_low if left > 0 else b_high))
+        run.learn(high)
+        if value > low:
+            v, low = s, value
+
+
+def _halve_constrained(
+    run: Explorer, score: Ratio, losses: Losses, rounds: int, steps: Sequence[float]
+) -> None:
+    """Algorithm 8: the candidate of a round is the best feasible mixture gathered so far.
+
+    A candidate of at least gamma is taken and raises the lower end; else the old one stays
+    and the upper end falls. Rounds start where the last one ended: gamma has moved little.
+    """
+    descents = [Descent(losses, *pair) for pair in product(steps, steps)]
+    low, high = score.low, score.high
+    best: Mixed | None = None
+    v = losses.middle
+    for k in range(rounds):
+        gamma = 0.5 * (low + high)
+        losses.score = score.above.plus(score.below.scaled(score.offset - gamma))
+        while run.made * rounds < run.calls * (k + 1):
+            if not run.goes_on(v):
+                return
+            descents[run.made % len(descents)].step(run)
+        try:
+            best = recombine(run.space, start=None if best is None else best.choice)
+        except InfeasibleMasterError:
+            low, high = score.low, score.high
+            continue
+        v = best.v
+        if best.value >= gamma:
+            low = best.value
+        else:
+            high = gamma
+        low, high = max(low, best.value), max(high, best.value)

@@ -1,0 +1,125 @@
+"""The ellipsoid method (CMA, Algorithm 3), with constraints ConEllipsoid (Algorithm 7)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from setpoint.goals import algebra
+from setpoint.plugin.achievable import Achievable
+from setpoint.plugin.named.explore import Explorer
+from setpoint.plugin.named.inner import Inner
+from setpoint.plugin.named.losses import Losses
+from setpoint.search.mixed import Mixed
+from setpoint.search.space import Floats
+
+__all__ = ["Ellipsoid", "ellipsoid"]
+
+CALLS = 1000
+RADIUS = 1000.0
+_CUTS = 10
+"""At most so many cuts for each call of the budget."""
+_TINY = 1e-300
+
+
+class Ellipsoid:
+    """``{x + J u : |u| <= 1}``, which shrinks around a maximiser.
+
+    The factor J of the shape matrix A = J J^T is kept, not A: no rounding makes it
+    indefinite.
+
+    Parameters
+    ----------
+    n : int
+    radius : float
+        Of the ball around 0 that it is at first.
+    """
+
+    def __init__(self, n: int, radius: float) -> None:
+        self.x = np.zeros(n)
+        self.J = radius * np.eye(n)
+
+    def cut(self, w: Floats) -> bool:
+        """The smallest ellipsoid around the half where ``w @ (y - x) >= 0`` (Algorithm 3a).
+
+        False if w is too small to say which half.
+        """
+        n = len(self.x)
+        u = self.J.T @ w
+        size = float(np.linalg.norm(u))
+        if not size > _TINY:
+            return False
+        u /= size
+        Ju = self.J @ u
+        self.x = self.x + Ju / (n + 1)
+        along = n / (n + 1)
+        across = n / np.sqrt(n * n - 1.0) if n > 1 else 1.0
+        self.J = across * self.J + (along - across) * np.outer(Ju, u)
+        return True
+
+
+def ellipsoid(
+    space: Achievable, *, calls: int | None = None, gap: float = 1e-4, radius: float = RADIUS
+) -> Mixed:
+    """The ellipsoid method for concave scores; ConEllipsoid where there are constraints.
+
+    It maximises the dual function over lambda (one for each feature) and mu (one for each
+    constraint). Its value at each point is a bound. Calls grow with the square of the number
+    of these variables: from about 15 of them on, 1000 calls are not enough.
+
+    Parameters
+    ----------
+    space : Achievable
+        With whole rules as columns.
+    calls : int, optional
+        Oracle calls; by default 1000 (appendix B of the paper).
+    gap : float
+        The run ends where no mixture is better by more.
+    radius : float
+        Of the ball around 0 in which multipliers are sought. Bounds hold for any radius.
+
+    Returns
+    -------
+    Mixed
+        "optimal" where the bound closed to within `gap`.
+
+    Raises
+    ------
+    InfeasibleMasterError
+        If no mixture of the rules gathered meets the constraints.
+    ShapeError
+        If the score is not concave or a constraint not convex.
+
+    References
+    ----------
+    Narasimhan et al., "Consistent multiclass algorithms for complex metrics and
+    constraints", Algorithms 3, 3(a) and 7.
+    """
+    losses = Losses(space, "ellipsoid")
+    name = "constrained ellipsoid" if losses.phi else "ellipsoid"
+    run = Explorer(space, name, CALLS if calls is None else calls, gap)
+    return run.finish(lambda: _shrink(run, losses, radius))
+
+
+def _shrink(run: Explorer, losses: Losses, radius: float) -> None:
+    """Algorithm 7, which without constraints is Algorithm 3.
+
+    A centre outside the ball, or with some mu_k < 0, is cut off without a call.
+    """
+    d = len(losses.low)
+    inner = Inner(losses, [algebra.scaled(-1.0, losses.score), *losses.phi])
+    duals = Ellipsoid(d + len(losses.phi), radius)
+    for _ in range(_CUTS * run.calls):
+        if not run.goes_on(losses.middle):
+            break
+        lam, mu = duals.x[:d], duals.x[d:]
+        if float(np.linalg.norm(duals.x)) > radius:
+            w = -duals.x
+        elif (mu < 0.0).any():
+            w = np.concatenate([np.zeros(d), np.maximum(-mu, 0.0)])
+        else:
+            C = run.ask(lam)
+            least, xi = inner.minimise(-lam, [1.0, *mu])
+            run.learn(-(least + float(lam @ C)))
+            w = np.concatenate([C - xi, losses.excess(xi)])
+        if not duals.cut(w):
+            break

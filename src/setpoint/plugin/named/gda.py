@@ -1,0 +1,116 @@
+"""Gradient descent-ascent (CMA, Algorithm 2), with constraints ConGDA (Algorithm 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from setpoint.goals import algebra
+from setpoint.plugin.achievable import Achievable
+from setpoint.plugin.named.explore import Explorer
+from setpoint.plugin.named.inner import Inner
+from setpoint.plugin.named.losses import Losses
+from setpoint.search.mixed import Mixed
+
+__all__ = ["Descent", "gda"]
+
+CALLS, CONSTRAINED_CALLS = 5000, 10_000
+STEPS = (0.001, 0.01, 0.1)
+
+
+class Descent:
+    """One search for a saddle point: xi descends, lambda and mu ascend, C answers lambda.
+
+    All start at 0. lambda moves by at most a step times the diameter of the box, so it
+    needs no ball around it.
+
+    Parameters
+    ----------
+    losses : Losses
+    eta : float
+        Step of xi.
+    eta_dual : float
+        Step of lambda and mu.
+    """
+
+    def __init__(self, losses: Losses, eta: float, eta_dual: float) -> None:
+        self.losses = losses
+        self.eta, self.eta_dual = eta, eta_dual
+        self.xi = losses.into_box(np.zeros(len(losses.low)))
+        self.lam = np.zeros(len(losses.low))
+        self.mu = np.zeros(len(losses.phi))
+
+    def step(self, run: Explorer, inner: Inner | None = None) -> None:
+        """One oracle call, and one step of each variable from where all of them stood.
+
+        With `inner` the run learns the value of the dual function, a bound.
+        """
+        losses, xi, lam, mu = self.losses, self.xi, self.lam, self.mu
+        C = run.ask(lam)
+        if inner is not None:
+            least, _ = inner.minimise(-lam, [1.0, *mu])
+            run.learn(-(least + float(lam @ C)))
+        slope = losses.slope(xi) - lam + losses.excess_slope(xi, mu)
+        self.xi = losses.into_box(xi - self.eta * slope)
+        self.lam = lam + self.eta_dual * (C - xi)
+        if len(mu):
+            self.mu = np.maximum(mu + self.eta_dual * losses.excess(xi), 0.0)
+
+
+def gda(
+    space: Achievable,
+    *,
+    calls: int | None = None,
+    gap: float = 1e-4,
+    steps: Sequence[float] = STEPS,
+) -> Mixed:
+    """Gradient descent-ascent for concave scores; ConGDA where there are constraints.
+
+    The paper tunes the two step sizes on a grid and keeps one pair. Here all pairs run in
+    turns within one budget, and what all of them gather is recombined.
+
+    Parameters
+    ----------
+    space : Achievable
+        With whole rules as columns.
+    calls : int, optional
+        Oracle calls of all pairs together; by default 5000, with constraints 10,000.
+    gap : float
+        The run ends where no mixture is better by more.
+    steps : sequence of float
+        The grid: steps of xi, and of lambda and mu.
+
+    Returns
+    -------
+    Mixed
+        "optimal" where a bound from the dual function closed to within `gap`.
+
+    Raises
+    ------
+    InfeasibleMasterError
+        If no mixture of the rules gathered meets the constraints.
+    ShapeError
+        If the score is not concave or a constraint not convex.
+
+    References
+    ----------
+    Narasimhan et al., "Consistent multiclass algorithms for complex metrics and
+    constraints", Algorithms 2 and 6, appendix B.
+    """
+    losses = Losses(space, "gda", by_row=True)
+    name = "constrained GDA" if losses.phi else "GDA"
+    if calls is None:
+        calls = CONSTRAINED_CALLS if losses.phi else CALLS
+    run = Explorer(space, name, calls, gap)
+    descents = [Descent(losses, *pair) for pair in product(steps, steps)]
+    inner = Inner(losses, [algebra.scaled(-1.0, losses.score), *losses.phi])
+
+    def body() -> None:
+        while run.goes_on(losses.middle):
+            # A bound costs more than a call: each pair tells one before a recombination.
+            due = run.is_due(within=len(descents))
+            descents[run.made % len(descents)].step(run, inner if due else None)
+
+    return run.finish(body)

@@ -1,0 +1,142 @@
+"""A goal as the confusion-matrix paper writes it: a convex loss psi under convex phi <= 0.
+
+Losses are scores turned down. Everything is a function of the d features v, which take the
+place of the paper's confusion matrices: psi and phi depend on those through v alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from setpoint.goals import algebra
+from setpoint.goals.atoms import Affine, Bound, Ratio
+from setpoint.goals.composites import Absolute, Extremes, Largest, Smallest, Spread
+from setpoint.goals.errors import ShapeError
+from setpoint.goals.program import BoundConstraint, Program
+from setpoint.goals.rows import NotLinearError
+from setpoint.search.space import Floats, Space
+
+__all__ = ["Losses", "has_kinks", "score_of"]
+
+_MOST_ROWS = 2000
+
+
+def score_of(program: Program) -> Bound:
+    """The objective as a score, higher is better."""
+    return algebra.scaled(program.sense, program.objective)
+
+
+def has_kinks(f: Bound) -> bool:
+    """Whether a function has a gradient that jumps."""
+    if f.is_constant:
+        return False
+    kinked = isinstance(f, (Absolute, Extremes, Largest, Smallest, Spread))
+    return kinked or any(has_kinks(c) for c in f.children)
+
+
+class Losses:
+    """psi and phi over the features, and the box in which the features lie.
+
+    Parameters
+    ----------
+    space : Space
+    solver : str
+        Its name, for messages.
+    score : Bound, optional
+        Minus psi; by default the goal's objective.
+    by_row : bool
+        A constraint that linear rows describe is as many phi. Else a convex one stays one
+        phi, with kinks: few multipliers for the ellipsoid, many for descent.
+
+    Attributes
+    ----------
+    phi : tuple of Bound
+        Convex; all are to be <= 0. A bound that is not convex itself stands here as the
+        linear rows that say the same (precision >= 0.6 is 0.6 B - A <= 0).
+    low, high : array of shape (d,)
+        The range of each feature over all decisions.
+    middle : array of shape (d,)
+        Features of the uniform mixture of the constant classifiers, where every recall is
+        above 0 and so the gradients of means are what they seem.
+
+    Raises
+    ------
+    ShapeError
+        If the score is not concave, or a constraint neither convex nor rows.
+    """
+
+    def __init__(
+        self, space: Space, solver: str, score: Bound | None = None, *, by_row: bool = False
+    ) -> None:
+        program = space.program
+        self.space = space
+        self.score = score_of(program) if score is None else score
+        if not self.score.shape.concave:
+            other = "'bisection' takes ratios, " if isinstance(self.score, Ratio) else ""
+            raise ShapeError(
+                f"{program.goal.objective}: solver={solver!r} takes scores that are concave (or "
+                f"losses that are convex), this one is {program.objective.shape_name}; {other}"
+                "'auto' takes every shape that can be solved"
+            )
+        self.phi = tuple(
+            f for c in program.constraints for f in _convex(program, c, solver, by_row)
+        )
+        ranges = [program.weights.range(Affine({j: 1.0}, 0.0)) for j in range(space.d)]
+        self.low, self.high = np.array(ranges).reshape(-1, 2).T
+        self.middle: Floats = np.mean([space.features(c) for c in space.constants()], axis=0)
+
+    def slope(self, v: Floats) -> Floats:
+        """The gradient (d,) of psi."""
+        return -self.score.gradient(v)
+
+    def excess(self, v: Floats) -> Floats:
+        """All phi (K,)."""
+        return np.array([float(f.value(v)) for f in self.phi])
+
+    def excess_slope(self, v: Floats, mu: Floats) -> Floats:
+        """The gradient (d,) of ``mu @ phi``."""
+        out = np.zeros(len(v))
+        for m, f in zip(mu, self.phi, strict=True):
+            if m:
+                out += m * f.gradient(v)
+        return out
+
+    def into_box(self, v: Floats) -> Floats:
+        """The nearest point of the box."""
+        return np.clip(v, self.low, self.high)
+
+
+def _convex(program: Program, c: BoundConstraint, solver: str, by_row: bool) -> list[Bound]:
+    """Convex functions that are all <= 0 just where a constraint holds."""
+    past = algebra.add([(-c.sign, c.function), (1.0, algebra.constant(c.sign * c.level))])
+    if past.shape.convex and not by_row:
+        return [past]
+    builder = program.row_builder()
+    try:
+        (builder.at_least if c.sign > 0 else builder.at_most)(c.function, c.level)
+        return [*_without_auxiliaries(builder.rows)]
+    except NotLinearError:
+        if past.shape.convex:
+            return [past]
+        raise ShapeError(
+            f"{c}: solver={solver!r} takes bounds that are convex or linear rows, this one is "
+            f"{c.function.shape_name}; 'auto' takes every shape that can be solved"
+        ) from None
+
+
+def _without_auxiliaries(rows: list[Affine]) -> list[Affine]:
+    """The same region of the features without free variables (Fourier and Motzkin)."""
+    while free := {j for row in rows for j in row.terms if j < 0}:
+        j = max(free)
+        ups = [r for r in rows if r.terms.get(j, 0.0) > 0]
+        downs = [r for r in rows if r.terms.get(j, 0.0) < 0]
+        rows = [r for r in rows if j not in r.terms]
+        for up in ups:
+            for down in downs:
+                row = up.scaled(1.0 / up.terms[j]).plus(down.scaled(-1.0 / down.terms[j]))
+                row = Affine({i: a for i, a in row.terms.items() if i != j}, row.const)
+                if row.terms or row.const > 0.0:
+                    rows.append(row)
+        if len(rows) > _MOST_ROWS:
+            raise NotLinearError
+    return rows

@@ -1,0 +1,130 @@
+"""The exact end of every algorithm of the paper: the best mixture of the rules gathered.
+
+The paper ends with averages of iterates (Algorithms 1, 2, 5, 6) or a master over them
+(Algorithms 3 and 7). The master with the true objective and constraints, at the mixture, is
+never worse than an average, and what it returns meets the constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from setpoint.evidence import Confusion
+from setpoint.goals.program import Program
+from setpoint.plugin.named.losses import score_of
+from setpoint.rules import Rule
+from setpoint.search.mixed import Mixed, mixed_of
+from setpoint.search.mixtures import best_mixture
+from setpoint.search.space import Choice, Floats, Priced, Space
+from setpoint.search.watch import Watch
+
+__all__ = ["Gathered", "recombine"]
+
+INF = float("inf")
+_NEAR = 1e-7
+"""To within so much the master is solved."""
+
+
+class Gathered(Space):
+    """The columns that a space has at hand, and no others: asking costs no oracle call.
+
+    It has its own watch, for what is known of mixtures of these columns is no bound for
+    the space.
+
+    Parameters
+    ----------
+    space : Space
+    start : Choice, optional
+        What the master begins with, beside the constant classifiers. It asks for the
+        others, a few of which it needs.
+    """
+
+    def __init__(self, space: Space, start: Choice | None = None) -> None:
+        super().__init__(space.program, Watch())
+        self.space = space
+        self.is_certain = True  # all columns are looked through
+        self._start = [*space.constants(), *([] if start is None else [start])]
+        self._numbers = [np.array(space.at_hand(b)) for b in range(space.n_blocks)]
+        self._columns = [space.columns(b, list(k)) for b, k in enumerate(self._numbers)]
+
+    @property
+    def n_blocks(self) -> int:
+        """As in the space."""
+        return self.space.n_blocks
+
+    def at_hand(self, block: int) -> Sequence[int]:
+        """The constants and the start."""
+        return sorted({k for choice in self._start for k in choice[block]})
+
+    def columns(self, block: int, numbers: Sequence[int]) -> Floats:
+        """As in the space."""
+        return self.space.columns(block, numbers)
+
+    def price(self, slopes: Floats) -> Priced:
+        """The best of all columns gathered."""
+        best, values = [], []
+        for numbers, columns in zip(self._numbers, self._columns, strict=True):
+            worth = columns @ slopes
+            at = int(worth.argmax())
+            best.append(numbers[at])
+            values.append(worth[at])
+        return Priced(np.array(best), np.array(values))
+
+    def constants(self) -> list[Choice]:
+        """As in the space."""
+        return self.space.constants()
+
+    def rule(self, choice: Choice) -> Rule:
+        """As in the space."""
+        return self.space.rule(choice)
+
+    def confusion(self, choice: Choice) -> Confusion:
+        """As in the space."""
+        return self.space.confusion(choice)
+
+    def drawn(self, choice: Choice) -> float:
+        """As in the space."""
+        return self.space.drawn(choice)
+
+    def with_program(self, program: Program) -> Self:
+        """Another program on the same rows: its columns are yet to be gathered."""
+        return type(self)(self.space.with_program(program))
+
+
+def recombine(
+    space: Space,
+    method: str = "recombined",
+    *,
+    bound: float = INF,
+    gap: float = 0.0,
+    stopped: str = "",
+    start: Choice | None = None,
+) -> Mixed:
+    """The best mixture of the columns gathered, without any oracle call.
+
+    Parameters
+    ----------
+    space : Space
+    method : str
+        What found the columns.
+    bound : float
+        A score that no mixture of the space passes, where one is known.
+    gap : float
+        A bound within so much of the value certifies it.
+    stopped : str
+        The limit that ended the search for columns.
+    start : Choice, optional
+        A mixture to begin with.
+
+    Raises
+    ------
+    InfeasibleMasterError
+        If no mixture of these columns meets the constraints; others may.
+    ShapeError
+        If there is no exact method for mixtures under this goal.
+    """
+    found = best_mixture(Gathered(space, start), _NEAR)
+    return mixed_of(space, score_of(space.program), found.choice, bound, method, gap, stopped)

@@ -1,0 +1,87 @@
+"""How a goal is to be solved: what ``solve`` and ``PlugInClassifier`` have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from setpoint.goals.errors import ShapeError
+from setpoint.search.outcome import Randomized
+from setpoint.search.watch import Traced, Watch
+
+__all__ = ["BASELINES", "NAMED", "SOLVERS", "EvidenceKind", "Options"]
+
+EvidenceKind: TypeAlias = Literal["auto", "label", "soft"]
+
+NAMED = ("frank-wolfe", "gda", "ellipsoid", "bisection")
+"""The algorithms of the confusion-matrix paper."""
+BASELINES = ("argmax", "balanced")
+"""Rules that do not look at the goal."""
+SOLVERS = ("auto", "exact", "column-generation", *NAMED, *BASELINES)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices of the user, checked.
+
+    Raises
+    ------
+    ValueError
+        It names the option, what was found and what is allowed.
+    """
+
+    solver: str = "auto"
+    evidence: EvidenceKind = "auto"
+    randomized: Randomized = "auto"
+    on_infeasible: Literal["raise", "nearest"] = "raise"
+    tol: float = 1e-4
+    max_oracle_calls: int | None = None
+    max_seconds: float | None = None
+    progress: Callable[[Traced], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("solver", SOLVERS),
+            ("evidence", ("auto", "label", "soft")),
+            ("on_infeasible", ("raise", "nearest")),
+            ("randomized", ("auto", True, False)),
+        ):
+            value = getattr(self, name)
+            if not any(value is a or value == a for a in allowed if type(value) is type(a)):
+                raise ValueError(f"{name} is one of {list(allowed)}, got {value!r}")
+        if not _is_number(self.tol) or not 0 <= self.tol < np.inf:
+            raise ValueError(f"tol is a number >= 0, got {self.tol!r}")
+        calls, seconds = self.max_oracle_calls, self.max_seconds
+        if calls is not None and (not _is_number(calls) or calls < 1 or calls % 1):
+            raise ValueError(f"max_oracle_calls is a whole number >= 1 or None, got {calls!r}")
+        if seconds is not None and (not _is_number(seconds) or not seconds > 0):
+            raise ValueError(f"max_seconds is a number above 0 or None, got {seconds!r}")
+        if self.solver == "exact" and self.evidence == "soft":
+            raise ValueError("evidence='soft' is for solver='auto' or one with an oracle")
+
+    def takes_posteriors(self, n_classes: int) -> bool:
+        """Whether rules are sought over posteriors, not over one score of two classes.
+
+        Raises
+        ------
+        ShapeError
+            If ``solver="exact"`` is asked for more than two classes.
+        """
+        if n_classes > 2 and self.solver == "exact":
+            raise ShapeError(
+                f"solver='exact' is for two classes and y holds {n_classes}; 'auto' certifies "
+                "its rules with soft evidence"
+            )
+        other = self.solver not in ("auto", "exact") or self.evidence == "soft"
+        return n_classes > 2 or other
+
+    def watch(self) -> Watch:
+        """Limits for one solve; the clock starts now."""
+        return Watch(self.max_oracle_calls, self.max_seconds, self.progress)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)

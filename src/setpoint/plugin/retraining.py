@@ -1,0 +1,326 @@
+"""What a learner that is trained anew for each objective can do to the features.
+
+The second oracle of the paper (CMA, section 8.7): a linear objective over the features is a
+cost-sensitive problem, and a learner that takes weights solves it as well as it can. It may
+find what no rule over one model's posteriors can, at the price of a fit for each call.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, indexable
+
+from setpoint.evidence import Confusion, Evidence
+from setpoint.goals.program import Program
+from setpoint.plugin.retrained import Retrained, answers, weight_parameter
+from setpoint.rules import Argmax, Rule, mixture
+from setpoint.search.space import Choice, Floats, Priced, Space
+from setpoint.search.watch import Watch
+
+__all__ = ["Retraining", "TrainingRows", "costs_of"]
+
+Integers = NDArray[np.integer[Any]]
+
+_NOTHING = 1e-12
+"""A weight that is a smaller share of the largest one is rounding."""
+
+
+def costs_of(gains: Floats) -> Floats:
+    """Costs >= 0 in place of gains of any sign, with the same best decision.
+
+    A learner's weights are never negative, and gradients are signed: each row of the
+    matrix is shifted until its best decision is free (CMA, Definition 11, wants costs
+    >= 0; a constant for each true class changes no best decision).
+
+    Parameters
+    ----------
+    gains : array of shape (..., n)
+        What a unit of weight adds to the objective, by predicted class.
+
+    Returns
+    -------
+    array of shape (..., n)
+        0 at the largest gain.
+
+    Examples
+    --------
+    >>> costs_of(np.array([[0.5, -1.0, 0.0], [-2.0, -2.0, -3.0]]))
+    array([[0. , 1.5, 0.5],
+           [0. , 0. , 1. ]])
+    """
+    return np.asarray(gains.max(axis=-1, keepdims=True) - gains)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """What the learner is trained on.
+
+    Parameters
+    ----------
+    X : array, list, sparse matrix or frame of N rows
+    true : int array of shape (N,)
+        Class codes; n stands for unlabelled.
+    cell : int array of shape (N,)
+        Codes of the evidence's cells.
+    weight : array of shape (N,), optional
+    """
+
+    X: Any
+    true: Integers
+    cell: Integers
+    weight: Floats | None = None
+
+    @classmethod
+    def of(cls, evidence: Evidence, X: Any) -> TrainingRows:
+        """The very rows that are counted."""
+        return cls(X, evidence.true, evidence.cell, evidence.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class _Atom:
+    """One column: a learner and what it decides; or a constant, without either."""
+
+    learner: Any
+    known: NDArray[np.int64]
+    decided: Integers | None
+
+
+class Retraining(Space):
+    """The achievable features of a goal, explored by retraining a learner.
+
+    One block, whose columns are the constants and the learners trained so far. A row of
+    cell a and true class i becomes a copy for each class j with the weight
+    ``G[a, i, j] - min_k G[a, i, k]``, G the gains of an objective: the weighted error of a
+    classifier on the copies is then a constant less its objective. So each fit sees up to
+    ``N * (n - 1)`` rows, and N where gains lie on the diagonal.
+
+    A learner is no exact oracle: bounds are not certain, and an empty region is no proof.
+    It sees X and never the slot.
+
+    Parameters
+    ----------
+    program : Program
+        Of a goal bound to `evidence.schema`.
+    evidence : Evidence
+        Label evidence: what is counted. Its scores are not looked at.
+    learner : classifier
+        With weights in ``fit``; cloned, never fitted itself.
+    rows : TrainingRows
+    X : array, list, sparse matrix or frame, optional
+        The rows of `evidence` in its order; None: those of `rows`.
+    watch : Watch, optional
+
+    Attributes
+    ----------
+    atoms : list
+        The columns, first the n constants. Shared with :meth:`with_program`.
+    frozen : bool
+        Whether :meth:`price` looks among the columns at hand only.
+
+    Raises
+    ------
+    ValueError
+        If the learner takes no weights, evidence is soft, or rows do not fit each other.
+    """
+
+    is_certain = False
+    otherwise = "goals of this shape are for a black-box method, or evaluate them only"
+
+    def __init__(
+        self,
+        program: Program,
+        evidence: Evidence,
+        learner: Any,
+        rows: TrainingRows,
+        X: Any = None,
+        *,
+        watch: Watch | None = None,
+    ) -> None:
+        super().__init__(program, watch)
+        if evidence.soft:
+            raise ValueError("a learner's decisions are counted by labels: evidence is not soft")
+        self._parameter = weight_parameter(learner)
+        self.evidence = self.counted = evidence
+        self.learner = learner
+        # Formats of sparse matrices that cannot be indexed become one that can.
+        self._X_train = indexable(rows.X)[0]
+        self._X = self._X_train if X is None or X is rows.X else indexable(X)[0]
+        n = evidence.n_classes
+        _check_rows("training rows", self._X_train, len(rows.true))
+        _check_rows("counted rows", self._X, evidence.n_rows)
+        self._kind = np.asarray(rows.cell, np.int64) * (n + 1) + rows.true
+        self._weight = rows.weight
+        if len(self._kind) and not 0 <= self._kind.min() <= self._kind.max() < self._n_kinds:
+            raise ValueError("training rows are of cells or classes that evidence does not know")
+        nothing = np.zeros(0, np.int64)
+        self.atoms = [_Atom(None, nothing, None) for _ in range(n)]
+        self.frozen = False
+        self._table = np.zeros((2 * n, self.d))
+        self._counted = 0
+        self._asked: set[bytes] = set()
+
+    @property
+    def _n_kinds(self) -> int:
+        return len(self.evidence.cells) * (self.evidence.n_classes + 1)
+
+    # ------------------------------------------------------------------ the space
+    @property
+    def n_blocks(self) -> int:
+        """One: only whole learners are drawn among."""
+        return 1
+
+    def at_hand(self, block: int) -> Sequence[int]:
+        """All columns so far."""
+        return range(len(self.atoms))
+
+    def columns(self, block: int, numbers: Sequence[int]) -> Floats:
+        """Features (k, d) of some columns."""
+        return np.asarray(self._known[list(numbers)])
+
+    def features_of(self, atom: int) -> Floats:
+        """Features (d,) of one column."""
+        return np.asarray(self._known[atom])
+
+    def ask(self, slopes: Floats) -> int:
+        """Train a learner; the number of the best of all columns for ``slopes @ v``."""
+        key = np.asarray(slopes, np.float64).tobytes()
+        if key not in self._asked:  # what was asked before would be answered alike
+            self.watch.call()
+            self._train(slopes)
+            self._asked.add(key)
+        return int(np.argmax(self._known @ slopes))
+
+    def price(self, slopes: Floats) -> Priced:
+        """One training; the best of all columns so far."""
+        best = int(np.argmax(self._known @ slopes)) if self.frozen else self.ask(slopes)
+        return Priced(np.array([best]), np.array([float(self._known[best] @ slopes)]))
+
+    def whole(self, weights: dict[int, float]) -> Choice:
+        """The choice that draws among columns."""
+        return [dict(weights)]
+
+    def constants(self) -> list[Choice]:
+        """One class for everybody, class by class."""
+        return [self.whole({code: 1.0}) for code in range(self.evidence.n_classes)]
+
+    def with_program(self, program: Program) -> Self:
+        """Another program on the same rows and learners, within what is left of the limits."""
+        other = copy.copy(self)
+        Space.__init__(other, program, self.watch.rest())
+        other._table, other._counted = np.zeros((len(self.atoms), other.d)), 0
+        other._asked = set()
+        return other
+
+    @property
+    def _known(self) -> Floats:
+        """Features (columns, d) of all columns, those of another program's search too."""
+        n = len(self.atoms)
+        while len(self._table) < n:
+            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+        for k in range(self._counted, n):
+            counts = self.evidence.block_counts(self._decided(k))[0]
+            self._table[k] = self.program.features_of(counts)
+        self._counted = n
+        return self._table[:n]
+
+    def _decided(self, k: int) -> NDArray[np.int64]:
+        decided = self.atoms[k].decided
+        if decided is None:
+            return np.full(self.evidence.n_rows, k)
+        return decided.astype(np.int64)
+
+    # ------------------------------------------------------------------ learning
+    def _train(self, slopes: Floats) -> None:
+        """Fit to an objective and keep the learner, unless it does what another one does."""
+        index, label, weight = self._copies(slopes)
+        known, answer = np.unique(label, return_inverse=True)
+        if len(known) < 2:
+            return  # a constant, and those are at hand
+        every = len(index) == len(self._kind) and bool((np.diff(index) == 1).all())
+        X = self._X_train if every else _safe_indexing(self._X_train, index)
+        own = {self._parameter: weight / weight.mean()}
+        learner = clone(self.learner).fit(X, answer, **own)
+        decided = answers(learner, known, self._X)
+        narrow = np.int8 if self.evidence.n_classes < 128 else np.int64
+        before = self._known
+        self.atoms.append(_Atom(learner, known, decided.astype(narrow)))
+        if (self._known[-1] == before).all(axis=1).any():
+            # Fewer learners do as well.
+            self.atoms.pop()
+            self._counted -= 1
+
+    def _copies(self, slopes: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """The weighted multiclass problem: rows, their labels and weights, in row order."""
+        costs = costs_of(self.program.weights.tensor(slopes)).reshape(self._n_kinds, -1)
+        table = costs.max(axis=1, keepdims=True) - costs
+        weights = table[self._kind]
+        if self._weight is not None:
+            weights *= self._weight[:, None]
+        index, label = np.nonzero(weights > _NOTHING * weights.max(initial=0.0))
+        return index, label, weights[index, label]
+
+    # ------------------------------------------------------------------ rules
+    def finish(self, choice: Choice) -> tuple[Retrained, Rule]:
+        """The learners that a choice uses, and the rule over their decisions.
+
+        Parameters
+        ----------
+        choice : Choice
+
+        Returns
+        -------
+        model : Retrained
+        rule : Rule
+            Takes ``model.scores(X)`` for scores; looks at no slot.
+        """
+        n, part = self.evidence.n_classes, choice[0]
+        used = [k for k in sorted(part) if part[k] > 0.0]
+        place = {k: t for t, k in enumerate(k for k in used if k >= n)}
+        pairs = []
+        for k in used:
+            G, offset = np.zeros((max(len(place), 1), n, n)), np.zeros(n)
+            if k in place:
+                G[place[k]] = np.eye(n)
+            else:
+                offset[k] = 1.0
+            pairs.append((part[k], Argmax(G.reshape(-1, n), None if k in place else offset)))
+        atoms = [self.atoms[k] for k in place]
+        model = Retrained(tuple(a.learner for a in atoms), tuple(a.known for a in atoms), n)
+        return model, mixture(pairs)
+
+    def rule(self, choice: Choice) -> Rule:
+        """The rule of :meth:`finish`."""
+        return self.finish(choice)[1]
+
+    def distribution(self, choice: Choice) -> Floats:
+        """The probability (N, n) with which each row is decided each class."""
+        n_rows = self.evidence.n_rows
+        out = np.zeros((n_rows, self.evidence.n_classes))
+        for k, p in choice[0].items():
+            out[np.arange(n_rows), self._decided(k)] += p
+        return out
+
+    def confusion(self, choice: Choice) -> Confusion:
+        """Counted by labels."""
+        if len(choice[0]) == 1:
+            return self.evidence.confusion(self._decided(next(iter(choice[0]))))
+        return self.evidence.confusion(self.distribution(choice))
+
+    def drawn(self, choice: Choice) -> float:
+        """The share of the rows' weight on which the learners differ."""
+        open_ = self.distribution(choice).max(axis=1) < 1.0 - 1e-12
+        weight = self.evidence.weight
+        return float(open_.mean() if weight is None else weight[open_].sum() / weight.sum())
+
+
+def _check_rows(what: str, X: Any, n_rows: int) -> None:
+    if int(_num_samples(X)) != n_rows:
+        raise ValueError(f"{what}: X has {int(_num_samples(X))} rows, their codes {n_rows}")

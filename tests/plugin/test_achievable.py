@@ -1,0 +1,316 @@
+"""The multiclass search against cvxpy, and what must not change its answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from exact.oracle import INF
+from plugin.oracle_multiclass import random_case
+from setpoint import Goal
+from setpoint.evidence import Evidence
+from setpoint.plugin.achievable import Achievable
+from setpoint.rules import Argmax
+from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.mixtures import best_mixture
+
+GAP = 1e-6
+CONVEX = ("affine", "concave", "fractional")
+CASES = [(seed, "slot", shape, "") for shape in CONVEX for seed in range(10)]
+CASES += [(seed, "slot", "quasiconcave", "") for seed in range(4)]
+CASES += [(seed, "slot", shape, "tight") for shape in CONVEX for seed in (0, 1, 3, 4, 5)]
+CASES += [(seed, "slot", "affine", "hard") for seed in range(12)]
+CASES += [(seed, "hidden", shape, "") for shape in CONVEX for seed in range(4)]
+CASES += [(seed, "joint", shape, "") for shape in CONVEX for seed in range(1, 6)]
+CASES += [(seed, "slot", "sum of ratios", "") for seed in range(1, 5)]
+MORE = [
+    (seed, known, None, twist)
+    for known in ("slot", "hidden", "joint")
+    for twist in ("", "tight", "hard")
+    for seed in range(100, 200)
+]
+
+
+def space_of(case, counted=None, whole=False):
+    counted = case.soft if counted is None else counted
+    return Achievable(case.goal.bind(counted.schema), case.evidence, counted, whole=whole)
+
+
+def solved(case, whole):
+    """The mixture found, None if there is none; counted here from the rule's decisions."""
+    space = space_of(case, whole=whole)
+    try:
+        mixed = best_mixture(space, GAP)
+    except InfeasibleMasterError:
+        return None
+    h = case.decisions(space.rule(mixed.choice))
+    np.testing.assert_allclose(case.features(space.program, h), mixed.v, rtol=0, atol=1e-9)
+    value = case.oracle.sense * float(case.oracle.objective.value(h.ravel()))
+    assert mixed.value == pytest.approx(value, abs=1e-9)
+    assert float(case.oracle.violation(h.ravel())) <= 1e-9
+    assert mixed.bound >= mixed.value - 1e-9
+    assert space.is_certain == case.is_exact
+    return mixed
+
+
+def check_against_the_oracle(seed, known, shape, twist):
+    case = random_case(seed, known, shape=shape, twist=twist)
+    found = [solved(case, whole) for whole in (False, True)]
+    feasible = case.oracle.is_feasible()
+    for mixed in found:
+        if mixed is None:
+            # Without certainty the oracle of the search may miss the rules there are.
+            assert not feasible or not case.is_exact
+        elif not feasible:
+            assert case.oracle.is_feasible(1e-7)
+        elif case.oracle.is_sum:
+            check_sum(case, mixed)
+        elif not case.is_exact:
+            assert mixed.bound == INF
+            check_not_passed(case, mixed)
+        else:
+            check_optimal(case, mixed)
+            check_not_passed(case, mixed)
+
+
+def check_optimal(case, mixed):
+    assert mixed.status == "optimal"
+    if not case.oracle.is_quasi:
+        assert mixed.value >= case.oracle.optimum - GAP - 1e-7
+        assert mixed.bound >= case.oracle.optimum - 1e-7
+        return
+    # Ratios of few rows: a level of 1 is met by rounding alone.
+    if mixed.bound < 1 - 1e-5:
+        assert not case.oracle.reaches(mixed.bound + 2e-6)
+    assert mixed.bound - mixed.value <= 2 * GAP
+
+
+def check_not_passed(case, mixed):
+    """A value above the optimum would show up the oracle, or the counting."""
+    if not case.oracle.is_quasi:
+        assert mixed.value <= case.oracle.optimum + 1e-7
+    else:
+        assert mixed.value < 2e-6 or case.oracle.reaches(mixed.value - 2e-6)
+
+
+def check_sum(case, mixed):
+    """No convex program: the bound is above all rules that can be tried."""
+    assert mixed.status == "stationary"
+    tried = case.oracle.rules_on_a_grid(np.random.default_rng(0), 500)
+    if case.is_exact and len(tried):
+        values = case.oracle.sense * case.oracle.objective.value(tried)
+        assert mixed.bound >= values.max() - 1e-9
+
+
+@pytest.mark.parametrize(("seed", "known", "shape", "twist"), CASES)
+def test_the_optimum_is_found_and_bounded(seed, known, shape, twist):
+    check_against_the_oracle(seed, known, shape, twist)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("seed", "known", "shape", "twist"), MORE)
+def test_the_optimum_is_found_and_bounded_in_many_problems(seed, known, shape, twist):
+    check_against_the_oracle(seed, known, shape, twist)
+
+
+def test_the_problems_are_varied():
+    """Some cannot be met, and all kinds of slots, cells and bounds occur."""
+    cases = [random_case(s, known, shape=shape, twist=t) for s, known, shape, t in CASES]
+    feasible = np.array([case.oracle.is_feasible() for case in cases])
+    assert 5 <= (~feasible).sum() < len(cases) / 3
+    assert {len(case.soft.slots) for case in cases} >= {1, 2, 6}
+    assert {case.soft.n_classes for case in cases} == {3, 4, 5}
+    assert any(len(case.soft.cells) > len(case.soft.slots) for case in cases)
+    text = " ".join(str(case.goal) for case in cases)
+    for name in ("churn", "prior_divergence", "precision", "difference", "g_mean", "deviation"):
+        assert name in text
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
+    case = random_case(seed, "slot", shape=CONVEX[seed % 3])
+    evidence = case.evidence
+    if (np.bincount(evidence.true, minlength=evidence.n_classes) == 0).any():
+        # A class without a row has no recall.
+        true = evidence.true.copy()
+        true[: evidence.n_classes] = np.arange(evidence.n_classes)
+        evidence = replace(evidence, true=true)
+        case = replace(case, evidence=evidence)
+    space = space_of(case, evidence)
+    try:
+        mixed = best_mixture(space, GAP)
+    except InfeasibleMasterError:
+        return
+    assert not space.is_certain
+    assert mixed.bound == INF
+    program = space.program
+    counted = program.features_of(space.confusion(mixed.choice).counts)
+    np.testing.assert_allclose(counted, mixed.v, rtol=0, atol=1e-9)
+    assert float(program.violation(counted)) <= 1e-9
+
+
+# -- the rule is what was counted -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("known", ["slot", "hidden", "joint"])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_rule_of_any_choice_reproduces_its_features(seed, known, whole):
+    """Blocks by slot and by the class on top, mixtures and constants, ties among posteriors."""
+    shape = ("affine", "concave")[seed % 2]
+    case = random_case(seed, known, shape=shape)
+    rng = np.random.default_rng(seed)
+    for counted in (case.soft, case.evidence):
+        if counted.soft is False and known == "joint":
+            continue
+        try:
+            space = space_of(case, counted, whole)
+        except ValueError:
+            continue  # a class or group without labels
+        for _ in range(4):
+            # Few digits: many rows are tied.
+            space.ask(np.round(rng.normal(size=space.d), 1))
+        choice = []
+        for _ in range(space.n_blocks):
+            atoms = rng.choice(len(space.atoms), int(rng.integers(1, 4)), replace=False)
+            shares = rng.dirichlet(np.ones(len(atoms)))
+            choice.append(dict(zip(atoms.tolist(), shares.tolist(), strict=True)))
+        v = space.features(choice)
+        if counted.soft:
+            h = case.decisions(space.rule(choice))
+            mine = case.features(space.program, h)
+        else:
+            mine = space.program.features_of(space.confusion(choice).counts)
+        np.testing.assert_allclose(mine, v, rtol=0, atol=1e-9)
+
+
+def test_rows_that_multipliers_make_tie_are_decided_as_the_rule_does():
+    """A tensor for which two classes tie on a row but for rounding, as at every vertex."""
+    rng = np.random.default_rng(0)
+    for n in (3, 5, 8, 30):
+        eta = rng.dirichlet(np.ones(n), 400)
+        rows = Evidence.from_arrays(tuple(range(n)), eta, None).softened()
+        for r in range(40):
+            G = rng.normal(size=(n, n))
+            G[:, 1] += (eta[r] @ G[:, 0] - eta[r] @ G[:, 1]) / (eta[r] @ eta[r]) * eta[r]
+            G[:, :2] += 10.0  # so that they are the largest
+            expected = Argmax(G).decide(eta)
+            np.testing.assert_array_equal(rows.decide_tensor(G[None]), expected)
+
+
+# -- what must not matter ---------------------------------------------------------------------
+
+GOALS = (
+    "maximize g_mean subject to recall.difference(g).max() <= 0.2",
+    "minimize cost({(0, 1): 2, (1, 2): 1, (2, 0): 3}) subject to prior_divergence <= 0.05",
+    "maximize micro_f1(default=0) subject to precision(label=1) >= 0.5",
+)
+
+
+def rows_of(seed=0, N=60):
+    rng = np.random.default_rng(seed)
+    return {
+        "eta": rng.dirichlet(np.ones(3), N),
+        "true": rng.integers(0, 3, N),
+        "g": rng.integers(0, 2, N),
+        "weight": rng.integers(1, 3, N).astype(float),
+    }
+
+
+def value_of(text, rows, index=None):
+    rows = rows if index is None else {k: v[index] for k, v in rows.items()}
+    goal = Goal.parse(text)
+    evidence = Evidence.from_arrays(
+        (0, 1, 2), rows["eta"], rows["true"], needs=goal.needs, weight=rows["weight"],
+        columns={"g": rows["g"]}, decide_on=("g",) if "(g)" in text else (),
+    )  # fmt: skip
+    soft = evidence.softened()
+    mixed = best_mixture(Achievable(goal.bind(soft.schema), evidence, soft), 1e-10)
+    return mixed.value
+
+
+@pytest.mark.parametrize("text", GOALS)
+def test_weight_two_is_the_row_twice(text):
+    rows = rows_of()
+    twice = {k: np.repeat(v, rows["weight"].astype(int), axis=0) for k, v in rows.items()}
+    twice["weight"] = np.ones(len(twice["eta"]))
+    assert value_of(text, twice) == pytest.approx(value_of(text, rows), abs=1e-9)
+
+
+@pytest.mark.parametrize("text", GOALS)
+def test_the_order_of_rows_does_not_matter(text):
+    rows = rows_of()
+    order = np.random.default_rng(1).permutation(60)
+    assert value_of(text, rows, order) == pytest.approx(value_of(text, rows), abs=1e-9)
+
+
+@pytest.mark.parametrize("text", GOALS)
+def test_weight_zero_is_absence(text):
+    rows = rows_of()
+    rows["weight"][::4] = 0.0
+    kept = np.flatnonzero(rows["weight"])
+    assert value_of(text, rows, kept) == value_of(text, rows)
+
+
+# -- found by the sweeps above ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "maximize g_mean subject to predicted_rate(label=2).deviation(g) <= 0",
+        "maximize accuracy subject to predicted_rate(label=2).deviation(g) <= 1e-15",
+    ],
+)
+def test_a_row_that_constants_meet_exactly_is_scaled_by_its_coefficients(text):
+    """Scaled by what the constants reach, rounding, it was refused by the solver."""
+    rows = rows_of(N=40)
+    goal = Goal.parse(text)
+    evidence = Evidence.from_arrays(
+        (0, 1, 2), rows["eta"], rows["true"], needs=goal.needs, columns={"g": rows["g"]},
+        decide_on=("g",),
+    )  # fmt: skip
+    soft = evidence.softened()
+    values = [
+        best_mixture(Achievable(goal.bind(soft.schema), evidence, soft, whole=w), GAP).value
+        for w in (False, True)
+    ]
+    assert values[0] == pytest.approx(values[1], abs=2 * GAP)
+
+
+def sharp_and_rare():
+    eta = np.random.default_rng(3).dirichlet(np.full(3, 0.4), 60)
+    eta[:, 1] *= 1e-6
+    return eta / eta.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "free"),
+    [
+        # The rare class must be predicted at all, and hardly more than that.
+        ("minimize error_rate subject to prior_divergence <= 0.44", "minimize error_rate"),
+        ("maximize accuracy subject to g_mean >= 0.001", "maximize accuracy"),
+    ],
+)
+def test_bounds_that_rule_out_zero_alone_cost_nothing(text, free):
+    eta = sharp_and_rare()
+    evidence = Evidence.from_arrays((0, 1, 2), eta, None)
+    soft = evidence.softened()
+    values = []
+    for goal in (text, free):
+        program = Goal.parse(goal).bind(soft.schema)
+        mixed = best_mixture(Achievable(program, evidence, soft), GAP)
+        assert float(program.violation(mixed.v)) <= 1e-9
+        values.append(mixed.value)
+    assert values[0] == pytest.approx(values[1], abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("seed", "shape", "twist"),
+    [(19, None, ""), (54, None, "tight"), (112, None, "")],
+)
+def test_steep_tangents_do_not_end_the_search(seed, shape, twist):
+    """Roots near 0 make linear programs that a solver gives up until it is built anew."""
+    check_against_the_oracle(seed, "slot", shape, twist)

@@ -1,0 +1,415 @@
+"""The oracle that trains a learner for each objective, against the exact program over decisions."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from types import SimpleNamespace
+
+import cvxpy as cp
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from setpoint.evidence import Evidence
+from setpoint.goals.goal import as_goal
+from setpoint.plugin.retrained import Retrained, weight_parameter
+from setpoint.plugin.retraining import (
+    Retraining,
+    TrainingRows,
+    costs_of,
+)
+from setpoint.rules import Rule
+from setpoint.search.mixtures import best_mixture
+from setpoint.search.watch import StoppedWarning, Watch
+
+# Grown until every distinct x is a leaf, a tree is an exact minimiser of weighted errors.
+TREE = DecisionTreeClassifier(random_state=0)
+
+
+def rows_of(seed=0, n_rows=600, n_points=12, n=3):
+    """Rows with few distinct x, a hidden group and weights."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, n_points, n_rows)
+    eta = rng.dirichlet(np.full(n, 0.7), n_points)
+    y = (rng.random(n_rows)[:, None] > np.cumsum(eta, axis=1)[x]).sum(axis=1).clip(max=n - 1)
+    y[:n] = np.arange(n)
+    g = (rng.random(n_rows) < 0.3 + 0.4 * (x % 2)).astype(int)
+    weight = rng.integers(1, 4, n_rows) / 2
+    X = np.column_stack([x, x % 5]).astype(float)
+    return SimpleNamespace(X=X, x=x, y=y, g=g, weight=weight, n=n, n_points=n_points)
+
+
+def evidence_of(goal, r, weighted=True, decide_on=()):
+    return Evidence.from_arrays(
+        tuple(range(r.n)), np.zeros(len(r.y)), r.y, needs=goal.needs, columns={"g": r.g},
+        weight=r.weight if weighted else None, decide_on=decide_on,
+    )  # fmt: skip
+
+
+def space_of(goal, r, learner=TREE, *, X=None, weighted=True, watch=None):
+    goal = as_goal(goal)
+    evidence = evidence_of(goal, r, weighted)
+    rows = TrainingRows.of(evidence, r.X if X is None else X)
+    return Retraining(goal.bind(evidence.schema), evidence, learner, rows, watch=watch)
+
+
+def reached(space, choice, X):
+    """Features of the deployed model and rule, by counting their decisions."""
+    model, rule = space.finish(choice)
+    scores = model.scores(X)
+    counts = space.evidence.confusion(rule.distribution(scores)).counts
+    return space.program.features_of(counts)
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Keeps what it was trained on; predicts the class with the largest weight."""
+
+    seen = ()
+
+    def fit(self, X, y, sample_weight=None):
+        Recorder.seen = (X, y, sample_weight)
+        self.classes_ = np.unique(y)
+        self.most_ = np.argmax(np.bincount(y, sample_weight))
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.most_)
+
+
+# ---------------------------------------------------------------- costs
+def test_costs_are_not_negative_and_keep_the_best_decision():
+    gains = np.random.default_rng(0).normal(size=(3, 6, 5)) * 10.0
+    costs = costs_of(gains)
+    assert (costs >= 0).all()
+    np.testing.assert_array_equal(costs.argmin(axis=2), gains.argmax(axis=2))
+    np.testing.assert_allclose(np.ptp(costs + gains, axis=2), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weighted_errors_are_a_constant_less_the_objective(seed):
+    """Whatever is decided; rows of a data set without labels count too."""
+    rng = np.random.default_rng(seed)
+    goal = as_goal("maximize h_mean subject to predicted_rate(label=1).on('new') <= 0.3, "
+                      "recall(label=0).difference(g) <= 0.1")  # fmt: skip
+    r = rows_of(seed, 90)
+    one = evidence_of(goal, r)
+    two = Evidence.from_arrays((0, 1, 2), np.zeros(30), None, needs=goal.needs, dataset="new")
+    evidence = Evidence.concat([one, two])
+    program = goal.bind(evidence.schema)
+    X = np.arange(120.0)[:, None]
+    space = Retraining(program, evidence, Recorder(), TrainingRows.of(evidence, X))
+    slopes = rng.normal(size=space.d)
+    space.ask(slopes)
+    taken, label, weight = Recorder.seen
+    assert weight.mean() == pytest.approx(1.0)
+    assert (weight > 0).all()
+    index = taken[:, 0].astype(int)
+    assert (np.diff(index) >= 0).all()
+    assert set(index[index >= 90])
+    errors, values = [], []
+    for _ in range(20):
+        decided = rng.integers(0, 3, 120)
+        errors.append(weight[label != decided[index]].sum())
+        values.append(slopes @ program.features_of(evidence.confusion(decided).counts))
+    share = -np.polyfit(values, errors, 1)[0]
+    assert share > 0
+    np.testing.assert_allclose(errors + share * np.array(values), errors[0] + share * values[0])
+
+
+# ---------------------------------------------------------------- the optimum
+def exact(r, objective, constraints=lambda c: []):
+    """The best mixture of decisions by x, as a program over P(decide j | x)."""
+    mass = np.zeros((2, r.n_points, r.n))
+    np.add.at(mass, (r.g, r.x, r.y), r.weight)
+    q = cp.Variable((r.n_points, r.n), nonneg=True)
+    total = mass.sum()
+    c = SimpleNamespace(
+        recalls=[mass.sum(axis=0)[:, i] @ q[:, i] / mass.sum(axis=(0, 1))[i] for i in range(r.n)],
+        recall=lambda g, i: mass[g, :, i] @ q[:, i] / mass[g, :, i].sum(),
+        rates=[mass.sum(axis=(0, 2)) @ q[:, i] / total for i in range(r.n)],
+        rate=lambda g, i: mass[g].sum(axis=1) @ q[:, i] / mass[g].sum(),
+        accuracy=sum(mass.sum(axis=0)[:, i] @ q[:, i] for i in range(r.n)) / total,
+        prior=mass.sum(axis=(0, 1)) / total,
+    )
+    problem = cp.Problem(
+        cp.Maximize(objective(c)), [cp.sum(q, axis=1) == 1, *constraints(c)]
+    )  # fmt: skip
+    return problem.solve(solver="CLARABEL")
+
+
+PROBLEMS = [
+    ("accuracy", lambda c: c.accuracy, lambda c: []),
+    ("min_recall", lambda c: cp.minimum(*c.recalls), lambda c: []),
+    ("h_mean", lambda c: cp.harmonic_mean(cp.hstack(c.recalls)), lambda c: []),
+    (
+        "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01",
+        lambda c: c.accuracy,
+        lambda c: [cp.abs(a - b) <= 0.01 for a, b in zip(c.rates, c.prior, strict=True)],
+    ),
+    (
+        "maximize balanced_accuracy subject to recall(label=1).difference(g) <= 0.01",
+        lambda c: sum(c.recalls) / 3,
+        lambda c: [cp.abs(c.recall(0, 1) - c.recall(1, 1)) <= 0.01],
+    ),
+    (
+        "maximize min_recall subject to predicted_rate(label=2).difference(g) <= 0.01, "
+        "predicted_rate(label=0) <= 0.3",
+        lambda c: cp.minimum(*c.recalls),
+        lambda c: [cp.abs(c.rate(0, 2) - c.rate(1, 2)) <= 0.01, c.rates[0] <= 0.3],
+    ),
+]
+
+
+@pytest.mark.parametrize(("goal", "objective", "constraints"), PROBLEMS)
+def test_an_exact_learner_reaches_the_optimum(goal, objective, constraints):
+    """The groups are hidden from the learner: two cells an x."""
+    for seed in range(3):
+        r = rows_of(seed)
+        space = space_of(goal, r)
+        mixed = best_mixture(space, 1e-8)
+        assert mixed.value == pytest.approx(exact(r, objective, constraints), abs=2e-6)
+        assert space.program.violation(mixed.v) <= 1e-9
+        assert mixed.status == "feasible"
+        assert mixed.bound == np.inf
+        np.testing.assert_allclose(reached(space, mixed.choice, r.X), mixed.v, atol=1e-12)
+        np.testing.assert_allclose(space.features(mixed.choice), mixed.v, atol=1e-12)
+
+
+@pytest.mark.parametrize("goal", ["maximize micro_f1(default=0)", "maximize f1(label=1)"])
+def test_ratios_against_all_decisions(goal):
+    r = rows_of(4, n_points=6)
+    space = space_of(goal, r)
+    mixed = best_mixture(space)
+    best = max(
+        space.program.value(
+            space.program.features_of(space.evidence.confusion(np.array(rule)[r.x]).counts)
+        )
+        for rule in itertools.product(range(3), repeat=6)
+    )
+    assert mixed.value == pytest.approx(best, abs=1e-12)
+    assert space.n_calls <= 6
+
+
+def test_weights_are_repeated_rows():
+    r = rows_of(6, 300)
+    twice = np.repeat(np.arange(300), (2 * r.weight).astype(int))
+    other = SimpleNamespace(**{k: v[twice] for k, v in vars(r).items() if k in "Xyxg"}, n=3)
+    goal = "maximize min_recall subject to recall(label=1).difference(g) <= 0.02"
+    one, two = space_of(goal, r), space_of(goal, other, weighted=False)
+    a, b = best_mixture(one, 1e-8), best_mixture(two, 1e-8)
+    assert a.value == pytest.approx(b.value, abs=1e-9)
+    assert one.drawn(a.choice) == pytest.approx(two.drawn(b.choice), abs=1e-6)
+
+
+def test_rows_that_are_counted_may_be_others():
+    both = rows_of(0, 1300)
+    train, held = (
+        SimpleNamespace(**{k: v[part] for k, v in vars(both).items() if np.ndim(v)}, n=3)
+        for part in (slice(500), slice(500, None))
+    )
+    held.n_points = both.n_points
+    goal = as_goal("maximize accuracy subject to predicted_rate(label=1) <= 0.2")
+    counted = evidence_of(goal, held)
+    own = evidence_of(goal, train)
+    space = Retraining(
+        goal.bind(counted.schema), counted, TREE, TrainingRows.of(own, train.X), held.X
+    )
+    mixed = best_mixture(space, 1e-8)
+    assert space.program.violation(mixed.v) <= 1e-9
+    np.testing.assert_allclose(reached(space, mixed.choice, held.X), mixed.v, atol=1e-12)
+    best = exact(held, lambda c: c.accuracy, lambda c: [c.rates[1] <= 0.2])
+    assert 0.5 < mixed.value <= best + 1e-6
+
+
+# ---------------------------------------------------------------- what is trained
+def test_any_kind_of_table():
+    r = rows_of(1, 300)
+    goal = "maximize accuracy subject to predicted_rate(label=1) <= 0.2"
+    values = []
+    frame = pd.DataFrame({"x": [f"v{x}" for x in r.x], "rest": r.x % 5})
+    for X, learner in (
+        (r.X, TREE),
+        (sparse.coo_matrix(r.X), TREE),
+        (r.X.tolist(), TREE),
+        (frame, make_pipeline(OneHotEncoder(), TREE)),
+        (frame, make_pipeline(make_pipeline(OneHotEncoder()), make_pipeline(TREE))),
+    ):
+        space = space_of(goal, r, learner, X=X)
+        mixed = best_mixture(space, 1e-8)
+        np.testing.assert_allclose(reached(space, mixed.choice, X), mixed.v, atol=1e-12)
+        values.append(mixed.value)
+    np.testing.assert_allclose(values, values[0], atol=1e-8)
+
+
+def test_a_learner_that_is_not_exact():
+    """Whatever it finds is feasible and no worse than constants, and what is deployed."""
+    r = rows_of(2)
+    scaled = make_pipeline(StandardScaler(), LogisticRegression())
+    space = space_of("maximize min_recall subject to recall(label=1).difference(g) <= 0.05", r,
+                     scaled, watch=Watch(20))  # fmt: skip
+    mixed = best_mixture(space, 1e-4)
+    assert space.n_calls <= 20
+    assert space.program.violation(mixed.v) <= 1e-9
+    assert mixed.value > 1 / 3
+    np.testing.assert_allclose(reached(space, mixed.choice, r.X), mixed.v, atol=1e-12)
+
+
+def test_learners_without_weights_are_refused():
+    nearest = KNeighborsClassifier()
+    for learner in (nearest, make_pipeline(StandardScaler(), nearest)):
+        with pytest.raises(ValueError, match=r"oracle: KNeighborsClassifier\.fit takes no"):
+            space_of("maximize accuracy", rows_of(), learner)
+    inner = make_pipeline(StandardScaler(), TREE)
+    assert weight_parameter(make_pipeline(StandardScaler(), inner)) == (
+        "pipeline__decisiontreeclassifier__sample_weight"
+    )
+
+
+def test_metadata_routing_asks_the_step():
+    with config_context(enable_metadata_routing=True):
+        last = LogisticRegression().set_fit_request(sample_weight=True)
+        first = StandardScaler().set_fit_request(sample_weight=False)
+        space = space_of("maximize min_recall", rows_of(), make_pipeline(first, last))
+        assert space.ask(np.array([0.2, 0.5, 0.3])) == 3
+
+
+def test_what_predicts_no_class_is_refused():
+    space = space_of("maximize accuracy", rows_of(), LinearRegression())
+    with pytest.raises(ValueError, match="oracle: LinearRegression predicts what is none"):
+        best_mixture(space)
+
+
+def test_rows_that_do_not_fit_are_refused():
+    r = rows_of()
+    goal = as_goal("maximize accuracy")
+    evidence = evidence_of(goal, r)
+    program, rows = goal.bind(evidence.schema), TrainingRows.of(evidence, r.X)
+    with pytest.raises(ValueError, match="training rows: X has 5 rows, their codes 600"):
+        Retraining(program, evidence, TREE, TrainingRows.of(evidence, r.X[:5]))
+    with pytest.raises(ValueError, match="counted rows: X has 5 rows"):
+        Retraining(program, evidence, TREE, rows, r.X[:5])
+    with pytest.raises(ValueError, match="does not know"):
+        Retraining(program, evidence, TREE, TrainingRows(r.X, r.y, np.full(600, 3)))
+    posteriors = Evidence.from_arrays((0, 1, 2), np.full((600, 3), 1 / 3), r.y).softened()
+    with pytest.raises(ValueError, match="not soft"):
+        Retraining(program, posteriors, TREE, rows)
+
+
+def test_classes_that_gain_nothing_are_never_predicted():
+    r = rows_of()
+    # Only the recall of class 1 counts: one class is left, a constant.
+    one = space_of("maximize recall(label=1)", r)
+    assert one.ask(np.array([1.0])) == 1
+    assert len(one.atoms) == 3
+    # Rates of classes 0 and 2: class 1 is in no copy.
+    two = space_of("maximize recall(label=0) + recall(label=2)", r)
+    found = two.ask(np.ones(two.d))
+    assert found == 3
+    assert set(np.unique(two.atoms[3].decided)) == {0, 2}
+    model, rule = two.finish([{3: 1.0}])
+    np.testing.assert_array_equal(rule.decide(model.scores(r.X)), two.atoms[3].decided)
+    # Nothing to gain at all.
+    assert two.ask(np.zeros(two.d)) == 0
+
+
+# ---------------------------------------------------------------- the space
+def test_nothing_is_trained_twice():
+    space = space_of("maximize min_recall", rows_of())
+    slopes = np.array([0.2, 0.5, 0.3])
+    first = space.ask(slopes)
+    assert space.ask(slopes) == first
+    assert space.n_calls == 1
+    assert space.ask(2.0 * slopes) == first  # a call, but no learner that does something new
+    assert space.n_calls == 2
+    assert len(space.atoms) == 4
+    space.frozen = True
+    assert space.price(np.array([0.9, 0.05, 0.05])).columns.tolist() == [0]
+    assert space.n_calls == 2
+
+
+def test_another_program_shares_the_learners():
+    r = rows_of()
+    space = space_of("maximize min_recall subject to predicted_rate(label=0) <= 0.3", r)
+    best_mixture(space, 1e-8)
+    before = len(space.atoms)
+    goal = as_goal("maximize recall(label=1) subject to predicted_rate(label=1) <= 0.4")
+    other = space.with_program(goal.bind(space.program.schema))
+    assert len(other.at_hand(0)) == before
+    assert other.n_calls == 0
+    choice = best_mixture(other, 1e-8).choice
+    # Its columns mean the same to the first program.
+    np.testing.assert_allclose(
+        space.features(choice), reached(space, choice, r.X), atol=1e-12
+    )  # fmt: skip
+    assert space.features_of(0).shape == (space.d,)
+
+
+@pytest.mark.parametrize(
+    ("limits", "calls", "words"),
+    [(Watch(2), 2, "after 2 oracle calls"), (Watch(None, 0.0), 0, "seconds")],
+)
+def test_limits(limits, calls, words):
+    goal = "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01"
+    space = space_of(goal, rows_of(), watch=limits)
+    with pytest.warns(StoppedWarning, match=words):
+        mixed = best_mixture(space)
+    assert space.n_calls == calls
+    assert mixed.stopped
+    assert space.program.violation(mixed.v) <= 1e-9
+    rest = space.with_program(space.program).watch
+    assert (rest.max_calls, rest.max_seconds) == ((0, None) if calls else (None, 0.0))
+
+
+# ---------------------------------------------------------------- what is deployed
+def test_the_deployed_model_can_be_stored():
+    r = rows_of()
+    space = space_of("maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01", r)
+    choice = best_mixture(space, 1e-8).choice
+    model, rule = space.finish(choice)
+    learners = [k for k in choice[0] if k >= 3]
+    assert len(model.learners) == len(learners) >= 2
+    assert model.n_features_in_ == 2
+    assert not hasattr(model, "feature_names_in_")
+    scores = model.scores(r.X)
+    assert scores.shape == (600, 3 * len(learners))
+    assert (scores.reshape(600, -1, 3).sum(axis=2) == 1.0).all()
+    assert space.rule(choice) == rule == Rule.from_json(rule.to_json())
+    file = skops.io.dumps(model)
+    trusted = skops.io.get_untrusted_types(data=file)
+    for copied in (pickle.loads(pickle.dumps(model)), skops.io.loads(file, trusted=trusted)):
+        assert isinstance(copied, Retrained)
+        np.testing.assert_array_equal(copied.scores(r.X), scores)
+    np.testing.assert_allclose(rule.distribution(scores), space.distribution(choice), atol=1e-12)
+    # Draws pick a learner: on average its decisions.
+    u = (np.arange(600) + 0.5) / 600
+    drawn = rule.decide(scores[np.zeros(600, int)], u=u)
+    share = np.bincount(drawn, minlength=3) / 600
+    np.testing.assert_allclose(share, rule.distribution(scores)[0], atol=1 / 300)
+
+
+def test_constants_need_no_learner():
+    r = rows_of()
+    space = space_of("maximize min_recall", r)
+    model, rule = space.finish([{1: 1.0}])
+    assert model.learners == ()
+    assert not hasattr(model, "n_features_in_")
+    assert (rule.decide(model.scores(r.X)) == 1).all()
+    model, rule = space.finish([{0: 0.25, 2: 0.75}])
+    np.testing.assert_allclose(rule.distribution(model.scores(r.X))[0], [0.25, 0.0, 0.75])
+    assert space.drawn([{0: 0.25, 2: 0.75}]) == 1.0
+    assert space.drawn([{0: 1.0}]) == 0.0
+    k = space.ask(np.ones(3))
+    model, rule = space.finish([{0: 0.5, k: 0.5}])
+    np.testing.assert_allclose(
+        rule.distribution(model.scores(r.X)), space.distribution([{0: 0.5, k: 0.5}])
+    )  # fmt: skip
