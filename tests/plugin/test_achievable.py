@@ -76,15 +76,15 @@ def check_against_the_oracle(seed, known, shape, twist):
 
 
 def check_optimal(case, mixed):
-    assert mixed.status == "optimal"
     if not case.oracle.is_quasi:
+        assert mixed.status == "optimal"
         assert mixed.value >= case.oracle.optimum - GAP - 1e-7
         assert mixed.bound >= case.oracle.optimum - 1e-7
         return
-    # Ratios of few rows: a level of 1 is met by rounding alone.
-    if mixed.bound < 1 - 1e-5:
-        assert not case.oracle.reaches(mixed.bound + 2e-6)
-    assert mixed.bound - mixed.value <= 2 * GAP
+    # A ratio of 1 is met by rounding alone; and where a class may be predicted for the
+    # lightest row alone, the bound multiplies what the linear program rounds.
+    for score in (mixed.value + GAP, mixed.bound):
+        assert score >= 1 - 1e-5 or not case.oracle.reaches(score + 2e-6)
 
 
 def check_not_passed(case, mixed):

@@ -25,6 +25,8 @@ __all__ = ["Achievable"]
 
 _MOST_BLOCKS = 250_000
 """Blocks times features times classes that are kept apart."""
+_MOST_CONSTANTS = 10_000_000
+"""Slots times classes times features of the constants up to which slots are kept apart."""
 _SMOOTHING = 0.5
 _STIFF_SMOOTHING = 0.85
 _MANY_CLASSES = 30
@@ -40,7 +42,8 @@ class Achievable(Space):
     evidence : Evidence
         The rows with their labels: what confusions are counted on.
     counted : Evidence
-        What the features are counted on: `evidence`, or the same rows as soft evidence.
+        What the features are counted on: `evidence`, with equal rows merged perhaps, or
+        the same as soft evidence. With joint posteriors it has the rows of `evidence`.
         Only soft evidence makes the oracle's answers, and so bounds, certain.
     watch : Watch, optional
     whole : bool
@@ -68,6 +71,7 @@ class Achievable(Space):
         hidden = len(counted.cells) > len(counted.slots) and counted.pairs is None
         self.is_certain = counted.soft and not hidden
         n = counted.n_classes
+        whole = whole or len(counted.slots) * n * self.d > _MOST_CONSTANTS
         self.smoothing = _STIFF_SMOOTHING if n >= _MANY_CLASSES else _SMOOTHING
         self._is_whole = whole
         self.by_top = not whole and self._can_split()
@@ -109,6 +113,10 @@ class Achievable(Space):
     @property
     def _features(self) -> Floats:
         """Features (atoms, blocks, d); what other programs found is counted when first asked."""
+        if self._counted == 0:
+            n = self.counted.n_classes
+            self._table[:n] = self.pricer.constants(self._block, self._n_blocks)
+            self._counted = n
         while self._counted < len(self.atoms):
             if self._counted == len(self._table):
                 self._table = np.concatenate([self._table, np.zeros_like(self._table)])
@@ -147,6 +155,10 @@ class Achievable(Space):
         """One class for everybody, class by class."""
         return [self.whole({code: 1.0}) for code in range(self.counted.n_classes)]
 
+    def features_of_constants(self) -> Floats:
+        """Features (n, d): the first atoms."""
+        return np.asarray(self._features[: self.counted.n_classes].sum(axis=1))
+
     def with_program(self, program: Program) -> Self:
         """Another program on the same rows, within what is left of the limits."""
         return type(self)(
@@ -184,11 +196,15 @@ class Achievable(Space):
     def distribution(self, choice: Choice) -> Floats:
         """The probability (N, n) with which each row is decided each class."""
         if self._told is None or self._told[0] is not choice:
-            rule = self.rule(choice)
-            slots = self.counted.slot if rule.needs_slots else None
-            found = np.asarray(rule.distribution(self.counted.scores, slots))
-            self._told = (choice, found)
+            rule, rows = self.rule(choice), self._rows
+            slots = rows.slot if rule.needs_slots else None
+            self._told = (choice, np.asarray(rule.distribution(rows.scores, slots)))
         return self._told[1]
+
+    @property
+    def _rows(self) -> Evidence:
+        """The rows with their labels and what the rule decides from."""
+        return self.evidence if self.counted.pairs is None else self.counted
 
     def confusion(self, choice: Choice) -> Confusion:
         """Counted by labels."""
@@ -213,7 +229,7 @@ class Achievable(Space):
 
     def _class_posteriors(self) -> Floats:
         """Posteriors (N, n) of the classes, groups summed out."""
-        scores = self.counted.scores
+        scores = self._rows.scores
         if self.counted.pairs is None:
             return scores
         out = np.zeros((len(scores), self.counted.n_classes))
@@ -225,5 +241,5 @@ class Achievable(Space):
     def drawn(self, choice: Choice) -> float:
         """The weight of rows that are not decided for certain."""
         open_ = self.distribution(choice).max(axis=1) < 1.0 - 1e-12
-        weight = self.counted.weight
+        weight = self._rows.weight
         return float(open_.mean() if weight is None else weight[open_].sum() / weight.sum())

@@ -9,7 +9,7 @@ import numpy as np
 
 from setpoint.evidence import Evidence
 from setpoint.evidence.evidence import Integers
-from setpoint.goals.diagonal import diagonal_form
+from setpoint.goals.diagonal import DiagonalForm, diagonal_form
 from setpoint.goals.program import Program
 from setpoint.rules import Argmax, Rule
 from setpoint.search.space import Floats
@@ -77,20 +77,9 @@ class Pricer(Protocol):
         """What an atom adds to the features (n_blocks, d), block by block."""
         ...
 
-
-class _Counter:
-    """Features by counting decisions."""
-
-    def __init__(self, program: Program, counted: Evidence) -> None:
-        self.program = program
-        self.counted = counted
-
-    def of_decisions(self, decided: Integers, block: Integers | None, n_blocks: int) -> Floats:
-        counts = self.counted.block_counts(decided, block, n_blocks)
-        return np.array([self.program.features_of(c) for c in counts])
-
-    def of_constant(self, code: int, block: Integers | None, n_blocks: int) -> Floats:
-        return self.of_decisions(np.full(self.counted.n_rows, code), block, n_blocks)
+    def constants(self, block: Integers | None, n_blocks: int) -> Floats:
+        """The same (n, n_blocks, d) for all constants."""
+        ...
 
 
 class DiagonalPricer:
@@ -99,13 +88,9 @@ class DiagonalPricer:
     The rule is ``argmax_j W_j score_j - B_j`` (CMA, Proposition 4 and section 8).
     """
 
-    def __init__(self, program: Program, counted: Evidence, form: object) -> None:
-        from setpoint.goals.diagonal import DiagonalForm
-
-        assert isinstance(form, DiagonalForm)
+    def __init__(self, counted: Evidence, form: DiagonalForm) -> None:
         self.form = form
         self.counted = counted
-        self.counter = _Counter(program, counted)
         # The cell of each slot.
         self.cell = np.array(
             [int(np.flatnonzero(counted.cell_slot == s)[0]) for s in range(len(counted.slots))]
@@ -120,16 +105,23 @@ class DiagonalPricer:
 
     def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
         """One pass; the constants of the features go to the first block."""
-        if isinstance(atom, Weighted):
-            diag, col = self.counted.block_features(atom.W, atom.B, block, n_blocks)
-        else:
-            assert isinstance(atom, Constant)
-            n = self.counted.n_classes
-            W, B = np.zeros((len(self.cell), n)), np.ones((len(self.cell), n))
-            B[:, atom.code] = 0.0
-            diag, col = self.counted.block_features(W, B, block, n_blocks)
-        out = self.form.features(diag, col)
+        assert isinstance(atom, Weighted)
+        out = self.form.features(*self.counted.block_features(atom.W, atom.B, block, n_blocks))
         out[0] += self.form.const
+        return out
+
+    def constants(self, block: Integers | None, n_blocks: int) -> Floats:
+        """All constants from one pass: rows of each class, and of all."""
+        n = self.counted.n_classes
+        held = self.counted.block_counts(np.zeros(self.counted.n_rows, int), block, n_blocks)
+        held = held[..., 0]  # (blocks, cells, n + 1)
+        out = np.empty((n, n_blocks, len(self.form.const)))
+        diag, col = np.zeros(held[..., :n].shape), np.zeros(held[..., :n].shape)
+        for code in range(n):
+            diag[..., code], col[..., code] = held[..., code], held.sum(axis=-1)
+            out[code] = self.form.features(diag, col)
+            diag[..., code] = col[..., code] = 0.0
+        out[:, 0] += self.form.const
         return out
 
 
@@ -144,7 +136,6 @@ class TensorPricer:
     def __init__(self, program: Program, counted: Evidence) -> None:
         self.program = program
         self.counted = counted
-        self.counter = _Counter(program, counted)
         self.shares = None if counted.pairs is not None else self._shares()
 
     def _shares(self) -> Floats:
@@ -169,10 +160,17 @@ class TensorPricer:
 
     def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
         """Decide, then count."""
-        if isinstance(atom, Constant):
-            return self.counter.of_constant(atom.code, block, n_blocks)
         assert isinstance(atom, Tensor)
-        return self.counter.of_decisions(self.counted.decide_tensor(atom.G), block, n_blocks)
+        return self._of(self.counted.decide_tensor(atom.G), block, n_blocks)
+
+    def constants(self, block: Integers | None, n_blocks: int) -> Floats:
+        """Class by class."""
+        n, n_rows = self.counted.n_classes, self.counted.n_rows
+        return np.array([self._of(np.full(n_rows, k), block, n_blocks) for k in range(n)])
+
+    def _of(self, decided: Integers, block: Integers | None, n_blocks: int) -> Floats:
+        counts = self.counted.block_counts(decided, block, n_blocks)
+        return np.array([self.program.features_of(c) for c in counts])
 
 
 def pricer_of(program: Program, counted: Evidence) -> Pricer:
@@ -180,4 +178,4 @@ def pricer_of(program: Program, counted: Evidence) -> Pricer:
     form = diagonal_form(program)
     if form is None or counted.pairs is not None or len(counted.cells) > len(counted.slots):
         return TensorPricer(program, counted)
-    return DiagonalPricer(program, counted, form)
+    return DiagonalPricer(counted, form)

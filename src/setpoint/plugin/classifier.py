@@ -231,7 +231,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         GoalError, ValueError, TypeError
             If an argument or the goal is wrong for these data; the message says what.
         """
-        goal, options = as_goal(self.goal), self._options()
+        progress = Progress() if self.verbose else None
+        goal, options = as_goal(self.goal), self._options(progress)
         self._check_parameters()
         X, y, classes = self._checked(X, y, goal)
         posterior = options.takes_posteriors(len(classes.labels))
@@ -269,6 +270,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             fitted = task.by_joint_scores()
         else:
             fitted = task.by_scores(response)
+        if progress is not None:
+            progress.done()
         solution, evidence = fitted.solution, fitted.evidence
         if solution.rule.randomized:
             self._check_drawable(X, key, names)
@@ -350,7 +353,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
                 raise ValueError(f"{name} is one of {list(allowed)}, got {getattr(self, name)!r}")
         self._check_named()
 
-    def _options(self) -> Options:
+    def _options(self, progress: Progress | None = None) -> Options:
         return Options(
             self.solver,
             self.evidence,  # type: ignore[arg-type]  # checked there
@@ -359,7 +362,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self.tol,
             self.max_oracle_calls,
             self.max_seconds,
-            Progress() if self.verbose else None,
+            progress,
         )
 
     def _checked(self, X: Any, y: Any, goal: Goal) -> tuple[Any, Any, Classes]:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from setpoint.evidence import Evidence
+from setpoint.evidence.canonical import in_order, merged
 from setpoint.goals.goal import Goal
 from setpoint.goals.program import SATISFIED
 from setpoint.plugin.achievable import Achievable
@@ -67,9 +68,12 @@ def search_rule(
     StoppedError
         If a limit was reached before there was any rule.
     """
-    soft = options.evidence == "soft"
     if counted is None:
-        counted = evidence.softened() if soft else evidence
+        # Exactly the same for the same rows in any order, twice or with twice the weight.
+        evidence = in_order(evidence)
+        counted = merged(evidence)
+        if options.evidence == "soft":
+            counted = counted.softened()
     program = goal.bind(counted.schema)
     named = options.solver in ALGORITHMS
     space = Achievable(program, evidence, counted, watch=limited(options), whole=named)
@@ -96,7 +100,8 @@ def search_space(space: Explored, options: Options) -> Outcome:
 def limited(options: Options, most: int = _CALLS) -> Watch:
     """The limits of one solve, `most` calls where the user sets none."""
     watch = options.watch()
-    watch.max_calls = watch.max_calls or most
+    if options.solver not in ALGORITHMS:  # those have budgets of their own
+        watch.max_calls = watch.max_calls or most
     return watch
 
 
@@ -226,15 +231,15 @@ def _nearest(space: Explored, options: Options) -> Outcome:
 
 def _warn_constant(space: Explored, outcome: Outcome) -> None:
     best = space.value(outcome.v)
-    for code, choice in enumerate(space.constants()):
-        v = space.features(choice)
-        meets = float(space.program.violation(v)) <= SATISFIED
-        if meets and space.value(v) >= best - 1e-12 * (1 + abs(best)):
-            warnings.warn(
-                f"predicting {space.evidence.classes[code]!r} for everyone attains the optimum of "
-                f"'{space.program.goal}': add the constraint that is missing, or check whether "
-                "the scores say anything about the classes",
-                ConstantGoalWarning,
-                stacklevel=4,
-            )
-            return
+    program, v = space.program, space.features_of_constants()
+    values = program.sense * np.asarray(program.value(v))
+    attains = (program.violation(v) <= SATISFIED) & (values >= best - 1e-12 * (1 + abs(best)))
+    if attains.any():
+        label = space.evidence.classes[int(np.argmax(attains))]
+        warnings.warn(
+            f"predicting {label!r} for everyone attains the optimum of '{program.goal}': add the "
+            "constraint that is missing, or check whether the scores say anything about the "
+            "classes",
+            ConstantGoalWarning,
+            stacklevel=4,
+        )

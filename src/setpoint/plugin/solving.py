@@ -240,6 +240,8 @@ def _outcome(
         )
         return outcome, outcome.why
     why = ""
+    if (evidence.true < evidence.n_classes).any():
+        goal.bind(evidence.schema)  # posteriors would fill in for a class without rows
     if options.solver in BASELINES:
         options = replace(options, evidence="label")
     elif counted is not None:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from setpoint.evidence import Evidence
+from setpoint.evidence.canonical import in_order, merged
 from setpoint.evidence.confusion import Confusion
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
@@ -37,6 +38,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     """
     if (evidence.true == evidence.n_classes).all():
         return "soft", "there are no labels"
+    evidence = merged(in_order(evidence))
     if evidence.n_rows > _ENOUGH:
         some = np.random.default_rng(1).permutation(evidence.n_rows)[:_ENOUGH]
         evidence = evidence.taken(np.sort(some))

@@ -164,7 +164,8 @@ class Master:
         for j in aux:
             self._auxiliary(j)
         coefs = np.zeros(self._lp.n_columns)
-        coefs[self._variable] = self._known @ over
+        used = np.flatnonzero(over)
+        coefs[self._variable] = self._known[:, used] @ over[used]
         for j, a in aux.items():
             coefs[self._aux[j]] = a
         coefs[self._miss] = -1.0
@@ -182,8 +183,10 @@ class Master:
         A floor B >= b_min is written B / b_min >= 1, or the solver's tolerance would
         swallow it.
         """
-        sizes = np.abs(self._known[:: 1 + len(self._known) // _SAMPLE] @ over)
-        blocks = np.array([b for b, _ in self._owner])[:: 1 + len(self._known) // _SAMPLE]
+        some = slice(None, None, 1 + len(self._known) // _SAMPLE)
+        used = np.flatnonzero(over)
+        sizes = np.abs(self._known[some, used] @ over[used])
+        blocks = [block for block, _ in self._owner[some]]
         most = np.zeros(self.space.n_blocks)
         np.maximum.at(most, blocks, sizes)
         reach = max(float(most.sum()), abs(const), *(abs(a) for a in aux.values()))

@@ -88,12 +88,14 @@ def _inwards(space: Space, mixed: Mixed) -> Mixed:
 
 def _against_constants(space: Space, mixed: Mixed) -> Mixed:
     """A constant classifier where it is better: the value at 0/0 is no limit of others."""
-    for choice in space.constants():
-        v = space.features(choice)
-        value = space.value(v)
-        if float(space.program.violation(v)) <= SATISFIED and value > mixed.value:
-            mixed = replace(mixed, choice=choice, v=v, value=value, bound=max(mixed.bound, value))
-    return mixed
+    program, v = space.program, space.features_of_constants()
+    values = np.where(program.violation(v) <= SATISFIED, program.sense * program.value(v), -INF)
+    k = int(np.argmax(values))
+    if not values[k] > mixed.value:
+        return mixed
+    value = float(values[k])
+    choice, bound = space.constants()[k], max(mixed.bound, value)
+    return replace(mixed, choice=choice, v=v[k], value=value, bound=bound)
 
 
 def search_for(region: Region, score: Bound) -> Search:

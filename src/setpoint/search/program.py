@@ -9,7 +9,7 @@ import numpy as np
 
 from setpoint.search.space import Floats
 
-__all__ = ["GrowingProgram"]
+__all__ = ["TOLERANCE", "GrowingProgram"]
 
 TOLERANCE = 1e-10
 _Highs: Any = highspy.Highs
@@ -88,7 +88,7 @@ class GrowingProgram:
             If HiGHS cannot tell.
         """
         status = None
-        for method in ("again", "afresh", "rebuilt", "presolved", "interior"):
+        for method in ("again", "afresh", "rebuilt", "scaled", "presolved", "interior"):
             if method == "rebuilt":
                 # What an instance remembers of failures spoils its later runs.
                 model = self._highs.getModel()
@@ -96,12 +96,14 @@ class GrowingProgram:
                 self._highs.passModel(model)
             elif method != "again":
                 self._highs.clearSolver()
+            self._set("simplex_scale_strategy", 4 if method == "scaled" else 2)
             self._set("presolve", "on" if method in ("presolved", "interior") else "off")
             self._set("solver", "ipm" if method == "interior" else "simplex")
             self._highs.run()
             status = self._highs.getModelStatus()
             if status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible):
                 break
+        self._set("simplex_scale_strategy", 2)
         self._set("presolve", "off")
         self._set("solver", "simplex")
         if status == highspy.HighsModelStatus.kInfeasible:

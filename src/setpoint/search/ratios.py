@@ -8,6 +8,7 @@ from setpoint.goals.atoms import Affine, Ratio
 from setpoint.goals.weights import Weights
 from setpoint.search.generation import Step, as_it_is
 from setpoint.search.master import MasterResult
+from setpoint.search.program import TOLERANCE
 from setpoint.search.region import Region
 
 __all__ = ["RatioSearch", "closed", "least_denominator"]
@@ -16,7 +17,7 @@ INF = float("inf")
 _TINY = 1e-12
 _ROUNDS = 100
 _ROUNDING = 1e-7
-"""What a division by a least denominator near 0 makes of the rounding of a linear program."""
+"""The most that is called rounding where the least denominator is near 0."""
 
 
 class RatioSearch:
@@ -52,7 +53,7 @@ class RatioSearch:
         def bound_at(left: float) -> float:
             if not self.least > 0:
                 return INF
-            return closed(self.value + max(left, 0.0) / self.least, self.value)
+            return closed(self.value + max(left, 0.0) / self.least, self.value, 1.0 / self.least)
 
         return Step(self.best.choice, self.best.v, self.value, found, bound_at)
 
@@ -63,6 +64,6 @@ def least_denominator(weights: Weights, below: Affine) -> float:
     return low if low > _TINY else (weights.step(below) or 0.0)
 
 
-def closed(bound: float, value: float) -> float:
-    """The bound, or the value where only rounding parts them."""
-    return value if bound - value <= _ROUNDING else bound
+def closed(bound: float, value: float, stretch: float) -> float:
+    """The bound, or the value where only a program's rounding, stretched, parts them."""
+    return value if bound - value <= min(2.0 * TOLERANCE * stretch, _ROUNDING) else bound

@@ -82,8 +82,7 @@ class Region:
             self._add(i, c, c.level + c.sign * by)
         self.n_plain = len(self.rows)
         self.active: Floats = np.zeros(0)
-        inner = space.constants()
-        self.inner: Floats = np.mean([space.features(c) for c in inner], axis=0)
+        self.inner: Floats = space.features_of_constants().mean(axis=0)
 
     def _add(self, source: int, c: BoundConstraint, level: float) -> None:
         start = len(self.builder.rows)

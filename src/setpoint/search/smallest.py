@@ -74,7 +74,7 @@ class SmallestSearch:
             self.best, self.value = found, now
 
         def bound_at(margin: float) -> float:
-            return closed(self.value + max(margin, 0.0) * stretch, self.value)
+            return closed(self.value + max(margin, 0.0) * stretch, self.value, stretch)
 
         return Step(self.best.choice, self.best.v, self.value, found, bound_at)
 

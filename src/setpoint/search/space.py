@@ -120,6 +120,10 @@ class Space(ABC):
             total += np.array(list(part.values())) @ self.columns(block, list(part))
         return total
 
+    def features_of_constants(self) -> Floats:
+        """Features (k, d) of :meth:`constants`."""
+        return np.array([self.features(c) for c in self.constants()])
+
     def value(self, v: Floats) -> float:
         """The objective as a score: higher is better."""
         return self.program.sense * float(self.program.value(v))

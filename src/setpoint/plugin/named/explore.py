@@ -64,7 +64,7 @@ class Explorer:
     def learn(self, bound: float) -> None:
         """No mixture that meets the constraints has a larger score: so says the oracle."""
         if self.space.is_certain:
-            self.bound = min(self.bound, bound)
+            self.bound = min(self.bound, float(bound))
 
     def is_due(self, within: int = 1) -> bool:
         """Whether rules are recombined within so many calls: a bound is worth its price."""

@@ -1,0 +1,79 @@
+"""Rows in an order of their own, and equal rows as one.
+
+Sums in floating point depend on the order of their terms. In canonical order what is found
+on some rows does not depend on the order in which they came, to the last bit; with equal
+rows merged it does not matter either whether a row comes twice or weighs twice as much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from setpoint.evidence.evidence import Evidence
+
+__all__ = ["in_order", "merged"]
+
+Floats = NDArray[np.float64]
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_MIX = np.uint64(0xBF58476D1CE4E5B9)
+
+
+def in_order(evidence: Evidence) -> Evidence:
+    """The same rows, ordered by a hash of their content."""
+    keys = _keys(evidence)
+    if evidence.weight is None:
+        return evidence.taken(np.argsort(keys, kind="stable"))
+    return evidence.taken(np.lexsort((evidence.weight, keys)))
+
+
+def merged(evidence: Evidence) -> Evidence:
+    """Rows in canonical order with equal ones joined, their weights added up.
+
+    Examples
+    --------
+    >>> from setpoint.evidence import Evidence
+    >>> eta = np.array([[0.9, 0.1], [0.4, 0.6], [0.9, 0.1]])
+    >>> rows = merged(in_order(Evidence.from_arrays((0, 1), eta, np.array([0, 1, 0]))))
+    >>> sorted(rows.weight.tolist())
+    [1.0, 2.0]
+    """
+    if not evidence.n_rows:
+        return evidence
+    scores, true, cell = evidence.scores, evidence.true, evidence.cell
+    # Equal rows lie side by side, for their hashes agree.
+    first = np.ones(evidence.n_rows, np.bool_)
+    first[1:] = (true[1:] != true[:-1]) | (cell[1:] != cell[:-1])
+    same = np.flatnonzero(~first)
+    first[same] = (scores[same] != scores[same - 1]).any(axis=1)
+    if first.all():
+        return evidence
+    starts = np.flatnonzero(first)
+    weight = np.ones(evidence.n_rows) if evidence.weight is None else evidence.weight
+    return replace(evidence.taken(starts), weight=np.add.reduceat(weight, starts))
+
+
+def _keys(evidence: Evidence) -> NDArray[np.uint64]:
+    scores = np.ascontiguousarray(evidence.scores, np.float64) + 0.0  # -0 is 0
+    keys: NDArray[np.uint64] = np.empty(len(scores), np.uint64)
+    _hash(scores.view(np.uint64), np.asarray(evidence.kind), keys)
+    return keys
+
+
+@njit(cache=True, nogil=True)
+def _hash(
+    bits: NDArray[np.uint64], kind: NDArray[np.integer[Any]], out: NDArray[np.uint64]
+) -> None:
+    """A 64-bit hash of each row (the finaliser of splitmix64 after each number)."""
+    for i in range(len(bits)):
+        h = np.uint64(kind[i]) * _PRIME
+        for j in range(bits.shape[1]):
+            h = (h ^ bits[i, j]) * _MIX
+            h ^= h >> np.uint64(29)
+            h += _PRIME
+        out[i] = h
