@@ -1,10 +1,10 @@
 """Held-out losses over random splits: Tables 6 and 7 of the paper, and its Figure 8.
 
 ``python benchmarks/cma_tables.py [--splits 10]``. Rules are found on the training rows, with
-the posteriors of a model fitted on the same rows as the paper does, or with out-of-fold ones
-("cross-fitted", what PlugInClassifier does by default). Rules that draw are measured in
-expectation. All columns of ours go by the default solver; "auto" chooses soft or label
-evidence by cross-validation on the training rows.
+the posteriors of a model fitted on the same rows, as in the paper; "default" is what
+PlugInClassifier does: out-of-fold posteriors, and soft or label evidence by cross-validation
+within the training rows. Rules that draw are measured in expectation. All of ours go by the
+default solver.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from cma_data import (
     counts_of,
     cross_fitted,
     mean_and_error,
+    micro_f1,
     on_test,
     run_with_one_thread,
     split,
@@ -48,7 +49,6 @@ BASELINES = (
 OURS = (
     Method("soft", split, {"evidence": "soft"}),
     Method("label", split, {"evidence": "label"}),
-    Method("auto", split, {}),
     Method(
         "soft, no draws",
         split,
@@ -58,12 +58,12 @@ OURS = (
             "on_infeasible": "nearest",
         },
     ),
-    Method("auto, cross-fitted", cross_fitted, {}),
+    Method("default", cross_fitted, {}),
 )
 OF_PAPER = ("FW", "GDA", "ellipsoid", "bisection")
 H_MEAN_TARGETS = {"abalone": 0.82, "page_blocks": 0.13, "satimage": 0.176}
 AT_ODDS = 0.02
-"""A baseline farther than this from the paper's did not reproduce."""
+"""A baseline farther than this from the paper's, or a rule of ours so much worse, is named."""
 
 
 def unconstrained(
@@ -90,11 +90,16 @@ def unconstrained(
                 f"{'' if target is None else f'<= {target}':>8}  {printed:.3f}"
                 f"{'' if method.of_paper else ' (its best)'}"
             )
-            if method.of_paper and abs(np.mean(losses) - printed) > AT_ODDS:
+            apart = float(np.mean(losses)) - printed
+            if apart > AT_ODDS or (method.of_paper and apart < -AT_ODDS):
                 odd.append(f"{name} {method.name}: {printed:.3f} there, {np.mean(losses):.3f} here")
     if odd:
         print(f"     does not reproduce, by more than {AT_ODDS}: {'; '.join(odd)}")
     return good
+
+
+def _micro_f1(name: str) -> str:
+    return f"maximize {micro_f1(name)}"
 
 
 def _value(report: Any) -> float:
@@ -123,12 +128,10 @@ def covered(n_splits: int) -> None:
                 fitted.append(trained.constraints[0].value - 0.01)
             told = [mean_and_error(x) if x else "" for x in (losses, excess, fitted)]
             print(f"       {method.name:<24} {told[0]:>14} {told[1]:>14} {told[2]:>17}")
-    print("     (excess by labels; with soft evidence the constraint holds in expectation)")
-
-
-def first_class(name: str) -> str:
-    """The paper does not name the default class; with the first one its baselines agree."""
-    return f"maximize micro_f1(default={split(name).y.min().item()!r})"
+    print(
+        "     (by labels, and on test against the shares among the test rows themselves; with soft"
+    )
+    print("     evidence the constraint holds for the posteriors)")
 
 
 def main() -> int:
@@ -141,7 +144,7 @@ def main() -> int:
             f"page_blocks, split {i}: training {counts_of(rare.y)}; test {counts_of(rare.y_test)}"
         )
     good = unconstrained("Table 6: H-mean loss", lambda _: H_MEAN, TABLE_6, H_MEAN_TARGETS, n)
-    good &= unconstrained("Table 7: micro-F1 loss", first_class, TABLE_7, {}, n)
+    good &= unconstrained("Table 7: micro-F1 loss", _micro_f1, TABLE_7, {}, n)
     covered(n)
     return int(not good)
 

@@ -204,7 +204,8 @@ class Achievable(Space):
     @property
     def _rows(self) -> Evidence:
         """The rows with their labels and what the rule decides from."""
-        return self.evidence if self.counted.pairs is None else self.counted
+        merged = self.counted.n_rows < self.evidence.n_rows
+        return self.evidence if merged else self.counted
 
     def confusion(self, choice: Choice) -> Confusion:
         """Counted by labels."""

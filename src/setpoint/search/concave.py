@@ -8,12 +8,14 @@ from setpoint.goals.atoms import Affine, Bound
 from setpoint.goals.rows import NotLinearError
 from setpoint.search.generation import Step, as_it_is
 from setpoint.search.master import MasterResult
-from setpoint.search.region import Region, nearest_trusted, tangent
+from setpoint.search.pieces import sum_of
+from setpoint.search.region import Region
 
 __all__ = ["ConcaveSearch", "LinearSearch", "concave_search"]
 
 INF = float("inf")
 _ROUNDS = 300
+_CLOSED = 1e-13
 
 
 class LinearSearch:
@@ -64,37 +66,36 @@ class ConcaveSearch:
         self.region = region
         self.score = score
         self.rounds = rounds
-        self.t = region.builder.auxiliary()
-        highest = score.high if np.isfinite(score.high) else 1e6
-        self.cuts = [self.t.plus(-highest), self._under(tangent(score, region.inner))]
+        self.sum = sum_of(score, region.builder)
+        self.cuts = [piece.touching(region.inner) for piece in self.sum.pieces]
         self.best: MasterResult | None = None
         self.value = -INF
-
-    def _under(self, cut: Affine) -> Affine:
-        return self.t.plus(cut.scaled(-1.0))
 
     def step(self, gap: float) -> Step:
         """Add tangents until the program and the function agree to within `gap`."""
         for _ in range(self.rounds):
-            found = self.region.solve(self.t, self.cuts)
+            found = self.region.solve(self.sum.total, self.cuts)
             now = float(self.score.value(found.v))
             if now > self.value or self.best is None:
                 self.best, self.value = found, now
             near = gap * (1 + abs(self.value))
-            if np.isfinite(self.value) and found.value - self.value <= near:
+            if np.isfinite(self.value) and self.sum.back(found.value) - self.value <= near:
                 break
             if not self._cut(found, self.best):
                 break
         assert self.best is not None
-        return Step(self.best.choice, self.best.v, self.value, found, as_it_is)
+        return Step(self.best.choice, self.best.v, self.value, found, self.sum.back)
 
     def _cut(self, found: MasterResult, best: MasterResult) -> bool:
         before = len(self.cuts)
         # One tangent where the master stands, one nearer the best point: fewer rounds.
-        for at in (found.v, 0.5 * (found.v + best.v)):
-            cut = tangent(self.score, nearest_trusted(self.score, at, self.region.inner))
-            if float(cut.value(found.v)) < found.value - 1e-13:
-                self.cuts.append(self._under(cut))
+        middle = 0.5 * (found.v + best.v)
+        for piece in self.sum.pieces:
+            if piece.missing(found.v, found.aux) <= _CLOSED:
+                continue
+            self.cuts += piece.cuts(found.v, found.aux, self.region.inner)
+            if piece.missing(middle, found.aux) > _CLOSED:
+                self.cuts += piece.cuts(middle, found.aux, self.region.inner)
         return len(self.cuts) > before
 
 

@@ -7,7 +7,7 @@ every column of the space, so the bound holds for all its mixtures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +54,8 @@ class MasterResult:
         ``slopes @ column``.
     prices : array of shape (blocks,)
         The largest such product among the columns at hand.
+    aux : dict of int to float
+        The auxiliaries of the rows.
     """
 
     choice: Choice
@@ -63,6 +65,7 @@ class MasterResult:
     slopes: Floats
     const: float
     prices: Floats
+    aux: dict[int, float] = field(default_factory=dict)
 
 
 class Pricing(NamedTuple):
@@ -300,7 +303,8 @@ class Master:
                 least -= z * c
         scales = np.array([s for *_, s in self._scaled])
         unscaled = duals / scales if len(scales) else duals
-        return MasterResult(choice, v, const - value, unscaled, slopes, least, -y[:m])
+        told = {j: float(x[at]) for j, at in self._aux.items()}
+        return MasterResult(choice, v, const - value, unscaled, slopes, least, -y[:m], told)
 
     # ------------------------------------------------------------------ pricing
     def price(self, found: MasterResult, toward: Pricing | None = None) -> Pricing:

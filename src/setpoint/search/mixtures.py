@@ -27,7 +27,7 @@ from setpoint.search.smallest import SmallestSearch
 from setpoint.search.space import Space
 from setpoint.search.sums import SumSearch, bound_of_sum
 
-__all__ = ["Mixed", "best_mixture", "search_for"]
+__all__ = ["Mixed", "UnfinishedError", "best_mixture", "search_for"]
 
 INF = float("inf")
 _HAIRS = (1e-10, 1e-9, 1e-8, 1e-7)
@@ -43,14 +43,21 @@ def best_mixture(space: Space, gap: float = 0.0) -> Mixed:
     ------
     InfeasibleMasterError
         If there is none.
+    UnfinishedError
+        If constraints are met nearly only.
     ShapeError
         If the goal's shape is none of the above.
     """
     constraints = space.program.constraints
     moved = [0.0] * len(constraints)
     bound: float | None = None
-    for _ in range(4):
-        mixed = _search(Region(space, moved), gap)
+    for attempt in range(4):
+        try:
+            mixed = _search(Region(space, moved), gap)
+        except InfeasibleMasterError:
+            if attempt == 0:
+                raise
+            break  # what was moved proves nothing
         # Bounds that were moved allow less: only the first search bounds all mixtures.
         bound = mixed.bound if bound is None else bound
         if float(space.program.violation(mixed.v)) > SATISFIED:
@@ -61,7 +68,14 @@ def best_mixture(space: Space, gap: float = 0.0) -> Mixed:
         moved = [
             m + (2.0 * e if e > SATISFIED else 0.0) for m, e in zip(moved, excess, strict=True)
         ]
-    raise InfeasibleMasterError(np.zeros(0))
+    raise UnfinishedError(
+        f"{space.program.goal}: the constraints were met to within {max(excess):.2g} and not "
+        f"{SATISFIED:g}; move a bound a little"
+    )
+
+
+class UnfinishedError(RuntimeError):
+    """Constraints could be met nearly, and not to the tolerance that is promised."""
 
 
 def _inwards(space: Space, mixed: Mixed) -> Mixed:

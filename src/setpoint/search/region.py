@@ -3,55 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine, Bound
+from setpoint.goals.atoms import Affine
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.program import BoundConstraint
 from setpoint.goals.rows import NotLinearError
 from setpoint.search.master import InfeasibleMasterError, Master, MasterResult
+from setpoint.search.pieces import Piece, pieces_of_level
 from setpoint.search.space import Floats, Space
 
-__all__ = ["Region", "nearest_trusted", "tangent"]
+__all__ = ["Region"]
 
 _CLOSED = 1e-10
-_TRUSTED = 1e-9
-_ROUNDS = 200
+_NEAR, _STALLED = 1e-8, 5
+_ROUNDS = 400
 _TANGENTS = 100
 """More than so many tangents slow each program more than finding them again does."""
-
-
-def tangent(f: Bound, at: Floats) -> Affine:
-    """The affine function that touches `f` at a point."""
-    slope = f.gradient(at)
-    const = float(f.value(at)) - float(slope @ at)
-    return Affine({int(j): float(slope[j]) for j in np.flatnonzero(slope)}, const)
-
-
-def nearest_trusted(f: Bound, v: Floats, inner: Floats) -> Floats:
-    """The point next to v, towards `inner`, from where no floor bends the gradient of `f`.
-
-    A tangent where a floor does could cut off points that lie below `f`.
-    """
-    share = 0.0
-    while share < 1.0:
-        at = (1.0 - share) * v + share * inner
-        if f.floored(at) >= _TRUSTED and np.isfinite(float(f.value(at))):
-            return at
-        share = max(1e-8, 4.0 * share)
-    return inner
-
-
-@dataclass
-class _Curved:
-    """A concave function that must reach a level."""
-
-    function: Bound
-    level: float
-    source: int
 
 
 class Region:
@@ -74,7 +44,8 @@ class Region:
         self.master = Master(space)
         self.rows: list[Affine] = []
         self.sources: list[int] = []
-        self.curved: list[_Curved] = []
+        self.curved: list[tuple[Piece, int]] = []
+        self.inner: Floats = space.features_of_constants().mean(axis=0)
         constraints = space.program.constraints
         moved = [0.0] * len(constraints) if moved is None else moved
         self.builder = space.program.row_builder()
@@ -82,7 +53,6 @@ class Region:
             self._add(i, c, c.level + c.sign * by)
         self.n_plain = len(self.rows)
         self.active: Floats = np.zeros(0)
-        self.inner: Floats = space.features_of_constants().mean(axis=0)
 
     def _add(self, source: int, c: BoundConstraint, level: float) -> None:
         start = len(self.builder.rows)
@@ -96,7 +66,12 @@ class Region:
                     f"{c}: mixtures cannot be searched exactly under this bound "
                     f"({c.function.shape_name}); {self.space.otherwise}"
                 ) from None
-            self.curved.append(_Curved(f, c.sign * level, source))
+            links, pieces = pieces_of_level(f, c.sign * level, self.builder)
+            self.builder.rows += links
+            for piece in pieces:
+                self.curved.append((piece, source))
+                if piece.under.terms:  # so that its auxiliary is bounded
+                    self.builder.rows.append(piece.touching(self.inner))
         new = self.builder.rows[start:]
         self.rows += new
         self.sources += [source] * len(new)
@@ -110,11 +85,15 @@ class Region:
             If the region is empty; its duals belong to :attr:`rows`, then `extra`.
         """
         self._forget()
+        least, since = float("inf"), 0
         for _ in range(_ROUNDS):
             found = self.master.solve(objective, [*self.rows, *extra])
             self.active = found.duals[: len(self.rows)]
-            if not self._cut(found.v):
-                return found
+            missing = self._cut(found)
+            least, since = (missing, 0) if missing < 0.9 * least else (least, since + 1)
+            # Near the tolerance of the program tangents tell nothing more.
+            if missing == 0.0 or (missing <= _NEAR and since >= _STALLED):
+                break
         return found
 
     def _forget(self) -> None:
@@ -127,32 +106,17 @@ class Region:
         self.sources = [s for s, keep in zip(self.sources, held, strict=True) if keep]
         self.active = np.zeros(0)
 
-    def _cut(self, v: Floats) -> bool:
-        """Add tangents for each curved bound that v breaks; whether there was one."""
-        cut = False
-        for c in self.curved:
-            if c.level - float(c.function.value(v)) <= _CLOSED:
-                continue
-            for at in (nearest_trusted(c.function, v, self.inner), self._border(c, v)):
-                row = Affine({}, c.level).plus(tangent(c.function, at).scaled(-1.0))
-                if float(row.value(v)) > 0.0:
-                    self.rows.append(row)
-                    self.sources.append(c.source)
-                    cut = True
-        return cut
-
-    def _border(self, c: _Curved, v: Floats) -> Floats:
-        """Where the bound begins to hold between v and the middle: a tangent there parts v off."""
-        out, inside = v, self.inner
-        if float(c.function.value(inside)) <= c.level:
-            return nearest_trusted(c.function, v, self.inner)
-        for _ in range(40):
-            middle = 0.5 * (out + inside)
-            if float(c.function.value(middle)) < c.level:
-                out = middle
-            else:
-                inside = middle
-        return inside
+    def _cut(self, found: MasterResult) -> float:
+        """Add tangents for each curved bound that is broken; by how much the worst one is."""
+        worst = 0.0
+        for piece, source in self.curved:
+            missing = piece.missing(found.v, found.aux)
+            if missing > _CLOSED * (1.0 + abs(piece.level(found.aux))):
+                cuts = piece.cuts(found.v, found.aux, self.inner)
+                self.rows += cuts
+                self.sources += [source] * len(cuts)
+                worst = max(worst, missing if cuts else 0.0)
+        return worst
 
     def blame(self, error: InfeasibleMasterError) -> dict[int, float]:
         """The constraints that make the region empty, with their shares of the proof."""

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from setpoint.goals.atoms import Affine, Bound
 from setpoint.plugin.named.losses import Losses, has_kinks
 from setpoint.plugin.named.slack import Slack
-from setpoint.search.region import nearest_trusted
+from setpoint.search.pieces import nearest_trusted
 from setpoint.search.space import Floats
 
 __all__ = ["Inner"]

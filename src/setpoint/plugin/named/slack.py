@@ -16,8 +16,8 @@ from setpoint.goals.atoms import Affine, Bound
 from setpoint.goals.rows import NotLinearError
 from setpoint.plugin.named.losses import Losses
 from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.pieces import nearest_trusted, tangent
 from setpoint.search.program import GrowingProgram
-from setpoint.search.region import nearest_trusted, tangent
 from setpoint.search.space import Floats
 
 __all__ = ["Slack"]
