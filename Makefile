@@ -21,8 +21,8 @@ test-long: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	@for script in $$(grep -ls '__main__' benchmarks/*.py); do \
-		echo "== $$script"; $(BIN)/python "$$script" || exit 1; \
-	done
+		echo "== $$script"; $(BIN)/python "$$script" || failed="$$failed $$script"; \
+	done; if [ -n "$$failed" ]; then echo "targets missed:$$failed"; exit 1; fi
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from cma_data import (
     H_MEAN_COVERED,
     MINMAX,
     SETS,
+    Split,
     below,
     counts_of,
     micro_f1,
@@ -171,7 +173,12 @@ def each_row_a_variable(kind: str, most: float, eta: np.ndarray, group: np.ndarr
     return float(found.fun + eta.mean())
 
 
-def searched(goal: str, scores: np.ndarray, part: Any, **options: Any) -> Solution:
+def first_rows(part: Split, n: int) -> Split:
+    """Of rows in random order: the linear program takes long with many."""
+    return replace(part, P=part.P[:n], y=part.y[:n], groups=part.groups[:n])
+
+
+def searched(goal: str, scores: np.ndarray, part: Split, **options: Any) -> Solution:
     with quiet():
         sides = {"group": part.groups}
         return solve(goal, scores, part.y, sensitive_features=sides, randomized=True, **options)
@@ -185,7 +192,7 @@ def groups() -> bool:
     )
     good = True
     for name in ("compas", "adult"):
-        part = group_split(name)
+        part = first_rows(group_split(name), 10_000)
         for kind, most in (("recall", 0.02), ("predicted_rate", 0.02)):
             goal = f"minimize error_rate subject to {kind}.difference(group) <= {most}"
             few = {"solver": "column-generation", "tol": 1e-9}

@@ -27,7 +27,7 @@ UNHELD = f"{FREE} subject to recall.deviation(group) <= 1.0"
 """No constraint, but the report tells what there would be of it."""
 
 AT_HAND = {"decide_on": ["group"]}
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+LINES: dict[str, tuple[str, dict[str, Any]]] = {
     "argmax": (FAIR, AT_HAND | {"solver": "argmax"}),
     "balanced": (FAIR, AT_HAND | {"solver": "balanced"}),
     "exact, no constraint": (UNHELD, {"decide_on": None}),
@@ -76,7 +76,7 @@ def main() -> int:
     for name, column in GROUPS.items():
         parts = [group_split(name, i) for i in range(n)]
         print(f"     {name}, by {column}: {len(parts[0].y):,} rows and {len(parts[0].y_test):,}")
-        for what, (goal, options) in METHODS.items():
+        for what, (goal, options) in LINES.items():
             start = time.process_time()
             reports = [on_test(goal, part, **options) for part in parts]
             line(what, reports, (time.process_time() - start) / n)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     )
     from setpoint.evidence import Confusion, Evidence
     from setpoint.goals import Goal, GoalError, GoalSyntaxError, maximize, minimize
-    from setpoint.plugin import PlugInClassifier, Solution, solve
+    from setpoint.plugin import MissingPairWarning, PlugInClassifier, Solution, solve
     from setpoint.report import FewRowsWarning, GoalReport
-    from setpoint.search import ConstantGoalWarning, Infeasible
+    from setpoint.search import ConstantGoalWarning, Infeasible, StoppedError, StoppedWarning
 
     __version__: str
 
@@ -45,9 +45,12 @@ __all__ = [
     "GoalReport",
     "GoalSyntaxError",
     "Infeasible",
+    "MissingPairWarning",
     "ModelFileError",
     "PlugInClassifier",
     "Solution",
+    "StoppedError",
+    "StoppedWarning",
     "UnknownGroupWarning",
     "__version__",
     "evaluate",
@@ -71,6 +74,8 @@ _HOME = {
     "Evidence": "evidence",
     "ConstantGoalWarning": "search",
     "Infeasible": "search",
+    "StoppedError": "search",
+    "StoppedWarning": "search",
     "FewRowsWarning": "report",
     "GoalReport": "report",
     "TRUSTED_TYPES": "estimators",
@@ -82,6 +87,7 @@ _HOME = {
     "load_model": "estimators",
     "save_model": "estimators",
     "weights_for_prior": "estimators",
+    "MissingPairWarning": "plugin",
     "PlugInClassifier": "plugin",
     "Solution": "plugin",
     "solve": "plugin",

@@ -467,5 +467,5 @@ def test_a_goal_of_one_class_needs_two():
     y = np.arange(N) % 3
     with pytest.raises(ValueError, match="3 classes need posteriors"):
         solve(FLOOR, S.scores, y)
-    with pytest.raises(GoalError, match=r"3 classes, and .* speaks of a positive one"):
+    with pytest.raises(GoalError, match="speaks of a positive class, and y holds 3 classes"):
         PlugInClassifier(LogisticRegression(), FLOOR).fit(S.scores[:, None], y)

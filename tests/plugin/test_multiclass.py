@@ -523,3 +523,31 @@ def test_a_thousand_classes():
     )
     assert found.report.expected_violation <= 1e-9
     assert found.report.objective.value > 0.9
+
+
+@pytest.mark.parametrize("name", ["argmax", "balanced"])
+def test_baselines_where_groups_are_hidden(name):
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    y, g = rng.random(500) < p, rng.integers(0, 2, 500)
+    goal = "maximize g_mean subject to recall.deviation(g) <= 0.05"
+    found = solve(
+        goal,
+        np.column_stack([1 - p, p]),
+        y,
+        sensitive_features={"g": g},
+        decide_on=None,
+        solver=name,
+    )
+    share = 0.5 if name == "argmax" else y.mean()
+    np.testing.assert_array_equal(found.rule.decide(np.column_stack([1 - p, p])), p > share)
+
+
+@pytest.mark.parametrize("mean", ["g_mean >= 0.4", "h_mean >= 0.4", "q_mean >= 0.4"])
+def test_curved_bounds_over_many_classes_are_no_false_proof(mean):
+    n = 30
+    y = np.arange(300) % n
+    eta = np.eye(n)[y] * 0.9 + 0.1 / n
+    report = solve(f"minimize predicted_rate(label=0) subject to {mean}", eta, y, evidence="soft")
+    assert report.report.expected_violation <= 1e-9
+    assert report.report.status == "optimal"

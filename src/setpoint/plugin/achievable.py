@@ -52,7 +52,7 @@ class Achievable(Space):
         Found for another program on the same rows, which goes on to share them.
     """
 
-    otherwise = "goals of this shape are for a black-box method, or evaluate them only"
+    otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
 
     def __init__(
         self,
@@ -72,9 +72,10 @@ class Achievable(Space):
         self.is_certain = counted.soft and not hidden
         n = counted.n_classes
         whole = whole or len(counted.slots) * n * self.d > _MOST_CONSTANTS
-        self.smoothing = _STIFF_SMOOTHING if n >= _MANY_CLASSES else _SMOOTHING
         self._is_whole = whole
         self.by_top = not whole and self._can_split()
+        stiff = n >= _MANY_CLASSES and not self.by_top
+        self.smoothing = _STIFF_SMOOTHING if stiff else _SMOOTHING
         self._block = None
         n_scores = counted.scores.shape[1]
         if self.by_top:

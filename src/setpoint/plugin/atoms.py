@@ -99,8 +99,7 @@ class DiagonalPricer:
     def atom(self, slopes: Floats) -> Weighted:
         """Weights and charges of each slot's cell."""
         W, B = self.form.weights(slopes)
-        # A power of two: weights that can be read, and not a bit of a decision changes.
-        scale = 2.0 ** -np.frexp(np.abs(W).max(initial=0.0))[1]
+        scale = _readable(W)
         return Weighted(scale * W[self.cell], scale * B[self.cell])
 
     def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
@@ -151,6 +150,7 @@ class TensorPricer:
         counted = self.counted
         n = counted.n_classes
         gains = self.program.weights.tensor(slopes)[:, :n]
+        gains = _readable(gains) * gains
         if counted.pairs is not None:
             return Tensor(gains[counted.pairs[..., 0], counted.pairs[..., 1]])
         assert self.shares is not None
@@ -160,6 +160,9 @@ class TensorPricer:
 
     def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
         """Decide, then count."""
+        if isinstance(atom, Weighted):  # a baseline; posteriors sum to one
+            eye = np.eye(atom.W.shape[1])
+            atom = Tensor(atom.W[:, None, :] * eye - atom.B[:, None, :])
         assert isinstance(atom, Tensor)
         return self._of(self.counted.decide_tensor(atom.G), block, n_blocks)
 
@@ -171,6 +174,11 @@ class TensorPricer:
     def _of(self, decided: Integers, block: Integers | None, n_blocks: int) -> Floats:
         counts = self.counted.block_counts(decided, block, n_blocks)
         return np.array([self.program.features_of(c) for c in counts])
+
+
+def _readable(numbers: Floats) -> float:
+    """A power of two that brings numbers near 1, and changes not a bit of a decision."""
+    return float(2.0 ** -np.frexp(np.abs(numbers).max(initial=0.0))[1])
 
 
 def pricer_of(program: Program, counted: Evidence) -> Pricer:

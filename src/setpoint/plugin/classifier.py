@@ -52,11 +52,14 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     evidence : {"auto", "label", "soft"}, default="auto"
         Count decisions against labels, or against posteriors: then gaps are certified for
         any number of classes, if the posteriors are right. "auto": labels with two
-        classes, else what does better in cross-validation.
+        classes, else what does better in 3-fold cross-validation of the rule (six quick
+        searches). A goal over groups that the rule may not see is pursued on soft
+        evidence, with a model of group and class together.
     oracle : classifier, default=None
         Instead of weighting posteriors, retrain this learner with weights at each oracle
-        call. Its ``fit`` takes `sample_weight`. With a float `cv` decisions are counted on
-        the rows set apart, else on the training rows.
+        call, 50 times at most. Its ``fit`` takes `sample_weight`. With a float `cv`
+        decisions are counted on the rows set apart, else on the training rows. Goes with
+        label evidence, the default solver and goals of X alone.
     calibrate : {"sigmoid", "isotonic"} or None, default=None
         Calibrate the model's probabilities by cross-validation within its training rows.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
@@ -94,13 +97,13 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     max_oracle_calls : int, default=None
     max_seconds : float, default=None
         Limits of a search over posteriors: the best feasible rule by then is kept, with a
-        warning. So it is on Ctrl-C.
+        warning. So it is on Ctrl-C. None: 1,000 calls, or the algorithm's own budget.
     n_jobs : int, default=None
         Folds fitted at a time.
     random_state : int, generator or None, default=None
         For the split drawn with a float `cv`, and the key of draws.
     verbose : int, default=0
-        1: a line on stderr with calls, gap and violation.
+        1: a line on stderr with calls, gap and violation. More: joblib's, of the folds.
 
     Attributes
     ----------
@@ -228,6 +231,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         ------
         Infeasible
             If no rule meets the constraints, unless ``on_infeasible="nearest"``.
+        StoppedError
+            If a limit was reached before there was any rule.
         GoalError, ValueError, TypeError
             If an argument or the goal is wrong for these data; the message says what.
         """
@@ -297,7 +302,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
 
         The model stays. Posteriors take the place of labels: constraints on predicted
         rates, their groups and churn then hold on these rows, whatever their mix; the
-        objective is what it is if the posteriors are right.
+        objective is what it is if the posteriors are right. The new rule looks at the
+        model's posteriors, also where learners or joint posteriors decided before.
 
         Parameters
         ----------
@@ -376,9 +382,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         classes = classes_of(y, None, self.pos_label)
         if len(classes.labels) > 2 and speaks_of_one_class(goal):
             raise GoalError(
-                "Only binary classification is supported. The type of the target is multiclass: y "
-                f"holds {len(classes.labels)} classes, and '{goal}' speaks of a positive one; name "
-                "it with label=, or reduce over the classes, as in recall.min()"
+                f"Only binary classification is supported by the goal '{goal}': it speaks of a "
+                f"positive class, and y holds {len(classes.labels)} classes; name one with label=, "
+                "or reduce over the classes, as in recall.min()"
             )
         self._check_draw(X)
         return X, y, classes

@@ -75,7 +75,7 @@ class Response:
         known = getattr(model, "classes_", None)
         if known is not None and list(known) != self.classes.sorted.tolist():
             raise ValueError(
-                f"{type(model).__name__} knows the classes {list(known)}, y holds "
+                f"{type(model).__name__} knows the classes {np.asarray(known).tolist()}, y holds "
                 f"{self.classes.sorted.tolist()}; every model, and so every fold, has to see "
                 "all of them"
             )

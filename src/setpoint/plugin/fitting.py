@@ -151,6 +151,9 @@ class Task:
             folds=fitted.folds,
             notes=self.notes + self._counted_twice(fitted),
         )
+        columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
+        told = f"{solution.report.rule}\nThe score has columns for group and class: {columns}."
+        solution = replace(solution, report=replace(solution.report, rule=told))
         model = clone(self.model).fit(self.X, self.y, **self.params)
         return Fitted(model, JointModel(joint, fitted.model), solution, evidence)
 
@@ -206,11 +209,14 @@ class Task:
 
         def solve() -> Any:
             found = search_space(space, self.options)
-            return found, found.why
+            return found, f"a {type(learner).__name__} trained at each call; {found.why}"
 
         solution, outcome = reported(self.goal, evidence, solve, None, notes)
         assert outcome.choice is not None
         scorer, rule = space.finish(outcome.choice)
+        solution = replace(
+            solution, report=replace(solution.report, rule=space.words(outcome.choice))
+        )
         model = self.model
         if not self.is_fitted:
             model = clone(model).fit(self.X, self.y, **self.params)

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, indexable
 
@@ -132,7 +133,7 @@ class Retraining(Space):
     """
 
     is_certain = False
-    otherwise = "goals of this shape are for a black-box method, or evaluate them only"
+    otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
 
     def __init__(
         self,
@@ -295,6 +296,21 @@ class Retraining(Space):
         atoms = [self.atoms[k] for k in place]
         model = Retrained(tuple(a.learner for a in atoms), tuple(a.known for a in atoms), n)
         return model, mixture(pairs)
+
+    def words(self, choice: Choice) -> str:
+        """What :meth:`finish` gives, in words."""
+        n, name = self.evidence.n_classes, type(self.learner).__name__
+        if isinstance(self.learner, Pipeline):
+            name = type(self.learner.steps[-1][1]).__name__
+        parts, learners = [], 0
+        for k, p in sorted(choice[0].items()):
+            label = f"predict {self.evidence.classes[k]!r} for everyone" if k < n else ""
+            learners += k >= n
+            label = label or f"predict what learner {learners} says, a {name} trained for costs"
+            parts.append((p, label))
+        if len(parts) == 1:
+            return parts[0][1]
+        return "; ".join(f"with probability {p:.4g} {label}" for p, label in parts)
 
     def rule(self, choice: Choice) -> Rule:
         """The rule of :meth:`finish`."""

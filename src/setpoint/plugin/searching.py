@@ -32,7 +32,7 @@ from setpoint.search.outcome import (
     Status,
 )
 from setpoint.search.space import Choice
-from setpoint.search.watch import Watch
+from setpoint.search.watch import StoppedError, Watch
 
 __all__ = ["RETRAININGS", "limited", "search_rule", "search_space"]
 
@@ -86,6 +86,10 @@ def search_space(space: Explored, options: Options) -> Outcome:
     """The rule that reaches the program of a space; errors as in :func:`search_rule`."""
     try:
         found = _find(space, options)
+    except StoppedError:
+        if options.on_infeasible == "raise":
+            raise
+        return _nearest(space, options)
     except NoRuleError as error:
         outcome = _nearest(space, options)
         if options.on_infeasible == "raise":
@@ -114,7 +118,8 @@ def _find(space: Explored, options: Options) -> Found:
         else:
             mixed = best_mixture(space, gap)
     except InfeasibleMasterError:
-        raise NoRuleError(space.is_certain) from None
+        # What an algorithm of the paper gathered is not all there is.
+        raise NoRuleError(space.is_certain and options.solver not in ALGORITHMS) from None
     floor = mixed.value - max(gap, _SAME)
     if space.is_certain:
         floor = min(floor, mixed.bound - options.tol)

@@ -202,6 +202,8 @@ def report_text(report: GoalReport) -> str:
     """The whole report, about 88 columns wide."""
     out = [_wrapped(f"Goal: {report.goal}", 0, 6), _wrapped(f"Reached? {verdict(report)}", 0, 9)]
     how = f"How: {report.status}: {_HOW[report.status]}"
+    if report.evidence == "soft" and report.status in ("optimal", "feasible", "stationary"):
+        how += ", judged by posteriors"
     who = ", ".join(x for x in (report.family, report.solver) if x)
     how += f" ({who})" if who else ""
     out.append(_wrapped(how + (f". {_sentence(report.why)}" if report.why else "") + ".", 0, 5))

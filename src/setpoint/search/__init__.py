@@ -6,5 +6,6 @@ to find the best one for a linear objective. Here are the programs over its mixt
 
 from setpoint.search.infeasible import Infeasible
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
+from setpoint.search.watch import StoppedError, StoppedWarning
 
-__all__ = ["ConstantGoalWarning", "Infeasible", "Outcome"]
+__all__ = ["ConstantGoalWarning", "Infeasible", "Outcome", "StoppedError", "StoppedWarning"]

@@ -94,7 +94,7 @@ class ConcaveSearch:
             if piece.missing(found.v, found.aux) <= _CLOSED:
                 continue
             self.cuts += piece.cuts(found.v, found.aux, self.region.inner)
-            if piece.missing(middle, found.aux) > _CLOSED:
+            if len(self.sum.pieces) == 1 and piece.missing(middle, found.aux) > _CLOSED:
                 self.cuts += piece.cuts(middle, found.aux, self.region.inner)
         return len(self.cuts) > before
 

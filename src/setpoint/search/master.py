@@ -113,6 +113,7 @@ class Master:
         self._place: list[dict[int, int]] = [{} for _ in range(space.n_blocks)]
         self._variable: list[int] = []
         self._owner: list[tuple[int, int]] = []
+        self._blocks = np.zeros(0, np.int64)
         self._table = np.zeros((256, space.d))
         for block in range(space.n_blocks):
             self._join(block, space.at_hand(block))
@@ -189,9 +190,10 @@ class Master:
         some = slice(None, None, 1 + len(self._known) // _SAMPLE)
         used = np.flatnonzero(over)
         sizes = np.abs(self._known[some, used] @ over[used])
-        blocks = [block for block, _ in self._owner[some]]
+        if len(self._blocks) != len(self._owner):
+            self._blocks = np.array([block for block, _ in self._owner])
         most = np.zeros(self.space.n_blocks)
-        np.maximum.at(most, blocks, sizes)
+        np.maximum.at(most, self._blocks[some], sizes)
         reach = max(float(most.sum()), abs(const), *(abs(a) for a in aux.values()))
         size = float(np.abs(over).max(initial=0.0))
         if reach <= _HIDDEN * size:

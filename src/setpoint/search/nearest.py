@@ -43,6 +43,8 @@ def nearest_mixture(space: Space) -> Nearest:
         region.solve(_NOTHING)
     except InfeasibleMasterError as error:
         blame = region.blame(error)
+    except StoppedError:
+        pass  # what is at hand has to do
     constants = space.constants()
     best, high = least_of(space, [*constants, coin_of(constants)])
     low = 0.0
