@@ -551,3 +551,42 @@ def test_curved_bounds_over_many_classes_are_no_false_proof(mean):
     report = solve(f"minimize predicted_rate(label=0) subject to {mean}", eta, y, evidence="soft")
     assert report.report.expected_violation <= 1e-9
     assert report.report.status == "optimal"
+
+
+# ----------------------------------------------------------------------------- first users
+@pytest.mark.parametrize("evidence", ["label", "soft"])
+def test_without_draws_there_are_none_even_in_the_nearest_rule(evidence):
+    eta, y, _ = posteriors(200, seed=20)
+    for goal in (COVERAGE, "maximize accuracy subject to recall.min() >= 0.99"):
+        found = solve(goal, eta, y, evidence=evidence, randomized=False, on_infeasible="nearest")
+        assert not found.rule.randomized
+        assert found.report.randomized == 0.0
+
+
+def test_tight_coverage_without_draws():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(200, 3)) * 1.3 + [1, 0, -1]
+    eta = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
+    y = (rng.random(200)[:, None] > eta.cumsum(axis=1)).sum(axis=1)
+    goal = "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01"
+    report = solve(goal, eta, y, evidence="label", randomized=False).report
+    assert report.constraints[0].satisfied
+
+
+def test_labels_find_what_posteriors_find():
+    # A rule found on posteriors that is feasible by labels is no better than the one by labels.
+    eta, y, _ = posteriors(600, seed=21)
+    goal = "maximize accuracy subject to precision.min() >= 0.5"
+    soft = solve(goal, eta, y, evidence="soft").report
+    label = solve(goal, eta, y, evidence="label").report
+    assert label.constraints[0].satisfied
+    if soft.constraints[0].satisfied:
+        assert label.objective.value >= soft.objective.value - 1e-4
+
+
+def test_classes_are_in_the_order_of_the_columns():
+    eta, y, _ = posteriors()
+    with pytest.raises(ValueError, match="sorted order"):
+        solve("h_mean", eta[:, ::-1], y, classes=list("dcba"))
+    with pytest.raises(ValueError, match="sorted order"):
+        solve("h_mean", eta, y, classes=list("abccd"))

@@ -149,7 +149,9 @@ class Binder:
         norm = float(weight @ rows)
         if not norm > 0:
             of = (
-                "" if not given.needs_truth else f" with the true class that {e.name} is a share of"
+                ""
+                if not given.needs_truth or at.label is None
+                else f" with the true class {schema.classes[at.label]!r}"
             )
             raise EmptyPopulationError(f"{e} has no rows: {_words(at.population)} hold none{of}")
         feature = Feature(

@@ -171,6 +171,15 @@ class Achievable(Space):
             atoms=self.atoms,
         )
 
+    def softened(self) -> Achievable:
+        """The same rows as soft evidence; what is found there is at hand here too."""
+        counted = self.counted.softened()
+        program = self.program.goal.bind(counted.schema)
+        watch = self.watch.rest()
+        return type(self)(
+            program, self.evidence, counted, watch=watch, whole=self._is_whole, atoms=self.atoms
+        )
+
     def as_whole(self) -> Achievable:
         """The same atoms as one block, and no others: mixtures of whole rules."""
         out = type(self)(self.program, self.evidence, self.counted, whole=True, atoms=self.atoms)

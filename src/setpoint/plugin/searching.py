@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
+from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.goals.program import SATISFIED
 from setpoint.plugin.achievable import Achievable
@@ -17,11 +19,12 @@ from setpoint.plugin.atoms import Weighted
 from setpoint.plugin.deterministic import best_atom, round_choice
 from setpoint.plugin.named import ALGORITHMS
 from setpoint.plugin.options import BASELINES, Options
+from setpoint.plugin.polish import polish, worth
 from setpoint.plugin.retraining import Retraining
 from setpoint.search.infeasible import explain
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixed import Mixed
-from setpoint.search.mixtures import best_mixture
+from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import nearest_mixture
 from setpoint.search.outcome import (
     ConstantGoalWarning,
@@ -115,6 +118,8 @@ def _find(space: Explored, options: Options) -> Found:
         if options.solver in ALGORITHMS:
             assert isinstance(space, Achievable)
             mixed = ALGORITHMS[options.solver](space, gap=gap)
+        elif isinstance(space, Achievable) and not space.is_certain:
+            mixed = _by_labels(space, gap)
         else:
             mixed = best_mixture(space, gap)
     except InfeasibleMasterError:
@@ -131,6 +136,10 @@ def _find(space: Explored, options: Options) -> Found:
                 fixed, round_choice(space, mixed.choice), key=lambda f: (f.is_feasible, f.value)
             )
         if options.randomized is False:
+            if isinstance(space, Achievable) and not (fixed.is_feasible and fixed.value >= floor):
+                polish(space, _likeliest(space, mixed.choice))
+                polish(space, _best(space))
+                fixed = max(fixed, best_atom(space), key=lambda f: (f.is_feasible, f.value))
             if not fixed.is_feasible:
                 raise NoRuleError(False, True)
             return _found(mixed, fixed.choice, "no draws")
@@ -138,6 +147,45 @@ def _find(space: Explored, options: Options) -> Found:
             return _found(mixed, fixed.choice, "no draws needed")
     choice = _of_whole_rules(space, floor) or mixed.choice
     return _found(mixed, choice, "a mixture: a draw does better than any single rule found")
+
+
+def _by_labels(space: Achievable, gap: float) -> Mixed:
+    """Where the oracle's answers are no optima: more rules to mix from other searches.
+
+    Those of soft evidence, the 0-1 and the balanced plug-in, and rules near the best of
+    them all.
+    """
+    n, n_slots = space.counted.n_classes, len(space.counted.slots)
+    held = space.counted.schema.marginals[:, :n].sum(axis=0)
+    for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
+        space.add(Weighted(np.tile(weights, (n_slots, 1)), np.zeros((n_slots, n))))
+    if not space.counted.soft:
+        soft = space.softened()
+        stopped = ""
+        # Whatever it finds is at hand.
+        with suppress(InfeasibleMasterError, GoalError, StoppedError, UnfinishedError):
+            stopped = best_mixture(soft, gap).stopped
+        space.watch.calls += soft.watch.calls
+        if stopped:
+            space.watch.max_calls = space.watch.calls
+    polish(space, _best(space))
+    mixed = best_mixture(space, gap)
+    return replace(mixed, method=f"{mixed.method} over rules of soft evidence and near them")
+
+
+def _best(space: Achievable) -> int:
+    """The whole rule with the least violation, then the best objective, constants apart."""
+    numbers = range(space.counted.n_classes, len(space.atoms))
+    return min(numbers, key=lambda k: worth(space, space.features_of(k)))
+
+
+def _likeliest(space: Achievable, choice: Choice) -> int:
+    """The rule that a mixture uses most."""
+    share: dict[int, float] = {}
+    for part in choice:
+        for k, p in part.items():
+            share[k] = share.get(k, 0.0) + p
+    return max(share, key=lambda k: share[k])
 
 
 def _of_whole_rules(space: Explored, floor: float) -> Choice | None:
@@ -227,6 +275,11 @@ def _baseline(space: Achievable, options: Options) -> Outcome:
 
 def _nearest(space: Explored, options: Options) -> Outcome:
     near = nearest_mixture(space)
+    if options.randomized is False:
+        rounded = min(
+            (best_atom(space), round_choice(space, near.choice)), key=lambda f: f.violation
+        )
+        near = replace(near, choice=rounded.choice, violation=rounded.violation, certified=False)
     names = {str(space.program.constraints[i]): share for i, share in near.blame.items()}
     why = f"no rule meets the goal; the least violation is {near.violation:.4g}"
     if not (near.certified and space.is_certain):

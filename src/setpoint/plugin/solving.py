@@ -166,6 +166,11 @@ def solve(
     )
     known = classes_of(y, classes, pos_label)
     posterior = options.takes_posteriors(len(known.labels))
+    if posterior and classes is not None and list(classes) != known.sorted.tolist():
+        raise ValueError(
+            "classes are in sorted order without repetitions, as the columns of the posteriors "
+            f"are: {known.sorted.tolist()}, got {list(classes)}"
+        )
     first, notes = scores_for(scores, known, posterior)
     values: dict[str | None, Any] = {None: first}
     rows: dict[str | None, Rows] = {

@@ -25,7 +25,7 @@ _ENOUGH = 50_000
 """Up to so many rows are used to choose."""
 _CALLS = 100
 _HALF_A_POINT = 0.005
-"""Held-out differences up to this are noise."""
+"""Held-out differences of the objective up to this are noise."""
 
 Kind = Literal["label", "soft"]
 
@@ -59,8 +59,11 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
             return "soft", "the rows are too few to choose by cross-validation"
         reached[kind] = found
     (soft_past, soft), (label_past, label) = reached["soft"], reached["label"]
-    better = label_past < soft_past - _HALF_A_POINT
-    if abs(label_past - soft_past) <= _HALF_A_POINT:
+    # A rate of the rarest class is not known any better than this.
+    held = evidence.schema.marginals[:, : evidence.n_classes].sum(axis=0)
+    noise = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
+    better = label_past < soft_past - noise
+    if abs(label_past - soft_past) <= noise:
         better = label > soft + _HALF_A_POINT
     chosen: Kind = "label" if better else "soft"
     sense = 1.0 if goal.sense == "maximize" else -1.0

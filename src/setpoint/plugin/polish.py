@@ -1,0 +1,89 @@
+"""Rules near the ones that an oracle found: a search over weights and offsets, class by class.
+
+By labels, or without draws, the answer of an oracle is no optimum. A pattern search over a
+factor and an offset for each class, in each slot, finds better rules; and where a goal
+asks much, feasible ones.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from setpoint.goals.program import SATISFIED
+from setpoint.plugin.achievable import Achievable
+from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
+from setpoint.search.space import Floats
+
+__all__ = ["polish", "worth"]
+
+Worth: TypeAlias = tuple[float, float]
+"""Violation and loss: less is better."""
+
+_WORK, _LEAST, _MOST = 4e8, 60, 1500
+"""Rows times classes to decide in all, and the numbers of rules tried at least and most."""
+_FIRST, _LAST = 0.5, 0.01
+"""Steps of the pattern search, in logarithms of factors and in shares of a total."""
+
+
+def worth(space: Achievable, v: Floats) -> Worth:
+    """What is compared: the violation, if it is one, then the objective."""
+    past = float(space.program.violation(v))
+    return (past if past > SATISFIED else 0.0, -space.value(v))
+
+
+def polish(space: Achievable, start: int) -> int:
+    """Improve an atom and take the result in.
+
+    Returns
+    -------
+    int
+        The number of the best atom found; `start` where none is better.
+    """
+    atom = space.atoms[start]
+    if isinstance(atom, Constant):
+        return start
+    counted = space.counted
+    size = max(counted.n_rows * counted.n_classes, 1)
+    left = int(np.clip(_WORK / size, _LEAST, _MOST))
+    least = first = worth(space, space.features_of(start))
+    try:
+        atom, least = _search(space, atom, least, left)
+    except KeyboardInterrupt:  # what is at hand has to do
+        space.watch.max_calls = space.watch.calls
+    return space.add(atom) if least < first else start
+
+
+def _search(space: Achievable, atom: Atom, least: Worth, left: int) -> tuple[Atom, Worth]:
+    """Steps in each coordinate while they help, then smaller ones."""
+    counted = space.counted
+    step = _FIRST
+    while step >= _LAST and left > 0:
+        before = least
+        for slot in range(len(counted.slots)):
+            for code in range(counted.n_classes):
+                for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step)):
+                    trial = _moved(atom, slot, code, factor, offset)
+                    now = worth(space, space.pricer.features(trial, None, 1)[0])
+                    left -= 1
+                    if now < least:
+                        atom, least = trial, now
+                    if left <= 0:
+                        break
+        step = step if least < before else 0.5 * step
+    return atom, least
+
+
+def _moved(atom: Atom, slot: int, code: int, factor: float, offset: float) -> Atom:
+    """The atom with the totals of one class multiplied and shifted, in one slot."""
+    if isinstance(atom, Weighted):
+        W, B = atom.W.copy(), atom.B.copy()
+        B[slot, code] -= offset * float(np.abs(W[slot]).max())
+        W[slot, code] *= np.exp(factor)
+        return Weighted(W, B)
+    assert isinstance(atom, Tensor)
+    G = atom.G.copy()
+    size = float(np.abs(G[slot]).max())
+    G[slot, :, code] = G[slot, :, code] * np.exp(factor) + offset * size
+    return Tensor(G)
