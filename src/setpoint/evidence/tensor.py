@@ -48,7 +48,7 @@ def decide_by_slot(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -> N
     out = np.empty(scores_cm.shape[1], np.int64)
     n = G.shape[2]
     rows = min(max(_TOTALS // n, _LEAST), _MOST)
-    flat, best, near = np.empty(n * rows), np.empty(rows), np.empty(rows, np.int64)
+    flat, best, near = np.empty(n * rows), np.empty(rows), np.empty(rows)
     for slot, turned in enumerate(np.ascontiguousarray(np.swapaxes(G, 1, 2), np.float64)):
         last = int(starts[slot + 1])
         for start in range(int(starts[slot]), last, rows):
@@ -70,20 +70,21 @@ def _settle(
     turned: Floats,
     margin: float,
     best: Floats,
-    near: NDArray[np.int64],
+    near: Floats,
     out: NDArray[np.int64],
 ) -> None:
     """Decide anew between the classes whose totals are within a margin of the best."""
     n, size = totals.shape
     for i in range(size):
         best[i] -= margin
-        near[i] = 0
+        near[i] = 0.0
     for j in range(n):
         row = totals[j]
         for i in range(size):
-            near[i] += row[i] >= best[i]
+            # In floats: the loop then runs four rows at a time.
+            near[i] += 1.0 if row[i] >= best[i] else 0.0
     for i in range(size):
-        if near[i] < 2:
+        if near[i] < 2.0:
             continue
         choice, top = -1, 0.0
         for j in range(n):
