@@ -162,19 +162,14 @@ class Achievable(Space):
 
     def with_program(self, program: Program) -> Self:
         """Another program on the same rows, within what is left of the limits."""
-        return type(self)(
-            program,
-            self.evidence,
-            self.counted,
-            watch=self.watch.rest(),
-            whole=self._is_whole,
-            atoms=self.atoms,
-        )
+        return self._with(program, self.counted)
 
     def softened(self) -> Achievable:
         """The same rows as soft evidence; what is found there is at hand here too."""
         counted = self.counted.softened()
-        program = self.program.goal.bind(counted.schema)
+        return self._with(self.program.goal.bind(counted.schema), counted)
+
+    def _with(self, program: Program, counted: Evidence) -> Self:
         watch = self.watch.rest()
         return type(self)(
             program, self.evidence, counted, watch=watch, whole=self._is_whole, atoms=self.atoms

@@ -11,7 +11,7 @@ from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.retraining import Retraining
 from setpoint.search.space import Choice, Floats
 
-__all__ = ["Fixed", "best_atom", "round_choice"]
+__all__ = ["Fixed", "best_atom", "best_of", "features_of_atoms", "round_choice"]
 
 _SWEEPS = 20
 
@@ -31,9 +31,13 @@ class Fixed(NamedTuple):
 
 def best_atom(space: Achievable | Retraining) -> Fixed:
     """Of the whole rules seen so far the best feasible one, else the nearest to it."""
-    v = np.array([space.features_of(k) for k in range(len(space.atoms))])
-    k = _best(space, v)
+    k = best_of(space, features_of_atoms(space))
     return _fixed(space, space.whole({k: 1.0}))
+
+
+def features_of_atoms(space: Achievable | Retraining) -> Floats:
+    """Features (atoms, d) of the whole rules seen so far."""
+    return np.array([space.features_of(k) for k in range(len(space.atoms))])
 
 
 def round_choice(space: Achievable | Retraining, choice: Choice) -> Fixed:
@@ -45,14 +49,14 @@ def round_choice(space: Achievable | Retraining, choice: Choice) -> Fixed:
         before = list(at)
         for b in range(space.n_blocks):
             rest = total - features[b, at[b]]
-            k = _best(space, rest + features[b], at[b])
+            k = best_of(space, rest + features[b], at[b])
             at[b], total = k, rest + features[b, k]
         if at == before:
             break
     return _fixed(space, [{k: 1.0} for k in at])
 
 
-def _best(space: Achievable | Retraining, v: Floats, present: int | None = None) -> int:
+def best_of(space: Achievable | Retraining, v: Floats, present: int | None = None) -> int:
     """The best feasible row of v (k, d), else the least violation; `present` unless better."""
     program = space.program
     past = np.asarray(program.violation(v))

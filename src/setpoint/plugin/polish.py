@@ -16,7 +16,7 @@ from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
 from setpoint.search.space import Floats
 
-__all__ = ["polish", "worth"]
+__all__ = ["polish"]
 
 Worth: TypeAlias = tuple[float, float]
 """Violation and loss: less is better."""
@@ -27,7 +27,7 @@ _FIRST, _LAST = 0.5, 0.01
 """Steps of the pattern search, in logarithms of factors and in shares of a total."""
 
 
-def worth(space: Achievable, v: Floats) -> Worth:
+def _worth(space: Achievable, v: Floats) -> Worth:
     """What is compared: the violation, if it is one, then the objective."""
     past = float(space.program.violation(v))
     return (past if past > SATISFIED else 0.0, -space.value(v))
@@ -47,7 +47,7 @@ def polish(space: Achievable, start: int) -> int:
     counted = space.counted
     size = max(counted.n_rows * counted.n_classes, 1)
     left = int(np.clip(_WORK / size, _LEAST, _MOST))
-    least = first = worth(space, space.features_of(start))
+    least = first = _worth(space, space.features_of(start))
     try:
         atom, least = _search(space, atom, least, left)
     except KeyboardInterrupt:  # what is at hand has to do
@@ -65,7 +65,7 @@ def _search(space: Achievable, atom: Atom, least: Worth, left: int) -> tuple[Ato
             for code in range(counted.n_classes):
                 for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step)):
                     trial = _moved(atom, slot, code, factor, offset)
-                    now = worth(space, space.pricer.features(trial, None, 1)[0])
+                    now = _worth(space, space.pricer.features(trial, None, 1)[0])
                     left -= 1
                     if now < least:
                         atom, least = trial, now

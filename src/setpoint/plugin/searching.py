@@ -16,10 +16,10 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.program import SATISFIED
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Weighted
-from setpoint.plugin.deterministic import best_atom, round_choice
+from setpoint.plugin.deterministic import best_atom, best_of, features_of_atoms, round_choice
 from setpoint.plugin.named import ALGORITHMS
 from setpoint.plugin.options import BASELINES, Options
-from setpoint.plugin.polish import polish, worth
+from setpoint.plugin.polish import polish
 from setpoint.plugin.retraining import Retraining
 from setpoint.search.infeasible import explain
 from setpoint.search.master import InfeasibleMasterError
@@ -175,8 +175,8 @@ def _by_labels(space: Achievable, gap: float) -> Mixed:
 
 def _best(space: Achievable) -> int:
     """The whole rule with the least violation, then the best objective, constants apart."""
-    numbers = range(space.counted.n_classes, len(space.atoms))
-    return min(numbers, key=lambda k: worth(space, space.features_of(k)))
+    n = space.counted.n_classes
+    return n + best_of(space, features_of_atoms(space)[n:])
 
 
 def _likeliest(space: Achievable, choice: Choice) -> int:

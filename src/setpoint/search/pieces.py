@@ -153,7 +153,10 @@ def pieces_of_level(
     mean, sign = _mean(f)
     if mean is not None and level * sign > 0:
         n = len(mean.children)
-        wanted = {0: n * _log(level), -1: -n / level, 2: -n * level * level}[mean.order]
+        if mean.order == 0:
+            wanted = n * math.log(level)
+        else:
+            wanted = -n / level if mean.order < 0 else -n * level * level
         total, pieces = _total([(1.0, x) for x in _terms(mean)], builder)
         return [Affine({}, wanted).plus(total.scaled(-1.0))], pieces
     return [], [Piece(f, Affine({}, level))]
@@ -186,7 +189,3 @@ def _terms(mean: PowerMean) -> list[Bound]:
 
 def _all_affine(mean: PowerMean) -> bool:
     return all(isinstance(x, Affine) for x in mean.children)
-
-
-def _log(x: float) -> float:
-    return math.log(x) if x > 0 else 0.0
