@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from setpoint.estimators import (
         TRUSTED_TYPES,
-        Dataset,
         ModelFileError,
         UnknownGroupWarning,
         evaluate,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     )
     from setpoint.evidence import Confusion, Evidence
     from setpoint.goals import Goal, GoalError, GoalSyntaxError, maximize, minimize
+    from setpoint.inputs import Dataset
     from setpoint.plugin import MissingPairWarning, PlugInClassifier, Solution, solve
     from setpoint.report import FewRowsWarning, GoalReport
     from setpoint.search import ConstantGoalWarning, Infeasible, StoppedError, StoppedWarning
@@ -79,7 +79,7 @@ _HOME = {
     "FewRowsWarning": "report",
     "GoalReport": "report",
     "TRUSTED_TYPES": "estimators",
-    "Dataset": "estimators",
+    "Dataset": "inputs",
     "ModelFileError": "estimators",
     "UnknownGroupWarning": "estimators",
     "evaluate": "estimators",

@@ -1,7 +1,6 @@
-"""The skin all families share: inputs, data sets, draws, base class, evaluation, files."""
+"""The skin all families share: base class, draws, evaluation, scorer, model files."""
 
 from setpoint.estimators.base import UnknownGroupWarning
-from setpoint.estimators.dataset import Dataset
 from setpoint.estimators.evaluation import evaluate
 from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load_model, save_model
 from setpoint.estimators.priors import weights_for_prior
@@ -9,7 +8,6 @@ from setpoint.estimators.scorer import goal_scorer
 
 __all__ = [
     "TRUSTED_TYPES",
-    "Dataset",
     "ModelFileError",
     "UnknownGroupWarning",
     "evaluate",

@@ -13,14 +13,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setpoint.estimators.arrays import column_names, column_of
-from setpoint.estimators.classes import Classes
-from setpoint.estimators.columns import as_columns
-from setpoint.estimators.dataset import as_datasets
 from setpoint.estimators.draws import column_draws, row_draws
-from setpoint.estimators.inputs import Inputs, Rows
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.goal import Goal
+from setpoint.inputs.arrays import column_names, column_of
+from setpoint.inputs.classes import Classes
+from setpoint.inputs.columns import as_columns
+from setpoint.inputs.dataset import as_datasets
+from setpoint.inputs.inputs import Inputs, Rows
 from setpoint.report import GoalReport, report_on
 from setpoint.rules import Rule
 from setpoint.rules.slots import slot_in_words

@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from setpoint.estimators.arrays import (
+from setpoint.goals.errors import nearest
+from setpoint.inputs.arrays import (
     frame_of,
     is_missing,
     kind_of,
@@ -36,7 +37,6 @@ from setpoint.estimators.arrays import (
     series_of,
     series_values,
 )
-from setpoint.goals.errors import nearest
 
 __all__ = ["column_draws", "row_draws"]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.estimators.arrays import Codes
-from setpoint.estimators.classes import classes_of
-from setpoint.estimators.dataset import Dataset
-from setpoint.estimators.inputs import Inputs, Rows
-from setpoint.estimators.labels import check_labels
 from setpoint.evidence import Evidence
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.inputs.arrays import Codes
+from setpoint.inputs.classes import classes_of
+from setpoint.inputs.dataset import Dataset
+from setpoint.inputs.inputs import Inputs, Rows
+from setpoint.inputs.labels import check_labels
 from setpoint.report import GoalReport, report_on
 
 __all__ = ["decided", "evaluate"]

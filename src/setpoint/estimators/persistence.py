@@ -17,7 +17,7 @@ __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
 
 TRUSTED_TYPES: tuple[str, ...] = (
     "numpy.dtype",
-    "setpoint.estimators.dataset.Dataset",
+    "setpoint.inputs.dataset.Dataset",
     "setpoint.goals.expressions.Apply",
     "setpoint.goals.expressions.Baseline",
     "setpoint.goals.expressions.Const",

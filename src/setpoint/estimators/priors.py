@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.labels import check_labels
 from setpoint.goals.errors import nearest
+from setpoint.inputs.labels import check_labels
 
 __all__ = ["weights_for_prior"]
 

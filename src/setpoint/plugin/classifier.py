@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, indexable
 
-from setpoint.estimators.arrays import check_length, column_names, one_column
 from setpoint.estimators.base import GoalClassifier
-from setpoint.estimators.classes import Classes, classes_of
-from setpoint.estimators.inputs import DecideOn, Inputs
-from setpoint.estimators.labels import check_weight
 from setpoint.estimators.progress import Progress
 from setpoint.goals.bind import speaks_of_one_class
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.goals.needs import require_label_free
+from setpoint.inputs.arrays import check_length, column_names, one_column
+from setpoint.inputs.classes import Classes, classes_of
+from setpoint.inputs.inputs import DecideOn, Inputs
+from setpoint.inputs.labels import check_weight
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting import Task
 from setpoint.plugin.inner import InnerModel

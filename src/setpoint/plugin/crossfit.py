@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
-from setpoint.estimators.classes import Classes, one_score, posteriors
+from setpoint.inputs.classes import Classes, one_score, posteriors
 
 __all__ = ["CrossFit", "Response", "cross_fit", "splits_of"]
 

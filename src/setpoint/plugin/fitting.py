@@ -12,10 +12,10 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.estimators.inputs import Inputs
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
+from setpoint.inputs.inputs import Inputs
 from setpoint.plugin.crossfit import CrossFit, Response, cross_fit, splits_of
 from setpoint.plugin.joint import JointModel, JointPosterior
 from setpoint.plugin.options import BASELINES, Options

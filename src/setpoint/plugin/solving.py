@@ -11,13 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.classes import Classes, classes_of, one_score, posteriors
-from setpoint.estimators.dataset import as_datasets
-from setpoint.estimators.inputs import DecideOn, Inputs, Rows
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.inputs.classes import Classes, classes_of, one_score, posteriors
+from setpoint.inputs.dataset import as_datasets
+from setpoint.inputs.inputs import DecideOn, Inputs, Rows
 from setpoint.plugin.options import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.weighing import choose_evidence

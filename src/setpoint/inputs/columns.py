@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.estimators.arrays import (
+from setpoint.goals.errors import GoalError, nearest
+from setpoint.inputs.arrays import (
     TEXT,
     Array,
     check_length,
@@ -24,7 +25,6 @@ from setpoint.estimators.arrays import (
     one_column,
     some,
 )
-from setpoint.goals.errors import GoalError, nearest
 
 __all__ = ["MOST_LEVELS", "as_columns"]
 

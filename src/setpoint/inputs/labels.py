@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.arrays import (
+from setpoint.inputs.arrays import (
     Array,
     Codes,
     check_length,

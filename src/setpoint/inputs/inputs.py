@@ -15,7 +15,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.arrays import (
+from setpoint.evidence import Evidence
+from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
+from setpoint.goals.goal import Goal
+from setpoint.inputs.arrays import (
     Array,
     Codes,
     column_of,
@@ -23,12 +26,9 @@ from setpoint.estimators.arrays import (
     one_column,
     series_values,
 )
-from setpoint.estimators.classes import Classes
-from setpoint.estimators.columns import as_columns
-from setpoint.estimators.labels import check_weight
-from setpoint.evidence import Evidence
-from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
-from setpoint.goals.goal import Goal
+from setpoint.inputs.classes import Classes
+from setpoint.inputs.columns import as_columns
+from setpoint.inputs.labels import check_weight
 
 __all__ = ["DecideOn", "Inputs", "Part", "Rows"]
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from setpoint.estimators.labels import check_labels, check_weight
+from setpoint.inputs.labels import check_labels, check_weight
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from setpoint.estimators.columns import as_columns
+from setpoint.inputs.columns import as_columns
 
 SEX = ["f", "m", "f", "m"]
 AGE = [30, 40, 50, 60]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.arrays import Array, Codes, check_length
-from setpoint.estimators.labels import check_labels
 from setpoint.goals.errors import nearest
 from setpoint.goals.populations import Label, plain_label
+from setpoint.inputs.arrays import Array, Codes, check_length
+from setpoint.inputs.labels import check_labels
 
 __all__ = ["Classes", "classes_of", "one_score", "posteriors"]
 

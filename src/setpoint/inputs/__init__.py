@@ -1,0 +1,5 @@
+"""What users hand over, checked: arrays, labels, classes, columns, data sets."""
+
+from setpoint.inputs.dataset import Dataset
+
+__all__ = ["Dataset"]
