@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.estimators.draws import column_draws, row_draws
+from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names, column_of
@@ -21,7 +22,7 @@ from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.dataset import as_datasets
 from setpoint.inputs.inputs import Inputs, Rows
-from setpoint.report import GoalReport, report_on
+from setpoint.report import GoalReport, operating_points, report_on
 from setpoint.rules import Rule
 from setpoint.rules.slots import slot_in_words
 
@@ -164,9 +165,14 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             for name in inputs.parts
         }
         evidence = inputs.evidence(decided)
+        shown = None
+        if len(self.classes_) == 2 and self.rule_.score_columns is None:
+            scored = self._evidence(X, y, sample_weight, sensitive_features, baseline, datasets)
+            shown = operating_points(goal, scored, self.rule_)
         return report_on(
             goal,
             evidence.confusion(evidence.scores),
+            operating=shown,
             family=self.goal_report_.family,
             solver=self.goal_report_.solver,
             rule=self.goal_report_.rule,
@@ -175,6 +181,25 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         )
 
     # ------------------------------------------------------------------ shared steps
+    def _evidence(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        datasets: Mapping[str, Any] | None = None,
+        goal: Goal | None = None,
+    ) -> Evidence:
+        """Rows with the scores that the rule decides by, and the slots that it looks at."""
+        check_is_fitted(self)
+        goal = goal or self._goal()
+        rows = self._rows(X, y, sample_weight, sensitive_features, baseline, datasets)
+        inputs = Inputs.check(goal, self._classes, rows, list(self.goal_report_.decides_on))
+        given: dict[str | None, Any] = {None: X}
+        given.update({name: d.X for name, d in as_datasets(datasets).items()})
+        return inputs.evidence({name: self._scores(given[name]) for name in inputs.parts})
+
     def _rows(
         self,
         X: Any,

@@ -409,8 +409,17 @@ class Evidence:
         return BlockCodes(self.cell, len(self.cells), None)
 
     def curve(self, slot: int) -> Curve:
-        """Binary: the cut-offs of one slot with prefix sums of the counts, ties one block."""
-        return curve_of(self, slot)
+        """Binary: the cut-offs of one slot with prefix sums of the counts, ties one block.
+
+        Sorted once: solver, frontier and pictures ask for the same.
+        """
+        if slot not in self._curves:
+            self._curves[slot] = curve_of(self, slot)
+        return self._curves[slot]
+
+    @cached_property
+    def _curves(self) -> dict[int, Curve]:
+        return {}
 
 
 def _numbers(kind: Integers, size: int) -> Codes:

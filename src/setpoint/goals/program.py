@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -129,6 +131,21 @@ class Program:
                 f"which is [{low:.6g}, {high:.6g}]{where}"
             )
         return replace(bound, function=function)
+
+    def changed(
+        self, objective: Bound | None = None, constraints: Sequence[BoundConstraint] | None = None
+    ) -> Program:
+        """Another objective or other constraints over the same features; `goal` stays."""
+        out = copy(self)
+        out.objective = self.objective if objective is None else objective
+        out.constraints = self.constraints if constraints is None else tuple(constraints)
+        return out
+
+    def at_level(self, i: int, level: float) -> Program:
+        """The program with the bound of one constraint moved."""
+        moved = list(self.constraints)
+        moved[i] = replace(moved[i], level=level)
+        return self.changed(constraints=moved)
 
     @property
     def sense(self) -> float:

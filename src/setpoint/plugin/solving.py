@@ -21,7 +21,7 @@ from setpoint.inputs.inputs import DecideOn, Inputs, Rows
 from setpoint.plugin.options import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.weighing import choose_evidence
-from setpoint.report import GoalReport, report_on, warn_few_rows
+from setpoint.report import GoalReport, operating_points, report_on, warn_few_rows
 from setpoint.rules import Names, Rule
 from setpoint.search.outcome import Outcome, Randomized
 from setpoint.search.watch import Traced
@@ -301,5 +301,7 @@ def report_on_outcome(
         warnings=notes,
         blame=outcome.blame,
         n_oracle_calls=outcome.n_calls,
+        operating=operating_points(goal, evidence, outcome.rule),
+        trace=[(t.call, t.objective, t.bound, t.violation) for t in outcome.trace],
         seconds=seconds,
     )

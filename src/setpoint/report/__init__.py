@@ -3,6 +3,7 @@
 from setpoint.report.counting import FewRowsWarning, report_on, warn_few_rows
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.intervals import Interval, interval
+from setpoint.report.operating import OperatingCurve, OperatingPoints, operating_points
 from setpoint.report.report import GoalReport
 
 __all__ = [
@@ -11,7 +12,10 @@ __all__ = [
     "GoalReport",
     "GroupRow",
     "Interval",
+    "OperatingCurve",
+    "OperatingPoints",
     "interval",
+    "operating_points",
     "report_on",
     "warn_few_rows",
 ]

@@ -8,6 +8,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from setpoint.report.entry import Entry, GroupRow
+from setpoint.report.operating import OperatingPoints
+from setpoint.search.frontier import Frontier
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport
@@ -58,6 +60,10 @@ def read(data: Any) -> dict[str, Any]:
         out[name] = tuple(flat[name])
     out["blame"] = {k: float(v) for k, v in flat["blame"].items()}
     out["versions"] = dict(flat["versions"])
+    points = flat["operating"]
+    out["operating"] = None if points is None else OperatingPoints.from_dict(points)
+    out["trace"] = tuple((int(call), *map(float, rest)) for call, *rest in flat["trace"])
+    out["frontiers"] = tuple(Frontier.from_dict(f) for f in flat["frontiers"])
     return out
 
 
@@ -66,6 +72,8 @@ def _plain(value: Any) -> Any:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, (Entry, GroupRow)):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, (OperatingPoints, Frontier)):
+        return value.to_dict()
     if isinstance(value, Mapping):
         return {k: _plain(v) for k, v in value.items()}
     if isinstance(value, tuple):

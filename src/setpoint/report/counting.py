@@ -24,7 +24,8 @@ from setpoint.report.entry import Entry
 from setpoint.report.groups import GroupMetric, group_metrics, group_row
 from setpoint.report.intervals import Interval, interval_of, is_group_gap
 from setpoint.report.kinds import Sample
-from setpoint.report.report import GoalReport, Status
+from setpoint.report.operating import OperatingPoints
+from setpoint.report.report import GoalReport, Status, Step
 
 __all__ = ["FEW_ROWS", "FewRowsWarning", "report_on", "warn_few_rows"]
 
@@ -146,6 +147,8 @@ def report_on(
     warnings: Sequence[str] = (),
     blame: Mapping[str, float] | None = None,
     n_oracle_calls: int | None = None,
+    operating: OperatingPoints | None = None,
+    trace: Sequence[Step] = (),
     seconds: float | None = None,
     versions: Mapping[str, str] | None = None,
     level: float = 0.95,
@@ -161,7 +164,7 @@ def report_on(
         Confidence of the intervals.
     status, family, solver, why, gap, bound_on_objective, rivals, evidence, n_rows, folds, \
     calibration, expected_objective, expected_violation, randomized, baseline_objective, \
-    rule, positive, decides_on, warnings, blame, n_oracle_calls, seconds, versions
+    rule, positive, decides_on, warnings, blame, n_oracle_calls, operating, trace, seconds, versions
         Passed on to :class:`GoalReport`. Left out: `n_rows` is counted, `positive` is the
         second of two classes, `baseline_objective` is measured where its cells know
         the deployed class, `versions` are the ones in use.
@@ -230,6 +233,8 @@ def report_on(
         blame={k: float(v) for k, v in (blame or {}).items()},
         level=level,
         n_oracle_calls=n_oracle_calls,
+        operating=operating,
+        trace=tuple(trace),
         seconds=_number(seconds),
         versions=_versions() if versions is None else dict(versions),
     )

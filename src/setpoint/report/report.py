@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from setpoint.goals.populations import Label
 from setpoint.report import codec
 from setpoint.report.entry import Entry, GroupRow
+from setpoint.report.operating import OperatingPoints
+from setpoint.search.frontier import Frontier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +21,9 @@ __all__ = ["GoalReport", "Status"]
 Status: TypeAlias = Literal[
     "optimal", "feasible", "stationary", "nearest", "infeasible", "evaluated"
 ]
+
+Step: TypeAlias = tuple[int, float, float, float]
+"""Call, objective, bound, violation."""
 
 STATUSES: tuple[str, ...] = (
     "optimal", "feasible", "stationary", "nearest", "infeasible", "evaluated",
@@ -80,6 +85,12 @@ class GoalReport:
         Confidence of the intervals.
     n_oracle_calls : int or None
         Passes over the data.
+    operating : OperatingPoints or None
+        What other thresholds reach; for one score a row.
+    trace : tuple of (call, objective, bound, violation)
+        For each oracle call of a search the best rule so far, and what no rule passes.
+    frontiers : tuple of Frontier
+        The best objective as a bound moves, where somebody asked for it.
     seconds : float or None
     versions : dict of str to str
     """
@@ -110,6 +121,9 @@ class GoalReport:
     blame: Mapping[str, float] = field(default_factory=dict)
     level: float = 0.95
     n_oracle_calls: int | None = None
+    operating: OperatingPoints | None = field(default=None, repr=False)
+    trace: tuple[Step, ...] = field(default=(), repr=False)
+    frontiers: tuple[Frontier, ...] = field(default=(), repr=False)
     seconds: float | None = field(default=None, compare=False)
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
 

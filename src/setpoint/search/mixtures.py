@@ -18,7 +18,7 @@ from setpoint.goals.errors import ShapeError
 from setpoint.goals.program import SATISFIED
 from setpoint.search.concave import concave_search
 from setpoint.search.generation import Search, generate
-from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixed import Mixed, bounded
 from setpoint.search.nearest import coin_of
 from setpoint.search.ratios import RatioSearch
@@ -33,9 +33,10 @@ INF = float("inf")
 _HAIRS = (1e-10, 1e-9, 1e-8, 1e-7)
 
 
-def best_mixture(space: Space, gap: float = 0.0) -> Mixed:
+def best_mixture(space: Space, gap: float = 0.0, master: Master | None = None) -> Mixed:
     """The mixture with the best objective among those that meet the constraints.
 
+    `master` holds columns of the same features that are known already, and takes up new ones.
     Where a denominator can vanish, mixtures that expect less than one row's weight in it
     are left out: on them a ratio is decided by almost nobody.
 
@@ -53,7 +54,7 @@ def best_mixture(space: Space, gap: float = 0.0) -> Mixed:
     bound: float | None = None
     for attempt in range(4):
         try:
-            mixed = _search(Region(space, moved), gap)
+            mixed = _search(Region(space, moved, master), gap)
         except InfeasibleMasterError:
             if attempt == 0:
                 raise

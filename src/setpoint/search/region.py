@@ -32,6 +32,8 @@ class Region:
     space : Space
     moved : sequence of float, optional
         For each constraint, by how much its bound is moved inwards.
+    master : Master, optional
+        Of a program over the same features, whose columns are shared.
 
     Raises
     ------
@@ -39,9 +41,11 @@ class Region:
         If a constraint is neither linear rows nor convex.
     """
 
-    def __init__(self, space: Space, moved: Sequence[float] | None = None) -> None:
+    def __init__(
+        self, space: Space, moved: Sequence[float] | None = None, master: Master | None = None
+    ) -> None:
         self.space = space
-        self.master = Master(space)
+        self.master = master or Master(space)
         self.rows: list[Affine] = []
         self.sources: list[int] = []
         self.curved: list[tuple[Piece, int]] = []

@@ -1,0 +1,248 @@
+"""What every threshold reaches, and where the rule stands: plain numbers for a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.evidence import Curve, Evidence
+from setpoint.evidence.hull import hull
+from setpoint.exact.problem import Problem
+from setpoint.goals.errors import GoalError
+from setpoint.goals.goal import Goal
+from setpoint.goals.program import SATISFIED
+from setpoint.rules import Mixture, PerSlot, Rule, Threshold
+from setpoint.rules.slots import slot_in_words
+
+__all__ = ["OperatingCurve", "OperatingPoints", "operating_points"]
+
+Floats = NDArray[np.float64]
+Numbers = tuple[float, ...]
+
+MOST_POINTS = 256
+"""A picture shows no more; vertices of the hull come first."""
+
+
+@dataclass(frozen=True)
+class OperatingCurve:
+    """The thresholds on one slot's rows, strict to lenient: every one, or a few hundred.
+
+    Parameters
+    ----------
+    name : str
+        The slot in words; empty for all rows.
+    thresholds : tuple of float
+        Descending, from infinity (nobody) to minus infinity (everybody).
+    recall, false_positive_rate, precision : tuple of float
+        At each threshold; precision of nobody is 0.
+    feasible : tuple of bool
+        Whether the threshold, for all rows, meets every constraint; empty where the rule
+        has a threshold for each slot.
+    hull : tuple of int
+        The points on the upper hull of recall over false positive rate: what draws among
+        thresholds reach lies on and below it.
+    chosen : tuple of (probability, threshold, recall, false positive rate, precision)
+        The thresholds that the rule uses, with their probabilities.
+    n_points : int
+        Distinct thresholds there are.
+    """
+
+    name: str
+    thresholds: Numbers
+    recall: Numbers
+    false_positive_rate: Numbers
+    precision: Numbers
+    feasible: tuple[bool, ...]
+    hull: tuple[int, ...]
+    chosen: tuple[tuple[float, float, float, float, float], ...]
+    n_points: int
+
+
+@dataclass(frozen=True)
+class OperatingPoints:
+    """The curves of a rule over thresholds, and what it reaches on all rows together.
+
+    Parameters
+    ----------
+    curves : tuple of OperatingCurve
+        One for each slot.
+    positives, negatives : float
+        Weight of the labelled rows.
+    recall, false_positive_rate, precision : float
+        Of the whole rule, expected over its draws.
+    labels : tuple of (negative, positive)
+    """
+
+    curves: tuple[OperatingCurve, ...]
+    positives: float
+    negatives: float
+    recall: float
+    false_positive_rate: float
+    precision: float
+    labels: tuple[Any, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and scalars; infinite thresholds as text that ``float`` reads."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> OperatingPoints:
+        """The points that :meth:`to_dict` wrote."""
+        curves = tuple(_curve_from(c) for c in data["curves"])
+        return cls(**{**data, "curves": curves, "labels": tuple(data["labels"])})
+
+
+def operating_points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints | None:
+    """Where a rule over thresholds stands among all thresholds, on the rows of X.
+
+    Parameters
+    ----------
+    goal : Goal
+    evidence : Evidence
+        Binary, with one score a row and the slots that the rule looks at.
+    rule : Rule
+
+    Returns
+    -------
+    OperatingPoints or None
+        None where rows, scores or rule are of another kind, or a class has no rows.
+    """
+    if evidence.n_classes != 2 or evidence.scores.ndim != 1 or rule.score_columns is not None:
+        return None
+    rules = _by_slot(rule, evidence)
+    if rules is None:
+        return None
+    own = np.array([c.dataset is None for c in evidence.cells])
+    held = evidence.schema.marginals[own][:, :2].sum(axis=0)
+    if not held.all():
+        return None
+    problem = None
+    if len(evidence.slots) == 1:
+        try:
+            problem = Problem(goal.bind(evidence.schema), evidence)
+        except GoalError:  # a constraint without rows is not evaluated, nor shown
+            problem = None
+    curves, accepted = [], np.zeros(2)
+    for s, slot_rule in enumerate(rules):
+        curve = evidence.curve(s)
+        counts = _counts(curve, own)
+        atoms = _atoms(slot_rule, curve)
+        for p, j in atoms:
+            accepted += p * counts[:, j]
+        name = slot_in_words(evidence.slots[s]) if evidence.decide_on else ""
+        if counts[:, -1].all():
+            curves.append(_curve(name, curve, counts, atoms, problem))
+    fp, tp = accepted.tolist()
+    negatives, positives = held.tolist()
+    return OperatingPoints(
+        tuple(curves),
+        positives,
+        negatives,
+        tp / positives,
+        fp / negatives,
+        tp / (tp + fp) if tp else 0.0,
+        (evidence.classes[0], evidence.classes[1]),
+    )
+
+
+def _by_slot(rule: Rule, evidence: Evidence) -> list[Rule] | None:
+    """The rule of each of the evidence's slots; None where one is missing."""
+    if not isinstance(rule, PerSlot):
+        return [rule] * len(evidence.slots)
+    known = dict(zip(rule.slot_keys, rule.rules, strict=True))
+    if not set(evidence.slots) <= set(known):
+        return None
+    return [known[key] for key in evidence.slots]
+
+
+def _counts(curve: Curve, own: NDArray[np.bool_]) -> Floats:
+    """Accepted weight (2, m + 1) of negatives and positives among the rows of X."""
+    out = np.zeros((2, curve.n_cutoffs))
+    for (cell, true), row in zip(curve.kinds, curve.counts, strict=True):
+        if own[cell] and true < 2:
+            out[true] += row
+    return out
+
+
+def _atoms(rule: Rule, curve: Curve) -> list[tuple[float, int]]:
+    """Probabilities and cut-offs of a rule over thresholds."""
+    if isinstance(rule, Mixture):
+        return [(p * q, j) for p, r in rule.atoms for q, j in _atoms(r, curve)]
+    assert isinstance(rule, Threshold)
+    # Descending scores: how many are at least the threshold.
+    return [(1.0, int(np.searchsorted(-curve.values, -rule.threshold, side="right")))]
+
+
+def _curve(
+    name: str,
+    curve: Curve,
+    counts: Floats,
+    atoms: Sequence[tuple[float, int]],
+    problem: Problem | None,
+) -> OperatingCurve:
+    fp, tp = counts
+    upper = _upper(fp, tp)
+    shown = _shown(fp / fp[-1], tp / tp[-1], upper, [j for _, j in atoms])
+    feasible: tuple[bool, ...] = ()
+    if problem is not None:
+        met = problem.program.violation(problem.slots[0].features(shown)) <= SATISFIED
+        feasible = tuple(met.tolist())
+
+    def rates(j: Any) -> tuple[Any, Any, Any]:
+        both = tp[j] + fp[j]
+        return tp[j] / tp[-1], fp[j] / fp[-1], tp[j] / np.where(both > 0, both, 1.0)
+
+    recall, fpr, precision = (tuple(x.tolist()) for x in rates(shown))
+    chosen = tuple((p, curve.threshold(j), *(float(x) for x in rates(j))) for p, j in sorted(atoms))
+    return OperatingCurve(
+        name,
+        tuple(curve.threshold(int(j)) for j in shown),
+        recall,
+        fpr,
+        precision,
+        feasible,
+        tuple(np.flatnonzero(np.isin(shown, upper)).tolist()),
+        chosen,  # type: ignore[arg-type]  # five numbers each
+        curve.n_cutoffs,
+    )
+
+
+def _upper(fp: Floats, tp: Floats) -> NDArray[np.int64]:
+    """Vertices of the upper hull; the lower ones have less recall than chance."""
+    vertices = hull(fp, tp)
+    over = tp[vertices] * fp[-1] >= fp[vertices] * tp[-1]
+    return np.asarray(vertices[over])
+
+
+def _shown(
+    fpr: Floats, recall: Floats, upper: NDArray[np.int64], chosen: Sequence[int]
+) -> NDArray[np.int64]:
+    """A few hundred cut-offs: the chosen, the hull, the rest evenly along the curve."""
+    if len(fpr) <= MOST_POINTS:
+        return np.arange(len(fpr))
+    half = MOST_POINTS // 2
+    thin = upper[np.unique(np.linspace(0, len(upper) - 1, half).round().astype(np.int64))]
+    along = np.searchsorted((fpr + recall), np.linspace(0.0, 2.0, MOST_POINTS - half))
+    some = np.concatenate([thin, np.minimum(along, len(fpr) - 1), np.array(chosen, np.int64)])
+    return np.unique(np.append(some, [0, len(fpr) - 1]))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if np.isfinite(value) else str(value)
+    if isinstance(value, OperatingCurve):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _curve_from(data: Mapping[str, Any]) -> OperatingCurve:
+    out: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+    out["thresholds"] = tuple(float(t) for t in data["thresholds"])
+    out["chosen"] = tuple(tuple(float(x) for x in c) for c in data["chosen"])
+    return OperatingCurve(**out)

@@ -1,0 +1,199 @@
+"""Frontiers: the best objective as one bound moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.goals.errors import GoalError, nearest
+from setpoint.goals.expressions import Constraint
+from setpoint.goals.goal import Goal
+from setpoint.goals.program import SATISFIED
+
+__all__ = ["Frontier", "Vary", "levels_of", "vary_of"]
+
+Floats = NDArray[np.float64]
+Vary: TypeAlias = "Constraint | str | int | None"
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The best objective as the bound of one constraint moves, in the user's units.
+
+    Parameters
+    ----------
+    goal : str
+        The goal as text.
+    vary : str
+        The constraint whose bound moves.
+    objective, side : str
+        What is optimised, and what is bounded.
+    relation : {">=", "<="}
+    asked : float
+        The bound that the goal sets.
+    bounds : array of shape (m,)
+        Ascending.
+    values : array of shape (m,)
+        The best objective under each bound, the other constraints kept; NaN where no rule
+        meets them all.
+    reached : array of shape (m,)
+        The bounded side at that rule.
+    kind : {"steps", "lines", "points"}
+        What holds between two bounds. "steps": rules without draws; the objective is that
+        of the next bound on the strict side, and `bounds` are all breakpoints. "lines":
+        mixtures; it is linear in between, and `bounds` are all breakpoints. "points":
+        `values` are those of the bounds alone.
+    gap : float
+        By how much a value may fall short of the best; 0 where all are exact, infinite
+        where nothing is proved.
+    thresholds : array of shape (m,), optional
+        Where one threshold decides everybody.
+    """
+
+    goal: str
+    vary: str
+    objective: str
+    side: str
+    relation: Literal[">=", "<="]
+    asked: float
+    bounds: Floats
+    values: Floats
+    reached: Floats
+    kind: Literal["steps", "lines", "points"]
+    gap: float = 0.0
+    thresholds: Floats | None = None
+
+    def at(self, bounds: Any) -> Floats:
+        """The best objective under other bounds; NaN where no rule meets them.
+
+        Parameters
+        ----------
+        bounds : float or array
+
+        Returns
+        -------
+        array
+            Of the shape of `bounds`. With "points" linear in between, which is a guess.
+        """
+        k = np.asarray(bounds, dtype=np.float64)
+        known = np.isfinite(self.values)
+        x, y = self.bounds[known], self.values[known]
+        if not len(x):
+            return np.full(k.shape, np.nan)
+        if self.relation == "<=":
+            x, y, k = -x[::-1], y[::-1], -k
+        # Ascending in strictness now: no bound at hand is stricter than the last.
+        inside = k <= x[-1] + SATISFIED
+        if self.kind == "steps":
+            at = np.searchsorted(x, k - SATISFIED)
+            found = y[np.minimum(at, len(y) - 1)]
+        else:
+            found = np.interp(k, x, y)
+        return np.where(inside, found, np.nan)
+
+    def thinned(self, most: int = 300) -> Frontier:
+        """At most so many of the bounds, the first and the last among them."""
+        if len(self.bounds) <= most:
+            return self
+        keep = np.unique(np.linspace(0, len(self.bounds) - 1, most).round().astype(np.int64))
+        cut = None if self.thresholds is None else self.thresholds[keep]
+        return replace(
+            self,
+            bounds=self.bounds[keep],
+            values=self.values[keep],
+            reached=self.reached[keep],
+            thresholds=cut,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain scalars and lists; NaN and infinite numbers as text that ``float`` reads."""
+        out = {name: _plain(value) for name, value in vars(self).items()}
+        return {name: value for name, value in out.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Frontier:
+        """The frontier that :meth:`to_dict` wrote."""
+        arrays = ("bounds", "values", "reached", "thresholds")
+        out: dict[str, Any] = {
+            k: np.array(v, np.float64) if k in arrays else v for k, v in data.items()
+        }
+        out["asked"], out["gap"] = float(data["asked"]), float(data["gap"])
+        return cls(**out)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frontier) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [x if np.isfinite(x) else str(x) for x in value.tolist()]
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value
+
+
+def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
+    """The goal, and which of its constraints moves; one that it lacks is added.
+
+    Parameters
+    ----------
+    goal : Goal
+    vary : Constraint, str, int or None
+        A constraint, its text, the text of its left side, or its number. None: the only one.
+
+    Raises
+    ------
+    GoalError
+        If it is not clear which constraint is meant.
+    """
+    own = goal.constraints
+    told = [str(c) for c in own]
+    if vary is None:
+        if len(own) == 1:
+            return goal, 0
+        what = f"one of {told}" if own else "a constraint such as 'precision >= 0.9'"
+        raise GoalError(f"vary= says which bound moves: {what}")
+    if isinstance(vary, (int, np.integer)) and not isinstance(vary, bool):
+        if not 0 <= vary < len(own):
+            raise GoalError(f"vary= is a number from 0 to {len(own) - 1}, got {vary}")
+        return goal, int(vary)
+    if isinstance(vary, str):
+        sides = [i for i, c in enumerate(own) if str(c.lhs) == vary.strip()]
+        if len(sides) == 1:
+            return goal, sides[0]
+        if ">=" not in vary and "<=" not in vary and "≥" not in vary and "≤" not in vary:
+            sides_told = [str(c.lhs) for c in own]
+            raise GoalError(
+                f"vary={vary!r} is the left side of no constraint ({nearest(vary, sides_told)}); "
+                "a new one is written with its bound"
+            )
+        parsed = Goal.parse(f"{goal.sense} {goal.objective} subject to {vary}").constraints
+        if len(parsed) != 1:
+            raise GoalError(f"vary= is one constraint, got {len(parsed)}: {vary!r}")
+        vary = parsed[0]
+    if not isinstance(vary, Constraint):
+        raise TypeError(f"vary= is a constraint, its text or its number, got {type(vary).__name__}")
+    if vary in own:
+        return goal, own.index(vary)
+    return goal.subject_to(vary), len(own)
+
+
+def levels_of(values: Any) -> Floats | None:
+    """Bounds to look at: one-dimensional, finite, ascending, each once."""
+    if values is None:
+        return None
+    try:
+        levels = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"values= is a list of numbers, got {values!r:.60}") from None
+    if levels.ndim != 1 or not len(levels) or not np.isfinite(levels).all():
+        raise ValueError(
+            f"values= is a list of finite numbers, got the shape {levels.shape}"
+            + ("" if np.isfinite(levels).all() else " with NaN or infinite ones")
+        )
+    return np.unique(levels)
