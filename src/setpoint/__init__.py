@@ -27,9 +27,15 @@ if TYPE_CHECKING:
     from setpoint.evidence import Confusion, Evidence
     from setpoint.goals import Goal, GoalError, GoalSyntaxError, maximize, minimize
     from setpoint.inputs import Dataset
-    from setpoint.plugin import MissingPairWarning, PlugInClassifier, Solution, solve
+    from setpoint.plugin import MissingPairWarning, PlugInClassifier, Solution, frontier, solve
     from setpoint.report import FewRowsWarning, GoalReport
-    from setpoint.search import ConstantGoalWarning, Infeasible, StoppedError, StoppedWarning
+    from setpoint.search import (
+        ConstantGoalWarning,
+        Frontier,
+        Infeasible,
+        StoppedError,
+        StoppedWarning,
+    )
 
     __version__: str
 
@@ -40,6 +46,7 @@ __all__ = [
     "Dataset",
     "Evidence",
     "FewRowsWarning",
+    "Frontier",
     "Goal",
     "GoalError",
     "GoalReport",
@@ -54,6 +61,7 @@ __all__ = [
     "UnknownGroupWarning",
     "__version__",
     "evaluate",
+    "frontier",
     "goal_scorer",
     "load_model",
     "maximize",
@@ -73,6 +81,7 @@ _HOME = {
     "Confusion": "evidence",
     "Evidence": "evidence",
     "ConstantGoalWarning": "search",
+    "Frontier": "search",
     "Infeasible": "search",
     "StoppedError": "search",
     "StoppedWarning": "search",
@@ -90,6 +99,7 @@ _HOME = {
     "MissingPairWarning": "plugin",
     "PlugInClassifier": "plugin",
     "Solution": "plugin",
+    "frontier": "plugin",
     "solve": "plugin",
 }
 

@@ -239,3 +239,18 @@ def test_a_file_has_the_usual_rights(tmp_path):
     save_model(fitted()[0], tmp_path / "m.skops")
     (tmp_path / "plain").write_bytes(b"")
     assert (tmp_path / "m.skops").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_file_of_a_newer_format_is_refused(tmp_path, monkeypatch):
+    clf, _ = fitted()
+    monkeypatch.setattr(files, "FORMAT", files.FORMAT + 1)
+    save_model(clf, tmp_path / "new.skops")
+    monkeypatch.undo()
+    with pytest.raises(ModelFileError, match=r"in format 2; .* reads up to format 1: install"):
+        load_model(tmp_path / "new.skops")
+
+
+def test_a_file_of_skops_itself_is_read(tmp_path):
+    clf, X = fitted()
+    skops.io.dump(clf, tmp_path / "plain.skops")
+    np.testing.assert_array_equal(load_model(tmp_path / "plain.skops").predict(X), clf.predict(X))

@@ -15,8 +15,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.estimators.draws import column_draws, row_draws
 from setpoint.evidence import Evidence
+from setpoint.exact.frontier import frontier_exact
 from setpoint.goals.errors import GoalError, nearest
-from setpoint.goals.goal import Goal
+from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names, column_of
 from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
@@ -25,6 +26,8 @@ from setpoint.inputs.inputs import Inputs, Rows
 from setpoint.report import GoalReport, operating_points, report_on
 from setpoint.rules import Rule
 from setpoint.rules.slots import slot_in_words
+from setpoint.search.frontier import Frontier, Vary, vary_of
+from setpoint.search.outcome import Randomized
 
 __all__ = ["GoalClassifier", "UnknownGroupWarning"]
 
@@ -50,6 +53,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     draw_key_: int
     draw_columns_: list[str] | None
     largest_slot_: int
+    evidence_: Evidence | None
 
     sensitive_features: Any
     baseline: Any
@@ -179,6 +183,51 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             positive=self.goal_report_.positive,
             decides_on=self.goal_report_.decides_on,
         )
+
+    def _frontier(
+        self,
+        goal: Any = None,
+        *,
+        vary: Vary = None,
+        values: Any = None,
+        randomized: Randomized | None = None,
+        X: Any = None,
+        y: Any = None,
+        **rows: Any,
+    ) -> Frontier:
+        """See :func:`setpoint.frontier`."""
+        check_is_fitted(self)
+        wanted, _ = vary_of(self._goal() if goal is None else as_goal(goal), vary)
+        if (X is None) != (y is None):
+            raise ValueError("frontier: X and y go together")
+        if X is None and any(value is not None for value in rows.values()):
+            given = ", ".join(name for name, value in rows.items() if value is not None)
+            raise ValueError(f"frontier: {given} belongs to rows that X and y give")
+        evidence = getattr(self, "evidence_", None)
+        if X is not None:
+            evidence = self._evidence(X, y, **rows, goal=wanted)
+        if evidence is None:
+            raise ValueError(
+                "frontier: the rows that the rule was found on are not at hand (model files do "
+                "not hold them): give X and y"
+            )
+        drawn: Randomized = "auto"
+        if randomized is not None:
+            drawn = randomized
+        elif hasattr(self, "randomized"):
+            drawn = self.randomized
+        return self._frontier_on(wanted, evidence, vary, values, drawn)
+
+    def _frontier_on(
+        self, goal: Goal, evidence: Evidence, vary: Vary, values: Any, randomized: Randomized
+    ) -> Frontier:
+        return frontier_exact(goal, evidence, vary, values, randomized=randomized)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the rows of ``fit``: they are no part of the model."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("evidence_", None)
+        return state
 
     # ------------------------------------------------------------------ shared steps
     def _evidence(

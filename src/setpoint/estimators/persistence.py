@@ -6,17 +6,25 @@ A skops file names the types it holds; only setpoint's own and scikit-learn's ar
 from __future__ import annotations
 
 import io
+import json
 import os
-import secrets
 import zipfile
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from setpoint.inputs.files import atomic_write
 
 __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
 
 TRUSTED_TYPES: tuple[str, ...] = (
+    "functools.partial",
     "numpy.dtype",
+    "setpoint.data.dates.DateParts",
+    "setpoint.data.floats.AsFloats",
+    "setpoint.data.schema.Column",
+    "setpoint.data.table_model.TableModel",
     "setpoint.inputs.dataset.Dataset",
     "setpoint.goals.expressions.Apply",
     "setpoint.goals.expressions.Baseline",
@@ -52,12 +60,19 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
     "sklearn.tree._tree.Tree",
+    "sklearn.utils.validation.check_array",
 )
 """What a model file may hold beside the types that skops trusts, scikit-learn's among them."""
 
 
+FORMAT = 1
+"""Version of model files; a reader refuses what is newer."""
+
+_MEMBER = "setpoint.json"
+
+
 class ModelFileError(ValueError):
-    """A file that is no model, is damaged, or holds types that are not trusted."""
+    """A file that is no model, is damaged, too new, or holds types that are not trusted."""
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -76,17 +91,11 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     import skops.io
 
-    data = skops.io.dumps(model)
-    target = Path(path)
-    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    data = io.BytesIO(skops.io.dumps(model))
+    with zipfile.ZipFile(data, "a") as archive:
+        told = {"format": FORMAT, "setpoint": version("setpoint")}
+        archive.writestr(_MEMBER, json.dumps(told))
+    atomic_write(path, data.getvalue())
 
 
 def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
@@ -106,8 +115,8 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
     Raises
     ------
     ModelFileError
-        If the file is damaged, or holds a type that is neither setpoint's nor
-        scikit-learn's nor in `trusted`; the message names it.
+        If the file is damaged or of a newer format, or holds a type that is neither
+        setpoint's nor scikit-learn's nor in `trusted`; the message names it.
     OSError
         If the file cannot be read.
 
@@ -146,7 +155,15 @@ def _check_archive(data: bytes, path: str | os.PathLike[str]) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             damaged = archive.testzip()
+            told = archive.read(_MEMBER) if _MEMBER in archive.namelist() else b"{}"
     except zipfile.BadZipFile:
         raise ModelFileError(f"{path} is no model file, or was cut short") from None
     if damaged is not None:
         raise ModelFileError(f"{path} is damaged: the checksum of {damaged} does not fit")
+    found = json.loads(told)
+    if found.get("format", FORMAT) > FORMAT:
+        raise ModelFileError(
+            f"{path} was written by setpoint {found.get('setpoint', '?')} in format "
+            f"{found['format']}; this is setpoint {version('setpoint')}, which reads up to format "
+            f"{FORMAT}: install a newer one"
+        )

@@ -37,7 +37,7 @@ from setpoint.search.outcome import (
 )
 from setpoint.search.region import Region
 
-__all__ = ["solve_exact"]
+__all__ = ["find_rule", "solve_exact"]
 
 INF = float("inf")
 _SAME = 1e-9
@@ -79,19 +79,28 @@ def solve_exact(
     """
     problem = Problem(program, evidence)
     try:
-        outcome = _outcome(problem, _solve(problem, randomized, tol))
+        outcome = _outcome(problem, find_rule(problem, randomized, tol))
     except NoRuleError as error:
         outcome = _nearest(problem, randomized)
         if on_infeasible == "raise":
             raise explain(
-                problem, outcome, error, lambda other: _solve(other, randomized, 0.0)
+                problem, outcome, error, lambda other: find_rule(other, randomized, 0.0)
             ) from None
         return outcome
     _warn_constant(problem, outcome)
     return outcome
 
 
-def _solve(problem: Problem, randomized: Randomized, tol: float) -> Found:
+def find_rule(problem: Problem, randomized: Randomized, tol: float) -> Found:
+    """The choice of cut-offs that reaches a program, and what is known of it.
+
+    Raises
+    ------
+    NoRuleError
+        If none of the kind asked for meets the constraints.
+    ShapeError
+        If the goal's shape is none that an exact method takes.
+    """
     apart = separate(problem) if randomized is not True else None
     if apart is not None:
         at_vertex = _at_vertex(problem)

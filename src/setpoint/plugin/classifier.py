@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, indexable
 
 from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.progress import Progress
+from setpoint.evidence import Evidence
 from setpoint.goals.bind import speaks_of_one_class
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal, as_goal
@@ -22,9 +23,12 @@ from setpoint.inputs.inputs import DecideOn, Inputs
 from setpoint.inputs.labels import check_weight
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting import Task
+from setpoint.plugin.frontier import frontier_of_evidence
 from setpoint.plugin.inner import InnerModel
 from setpoint.plugin.options import Options
 from setpoint.plugin.solving import Solution, solve_evidence
+from setpoint.search.frontier import Frontier, Vary
+from setpoint.search.outcome import Randomized
 
 __all__ = ["PlugInClassifier"]
 
@@ -120,6 +124,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     trace_ : tuple of Traced
         For each oracle call the objective and violation of the best rule so far, the
         bound, and the seconds passed.
+    evidence_ : Evidence or None
+        The rows that the rule was found on, with their out-of-fold scores, in the process
+        that fitted; copies and files of the model do not hold them.
     n_features_in_, feature_names_in_
         As of `estimator_`, where it has them.
 
@@ -285,6 +292,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.positive_ = classes.labels[1] if len(classes.labels) == 2 else None
         self.posterior_, self.scorer_ = posterior, fitted.scorer
         self._keep(solution)
+        self.evidence_ = evidence
         self.draw_key_ = key
         self.draw_columns_ = names
         sizes = np.bincount(evidence.slot, evidence.weight, minlength=len(evidence.slots))
@@ -337,11 +345,24 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         solution = solve_evidence(goal, evidence, options, notes=notes)
         if solution.rule.randomized:
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
-        self.posterior_, self.scorer_ = True, None
+        self.posterior_, self.scorer_, self.evidence_ = True, None, None
         self._keep(solution)
         sizes = np.bincount(evidence.slot, minlength=len(evidence.slots))
         self.largest_slot_ = int(np.argmax(sizes))
         return self
+
+    def _frontier_on(
+        self, goal: Goal, evidence: Evidence, vary: Vary, values: Any, randomized: Randomized
+    ) -> Frontier:
+        if self.scorer_ is not None:
+            raise GoalError(
+                "frontier: this rule decides by joint posteriors or retrained learners, which are "
+                "found for one bound; fit for each bound instead"
+            )
+        soft = self.goal_report_.evidence == "soft"
+        return frontier_of_evidence(
+            goal, evidence, vary, values, randomized=randomized, soft=soft, tol=self.tol
+        )
 
     def _keep(self, solution: Solution) -> None:
         self.rule_, self.goal_report_ = solution.rule, solution.report

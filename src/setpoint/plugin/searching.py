@@ -37,7 +37,7 @@ from setpoint.search.outcome import (
 from setpoint.search.space import Choice
 from setpoint.search.watch import StoppedError, Watch
 
-__all__ = ["RETRAININGS", "limited", "search_rule", "search_space"]
+__all__ = ["RETRAININGS", "explored", "limited", "search_rule", "search_space"]
 
 _SAME = 1e-9
 RETRAININGS = 50
@@ -83,6 +83,19 @@ def search_rule(
     if options.solver in BASELINES:
         return _baseline(space, options)
     return search_space(space, options)
+
+
+def explored(goal: Goal, evidence: Evidence, *, soft: bool, gap: float) -> Achievable:
+    """What rules over posteriors can do, with rules for a goal as it is at hand already."""
+    evidence = in_order(evidence)
+    counted = merged(evidence)
+    counted = counted.softened() if soft else counted
+    space = Achievable(goal.bind(counted.schema), evidence, counted, watch=Watch(_CALLS))
+    if not space.is_certain:
+        with suppress(InfeasibleMasterError):
+            _by_labels(space, gap)
+        space.watch.max_calls = None
+    return space
 
 
 def search_space(space: Explored, options: Options) -> Outcome:

@@ -4,8 +4,16 @@ An achievable set is a :class:`~setpoint.search.space.Space`: columns of feature
 to find the best one for a linear objective. Here are the programs over its mixtures.
 """
 
+from setpoint.search.frontier import Frontier
 from setpoint.search.infeasible import Infeasible
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 from setpoint.search.watch import StoppedError, StoppedWarning
 
-__all__ = ["ConstantGoalWarning", "Infeasible", "Outcome", "StoppedError", "StoppedWarning"]
+__all__ = [
+    "ConstantGoalWarning",
+    "Frontier",
+    "Infeasible",
+    "Outcome",
+    "StoppedError",
+    "StoppedWarning",
+]

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED
+from setpoint.goals.program import SATISFIED, Program
+from setpoint.search.along import Along
 
-__all__ = ["Frontier", "Vary", "levels_of", "vary_of"]
+__all__ = ["Frontier", "Vary", "frontier_of", "levels_of", "vary_of"]
 
 Floats = NDArray[np.float64]
 Vary: TypeAlias = "Constraint | str | int | None"
@@ -79,7 +80,7 @@ class Frontier:
             Of the shape of `bounds`. With "points" linear in between, which is a guess.
         """
         k = np.asarray(bounds, dtype=np.float64)
-        known = np.isfinite(self.values)
+        known = ~np.isnan(self.values)
         x, y = self.bounds[known], self.values[known]
         if not len(x):
             return np.full(k.shape, np.nan)
@@ -93,6 +94,30 @@ class Frontier:
         else:
             found = np.interp(k, x, y)
         return np.where(inside, found, np.nan)
+
+    def sampled(self, levels: Floats) -> Frontier:
+        """Of a frontier of steps: what holds at some bounds."""
+        strict = self.bounds if self.relation == ">=" else -self.bounds[::-1]
+        k = levels if self.relation == ">=" else -levels
+        at = np.searchsorted(strict, k - SATISFIED)
+        none = at == len(strict)
+        if self.relation == "<=":
+            at = len(strict) - 1 - at
+
+        def taken(x: Floats) -> Floats:
+            if not len(x):
+                return np.full(len(levels), np.nan)
+            return np.where(none, np.nan, x[np.where(none, 0, at)])
+
+        cut = None if self.thresholds is None else taken(self.thresholds)
+        return replace(
+            self,
+            bounds=levels,
+            values=taken(self.values),
+            reached=taken(self.reached),
+            kind="points",
+            thresholds=cut,
+        )
 
     def thinned(self, most: int = 300) -> Frontier:
         """At most so many of the bounds, the first and the last among them."""
@@ -197,3 +222,29 @@ def levels_of(values: Any) -> Floats | None:
             + ("" if np.isfinite(levels).all() else " with NaN or infinite ones")
         )
     return np.unique(levels)
+
+
+def frontier_of(
+    goal: Goal,
+    i: int,
+    program: Program,
+    found: Along,
+    kind: Literal["steps", "lines", "points"],
+    thresholds: Floats | None = None,
+) -> Frontier:
+    """What was found along the i-th bound, with the goal's words."""
+    moving = program.constraints[i]
+    return Frontier(
+        str(goal),
+        str(moving.written),
+        str(goal.objective),
+        str(moving.side),
+        moving.written.relation,
+        moving.level,
+        found.bounds,
+        found.values,
+        found.reached,
+        kind,
+        found.gap,
+        thresholds,
+    )

@@ -1,0 +1,174 @@
+"""Frontiers of binary goals: every step of a threshold, or the best mixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.evidence import Evidence
+from setpoint.exact.deterministic import MOST_COMBINATIONS, combined, n_combinations
+from setpoint.exact.problem import Problem
+from setpoint.exact.solver import find_rule
+from setpoint.goals.errors import ShapeError
+from setpoint.goals.goal import Goal
+from setpoint.goals.program import SATISFIED
+from setpoint.search.along import Along, along
+from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
+from setpoint.search.infeasible import Infeasible
+from setpoint.search.outcome import NoRuleError, Randomized
+from setpoint.search.space import Floats
+
+__all__ = ["frontier_exact"]
+
+_POINTS = 100
+_SLOW_POINTS = 20
+"""Bounds looked at where breakpoints are not known, and where each is a search of its own."""
+
+
+def frontier_exact(
+    goal: Goal,
+    evidence: Evidence,
+    vary: Vary = None,
+    values: Any = None,
+    *,
+    randomized: Randomized = "auto",
+    tol: float = 1e-4,
+) -> Frontier:
+    """The best objective of a binary goal as one bound moves.
+
+    Parameters
+    ----------
+    goal : Goal
+    evidence : Evidence
+        Binary, with one score a row.
+    vary, values
+        As in :func:`setpoint.frontier`.
+    randomized : {"auto", True, False}
+        "auto": mixtures where there are several thresholds, or where a draw gains more
+        than `tol` at the bound that the goal sets.
+    tol : float
+
+    Raises
+    ------
+    GoalError
+        If `vary` is no constraint, or (ShapeError) the goal has a shape that no exact
+        method takes.
+    Infeasible
+        If no rule meets the other constraints.
+    """
+    goal, i = vary_of(goal, vary)
+    levels = levels_of(values)
+    problem = Problem(goal.bind(evidence.schema), evidence)
+    if randomized is True or (randomized == "auto" and _draws(problem, tol)):
+        try:
+            found, kind = along(problem, i, levels, _POINTS)
+            return frontier_of(goal, i, problem.program, found, kind)
+        except ShapeError:
+            if randomized is True:
+                raise
+    if n_combinations(problem) <= MOST_COMBINATIONS or problem.n_blocks == 1:
+        steps = _steps(problem, i)
+        found, thresholds = steps.found, steps.thresholds
+        whole = frontier_of(goal, i, problem.program, found, "steps", thresholds)
+        return whole if levels is None else whole.sampled(levels)
+    if levels is None:
+        laxest, _ = along(problem, i, None, 2)
+        levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
+    return frontier_of(goal, i, problem.program, _searched(problem, i, levels), "points")
+
+
+def _draws(problem: Problem, tol: float) -> bool:
+    """Whether the rule at the bound asked draws; of several thresholds mixtures are at hand."""
+    if problem.n_blocks > 1:
+        return True
+    try:
+        choice = find_rule(problem, "auto", tol).choice
+    except NoRuleError:
+        return False
+    return any(len(part) > 1 for part in choice)
+
+
+class _Steps(NamedTuple):
+    found: Along
+    thresholds: Floats | None
+
+
+def _steps(problem: Problem, i: int) -> _Steps:
+    """The undominated choices of thresholds, by objective and strictness."""
+    program = problem.program
+    moving = program.constraints[i]
+    others = [c for k, c in enumerate(program.constraints) if k != i]
+    kept: list[tuple[Floats, Floats, NDArray[np.int64]]] = []
+    for start, v in _features(problem):
+        f = program.sense * np.asarray(program.value(v))
+        g = moving.sign * np.asarray(moving.function.value(v))
+        allowed = ~np.isnan(g)
+        for c in others:
+            allowed &= c.violation(v) <= SATISFIED
+        index = np.flatnonzero(allowed)
+        best = _undominated(f[index], g[index])
+        kept.append((f[index][best], g[index][best], index[best] + start))
+    f, g, index = (np.concatenate(part) for part in zip(*kept, strict=True))
+    if not len(f):
+        raise Infeasible(f"without {moving} no rule meets the other constraints either")
+    best = _undominated(f, g)[::-1]  # from lax to strict
+    f, g, index = f[best], g[best], index[best]
+    if moving.sign < 0:
+        f, g, index = f[::-1], g[::-1], index[::-1]
+    bounds = moving.sign * g
+    thresholds = None
+    if problem.n_blocks == 1:
+        curve = problem.slots[0].curve
+        thresholds = np.array([curve.threshold(int(j)) for j in index])
+    return _Steps(Along(bounds, program.sense * f, bounds.copy(), 0.0), thresholds)
+
+
+def _features(problem: Problem) -> Iterator[tuple[int, Floats]]:
+    """Features (m, d) of all choices of thresholds, some at a time, with the first's number."""
+    if problem.n_blocks == 1:
+        problem.watch.call()
+        for cutoffs, v in problem.slots[0].blocks():
+            yield cutoffs.start, v
+        return
+    start = 0
+    for v, _ in combined(problem, [np.arange(s.curve.n_cutoffs) for s in problem.slots]):
+        yield start, v
+        start += len(v)
+
+
+def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
+    """Indices of the points that none beats in both, from strict to lax."""
+    order = np.argsort(-g, kind="stable")
+    top = np.maximum.accumulate(f[order])
+    better = np.ones(len(order), bool)
+    better[1:] = top[1:] > top[:-1]
+    better = better & (f[order] == top)
+    at = order[better]
+    # Of several with the same strictness the last is the best.
+    last = np.ones(len(at), bool)
+    last[:-1] = g[at][:-1] != g[at][1:]
+    return np.asarray(at[last])
+
+
+def _searched(problem: Problem, i: int, levels: Sequence[float] | Floats) -> Along:
+    """Without draws, where there are too many combinations to try: a search for each bound."""
+    program = problem.program
+    values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
+    gap = 0.0
+    try:
+        for k, level in enumerate(levels):
+            problem.program = program.at_level(i, float(level))
+            try:
+                found = find_rule(problem, False, 0.0)
+            except NoRuleError:
+                continue
+            v = problem.features(found.choice)
+            values[k] = float(program.value(v))
+            reached[k] = float(program.constraints[i].function.value(v))
+            gap = max(gap, found.bound - problem.value(v))
+    finally:
+        problem.program = program
+    return Along(np.asarray(levels, dtype=np.float64), values, reached, gap)

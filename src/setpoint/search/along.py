@@ -1,0 +1,235 @@
+"""The best mixtures as one bound moves: the columns found for one serve the next."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from setpoint.goals import algebra
+from setpoint.goals.atoms import Affine
+from setpoint.goals.program import SATISFIED, Program
+from setpoint.search.infeasible import Infeasible
+from setpoint.search.master import InfeasibleMasterError, Master
+from setpoint.search.mixed import Mixed
+from setpoint.search.mixtures import UnfinishedError, best_mixture
+from setpoint.search.space import Floats, Space
+
+__all__ = ["Along", "along", "breakpoints", "ends", "mixtures_at"]
+
+INF = float("inf")
+Corner: TypeAlias = tuple[float, float]
+"""Score and strictness: higher is better, and stricter."""
+
+_EDGE = 1e-9
+"""A corner that stands out less, relative to the objective, is rounding."""
+MOST_CORNERS = 400
+
+
+@dataclass(frozen=True)
+class Along:
+    """What the best rules under some bounds reach.
+
+    Parameters
+    ----------
+    bounds, values, reached : array of shape (m,)
+        Bound, objective and bounded side, in the user's units; NaN where there is no rule.
+    gap : float
+        By how much a value may fall short.
+    """
+
+    bounds: Floats
+    values: Floats
+    reached: Floats
+    gap: float
+
+    def unproved(self) -> Along:
+        """The same, where bounds are none."""
+        return replace(self, gap=INF)
+
+
+def along(
+    space: Space, i: int, levels: Floats | None, points: int, gap: float = 0.0
+) -> tuple[Along, Literal["lines", "points"]]:
+    """The best mixtures as the i-th bound moves: all corners, or those of some levels.
+
+    Parameters
+    ----------
+    space : Space
+    i : int
+    levels : array of shape (m,) or None
+    points : int
+        How many levels, where none are given and the corners are not known.
+    gap : float
+        To which each search goes.
+
+    Raises
+    ------
+    Infeasible
+        If the other constraints cannot be met.
+    ShapeError
+        If the goal's shape is none that mixtures can be searched for.
+    """
+    program = space.program
+    sides = (program.objective, program.constraints[i].function)
+    try:
+        if levels is None and gap == 0.0 and all(isinstance(x, Affine) for x in sides):
+            return breakpoints(space, i), "lines"
+        if levels is None:
+            free, strictest = ends(space, i)
+            asked = program.constraints[i].level
+            inside = min(free, strictest) < asked < max(free, strictest)
+            levels = np.linspace(free, strictest, points)
+            levels = np.unique(np.append(levels, asked) if inside else levels)
+    except InfeasibleMasterError:
+        raise Infeasible(
+            f"without {program.constraints[i]} no rule meets the other constraints either"
+        ) from None
+    if program.constraints[i].sign < 0:
+        found = mixtures_at(space, i, levels[::-1].tolist(), gap)
+        turned = (found.bounds[::-1], found.values[::-1], found.reached[::-1])
+        return Along(*turned, found.gap), "points"
+    return mixtures_at(space, i, levels.tolist(), gap), "points"
+
+
+def mixtures_at(space: Space, i: int, levels: Sequence[float], gap: float) -> Along:
+    """The best mixture under each level of the i-th bound.
+
+    Parameters
+    ----------
+    space : Space
+        Its program is changed on the way, and restored.
+    i : int
+    levels : sequence of float
+        From the laxest to the strictest.
+    gap : float
+        To which each search goes.
+    """
+    program, master = space.program, Master(space)
+    side = program.constraints[i].function
+    values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
+    worst = 0.0
+    found: Mixed | None = None
+    try:
+        for k, level in enumerate(levels):
+            space.program = program.at_level(i, level)
+            # What was best under a laxer bound, and meets this one, still is.
+            moving = space.program.constraints[i]
+            if found is None or float(moving.violation(found.v)) > SATISFIED:
+                try:
+                    found = best_mixture(space, max(gap, _EDGE), master)
+                except InfeasibleMasterError:
+                    break  # so are all stricter ones
+                except UnfinishedError:
+                    continue
+            values[k] = float(program.value(found.v))
+            reached[k] = float(side.value(found.v))
+            worst = max(worst, found.bound - found.value)
+    finally:
+        space.program = program
+    return Along(np.asarray(levels, dtype=np.float64), values, reached, worst)
+
+
+def ends(space: Space, i: int) -> tuple[float, float]:
+    """Where the i-th bound begins to bind, and the strictest that can be met.
+
+    Raises
+    ------
+    InfeasibleMasterError
+        If the other constraints cannot be met.
+    """
+    program = space.program
+    side = program.constraints[i]
+    others = _without(program, i)
+    try:
+        space.program = others
+        free = float(side.function.value(best_mixture(space).v))
+        # The sense of the program turns its objective around once more.
+        tight = algebra.scaled(program.sense * side.sign, side.function)
+        space.program = others.changed(objective=tight)
+        strictest = float(side.function.value(best_mixture(space).v))
+    finally:
+        space.program = program
+    return free, strictest
+
+
+def breakpoints(space: Space, i: int) -> Along:
+    """All corners of the frontier of an affine objective and an affine side.
+
+    What mixtures reach in the plane of both is a convex polygon, and the frontier a part of
+    its edge. Between two corners the mixture that lies furthest out in the direction normal
+    to them is another corner, or proves that there is none (the dichotomic scheme of Aneja
+    and Nair 1979).
+
+    Raises
+    ------
+    InfeasibleMasterError
+        If the other constraints cannot be met.
+    """
+    program = space.program
+    objective, constraint = program.objective, program.constraints[i]
+    side = constraint.function
+    assert isinstance(objective, Affine)
+    assert isinstance(side, Affine)
+    others, master = _without(program, i), Master(space)
+
+    def furthest(a: float, b: float) -> Corner:
+        """Score and strictness of a mixture with the largest a score + b strictness."""
+        mixed = objective.scaled(a).plus(side.scaled(b * constraint.sign * program.sense))
+        space.program = others.changed(objective=mixed)
+        v = best_mixture(space, 0.0, master).v
+        return program.sense * float(objective.value(v)), constraint.sign * float(side.value(v))
+
+    try:
+        first, last = furthest(1.0, 0.0), furthest(0.0, 1.0)
+        corners, left = _corners(first, last, furthest)
+    finally:
+        space.program = program
+    f, g = np.array(_undominated(corners)).T
+    order = np.argsort(constraint.sign * g)
+    bounds = constraint.sign * g[order]
+    return Along(bounds, program.sense * f[order], bounds.copy(), left)
+
+
+def _corners(
+    first: Corner, last: Corner, furthest: Callable[[float, float], Corner]
+) -> tuple[list[Corner], float]:
+    """Corners between two points; and how far a corner that was left out may stand out."""
+    # The widest first: what is left out in the end lies in the smallest box.
+    corners = [first, last]
+    heap = [(-INF, first, last)]
+    left = 0.0
+    while heap:
+        most, p, q = heapq.heappop(heap)
+        if len(corners) >= MOST_CORNERS:
+            left = -most
+            break
+        a, b = q[1] - p[1], p[0] - q[0]
+        size = max(abs(a), abs(b))
+        if a <= 0.0 or b < 0.0 or size <= _EDGE:
+            continue
+        a, b = a / size, b / size
+        r = furthest(a, b)
+        out = a * (r[0] - p[0]) + b * (r[1] - p[1])
+        if out <= _EDGE * (1.0 + abs(p[0])):
+            continue
+        corners.append(r)
+        for s, t in ((p, r), (r, q)):
+            heapq.heappush(heap, (-abs(s[0] - t[0]), s, t))
+    return corners, left
+
+
+def _undominated(corners: list[Corner]) -> list[Corner]:
+    """Corners from lax to strict, each with less objective than the one before."""
+    out: list[Corner] = []
+    for f, g in sorted(corners, key=lambda c: (-c[1], -c[0])):
+        if not out or f > out[-1][0] + _EDGE * (1.0 + abs(f)):
+            out.append((f, g))
+    return out
+
+
+def _without(program: Program, i: int) -> Program:
+    return program.changed(constraints=[c for k, c in enumerate(program.constraints) if k != i])

@@ -1,0 +1,206 @@
+"""Frontiers against brute force over thresholds, and against a solve for each bound."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from exact.oracle import Mcc
+from exact.problems import random_case
+from setpoint import Evidence, Frontier, Goal, Infeasible
+from setpoint.exact import solve_exact
+from setpoint.exact.frontier import frontier_exact
+from setpoint.goals.errors import GoalError
+from setpoint.search import ConstantGoalWarning
+
+CASES = {seed: random_case(seed) for seed in range(110)}
+SEEDS = [seed for seed, case in CASES.items() if case.goal.constraints]
+MIXABLE = [seed for seed in SEEDS if CASES[seed].mixable][:40]
+
+
+def moved(case, i, level):
+    """The program of a case with one bound moved, and its oracle."""
+    limits = list(case.oracle.limits)
+    limits[i] = replace(limits[i], level=level)
+    return case.program.at_level(i, level), replace(case.oracle, limits=tuple(limits))
+
+
+def levels_near(rng, frontier):
+    """Some breakpoints, what lies a hair beside them and between them, and beyond the last."""
+    known = frontier.bounds[np.isfinite(frontier.bounds)]
+    some = rng.choice(known, min(len(known), 4), replace=False)
+    spread = np.ptp(known) + 0.1
+    near = [some, some - 1e-6, some + 1e-6]
+    inside = rng.uniform(known.min() - 0.1, known.max() + 0.1, 3)
+    return np.concatenate([*near, inside, [known.min() - spread, known.max() + spread]])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_steps_against_brute_force(seed):
+    case = CASES[seed]
+    rng = np.random.default_rng(seed)
+    i = int(rng.integers(len(case.goal.constraints)))
+    try:
+        found = frontier_exact(case.goal, case.evidence, i, randomized=False)
+    except Infeasible:
+        for level in (-1e9, 1e9):
+            assert moved(case, i, level)[1].best_threshold[0] == -np.inf
+        return
+    assert found.kind == "steps"
+    assert (np.diff(found.bounds) > 0).all()
+    exact = 1e-7 if isinstance(case.oracle.objective, Mcc) else 1e-9
+    for level in levels_near(rng, found):
+        best, _ = moved(case, i, level)[1].best_threshold
+        got = float(found.at(level))
+        if best == -np.inf:
+            assert np.isnan(got)
+        else:
+            assert case.oracle.sense * got == pytest.approx(best, abs=exact)
+
+
+@pytest.mark.parametrize("seed", MIXABLE)
+def test_mixtures_against_a_solve_for_each_bound(seed):
+    case = CASES[seed]
+    rng = np.random.default_rng(seed)
+    i = int(rng.integers(len(case.goal.constraints)))
+    try:
+        whole = frontier_exact(case.goal, case.evidence, i, randomized=True)
+    except Infeasible:
+        for level in (-1e9, 1e9):
+            with pytest.raises(Infeasible):
+                solve_exact(moved(case, i, level)[0], case.evidence, randomized=True)
+        return
+    levels = np.unique(levels_near(rng, whole))
+    given = frontier_exact(case.goal, case.evidence, i, levels, randomized=True)
+    for k, level in enumerate(levels):
+        program, _ = moved(case, i, level)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstantGoalWarning)
+            try:
+                outcome = solve_exact(program, case.evidence, randomized=True)
+            except Infeasible:
+                outcome = None
+        if outcome is None:
+            assert np.isnan(given.values[k])
+            continue
+        value = float(program.value(outcome.v))
+        if outcome.status == "optimal":
+            assert given.values[k] == pytest.approx(value, abs=1e-7)
+            if whole.kind == "lines":
+                assert float(whole.at(level)) == pytest.approx(value, abs=1e-7)
+
+
+def rows(n=400, seed=0, groups=False):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.3).astype(int)
+    g = rng.choice(["a", "b"], n)
+    s = rng.normal(size=n) + 1.2 * y + 0.4 * (g == "a")
+    goal = Goal.parse(
+        "maximize accuracy subject to recall.difference(g) <= 0.1"
+        if groups
+        else "maximize recall subject to precision >= 0.6"
+    )
+    decide_on = ("g",) if groups else ()
+    columns = {"g": g} if groups else {}
+    return goal, Evidence.from_arrays(
+        (0, 1), s, y, needs=goal.needs, columns=columns, decide_on=decide_on
+    )
+
+
+def test_thresholds_of_the_steps_reach_what_is_said():
+    goal, evidence = rows()
+    found = frontier_exact(goal, evidence, randomized=False)
+    for t, bound, value in zip(found.thresholds, found.bounds, found.values, strict=True):
+        accepted, y = evidence.scores >= t, evidence.true == 1
+        assert value == pytest.approx((accepted & y).sum() / y.sum())
+        if accepted.any():
+            assert bound == pytest.approx((accepted & y).sum() / accepted.sum())
+
+
+def test_values_take_the_steps_at_these_bounds():
+    goal, evidence = rows()
+    levels = [0.95, 0.5, 0.6]
+    whole = frontier_exact(goal, evidence, randomized=False)
+    some = frontier_exact(goal, evidence, values=levels, randomized=False)
+    assert some.bounds.tolist() == sorted(levels)
+    np.testing.assert_array_equal(some.values, whole.at(sorted(levels)))
+    assert (some.reached >= some.bounds - 1e-9).all()
+    assert some.kind == "points"
+
+
+def test_auto_is_what_solve_does_at_the_bound_asked():
+    goal, evidence = rows()
+    outcome = solve_exact(goal.bind(evidence.schema), evidence)
+    found = frontier_exact(goal, evidence)
+    value = float(goal.bind(evidence.schema).value(outcome.v))
+    assert float(found.at(0.6)) == pytest.approx(value, abs=1e-9)
+
+
+def test_a_frontier_goes_to_a_dict_and_back():
+    goal, evidence = rows(groups=True)
+    for found in (
+        frontier_exact(goal, evidence),
+        frontier_exact(goal, evidence, values=[-0.1, 0.05, 0.2]),
+        frontier_exact(*rows(), randomized=False),
+    ):
+        again = Frontier.from_dict(found.to_dict())
+        assert again == found
+        np.testing.assert_array_equal(again.values, found.values)
+    assert Frontier.from_dict(found.to_dict()) != replace(found, asked=0.5)
+
+
+def test_thinned_keeps_the_ends():
+    found = frontier_exact(*rows(), randomized=False)
+    thin = found.thinned(10)
+    assert len(thin.bounds) == 10 == len(thin.thresholds)
+    assert thin.bounds[0] == found.bounds[0]
+    assert thin.bounds[-1] == found.bounds[-1]
+    # A bound that was left out takes the next stricter one: never too much is promised.
+    assert (thin.at(found.bounds) <= found.values + 1e-12).all()
+    assert found.thinned(10_000) is found
+
+
+def test_the_constraint_may_be_named_in_many_ways():
+    goal, evidence = rows(groups=True)
+    both = goal.subject_to(*rows()[0].constraints)
+    ways = (1, "precision >= 0.6", "precision", both.constraints[1])
+    found = [frontier_exact(both, evidence, way, [0.5]) for way in ways]
+    assert all(f == found[0] for f in found)
+    added = frontier_exact(goal, evidence, "precision >= 0.6", [0.5])
+    assert added.values == pytest.approx(found[0].values)
+
+
+@pytest.mark.parametrize(
+    ("vary", "error", "message"),
+    [
+        (None, GoalError, "says which bound moves: one of"),
+        (2, GoalError, "a number from 0 to 1, got 2"),
+        ("recal", GoalError, "the left side of no constraint"),
+        ("0.2 <= precision <= 0.3", GoalError, "one constraint, got 2"),
+        (True, TypeError, "vary= is a constraint"),
+        (2.0, TypeError, "vary= is a constraint"),
+    ],
+)
+def test_unclear_constraints_are_refused(vary, error, message):
+    goal, evidence = rows(groups=True)
+    both = goal.subject_to(*rows()[0].constraints)
+    with pytest.raises(error, match=message):
+        frontier_exact(both, evidence, vary)
+
+
+@pytest.mark.parametrize("values", [[], [np.nan], [[0.1, 0.2]], 0.3, [np.inf]])
+def test_bounds_are_a_list_of_finite_numbers(values):
+    with pytest.raises(ValueError, match="values= is a list of finite numbers"):
+        frontier_exact(*rows(), values=values)
+
+
+def test_other_constraints_that_cannot_be_met():
+    _, evidence = rows()
+    hopeless = Goal.parse(
+        "maximize recall subject to precision >= 0.5 and false_positive_rate <= 0"
+    )
+    hopeless = hopeless.subject_to(*Goal.parse("maximize f1 s.t. recall >= 0.9").constraints)
+    for draws in (False, True):
+        with pytest.raises(Infeasible, match="no rule meets the other constraints either"):
+            frontier_exact(hopeless, evidence, "precision", randomized=draws)

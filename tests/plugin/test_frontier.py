@@ -1,0 +1,152 @@
+"""Frontiers of classifiers and of posteriors."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_wine, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from setpoint import Evidence, Goal, PlugInClassifier, frontier, load_model, save_model, solve
+from setpoint.goals.errors import GoalError
+
+GOAL = "maximize recall subject to precision >= 0.8"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(4000, weights=[0.8], class_sep=1.5, flip_y=0.02, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return PlugInClassifier(LogisticRegression(), GOAL, random_state=0).fit(*data)
+
+
+def test_the_rule_lies_on_the_frontier(fitted):
+    found = frontier(fitted)
+    assert found.goal == GOAL
+    assert float(found.at(0.8)) == pytest.approx(fitted.goal_report_.objective.value, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+def test_each_value_is_that_of_a_fit(fitted, data):
+    found = frontier(fitted, values=[0.7, 0.9])
+    for bound, value in zip(found.bounds, found.values, strict=True):
+        goal = f"maximize recall subject to precision >= {bound}"
+        other = clone(fitted).set_params(goal=goal, randomized=True).fit(*data)
+        assert value == pytest.approx(other.goal_report_.objective.value, abs=1e-9)
+
+
+def test_on_other_rows(fitted, data):
+    X, y = data
+    found = frontier(fitted, X=X[:1500], y=y[:1500], randomized=False)
+    goal, scores = Goal.parse(GOAL), fitted.predict_proba(X[:1500])[:, 1]
+    evidence = Evidence.from_arrays((0, 1), scores, y[:1500], needs=goal.needs)
+    assert frontier(evidence, goal, randomized=False) == found
+
+
+def test_copies_and_files_do_not_hold_the_rows(fitted, data, tmp_path):
+    save_model(fitted, tmp_path / "m.skops")
+    for copy in (pickle.loads(pickle.dumps(fitted)), load_model(tmp_path / "m.skops")):
+        assert not hasattr(copy, "evidence_")
+        with pytest.raises(ValueError, match="give X and y"):
+            frontier(copy)
+        assert frontier(copy, X=data[0], y=data[1], values=[0.8]).values[0] > 0
+
+
+def test_groups_of_a_constraint_that_is_added(data):
+    X, y = data
+    g = np.where(X[:, 0] > 0, "a", "b")
+    clf = PlugInClassifier(LogisticRegression(), GOAL, decide_on=None)
+    clf.fit(X, y, sensitive_features={"g": g})
+    vary = "recall.difference(g) <= 0.2"
+    found = frontier(clf, vary=vary, X=X, y=y, sensitive_features={"g": g}, values=[0.05, 0.3])
+    assert found.side == 'recall.difference("g")'
+    assert found.values[0] <= found.values[1]
+    with pytest.raises(GoalError, match="g"):
+        frontier(clf, vary=vary)
+
+
+def test_arguments_that_do_not_go_together(fitted, data):
+    with pytest.raises(ValueError, match="X and y go together"):
+        frontier(fitted, X=data[0])
+    with pytest.raises(ValueError, match="sample_weight belongs to rows"):
+        frontier(fitted, sample_weight=np.ones(4000))
+    with pytest.raises(TypeError, match="takes a fitted classifier or Evidence, got list"):
+        frontier([1, 2])
+    evidence = fitted.evidence_
+    with pytest.raises(TypeError, match="needs a goal"):
+        frontier(evidence)
+    with pytest.raises(TypeError, match="evidence has its rows"):
+        frontier(evidence, GOAL, X=data[0], y=data[1])
+
+
+@pytest.fixture(scope="module")
+def wines():
+    X, y = load_wine(return_X_y=True)
+    posteriors = GaussianNB().fit(X[:, :3], y).predict_proba(X[:, :3])
+    return posteriors, y
+
+
+@pytest.mark.parametrize("goal", ["maximize accuracy", "maximize h_mean", "maximize min_recall"])
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+def test_posteriors_against_a_solve_for_each_bound(wines, goal):
+    posteriors, y = wines
+    text = goal + " subject to predicted_rate(label=1) <= 0.3"
+    evidence = Evidence.from_arrays((0, 1, 2), posteriors, y, needs=Goal.parse(text).needs)
+    found = frontier(evidence, text, values=[0.1, 0.2, 0.3, 0.6])
+    assert found.kind == "points"
+    assert found.gap <= 1e-4
+    for bound, value in zip(found.bounds, found.values, strict=True):
+        goal_there = f"{goal} subject to predicted_rate(label=1) <= {bound}"
+        one = solve(goal_there, posteriors, y, evidence="soft", randomized=True).report
+        assert value == pytest.approx(one.expected_objective, abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+def test_by_labels_nothing_is_proved(wines):
+    X, y = load_wine(return_X_y=True)
+    goal = "maximize accuracy subject to recall(label=1) >= 0.9"
+    clf = PlugInClassifier(GaussianNB(), goal, evidence="label").fit(X[:, :3], y)
+    found = frontier(clf, values=[0.5, 0.9, 0.95])
+    assert found.gap == np.inf
+    assert (np.diff(found.values) <= 1e-12).all()
+    assert found.values[1] >= clf.goal_report_.objective.value - 1e-4
+
+
+def test_retrained_learners_have_none(data):
+    X, y = data
+    goal = "maximize g_mean subject to predicted_rate <= 0.3"
+    learner = LogisticRegression()
+    clf = PlugInClassifier(learner, goal, oracle=learner, evidence="label", cv=0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf.fit(X, y)
+    with pytest.raises(GoalError, match="joint posteriors or retrained learners"):
+        frontier(clf, X=X, y=y)
+
+
+@pytest.mark.parametrize("randomized", [False, True])
+def test_weight_two_is_the_row_twice_and_order_does_not_matter(data, randomized):
+    X, y = data
+    rng = np.random.default_rng(0)
+    scores = np.round(X[:, 0] + y, 2)
+    goal = Goal.parse("maximize f1 subject to predicted_rate <= 0.2")
+    order = rng.permutation(len(y))
+
+    def of(s, t, w=None):
+        evidence = Evidence.from_arrays((0, 1), s, t, needs=goal.needs, weight=w)
+        return frontier(evidence, goal, randomized=randomized, values=np.linspace(0.05, 0.3, 9))
+
+    once = of(scores, y)
+    twice = of(np.repeat(scores, 2), np.repeat(y, 2))
+    weighted = of(scores, y, np.full(len(y), 2.0))
+    np.testing.assert_array_equal(once.values, of(scores[order], y[order]).values)
+    np.testing.assert_allclose(twice.values, weighted.values, rtol=0, atol=1e-12)
+    kept = np.arange(len(y)) % 3 > 0
+    zeroed = of(scores, y, kept.astype(float))
+    np.testing.assert_allclose(of(scores[kept], y[kept]).values, zeroed.values, rtol=0, atol=1e-12)
