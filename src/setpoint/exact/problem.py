@@ -18,6 +18,7 @@ from setpoint.search.space import Choice, Floats, Priced, Space
 __all__ = ["Problem", "Slot"]
 
 _BLOCK = 8192
+_PRICED = 1024
 
 _ALL_AT_ONCE = 600
 """Up to this many columns the program is solved whole."""
@@ -55,6 +56,40 @@ class Slot:
         """Features (m, d) of the cut-offs on the hull."""
         every = len(self.curve.hull) == self.curve.n_cutoffs
         return self.features(slice(None) if every else self.curve.hull)
+
+    @cached_property
+    def _ends(self) -> Floats:
+        """Counts (K, blocks + 1) where blocks of the columns begin and end."""
+        counts = self.curve.counts[:, self.curve.hull]
+        at = np.append(np.arange(0, counts.shape[1], _PRICED), counts.shape[1] - 1)
+        return np.asarray(counts[:, at])
+
+    def best(self, slopes: Floats) -> tuple[int, float]:
+        """The first column with the largest ``slopes @ column``, and that.
+
+        Counts only grow along the curve, so the ends of a block bound what is in it, and
+        most blocks need not be looked into.
+        """
+        columns = self.columns
+        if len(columns) <= 4 * _PRICED:
+            gains = columns @ slopes
+            k = int(np.argmax(gains))
+            return k, float(gains[k])
+        ends, rates = self._ends, (self.delta @ slopes)[:, None]
+        most = np.maximum(rates * ends[:, :-1], rates * ends[:, 1:]).sum(axis=0)
+        most += self.base @ slopes
+        # What rounding may add to a sum of so few terms.
+        most += 1e-12 * np.abs(rates * ends[:, -1:]).sum() + 1e-12 * abs(self.base @ slopes)
+        top, at = -np.inf, 0
+        for block in np.argsort(-most, kind="stable").tolist():
+            if most[block] < top:
+                break
+            start = block * _PRICED
+            gains = columns[start : start + _PRICED] @ slopes
+            k = int(np.argmax(gains))
+            if gains[k] > top or (gains[k] == top and start + k < at):
+                top, at = float(gains[k]), start + k
+        return at, top
 
     def form(self, x: Affine, rest: float = 0.0) -> Floats:
         """An affine function as coefficients (K + 1,) of the counts, the constant last."""
@@ -122,10 +157,9 @@ class Problem(Space):
         self.watch.call()
         best, values = [], []
         for slot in self.slots:
-            gains = slot.columns @ slopes
-            k = int(np.argmax(gains))
+            k, gain = slot.best(slopes)
             best.append(int(slot.curve.hull[k]))
-            values.append(float(gains[k]))
+            values.append(gain)
         return Priced(np.array(best, np.int64), np.array(values))
 
     def slots_of(self, x: Bound) -> frozenset[int]:

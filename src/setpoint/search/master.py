@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from setpoint.goals.atoms import Affine
+from setpoint.search.pair import best_pair
 from setpoint.search.program import TOLERANCE, GrowingProgram
 from setpoint.search.space import Choice, Floats, Space
 
@@ -22,6 +23,8 @@ INF = float("inf")
 _PRICED = 1e-11
 _HIDDEN = 1e-9
 """A row that reaches this little, relative to its coefficients, shows rounding only."""
+_FEW_ROWS = 2
+"""A bound on a ratio is one row, and one for its denominator."""
 _SAMPLE = 4000
 """About so many columns show how large a row is."""
 
@@ -214,17 +217,22 @@ class Master:
         InfeasibleMasterError
             If no mixture of the space does.
         """
-        self._demand(rows)
         gain = np.zeros(self.space.d)
         aux: dict[int, float] = {}
         for j, a in objective.terms.items():
             if j >= 0:
                 gain[j] = a
             else:
-                self._auxiliary(j)
                 aux[j] = a
         if not rows and not aux:
             return self._free(gain, objective.const)
+        if not aux and self.space.n_blocks == 1 and len(rows) <= _FEW_ROWS:
+            drawn = self._drawn(gain, objective.const, rows)
+            if drawn is not None:
+                return drawn
+        self._demand(rows)
+        for j in aux:
+            self._auxiliary(j)
         found = self._solve(gain, aux, objective.const)
         if found is None:
             duals = self._meet()
@@ -248,6 +256,36 @@ class Master:
         prices = totals[best]
         value = float(v @ gain) + const
         return MasterResult(choice, v, value, np.zeros(0), gain, const, prices)
+
+    def _drawn(self, gain: Floats, const: float, rows: Sequence[Affine]) -> MasterResult | None:
+        """One block: a draw that is best under one row alone, if it meets the others too."""
+        if any(j < 0 for row in rows for j in row.terms):
+            return None
+        gains, slopes = self._known @ gain, np.zeros((len(rows), self.space.d))
+        for i, row in enumerate(rows):
+            slopes[i, list(row.terms)] = list(row.terms.values())
+        consts = np.array([row.const for row in rows])
+        slack = -(self._known @ slopes.T + consts)
+        for i in range(len(rows)):
+            pair = best_pair(gains, slack[:, i])
+            if pair is None:
+                continue
+            draw = {pair.inside: pair.p, pair.outside: 1.0 - pair.p}
+            if pair.p >= 1.0:
+                draw = {pair.inside: 1.0}
+            at = list(draw)
+            v = np.array(list(draw.values())) @ self._known[at]
+            others = np.delete(np.arange(len(rows)), i)
+            if (slopes[others] @ v + consts[others] > 0.0).any():
+                continue
+            duals = np.zeros(len(rows))
+            duals[i] = pair.multiplier
+            net = gain - pair.multiplier * slopes[i]
+            prices = np.array([(self._known @ net).max()])
+            choice = [{self._owner[k][1]: p for k, p in draw.items()}]
+            least = const - pair.multiplier * consts[i]
+            return MasterResult(choice, v, float(v @ gain) + const, duals, net, least, prices)
+        return None
 
     def _meet(self) -> Floats:
         """Add columns until the rows can be met; duals of the last program.

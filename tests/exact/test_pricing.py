@@ -1,0 +1,57 @@
+"""The best column of a long slot, and the best draw between two columns."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from setpoint import Evidence, Goal
+from setpoint.exact.problem import Problem
+from setpoint.search.pair import best_pair
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    n = 30_000
+    y, g = (rng.random(n) < 0.3).astype(int), rng.choice(["a", "b", "c"], n)
+    s = np.round(rng.normal(size=n) + y, 4)
+    goal = Goal.parse("maximize f1 subject to recall.difference(g) <= 0.1 and precision >= 0.3")
+    evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs, columns={"g": g})
+    return Problem(goal.bind(evidence.schema), evidence)
+
+
+def test_blocks_that_are_left_out_hold_nothing_better(problem):
+    (slot,) = problem.slots
+    assert len(slot.columns) > 10_000
+    rng = np.random.default_rng(1)
+    for scale in rng.lognormal(0.0, 3.0, 200):
+        slopes = rng.normal(size=problem.d) * scale
+        gains = slot.columns @ slopes
+        k, gain = slot.best(slopes)
+        assert gain == pytest.approx(gains.max(), rel=1e-14)
+        assert gains[k] == pytest.approx(gains.max(), rel=1e-14)
+
+
+def test_all_alike(problem):
+    assert problem.slots[0].best(np.zeros(problem.d)) == (0, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_pairs_against_a_linear_program(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(1, 30))
+    gains, slack = rng.normal(size=m), rng.normal(size=m) + rng.uniform(-1, 1)
+    if seed % 3 == 0:
+        gains, slack = np.round(gains), np.round(slack)
+    found = best_pair(gains, slack)
+    told = linprog(-gains, A_ub=[-slack], b_ub=[0.0], A_eq=[np.ones(m)], b_eq=[1.0])
+    if found is None:
+        assert told.status == 2
+        return
+    p, i, j = found.p, found.inside, found.outside
+    assert 0.0 < p <= 1.0
+    assert p * slack[i] + (1 - p) * slack[j] >= -1e-12
+    assert p * gains[i] + (1 - p) * gains[j] == pytest.approx(-told.fun, abs=1e-9)
+    # The multiplier proves it: no column is worth more at this price.
+    bound = (gains + found.multiplier * slack).max()
+    assert bound == pytest.approx(-told.fun, abs=1e-9)
