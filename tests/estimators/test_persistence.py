@@ -1,5 +1,6 @@
 """Model files: round trips, damage, foreign types, and a disk that is full."""
 
+import functools
 import io
 import os
 import zipfile
@@ -254,3 +255,11 @@ def test_a_file_of_skops_itself_is_read(tmp_path):
     clf, X = fitted()
     skops.io.dump(clf, tmp_path / "plain.skops")
     np.testing.assert_array_equal(load_model(tmp_path / "plain.skops").predict(X), clf.predict(X))
+
+
+@pytest.mark.parametrize("function", [os.system, os.popen, eval, exec, __import__])
+def test_a_partial_of_a_foreign_function_is_refused(function, tmp_path):
+    # Boosting with categories holds a partial; that its type is trusted opens no door.
+    skops.io.dump(functools.partial(function, "1"), tmp_path / "partial.skops")
+    with pytest.raises(ModelFileError, match="types that are not trusted"):
+        load_model(tmp_path / "partial.skops")

@@ -1,18 +1,28 @@
 """Reports: what was reached, with intervals, for the person who set the goal."""
 
 from setpoint.report.counting import FewRowsWarning, report_on, warn_few_rows
+from setpoint.report.displays import (
+    ConvergenceDisplay,
+    FrontierDisplay,
+    GroupRatesDisplay,
+    OperatingPointDisplay,
+)
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.intervals import Interval, interval
 from setpoint.report.operating import OperatingCurve, OperatingPoints, operating_points
 from setpoint.report.report import GoalReport
 
 __all__ = [
+    "ConvergenceDisplay",
     "Entry",
     "FewRowsWarning",
+    "FrontierDisplay",
     "GoalReport",
+    "GroupRatesDisplay",
     "GroupRow",
     "Interval",
     "OperatingCurve",
+    "OperatingPointDisplay",
     "OperatingPoints",
     "interval",
     "operating_points",

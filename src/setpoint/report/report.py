@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -15,6 +16,8 @@ from setpoint.search.frontier import Frontier
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from setpoint.report.page import Section
 
 __all__ = ["GoalReport", "Status"]
 
@@ -202,6 +205,39 @@ class GoalReport:
         parts = ["objective"] + ["constraint"] * len(self.constraints)
         frame.insert(0, "part", parts)
         return frame
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        held_out: GoalReport | None = None,
+        about: Sequence[Section] = (),
+    ) -> None:
+        """Write one self-contained HTML page for the person who set the goal.
+
+        No scripts and nothing from outside: it can be mailed, printed and kept. The old file
+        stays until the new one is whole.
+
+        Parameters
+        ----------
+        path : path
+        held_out : GoalReport, optional
+            The same rule on rows that took no part in choosing it; these lead the page.
+        about : sequence of Section
+            What else a reader should know, such as where the data came from.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or matplotlib is not installed.
+        ValueError
+            If `held_out` speaks of another goal.
+        OSError
+            If the file cannot be written.
+        """
+        from setpoint.report.page import write_page
+
+        write_page(path, self, held_out, about)
 
     def __str__(self) -> str:
         from setpoint.report.words import report_text

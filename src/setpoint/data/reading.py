@@ -1,0 +1,205 @@
+"""Read a table: CSV, plain or gzipped, or Parquet, from a file or from stdin."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from setpoint.data.columnar import as_frame, read_parquet
+from setpoint.data.delimited import Cells, read_cells
+from setpoint.data.encodings import as_utf8
+from setpoint.data.errors import TableError
+from setpoint.data.extras import needed
+from setpoint.data.kinds import Guess, guessed
+from setpoint.data.numbers import Decimal, is_ambiguous
+from setpoint.data.sources import is_parquet, read_source, refuse_empty, refuse_other_files
+from setpoint.data.table import Table
+
+if TYPE_CHECKING:
+    from setpoint.data.schema import Column
+
+__all__ = ["read_table"]
+
+
+def read_table(
+    source: str | os.PathLike[str],
+    *,
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    columns: Sequence[Column] | None = None,
+    stdin: BinaryIO | None = None,
+) -> Table:
+    r"""Read a table from outside, without changing a value silently.
+
+    Numbers with leading zeros, or with more digits than a number keeps, stay text. So does
+    a column with a word among its numbers; a note says where. ISO dates become dates,
+    other dates stay text. Missing is an empty field, ``NA``, ``N/A``, ``#N/A``, ``NaN``,
+    ``nan``, ``null`` or ``NULL``, and nothing else.
+
+    Parameters
+    ----------
+    source : path
+        CSV, gzipped or not, or Parquet, known by its first bytes. "-" is stdin.
+    encoding : str, optional
+        None: UTF-8, or what a byte order mark says.
+    separator : str, optional
+        None: the comma, semicolon, tab or bar that fits the first lines best.
+    decimal : {".", ","}, optional
+        None: a point; or a comma, in columns where that fits every value and the separator
+        is another. With a comma, dots may set thousands apart.
+    columns : sequence of Column, optional
+        Kinds that are known, as from training; the values decide on others.
+    stdin : binary stream, optional
+        What "-" reads; None: the process's own.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TableError
+        If the file is no table; the message names the line or column and the remedy.
+    ImportError
+        If pandas or pyarrow is missing.
+
+    Examples
+    --------
+    >>> import io
+    >>> table = read_table("-", stdin=io.BytesIO(b"zip;rate\n01067;1,5\n80331;\n"))
+    >>> table.frame["zip"].tolist(), table.frame["rate"].tolist()
+    (['01067', '80331'], [1.5, nan])
+    >>> for note in table.notes:
+    ...     note
+    "separator ';'"
+    'decimal comma'
+    "column 'zip' has leading zeros, so it was read as text"
+    """
+    for package in ("pandas", "pyarrow"):
+        needed(package)
+    if decimal not in (None, ".", ","):
+        raise TableError(f"the decimal mark is '.' or ',', got {decimal!r}")
+    name, data = read_source(source, stdin)
+    if is_parquet(data):
+        names, arrays, notes = read_parquet(data, name)
+        stored = dict(zip(_names(names, name, notes), arrays, strict=True))
+        table = Table(name, as_frame(stored), tuple(notes), stored)
+        _check_finite(table, stored)
+    else:
+        table = _delimited(data, name, encoding, separator, decimal, columns or ())
+    return table if columns is None else _of_known_kinds(table, columns)
+
+
+def _delimited(
+    data: bytes,
+    name: str,
+    encoding: str | None,
+    separator: str | None,
+    decimal: str | None,
+    columns: Sequence[Column],
+) -> Table:
+    refuse_other_files(data, name)
+    data, encoded = as_utf8(data, name, encoding)
+    refuse_empty(data, name)
+    refuse_other_files(data[:1000], name)
+    cells = read_cells(data, name, separator)
+    del data
+    notes = [encoded] if encoded else []
+    if len(cells.names) > 1 and cells.separator != ",":
+        notes.append(
+            "tabs between fields" if cells.separator == "\t" else f"separator {cells.separator!r}"
+        )
+    names = _names(cells.names, name, notes)
+    stored = dict(zip(names, cells.columns, strict=True))
+    mark: Decimal = "," if decimal == "," else "."
+    if decimal is None and cells.separator != ",":
+        mark = "auto"
+    known = {column.name for column in columns}
+    guesses = {
+        name: Guess(column) if name in known else guessed(column, mark)
+        for name, column in stored.items()
+    }
+    if any(guess.decimal == "," for guess in guesses.values()):
+        if decimal is None:
+            _check_decimals(name, stored, guesses, cells)
+        notes.append("decimal comma")
+    typed = {column_name: guess.column for column_name, guess in guesses.items()}
+    draft = Table(name, as_frame(typed), tuple(notes), stored, cells.lines, mark)
+    _check_finite(draft, typed)
+    for column_name, guess in guesses.items():
+        if guess.why:
+            first = ""
+            if guess.row is not None:
+                value = stored[column_name][guess.row].as_py()
+                first = f" (first: {value!r} in {draft.place(guess.row)})"
+            notes.append(f"column {column_name!r} has {guess.why}{first}, so it was read as text")
+    return Table(name, draft.frame, tuple(notes), stored, cells.lines, mark)
+
+
+def _names(found: list[str], name: str, notes: list[str]) -> list[str]:
+    """Names of columns, stripped, no two alike; a nameless column is called by its place."""
+    names = [column.strip() for column in found]
+    for i, column in enumerate(names):
+        if not column:
+            names[i] = f"column {i + 1}"
+            notes.append(f"column {i + 1} has no name and is called {names[i]!r}")
+    twice = [column for column, n in Counter(names).items() if n > 1]
+    if twice:
+        more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
+        shown = ", ".join(map(repr, twice[:5]))
+        raise TableError(
+            f"{name} has more than one column named {shown}{more}; names have to differ"
+        )
+    return names
+
+
+def _check_decimals(
+    name: str, stored: dict[str, Any], guesses: dict[str, Guess], cells: Cells
+) -> None:
+    """Refuse a file in which '1.234' or '1,234' may be a thousand or a little over one."""
+    doubtful = {
+        column: row
+        for column, guess in guesses.items()
+        if guess.decimal and (row := is_ambiguous(stored[column])) is not None
+    }
+    settled = any(g.decimal == "," and column not in doubtful for column, g in guesses.items())
+    for column, row in doubtful.items():
+        if settled and guesses[column].decimal == ",":
+            continue
+        value = stored[column][row].as_py()
+        whole = value.replace(",", "").replace(".", "")
+        raise TableError(
+            f"{name}, line {int(cells.lines[row])}: {value!r} in column {column!r} may be {whole} "
+            "or have decimals; say which with --decimal ',' or --decimal '.'"
+        )
+
+
+def _check_finite(table: Table, typed: dict[str, Any]) -> None:
+    """Refuse infinite numbers: no model takes them."""
+    import numpy as np
+
+    types = needed("pyarrow.types")
+    floats = [name for name, column in typed.items() if types.is_floating(column.type)]
+    infinite = np.isinf(table.frame[floats].to_numpy()) if floats else np.zeros((0, 0), bool)
+    if not infinite.any():
+        return
+    row, place = (int(i[0]) for i in infinite.nonzero())
+    raise TableError(
+        f"{table.name}, {table.place(row)}: column {floats[place]!r} holds an infinite number; "
+        "leave the field empty, or the row out"
+    )
+
+
+def _of_known_kinds(table: Table, columns: Sequence[Column]) -> Table:
+    from dataclasses import replace
+
+    from setpoint.data.schema import conform
+
+    there = [column for column in columns if column.name in table.frame]
+    known = conform(table, there)
+    frame = table.frame.copy()
+    frame[known.columns] = known
+    return replace(table, frame=frame)

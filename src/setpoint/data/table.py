@@ -1,0 +1,65 @@
+"""A table from outside: a frame, how it was read, and what stood in the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from setpoint.data.columnar import plain_column
+from setpoint.data.extras import needed
+from setpoint.data.numbers import Decimal
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+__all__ = ["Table"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as it was read.
+
+    Parameters
+    ----------
+    name : str
+        For messages: the file's name, or "stdin".
+    frame : pandas.DataFrame
+        int64, float64, bool (nullable where values are missing), datetime64 and text.
+    notes : tuple of str
+        What there is to say of the reading: "separator ';'", "decimal comma", columns that
+        stayed text.
+    columns : dict, optional
+        The columns as they stood in the file, as Arrow arrays, so that they can be read as
+        another kind than their values suggest. None: taken from `frame`.
+    lines : array of int64, shape (N,), optional
+        The line of the file in which each row begins.
+    decimal : {".", ",", "auto"}
+        The decimal mark in `columns`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> Table("a.csv", pd.DataFrame({"age": [31, 45]})).place(1)
+    'row 2'
+    """
+
+    name: str
+    frame: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    columns: dict[str, Any] | None = field(default=None, repr=False)
+    lines: NDArray[np.int64] | None = field(default=None, repr=False)
+    decimal: Decimal = field(default=".", repr=False)
+
+    def place(self, row: int) -> str:
+        """Where a row is in the file: its line, or its number counted from 1."""
+        return f"row {row + 1}" if self.lines is None else f"line {int(self.lines[row])}"
+
+    def column(self, name: str) -> Any:
+        """A column as it stood in the file, a pyarrow.ChunkedArray."""
+        if self.columns is not None:
+            return self.columns[name]
+        pa = needed("pyarrow")
+        array = pa.chunked_array([pa.array(self.frame[name], from_pandas=True)])
+        return plain_column(array, name, self.name)

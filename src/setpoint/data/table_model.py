@@ -1,0 +1,191 @@
+"""A classifier of tables: what a model file of the shell holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.data.columnar import as_frame
+from setpoint.data.errors import TableError
+from setpoint.data.extras import needed
+from setpoint.data.kinds import Kind, as_kind, first_misfit
+from setpoint.data.schema import Column, absent, conform
+from setpoint.data.table import Table
+from setpoint.goals.errors import nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TableModel", "labels_of"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """A fitted classifier, and what it needs to know of tables.
+
+    Parameters
+    ----------
+    classifier : PlugInClassifier
+        Fitted on a frame of `columns`.
+    columns : tuple of Column
+        The columns that it takes, with their kinds.
+    target : str
+        The column that it was trained to predict.
+    dataset_names : tuple of str
+        The further data sets that the goal speaks of.
+    notes : tuple of str
+        What is done to the columns, in sentences.
+
+    Examples
+    --------
+    >>> from setpoint import PlugInClassifier
+    >>> from setpoint.data.features import model_for
+    >>> from setpoint.data.generators import tumours
+    >>> from setpoint.data.schema import kinds_of
+    >>> X = tumours()
+    >>> y = X.pop("diagnosis")
+    >>> columns = kinds_of(X)
+    >>> goal = "maximize recall subject to precision >= 0.95"
+    >>> clf = PlugInClassifier(
+    ...     model_for(X, columns), goal, pos_label="malignant", randomized=False
+    ... ).fit(X, y)
+    >>> model = TableModel(clf, columns, "diagnosis")
+    >>> model.predict(Table("new.csv", tumours())).columns.tolist()
+    ['prediction', 'score']
+    """
+
+    classifier: Any
+    columns: tuple[Column, ...]
+    target: str
+    dataset_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def frame(self, table: Table) -> pd.DataFrame:
+        """The table's columns as in training.
+
+        Raises
+        ------
+        TableError
+            If a column is missing or holds a value of another kind.
+        """
+        return conform(table, self.columns)
+
+    def target_of(self, table: Table) -> Array:
+        """The table's labels, of the same type as the classes.
+
+        Returns
+        -------
+        array of shape (N,)
+
+        Raises
+        ------
+        TableError
+            If the column is missing, a label is, or one is no class.
+        """
+        return labels_of(table, self.target, np.asarray(self.classifier.classes_))
+
+    def predict(self, table: Table) -> pd.DataFrame:
+        """Decisions and scores.
+
+        Parameters
+        ----------
+        table : Table
+
+        Returns
+        -------
+        pandas.DataFrame of N rows
+            ``prediction``; then ``score``, the probability of the positive class of two, or
+            its decision function, else ``score_<label>`` for each class. For a rule that
+            draws also ``decision_<label>``, the probability of each decision.
+        """
+        clf, X = self.classifier, self.frame(table)
+        labels = np.asarray(clf.classes_).tolist()
+        out: dict[str, Array] = {"prediction": clf.predict(X)}
+        scores = clf.predict_proba(X) if hasattr(clf, "predict_proba") else clf.decision_function(X)
+        if len(labels) > 2:
+            out |= {f"score_{label}": scores[:, i] for i, label in enumerate(labels)}
+        elif scores.ndim == 2:
+            out["score"] = scores[:, labels.index(clf.positive_)]
+        else:  # a decision function speaks for the last class
+            out["score"] = scores if clf.positive_ == labels[1] else -scores
+        if clf.rule_.randomized:
+            shares = clf.decision_distribution(X)
+            out |= {f"decision_{label}": shares[:, i] for i, label in enumerate(labels)}
+        frame: pd.DataFrame = needed("pandas").DataFrame(out)
+        return frame
+
+
+def labels_of(table: Table, target: str, classes: Array | None = None) -> Array:
+    """The labels in a column of a table.
+
+    Parameters
+    ----------
+    table : Table
+    target : str
+    classes : array of shape (n,), optional
+        Labels of the same type are wanted, and no others: "1" is read as text where the
+        classes are text. None: as the column was read.
+
+    Returns
+    -------
+    array of shape (N,)
+        Text as objects, integers, booleans or floats.
+
+    Raises
+    ------
+    TableError
+        If the column is missing, a label is, or one is no class.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> labels_of(Table("a.csv", pd.DataFrame({"y": [1, 0]})), "y", np.array(["0", "1"]))
+    array(['1', '0'], dtype=object)
+    """
+    if target not in table.frame:
+        raise TableError(absent(table, [target]))
+    gone = np.asarray(table.frame[target].isna(), dtype=bool)
+    if gone.any():
+        n = int(gone.sum())
+        count = "1 row has" if n == 1 else f"{n:,} rows have"
+        first = "" if n == 1 else "the first "
+        raise TableError(
+            f"{table.name}: {count} no label in column {target!r}, {first}in "
+            f"{table.place(int(gone.argmax()))}; leave such rows out, or label them"
+        )
+    if classes is None:
+        if table.frame[target].dtype.kind == "M":
+            raise TableError(
+                f"{table.name}: column {target!r} holds dates; labels are text, whole numbers or "
+                "booleans"
+            )
+        return _plain(table.frame[target])
+    kinds: dict[str, Kind] = {"b": "boolean", "i": "number", "u": "number", "f": "number"}
+    stored = table.column(target)
+    kind = kinds.get(classes.dtype.kind, "category")
+    read = as_kind(stored, kind, table.decimal)
+    if read is None:
+        row = first_misfit(stored, kind, table.decimal)
+    else:
+        column = as_frame({target: read})[target]
+        known = np.asarray(column.isin(classes.tolist()), dtype=bool)
+        row = -1 if known.all() else int((~known).argmax())
+    if row >= 0:
+        label = stored[row].as_py()
+        raise TableError(
+            f"{table.name}, {table.place(row)}: the label {label!r} in column {target!r} is no "
+            f"class of the model ({nearest(label, classes.tolist())})"
+        )
+    return _plain(column).astype(object if kind == "category" else classes.dtype)
+
+
+def _plain(column: pd.Series[Any]) -> Array:
+    """NumPy's types for numbers and booleans, objects for text."""
+    if column.dtype.kind in "biuf":
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.to_numpy(dtype=object))

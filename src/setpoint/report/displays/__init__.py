@@ -1,0 +1,13 @@
+"""Displays: pictures of a goal, in scikit-learn's manner. They need matplotlib."""
+
+from setpoint.report.displays.convergence import ConvergenceDisplay
+from setpoint.report.displays.frontier import FrontierDisplay
+from setpoint.report.displays.groups import GroupRatesDisplay
+from setpoint.report.displays.operating import OperatingPointDisplay
+
+__all__ = [
+    "ConvergenceDisplay",
+    "FrontierDisplay",
+    "GroupRatesDisplay",
+    "OperatingPointDisplay",
+]

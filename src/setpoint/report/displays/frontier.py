@@ -1,0 +1,314 @@
+"""FrontierDisplay: the best objective as one bound moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.goals.expressions import Expression
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals.program import SATISFIED
+from setpoint.inputs.inputs import DecideOn
+from setpoint.report.displays import style
+from setpoint.report.displays.handed import scored_rows
+from setpoint.report.displays.stretch import known_line, out_of_reach, shown_bounds
+from setpoint.report.report import GoalReport
+from setpoint.report.words import number
+from setpoint.search.frontier import Frontier, Vary, vary_of
+from setpoint.search.outcome import Randomized
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+__all__ = ["FrontierDisplay"]
+
+Floats = NDArray[np.float64]
+
+_FEW = 40
+"""Up to so many marks are large."""
+
+
+class FrontierDisplay:
+    """What a stricter bound costs: the best objective over the bound of one constraint.
+
+    Parameters
+    ----------
+    frontier : Frontier
+
+    Attributes
+    ----------
+    frontier : Frontier
+    ax_ : Axes
+    figure_ : Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from matplotlib import pyplot as plt
+    >>> import numpy as np
+    >>> from setpoint.search.frontier import Frontier
+    >>> at, best = np.array([0.5, 0.7, 0.9]), np.array([0.95, 0.8, 0.4])
+    >>> goal, vary = "maximize recall subject to precision >= 0.8", "precision >= 0.8"
+    >>> frontier = Frontier(
+    ...     goal, vary, "recall", "precision", ">=", 0.8, at, best, at, "lines"
+    ... )
+    >>> display = FrontierDisplay(frontier).plot()
+    >>> display.ax_.get_ylabel(), round(float(display.value_asked), 2)
+    ('best recall', 0.6)
+    >>> plt.close(display.figure_)
+    """
+
+    ax_: Axes
+    figure_: FigureBase
+
+    def __init__(self, frontier: Frontier) -> None:
+        self.frontier = frontier
+
+    # -- where the numbers come from --------------------------------------------------
+    @classmethod
+    def from_estimator(
+        cls,
+        clf: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        vary: Vary = None,
+        values: Any = None,
+        ax: style.Canvas = None,
+        **rows: Any,
+    ) -> Self:
+        """Draw the frontier of a fitted classifier's goal.
+
+        Parameters
+        ----------
+        clf : classifier of this library, fitted
+        X, y : optional
+            Rows; by default those that its rule was found on.
+        vary, values
+            As in :meth:`from_predictions`.
+        ax
+            As in :meth:`plot`.
+        **rows
+            What else belongs to the rows of X, as in its ``evaluate``.
+        """
+        style.require_matplotlib()
+        return cls(clf._frontier(vary=vary, values=values, X=X, y=y, **rows)).plot(ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        goal: Goal | Expression | str,
+        y_true: Any,
+        scores: Any,
+        *,
+        vary: Vary = None,
+        values: Any = None,
+        randomized: Randomized = "auto",
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        datasets: Mapping[str, Any] | None = None,
+        pos_label: Any = None,
+        decide_on: DecideOn = "auto",
+        ax: style.Canvas = None,
+    ) -> Self:
+        """Draw the frontier of thresholds on scores of two classes.
+
+        Parameters
+        ----------
+        goal : Goal, str or metric
+        y_true : array-like of shape (N,)
+        scores : array-like of shape (N,) or posteriors (N, 2)
+        vary : Constraint, str or int, optional
+            Which bound moves: a constraint, its text, the text of its left side, or its
+            number. One that the goal lacks is added. By default the only one.
+        values : sequence of float, optional
+            Bounds to look at; by default all that matter.
+        randomized, sample_weight, sensitive_features, baseline, datasets, pos_label, decide_on
+            As in :func:`setpoint.solve`.
+        ax
+            As in :meth:`plot`.
+
+        Raises
+        ------
+        ValueError
+            If there are more than two classes, or `vary` is no constraint.
+        """
+        style.require_matplotlib()
+        from setpoint.exact.frontier import frontier_exact
+
+        # A constraint that is added may speak of columns of its own.
+        goal, moving = vary_of(as_goal(goal), vary)
+        evidence = scored_rows(
+            goal,
+            y_true,
+            scores,
+            sample_weight=sample_weight,
+            sensitive_features=sensitive_features,
+            baseline=baseline,
+            datasets=datasets,
+            pos_label=pos_label,
+            decide_on=decide_on,
+        )
+        return cls(frontier_exact(goal, evidence, moving, values, randomized=randomized)).plot(ax)
+
+    @classmethod
+    def from_report(cls, report: GoalReport, i: int = 0, *, ax: style.Canvas = None) -> Self:
+        """Draw the i-th frontier of a report.
+
+        Raises
+        ------
+        ValueError
+            If it holds none of that number.
+        """
+        style.require_matplotlib()
+        if not report.frontiers:
+            raise ValueError(
+                "the report holds no frontier: ask for one with FrontierDisplay.from_estimator or "
+                "from_predictions"
+            )
+        if not 0 <= i < len(report.frontiers):
+            raise ValueError(f"i= is a number from 0 to {len(report.frontiers) - 1}, got {i}")
+        return cls(report.frontiers[i]).plot(ax)
+
+    @property
+    def value_asked(self) -> float:
+        """The best objective at the bound that the goal sets; NaN where no rule meets it."""
+        return float(self.frontier.at(self.frontier.asked))
+
+    # -- drawing ------------------------------------------------------------------------
+    def plot(self, ax: style.Canvas = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes or Figure, optional
+            By default a new figure. An empty figure is filled.
+
+        Returns
+        -------
+        self
+            With `ax_` and `figure_`.
+        """
+        f = self.frontier
+        self.figure_, (self.ax_,), mode = style.axes(ax, (6.4, 4.2))
+        ax_ = self.ax_
+        low, high = shown_bounds(f)
+        x, y = known_line(f, low, high)
+        if len(x):
+            self._gap(ax_, x, y)
+            marked = f.kind == "points"
+            ax_.plot(
+                x,
+                y,
+                color=style.BLUE,
+                drawstyle=self._drawstyle if f.kind == "steps" else "default",
+                linewidth=1.0 if marked else 1.8,
+                marker="o" if marked else "",
+                markersize=4.5 if len(x) <= _FEW else 2.5,
+                label=f"best {f.objective}",
+                zorder=3,
+            )
+        below = style.wrapped(f"bound on {f.side} ({f.relation})", 60)
+        style.finish(ax_, below, style.wrapped(f"best {f.objective}", 40))
+        ax_.set_xlim(low, high)
+        ax_.margins(y=0.08)
+        self._infeasible(ax_, low, high)
+        self._asked(ax_)
+        others = [str(c) for c in Goal.parse(f.goal).constraints if str(c) != f.vary]
+        kept = f"With {' and '.join(others)}. " if others else ""
+        style.caption(ax_, mode, kept + self._proof())
+        return self
+
+    @property
+    def _drawstyle(self) -> str:
+        """Between two bounds the value is that of the stricter one."""
+        return "steps-pre" if self.frontier.relation == ">=" else "steps-post"
+
+    def _gap(self, ax: Axes, x: Floats, y: Floats) -> None:
+        """What may be had beyond the line at most."""
+        f = self.frontier
+        if not SATISFIED < f.gap < np.inf:
+            return
+        step = {"steps-pre": "pre", "steps-post": "post"}[self._drawstyle]
+        past = y + f.gap if self._maximises else y - f.gap
+        ax.fill_between(
+            x,
+            y,
+            past,
+            step=step if f.kind == "steps" else None,  # type: ignore[arg-type]
+            color=style.BLUE,
+            alpha=0.15,
+            linewidth=0,
+        )
+
+    @property
+    def _maximises(self) -> bool:
+        return self.frontier.goal.startswith("maximize")
+
+    def _infeasible(self, ax: Axes, low: float, high: float) -> None:
+        """Grey and hatched where no rule meets the bound."""
+        span = out_of_reach(self.frontier, low, high)
+        if span is None:
+            return
+        ax.axvspan(
+            *span, facecolor="none", edgecolor=style.GRID, hatch="///", linewidth=0, zorder=0.6
+        )
+        ax.axvspan(*span, color=style.RED, alpha=0.06, linewidth=0, zorder=0.5)
+        edge = span[0] if self.frontier.relation == ">=" else span[1]
+        if low < edge < high:
+            ax.axvline(edge, color=style.RED, linewidth=1.0, zorder=1.5)
+        ax.text(
+            sum(span) / 2,
+            0.5,
+            "no rule meets it",
+            transform=ax.get_xaxis_transform(),
+            color=style.RED,
+            fontsize=style.SMALL,
+            ha="center",
+            va="center",
+            rotation=0 if (span[1] - span[0]) / (high - low) > 0.4 else 90,
+            clip_on=True,
+        )
+
+    def _asked(self, ax: Axes) -> None:
+        """A line at the bound asked, a marker, and words above the axes, clear of the data."""
+        f, value = self.frontier, self.value_asked
+        told = f"asked {f.relation} {f.asked:.4g}"
+        if np.isfinite(value):
+            told += f": {f.objective} {number(value)}"
+            ax.plot([f.asked], [value], "o", color=style.ORANGE, markersize=8, zorder=5)
+        ax.axvline(f.asked, color=style.ORANGE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
+        left, right = ax.get_xlim()
+        near = (f.asked - left) / (right - left)
+        ax.annotate(
+            told,
+            (f.asked, 1.0),
+            xycoords=ax.get_xaxis_transform(),
+            xytext=(0, 3),
+            textcoords="offset points",
+            color=style.ORANGE,
+            fontsize=style.SMALL,
+            ha="left" if near < 0.35 else "right" if near > 0.65 else "center",
+            va="bottom",
+            annotation_clip=False,
+            parse_math=False,
+        )
+
+    def _proof(self) -> str:
+        f = self.frontier
+        told = {
+            "steps": "Rules without draws; every step is shown.",
+            "lines": "The best mixtures; every breakpoint is shown.",
+            "points": "Known at the marks alone.",
+        }[f.kind]
+        if not np.isfinite(f.gap):
+            return f"{told} Better rules may exist."
+        if f.gap > SATISFIED:
+            return f"{told} No rule is better by more than {number(f.gap)}."
+        return told

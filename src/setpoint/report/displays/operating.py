@@ -1,0 +1,271 @@
+"""OperatingPointDisplay: the rule among all thresholds, and where the goal is met."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+
+from setpoint.evidence import Evidence
+from setpoint.exact import solve_exact
+from setpoint.goals.expressions import Expression
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.inputs.inputs import DecideOn
+from setpoint.report.displays import style
+from setpoint.report.displays.curves import draw_bounds, draw_chosen, draw_curves, draw_region
+from setpoint.report.displays.handed import scored_rows
+from setpoint.report.displays.plane import Plane
+from setpoint.report.operating import OperatingPoints, operating_points
+from setpoint.report.report import GoalReport
+from setpoint.rules import Rule
+from setpoint.search.outcome import Randomized
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+__all__ = ["OperatingPointDisplay"]
+
+Kind: TypeAlias = Literal["precision-recall", "roc"]
+
+_KINDS = ("precision-recall", "roc")
+
+
+class OperatingPointDisplay:
+    """What every threshold reaches, where the goal is met, and the point chosen.
+
+    Parameters
+    ----------
+    points : OperatingPoints
+    goal : Goal, str or metric
+        Constraints on the whole population are shaded. Those that speak of groups, data
+        sets or the deployed model cannot be: a caption names them.
+
+    Attributes
+    ----------
+    points : OperatingPoints
+        The curves, one for each slot, and what the whole rule reaches.
+    goal : Goal
+    plane : Plane
+        The constraints that a point of the picture settles, and a test of them.
+    ax_ : Axes
+    figure_ : Figure
+
+    See Also
+    --------
+    setpoint.report.operating_points : The numbers.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from matplotlib import pyplot as plt
+    >>> y, scores = [0, 0, 1, 1, 0, 1], [0.1, 0.4, 0.35, 0.8, 0.7, 0.9]
+    >>> goal = "maximize recall subject to precision >= 0.7"
+    >>> display = OperatingPointDisplay.from_predictions(goal, y, scores)
+    >>> round(display.points.recall, 4), display.ax_.get_xlabel()
+    (0.8485, 'recall')
+    >>> plt.close(display.figure_)
+    """
+
+    ax_: Axes
+    figure_: FigureBase
+
+    def __init__(self, points: OperatingPoints, goal: Goal | Expression | str) -> None:
+        self.points = points
+        self.goal = as_goal(goal)
+        self.plane = Plane.of(self.goal, points)
+
+    # -- where the numbers come from --------------------------------------------------
+    @classmethod
+    def from_estimator(
+        cls,
+        clf: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        datasets: Mapping[str, Any] | None = None,
+        ax: style.Canvas = None,
+        kind: Kind = "precision-recall",
+    ) -> Self:
+        """Draw a fitted classifier's rule on some rows.
+
+        Parameters
+        ----------
+        clf : classifier of this library, fitted
+            Of two classes, with a rule over thresholds.
+        X, y, sample_weight, sensitive_features, baseline, datasets
+            As in its ``evaluate``.
+        ax, kind
+            As in :meth:`plot`.
+
+        Raises
+        ------
+        ValueError
+            If its rule has no operating points.
+        """
+        _check(kind)
+        evidence = clf._evidence(X, y, sample_weight, sensitive_features, baseline, datasets)
+        goal = Goal.parse(clf.goal_report_.goal)
+        return cls(_points(goal, evidence, clf.rule_), goal).plot(ax, kind=kind)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        goal: Goal | Expression | str,
+        y_true: Any,
+        scores: Any,
+        *,
+        rule: Rule | None = None,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        datasets: Mapping[str, Any] | None = None,
+        pos_label: Any = None,
+        decide_on: DecideOn = "auto",
+        randomized: Randomized = "auto",
+        ax: style.Canvas = None,
+        kind: Kind = "precision-recall",
+    ) -> Self:
+        """Draw a rule over scores; without one, the best.
+
+        Parameters
+        ----------
+        goal : Goal, str or metric
+        y_true : array-like of shape (N,)
+            True labels of two classes.
+        scores : array-like of shape (N,) or posteriors (N, 2)
+        rule : Rule, optional
+            By default the one that solves the goal on these very rows.
+        sample_weight, sensitive_features, baseline, datasets, pos_label, decide_on, randomized
+            As in :func:`setpoint.solve`. With a rule, it says what it decides on.
+        ax, kind
+            As in :meth:`plot`.
+
+        Raises
+        ------
+        ValueError
+            If there are more than two classes, or the rule has no operating points.
+        Infeasible
+            If no rule meets the constraints, and none is given.
+        """
+        _check(kind)
+        goal = as_goal(goal)
+        if rule is not None:
+            decide_on = sorted({column for key in rule.slot_keys for column, _ in key})
+        evidence = scored_rows(
+            goal,
+            y_true,
+            scores,
+            sample_weight=sample_weight,
+            sensitive_features=sensitive_features,
+            baseline=baseline,
+            datasets=datasets,
+            pos_label=pos_label,
+            decide_on=decide_on,
+        )
+        if rule is None:
+            rule = solve_exact(goal.bind(evidence.schema), evidence, randomized=randomized).rule
+        return cls(_points(goal, evidence, rule), goal).plot(ax, kind=kind)
+
+    @classmethod
+    def from_report(
+        cls, report: GoalReport, *, ax: style.Canvas = None, kind: Kind = "precision-recall"
+    ) -> Self:
+        """Draw what a report knows.
+
+        Raises
+        ------
+        ValueError
+            If it holds no operating points.
+        """
+        _check(kind)
+        if report.operating is None:
+            raise ValueError(
+                "the report holds no operating points: it has them where two classes are decided "
+                "by thresholds on one score"
+            )
+        return cls(report.operating, report.goal).plot(ax, kind=kind)
+
+    # -- drawing ------------------------------------------------------------------------
+    def plot(self, ax: style.Canvas = None, *, kind: Kind = "precision-recall") -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes or Figure, optional
+            By default a new figure. An empty figure is filled.
+        kind : {"precision-recall", "roc"}
+            Precision over recall, or recall over the false positive rate.
+
+        Returns
+        -------
+        self
+            With `ax_` and `figure_`.
+        """
+        _check(kind)
+        roc = kind == "roc"
+        self.figure_, (self.ax_,), mode = style.axes(ax, (7.4, 4.6))
+        ax_, points = self.ax_, self.points
+        draw_region(ax_, self.plane, roc)
+        draw_bounds(ax_, self.plane, points.labels[1], roc)
+        draw_curves(ax_, points, self.plane, roc, bool(self.goal.constraints))
+        draw_chosen(ax_, points, self.plane, roc)
+        names = ("false positive rate", "recall") if roc else ("recall", "precision")
+        style.finish(ax_, *names)
+        ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
+        if mode == "own":
+            ax_.set_box_aspect(1.0)
+        style.legend(
+            ax_,
+            mode,
+            beside=True,
+            columns=2 if mode == "roomy" else 1,
+            inside="lower right" if roc else "best",
+            title=f"Positive class: {points.labels[1]}",
+        )
+        style.caption(ax_, mode, self._caption(), 96)
+        return self
+
+    def _caption(self) -> str:
+        told = []
+        if self.plane.left_out:
+            names = "; ".join(str(c) for c in self.plane.left_out)
+            told.append(f"Not shaded, for it takes more than this plane to tell: {names}.")
+        if len(self.points.curves) > 1:
+            told.append("Each curve is of one group; the rule and the shading, of all rows.")
+        return " ".join(told)
+
+
+def _check(kind: str) -> None:
+    style.require_matplotlib()
+    if kind not in _KINDS:
+        raise ValueError(f"kind= is one of {_KINDS}, got {kind!r}")
+
+
+def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
+    """The numbers, or an error that says what is possible."""
+    if evidence.n_classes != 2 or evidence.scores.ndim != 1 or rule.score_columns is not None:
+        what = (
+            f"there are {evidence.n_classes} classes"
+            if evidence.n_classes != 2
+            else "the rule decides by posteriors of each class"
+        )
+        raise ValueError(
+            f"operating points are those of thresholds on one score, and {what}; possible are "
+            "two classes with one score a row, or GroupRatesDisplay and ConvergenceDisplay"
+        )
+    found = operating_points(goal, evidence, rule)
+    if found is None:
+        held = evidence.schema.marginals[[c.dataset is None for c in evidence.cells]]
+        if not held[:, :2].sum(axis=0).all():
+            raise ValueError(
+                "y holds one class only: recall or the false positive rate has no rows"
+            )
+        raise ValueError(
+            "the rule has no threshold for some group of these rows; draw it on rows of the groups "
+            "that it was found on"
+        )
+    return found

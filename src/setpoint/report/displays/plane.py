@@ -1,0 +1,200 @@
+"""The plane of operating points: where a goal is met, and what mixtures reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.goals.errors import GoalError
+from setpoint.goals.expressions import Const, Constraint, Metric
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import EVERYWHERE
+from setpoint.goals.program import SATISFIED, Program
+from setpoint.goals.schema import Cell, Schema
+from setpoint.report.operating import OperatingPoints
+
+__all__ = ["Plane", "plain_bound"]
+
+Floats = NDArray[np.float64]
+
+_PIECES = 80
+"""Straight pieces of a line across the whole picture, where it bends."""
+
+_FAR = 2.0
+"""Slacks beyond are cut off: a picture needs their sign alone."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """All pairs of false positive rate and recall on some rows, and a goal over them.
+
+    Parameters
+    ----------
+    positives, negatives : float
+        Weight of the rows.
+    constraints : tuple of Constraint
+        Those that a point of the plane settles.
+    left_out : tuple of Constraint
+        Those that speak of groups, data sets or the deployed model.
+    programs : tuple of Program
+        One for each of `constraints`.
+    """
+
+    positives: float
+    negatives: float
+    constraints: tuple[Constraint, ...]
+    left_out: tuple[Constraint, ...]
+    programs: tuple[Program, ...]
+
+    @classmethod
+    def of(cls, goal: Goal, points: OperatingPoints) -> Plane:
+        """The plane of the rows that some points were counted on.
+
+        Examples
+        --------
+        >>> from setpoint import Goal
+        >>> points = OperatingPoints((), 10.0, 90.0, 0.5, 0.1, 0.36, ("no", "yes"))
+        >>> goal = Goal.parse("maximize recall s.t. precision >= 0.5, recall.min('sex') >= 0.4")
+        >>> plane = Plane.of(goal, points)
+        >>> [str(c) for c in plane.left_out], plane.slack([0.0, 0.5], [0.5, 0.5]) > 0
+        (['recall.min("sex") >= 0.4'], array([ True, False]))
+        """
+        counts = np.array([[[0.0, points.negatives], [0.0, points.positives], [0.0, 0.0]]])
+        schema = Schema.of_counts(points.labels, (Cell(),), counts)
+        inside, outside, programs = [], [], []
+        for c in goal.constraints:
+            alone = Goal("maximize", Metric("accuracy"), (c,))
+            needs = alone.needs
+            if needs.datasets or needs.names or needs.baseline:
+                outside.append(c)
+                continue
+            try:
+                programs.append(alone.bind(schema))
+            except GoalError:  # such as a bound that is outside the range on these rows
+                outside.append(c)
+            else:
+                inside.append(c)
+        return cls(
+            points.positives, points.negatives, tuple(inside), tuple(outside), tuple(programs)
+        )
+
+    def slack(self, fpr: Any, recall: Any) -> Floats:
+        """How far inside all `constraints` each point is; negative outside, at most 2.
+
+        Parameters
+        ----------
+        fpr, recall : array-like of one shape
+        """
+        x, y = np.asarray(fpr, np.float64), np.asarray(recall, np.float64)
+        out = np.full(np.broadcast_shapes(x.shape, y.shape), _FAR)
+        for program in self.programs:
+            v = self._features(program, x, y)
+            (bound,) = program.constraints
+            with np.errstate(invalid="ignore"):
+                slack = bound.sign * (np.asarray(bound.function.value(v)) - bound.level)
+            slack = np.nan_to_num(slack, nan=-_FAR, posinf=_FAR, neginf=-_FAR)
+            out = np.minimum(out, np.clip(slack, -_FAR, _FAR))
+        return out
+
+    def slack_by_precision(self, recall: Any, precision: Any) -> Floats:
+        """The same at points of recall and precision; negative where there is no such point."""
+        # Where one of them is 0 there is more than one false positive rate, or none.
+        r = np.maximum(np.asarray(recall, np.float64), 1e-9)
+        p = np.maximum(np.asarray(precision, np.float64), 1e-9)
+        fpr = self.fpr(r, p)
+        return np.minimum(self.slack(np.minimum(fpr, 1.0), r), np.maximum(1.0 - fpr, -_FAR))
+
+    def is_met(self, fpr: Any, recall: Any) -> NDArray[np.bool_]:
+        """Whether each point meets all `constraints`."""
+        return np.asarray(self.slack(fpr, recall) >= -SATISFIED)
+
+    def _features(self, program: Program, fpr: Floats, recall: Floats) -> Floats:
+        """Features are affine in the two rates: three corners tell them."""
+        corners = [program.features_of(self._counts(*at)) for at in ((0, 0), (1, 0), (0, 1))]
+        origin, by_fpr, by_recall = corners
+        return np.asarray(
+            origin + fpr[..., None] * (by_fpr - origin) + recall[..., None] * (by_recall - origin)
+        )
+
+    def _counts(self, fpr: float, recall: float) -> Floats:
+        n, p = self.negatives, self.positives
+        return np.array(
+            [[[n * (1 - fpr), n * fpr], [p * (1 - recall), p * recall], [0.0, 0.0]]], np.float64
+        )
+
+    def precision(self, fpr: Any, recall: Any) -> Floats:
+        """Precision at each point; 0 where nobody is accepted."""
+        hits = self.positives * np.asarray(recall, np.float64)
+        both = hits + self.negatives * np.asarray(fpr, np.float64)
+        return np.asarray(hits / np.where(both > 0, both, 1.0))
+
+    def fpr(self, recall: Any, precision: Any) -> Floats:
+        """False positive rate at each point with positive precision; above 1: no such point."""
+        r, p = np.asarray(recall, np.float64), np.asarray(precision, np.float64)
+        return np.asarray(r * self.positives / self.negatives * (1.0 - p) / p)
+
+    def path(
+        self, fpr: Sequence[float] | Floats, recall: Sequence[float] | Floats, *, roc: bool
+    ) -> tuple[Floats, Floats]:
+        """Mixtures of neighbouring points as a line: x and y in the picture.
+
+        In the plane of fpr and recall they are segments; precision over recall bends.
+
+        Parameters
+        ----------
+        fpr, recall : array-like of shape (m,)
+        roc : bool
+            Recall over fpr, else precision over recall.
+        """
+        f, r = np.asarray(fpr, np.float64), np.asarray(recall, np.float64)
+        if roc or len(f) < 2:
+            return (f, r) if roc else (r, self.precision(f, r))
+        # Long segments take more pieces.
+        pieces = np.ceil(_PIECES * (np.abs(np.diff(f)) + np.abs(np.diff(r)))).astype(np.int64)
+        pieces = np.maximum(pieces, 1)
+        first = np.repeat(np.arange(len(pieces)), pieces)
+        t = (np.arange(len(first)) - np.repeat(np.cumsum(pieces) - pieces, pieces)) / pieces[first]
+        f = np.append(f[first] + t * (f[first + 1] - f[first]), f[-1])
+        r = np.append(r[first] + t * (r[first + 1] - r[first]), r[-1])
+        p = self.precision(f, r)
+        if f[0] == r[0] == 0:
+            # Drawing between nobody and a threshold keeps the precision of the threshold.
+            p[0] = p[1]
+        if f[-1] == r[-1] == 0:
+            p[-1] = p[-2]
+        return r, p
+
+
+def plain_bound(c: Constraint, positive: Any) -> tuple[str, float] | None:
+    """A rate of all rows and its bound, where a constraint says no more than that.
+
+    Returns
+    -------
+    (str, float) or None
+        The rate is "recall", "precision" or "false positive rate".
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> goal = Goal.parse("maximize recall subject to specificity >= 0.75")
+    >>> plain_bound(goal.constraints[0], "yes")
+    ('false positive rate', 0.25)
+    """
+    e, level = c.lhs, c.rhs
+    if not isinstance(e, Metric) or not isinstance(level, Const):
+        return None
+    if e.population != EVERYWHERE or e.label not in (None, positive):
+        return None
+    if e.name in ("recall", "precision"):
+        return e.name, level.value
+    if e.name == "false_negative_rate":
+        return "recall", 1.0 - level.value
+    if e.name == "false_positive_rate":
+        return "false positive rate", level.value
+    if e.name == "specificity":
+        return "false positive rate", 1.0 - level.value
+    return None

@@ -1,0 +1,202 @@
+"""FrontierDisplay and GroupRatesDisplay: what is drawn is what is known."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from report.test_displays import frontier
+from setpoint import Goal, GoalError, evaluate
+from setpoint.report import Entry, FrontierDisplay, GoalReport, GroupRatesDisplay, GroupRow
+from setpoint.report.displays import style
+from setpoint.report.displays.allowed import allowed_of, not_drawn
+from setpoint.report.displays.stretch import known_line, out_of_reach, shown_bounds
+
+
+def stepped(line, at):
+    """The height of a drawn line at some places."""
+    x, y = (np.asarray(a, float) for a in line.get_data())
+    way = line.get_drawstyle()
+    if way == "default":
+        return np.interp(at, x, y)
+    i = np.searchsorted(x, at, side="left" if way == "steps-pre" else "right")
+    return y[np.clip(i - (way == "steps-post"), 0, len(y) - 1)]
+
+
+# -- frontiers --------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["steps", "lines"])
+@pytest.mark.parametrize("relation", [">=", "<="])
+def test_the_line_is_the_frontier(kind, relation):
+    values = (0.9, 0.7, 0.4) if relation == ">=" else (0.4, 0.7, 0.9)
+    f = frontier(kind, relation, values)
+    display = FrontierDisplay(f).plot(Figure())
+    line = display.ax_.get_lines()[0]
+    low, high = display.ax_.get_xlim()
+    at = np.linspace(low, high, 400)
+    want = f.at(at)
+    known = ~np.isnan(want)
+    np.testing.assert_allclose(stepped(line, at[known]), want[known], atol=1e-9)
+    start, end = out_of_reach(f, low, high)
+    beyond = (at > start + 1e-6) & (at < end - 1e-6)
+    assert np.isnan(want[beyond]).all()
+    assert (
+        not known[at > 0.8 + 1e-6].any() if relation == ">=" else not known[at < 0.2 - 1e-6].any()
+    )
+    assert any(t.get_text() == "no rule meets it" for t in display.ax_.texts)
+
+
+def test_the_bound_asked():
+    display = FrontierDisplay(frontier(asked=0.6)).plot(Figure())
+    (marker,) = (q for q in display.ax_.get_lines() if q.get_marker() == "o")
+    assert marker.get_xydata().tolist() == [[0.6, 0.4]]
+    assert display.value_asked == 0.4
+    assert display.ax_.texts[-2].get_text() == "asked >= 0.6: recall 0.4000"
+    missed = FrontierDisplay(frontier(asked=0.9)).plot(Figure())
+    assert not [q for q in missed.ax_.get_lines() if q.get_marker() == "o"]
+    assert np.isnan(missed.value_asked)
+    assert "asked >= 0.9" in [t.get_text() for t in missed.ax_.texts]
+
+
+def test_points_say_only_what_is_known():
+    f = frontier("points", values=(0.9, 0.7, np.nan), asked=0.3)
+    assert [q.tolist() for q in known_line(f, 0.0, 1.0)] == [[0.2, 0.5], [0.9, 0.7]]
+    assert out_of_reach(f, 0.0, 1.0) == (0.8, 1.0)
+    assert out_of_reach(frontier("points"), 0.0, 1.0) is None
+    nothing = frontier("points", values=(np.nan,) * 3)
+    assert out_of_reach(nothing, 0.0, 1.0) == (0.0, 1.0)
+    FrontierDisplay(nothing).plot(Figure()).figure_.canvas.draw()
+    told = FrontierDisplay(frontier("points", gap=np.inf)).plot(Figure()).ax_.texts[-1].get_text()
+    assert "Better rules may exist" in told
+
+
+def test_the_axis_stays_in_the_range_of_the_side():
+    low, high = shown_bounds(frontier(asked=0.99))
+    assert 0.0 <= low < 0.2
+    assert high == 1.0
+
+
+def test_frontier_of_predictions():
+    rng = np.random.default_rng(0)
+    y = (rng.random(200) < 0.4).astype(int)
+    s = np.round(rng.normal(size=200) + y, 1)
+    display = FrontierDisplay.from_predictions(
+        "maximize recall subject to f1 >= 0.3", y, s, vary="precision >= 0.6", randomized=False,
+        ax=Figure(),
+    )  # fmt: skip
+    best = max(
+        r.objective.value for t in np.unique(s)
+         if (r := evaluate("maximize recall subject to f1 >= 0.3 and precision >= 0.6", y,
+                           (s >= t).astype(int))).satisfied
+    )  # fmt: skip
+    assert display.value_asked == pytest.approx(best)
+    assert "f1 >= 0.3" in display.ax_.texts[-1].get_text()
+    with pytest.raises(GoalError, match="vary= says which bound"):
+        FrontierDisplay.from_predictions("f1", y, s)
+    report = GoalReport("maximize recall", Entry("recall", 0.8), frontiers=(display.frontier,))
+    again = FrontierDisplay.from_report(report, ax=Figure())
+    assert again.frontier == display.frontier
+    with pytest.raises(ValueError, match="i= is a number from 0 to 0, got 1"):
+        FrontierDisplay.from_report(report, 1)
+
+
+# -- groups -----------------------------------------------------------------------------
+def row(name, value, column="g", metric="recall", n=20):
+    low, high = (None, None) if value is None else (max(value - 0.1, 0), min(value + 0.1, 1))
+    return GroupRow(((column, name),), metric, value, low, high, 0 if value is None else n)
+
+
+ROWS = [row("a", 0.5), row("b", 0.9), row("c", 0.85), row("d", 0.8), row("e", None)]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "low", "high"),
+    [
+        ("recall.min('g') >= 0.6", 0.6, None),
+        ("recall.max('g') <= 0.7", None, 0.7),
+        ("recall.difference('g') <= 0.1", 0.8, 0.9),
+        ("recall.difference('g') <= 0.06", 0.84, 0.9),
+        ("recall.ratio('g') >= 0.9", 0.81, 0.9),
+        ("recall.ratio('g') >= 0.5", 0.45, 0.9),
+        ("recall.min().min('g') >= 0.6", None, None),
+        ("recall.deviation('g') <= 0.1", None, None),
+        ("recall.min('g') >= recall - 0.1", None, None),
+        ("recall.difference('h') <= 0.1", None, None),
+    ],
+)
+def test_what_the_goal_allows(constraint, low, high):
+    goal = Goal.parse(f"maximize accuracy subject to {constraint}")
+    found = allowed_of(goal, "recall", ROWS)
+    if low is None and high is None:
+        assert not found
+        shown = "min().min" not in constraint
+        assert bool(not_drawn(goal, "recall", ROWS)) == shown
+        return
+    (a,) = found
+    assert (a.low, a.high) == (pytest.approx(low) if low else None, pytest.approx(high))
+    assert a.is_band == (low is not None and high is not None)
+    assert a.holds(ROWS[4])
+    assert a.holds(row("x", 0.0, column="h"))
+    assert a.holds(ROWS[0]) == (not low or low <= 0.5)
+
+
+def test_the_worst_class_bounds_every_class():
+    goal = Goal.parse("maximize accuracy subject to recall.difference('g').max() <= 0.1")
+    rows = [row("a", 0.5, metric="recall(label=1)"), row("b", 0.9, metric="recall(label=1)")]
+    (a,) = allowed_of(goal, "recall(label=1)", rows)
+    assert (a.low, a.high) == (pytest.approx(0.8), 0.9)
+
+
+def test_rows_bounds_and_names():
+    goal = "maximize accuracy subject to recall.min('g') >= 0.6 and recall.difference('h') <= 0.1"
+    rows = [*ROWS, row("x", 0.7, "h"), row("y", 0.75, "h"), row("a", 0.4, metric="precision")]
+    display = GroupRatesDisplay(rows, goal).plot(Figure())
+    assert display.metrics == ("recall", "precision")
+    assert len(display.axes_) == 2
+    ax = display.ax_
+    names = [t.get_text() for t in ax.get_yticklabels()]
+    assert names[0] == "g = a  (20)"
+    assert names[4] == "g = e"
+    assert [t.get_text() for t in ax.texts] == ["no rows"]
+    points = {q.get_ydata()[0]: q for q in ax.get_lines() if len(q.get_xdata()) == 1}
+    assert points[0].get_xdata()[0] == 0.5
+    assert to_hex(points[0].get_color()) == style.RED
+    assert to_hex(points[1].get_color()) == style.BLUE
+    edges, band = ax.collections[0], ax.collections[1]
+    assert edges.get_segments()[0].tolist() == [[0.6, -0.5], [0.6, 4.5]]
+    (box,) = (p.get_extents() for p in band.get_paths())
+    assert box.extents == pytest.approx([0.65, 4.5, 0.75, 6.5])
+    only = GroupRatesDisplay(rows, goal).plot(Figure().add_subplot(), metric="precision")
+    assert only.ax_.get_xlabel().startswith("precision")
+    with pytest.raises(ValueError, match=r"metric= is one of \['recall', 'precision'\], got 'f1'"):
+        display.plot(Figure(), metric="f1")
+
+
+def test_many_groups_grow_the_figure():
+    rows = [row(f"{i:02d}", i / 60) for i in range(50)]
+    display = GroupRatesDisplay(rows, "maximize recall.min('g')").plot(Figure())
+    assert display.figure_.get_figheight() > 12
+    display.figure_.canvas.draw()
+
+
+def test_groups_of_predictions():
+    rng = np.random.default_rng(0)
+    y, pred = rng.choice(["no", "yes"], (2, 90))
+    g = rng.choice(["a", "b", "c"], 90)
+    other = rng.choice(["no", "yes"], 30), rng.choice(["no", "yes"], 30)
+    goal = "maximize accuracy subject to recall.difference('g') <= 0.1 and f1.on('more') >= 0.1"
+    display = GroupRatesDisplay.from_predictions(
+        goal, y, pred, sensitive_features={"g": g}, datasets={"more": other}, level=0.9, ax=Figure()
+    )
+    assert display.level == 0.9
+    report = evaluate(goal, y, pred, sensitive_features={"g": g}, datasets={"more": other})
+    assert [r.value for r in display.rows] == [r.value for r in report.groups]
+    assert display.rows[0].high < report.groups[0].high
+    three = GroupRatesDisplay.from_predictions(
+        "maximize accuracy.min('g')", np.arange(90) % 3, np.arange(90) % 2,
+        sensitive_features={"g": g}, ax=Figure(),
+    )  # fmt: skip
+    assert len(three.rows) == 3
+    with pytest.raises(ValueError, match="compares no groups"):
+        GroupRatesDisplay.from_predictions("f1", y, pred)
+    with pytest.raises(TypeError, match="different kinds"):
+        GroupRatesDisplay.from_predictions("f1", y, np.arange(90) % 2)

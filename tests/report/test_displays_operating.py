@@ -1,0 +1,194 @@
+"""OperatingPointDisplay: points, curves and the region, against scikit-learn and brute force."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from sklearn import metrics as sk
+
+from setpoint import Goal, evaluate, solve
+from setpoint.goals.expressions import Metric
+from setpoint.report.displays import OperatingPointDisplay
+from setpoint.report.displays.plane import Plane
+from setpoint.report.operating import OperatingPoints
+from setpoint.rules import Argmax, Threshold
+
+draw = OperatingPointDisplay.from_predictions
+
+
+def data(seed=0, n=400):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.3).astype(int)
+    weight = rng.exponential(1, n) if seed % 2 else None
+    return y, np.round(rng.normal(size=n) + y, 1 + seed % 2), weight
+
+
+def line(display, name):
+    (found,) = (x for x in display.ax_.get_lines() if x.get_label() == name)
+    return np.asarray(found.get_xdata()), np.asarray(found.get_ydata())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_points_are_those_of_scikit_learn(seed):
+    y, s, w = data(seed)
+    display = draw("maximize f1", y, s, sample_weight=w, kind="roc", ax=Figure())
+    (curve,) = display.points.curves
+    fpr, recall, t = sk.roc_curve(y, s, sample_weight=w, drop_intermediate=False)
+    at = dict(zip(t, zip(fpr, recall, strict=True), strict=True))
+    p, r, t = sk.precision_recall_curve(y, s, sample_weight=w)
+    precise = dict(zip(t, zip(p, r, strict=False), strict=False))
+    drawn = set(zip(*(x.round(9) for x in line(display, "every threshold")), strict=True))
+    for j, threshold in enumerate(curve.thresholds):
+        here = curve.false_positive_rate[j], curve.recall[j]
+        assert tuple(np.round(here, 9)) in drawn
+        if np.isinf(threshold):
+            assert here in ((0, 0), (1, 1)) or threshold < 0
+            continue
+        # Between two scores any threshold decides the same.
+        same = min(x for x in at if x >= threshold)
+        assert here == pytest.approx(at[same])
+        assert (curve.precision[j], curve.recall[j]) == pytest.approx(precise[same])
+
+
+def test_precision_is_drawn_as_mixtures_have_it():
+    y, s, _ = data(n=40)
+    display = draw("maximize f1", y, s, ax=Figure())
+    plane, points = display.plane, display.points
+    r, p = line(display, "with draws")
+    f = plane.fpr(r[1:], p[1:])
+    np.testing.assert_allclose(plane.precision(f, r[1:]), p[1:])
+    (curve,) = points.curves
+    at = list(curve.hull)
+    over = np.interp(f, np.take(curve.false_positive_rate, at), np.take(curve.recall, at))
+    rising = f > f[0]  # the first edge may be upright
+    np.testing.assert_allclose(r[1:][rising], over[rising], atol=1e-9)
+    assert (r[0], p[0]) == (0.0, p[1])
+
+
+REGION = (
+    "maximize recall subject to precision >= 0.6",
+    "maximize recall subject to f1 >= 0.5 and predicted_rate <= 0.4",
+    "maximize recall subject to g_mean >= 0.6 and abs(predicted_rate - prior) <= 0.2",
+    "maximize recall subject to recall.min() >= 0.4 and accuracy >= 0.3 + 0.5 * precision",
+)
+
+
+@pytest.mark.parametrize("text", REGION)
+def test_the_region_is_where_the_constraints_hold(text):
+    rng = np.random.default_rng(1)
+    points = OperatingPoints((), 40.0, 160.0, 0.5, 0.1, 0.5, (0, 1))
+    plane = Plane.of(Goal.parse(text), points)
+    assert len(plane.constraints) == len(Goal.parse(text).constraints)
+    seen = set()
+    for _ in range(150):
+        tp, fp = int(rng.integers(0, 41)), int(rng.integers(0, 161))
+        y = np.repeat([1, 0], [40, 160])
+        pred = np.repeat([1, 0, 1, 0], [tp, 40 - tp, fp, 160 - fp])
+        met = bool(evaluate(text, y, pred).satisfied)
+        seen.add(met)
+        assert bool(plane.is_met(fp / 160, tp / 40)) == met
+        if tp and abs(plane.slack(fp / 160, tp / 40)) > 1e-9:  # off the edge of rounding
+            shaded = plane.slack_by_precision(tp / 40, tp / (tp + fp)) >= -1e-9
+            assert bool(shaded) == met
+    assert seen == {True, False}
+    # Where more false positives would be needed than there are, there is no point.
+    assert plane.slack_by_precision(1.0, 0.05) < 0
+
+
+@pytest.mark.parametrize("kind", ["precision-recall", "roc"])
+def test_what_is_shaded(kind):
+    y, s, _ = data()
+    display = draw("maximize recall subject to precision >= 0.5 and false_positive_rate <= 0.2",
+                   y, s, kind=kind, ax=Figure())  # fmt: skip
+    region = display.ax_.collections[0].get_paths()[0]
+    rng = np.random.default_rng(0)
+    for x, y_ in rng.random((300, 2)):
+        if kind == "roc":
+            slack = display.plane.slack(x, y_)
+        else:
+            slack = display.plane.slack_by_precision(x, y_)
+        if abs(slack) > 0.01:
+            assert region.contains_point((x, y_)) == (slack > 0)
+    upright = [x.get_xdata()[0] for x in display.ax_.get_lines() if len(set(x.get_xdata())) == 1]
+    level = [x.get_ydata()[0] for x in display.ax_.get_lines() if len(set(x.get_ydata())) == 1]
+    assert (0.2 in upright) == (kind == "roc")
+    assert (0.5 in level) == (kind == "precision-recall")
+
+
+def test_groups_are_not_shaded_but_said():
+    y, s, _ = data()
+    g = {"g": np.arange(len(y)) % 2}
+    goal = "maximize recall subject to precision >= 0.5 and recall.difference('g') <= 0.05"
+    display = draw(goal, y, s, sensitive_features=g, decide_on=None, ax=Figure())
+    assert [str(c) for c in display.plane.left_out] == ['recall.difference("g") <= 0.05']
+    assert 'recall.difference("g") <= 0.05' in display.ax_.texts[0].get_text().replace("\n", " ")
+    (curve,) = display.points.curves
+    drawn = [x for x in display.ax_.get_lines() if x.get_linewidth() == 3.6]
+    shown = {tuple(np.round(p, 9)) for x in drawn for p in x.get_xydata()}
+    for met, r, p in zip(curve.feasible[1:], curve.recall[1:], curve.precision[1:], strict=True):
+        assert not met or tuple(np.round((r, p), 9)) in shown
+    bare = draw("maximize f1", y, s, ax=Figure())
+    assert not bare.ax_.texts
+    assert not [x for x in bare.ax_.get_lines() if x.get_linewidth() == 3.6]
+
+
+def test_data_sets_and_deployed_models_are_left_out():
+    points = OperatingPoints((), 40.0, 160.0, 0.5, 0.1, 0.5, (0, 1))
+    goal = Goal.parse(
+        "maximize recall subject to churn <= 0.1 and accuracy.on('b') >= 0.9 and "
+        "recall >= recall.baseline() and recall.on(x='y') >= 0.5 and f1 >= 0.5"
+    )
+    plane = Plane.of(goal, points)
+    assert [str(c) for c in plane.constraints] == ["f1 >= 0.5"]
+    assert len(plane.left_out) == 4
+    assert isinstance(plane.constraints[0].lhs, Metric)
+
+
+def test_the_rule_and_what_it_draws_from():
+    y, s, _ = data(n=4000)
+    goal = "maximize recall subject to precision >= 0.53"
+    solution = solve(goal, s, y, randomized=True)
+    for kind in ("roc", "precision-recall"):
+        display = draw(goal, y, s, rule=solution.rule, kind=kind, ax=Figure())
+        points = display.points
+        (curve,) = points.curves
+        hollow, rule = display.ax_.collections[-2:]
+        assert points.recall == pytest.approx(solution.report.objective.value)
+        x, y_ = rule.get_offsets()[0]
+        want = (points.false_positive_rate, points.recall)
+        want = want if kind == "roc" else (points.recall, points.precision)
+        assert (x, y_) == pytest.approx(want)
+        assert len(hollow.get_offsets()) == len(curve.chosen) == 2
+        sizes, shares = hollow.get_sizes(), [a[0] for a in curve.chosen]
+        assert (np.argsort(sizes) == np.argsort(shares)).all()
+        way = next(q for q in display.ax_.get_lines() if q.get_linewidth() == 1.2)
+        near = np.hypot(way.get_xdata() - x, way.get_ydata() - y_)
+        np.testing.assert_allclose(way.get_xydata()[[0, -1]][:, 0].min(),
+                                   hollow.get_offsets()[:, 0].min())  # fmt: skip
+        assert near.min() < 0.1
+
+
+def test_one_curve_a_slot():
+    y, s, _ = data()
+    g = np.where(np.arange(len(y)) % 3, "a", "b")
+    goal = "maximize accuracy subject to recall.difference('g') <= 0.05"
+    display = draw(goal, y, s, sensitive_features={"g": g}, ax=Figure())
+    assert [c.name for c in display.points.curves] == ["g = a", "g = b"]
+    for name, here in (("g = a", g == "a"), ("g = b", g == "b")):
+        p, r, _ = sk.precision_recall_curve(y[here], s[here])
+        drawn = set(zip(*(q.round(9) for q in line(display, name)), strict=True))
+        known = {(a, b) for a, b in zip(r.round(9), p.round(9), strict=True) if a > 0}
+        assert known <= drawn
+    again = draw(goal, y, s, sensitive_features={"g": g}, rule=Threshold(0.3), ax=Figure())
+    assert [c.name for c in again.points.curves] == [""]
+
+
+def test_errors():
+    y, s, _ = data(n=30)
+    with pytest.raises(ValueError, match=r"kind= is one of .*'roc'.*got 'pr'"):
+        draw("f1", y, s, kind="pr")
+    with pytest.raises(ValueError, match="3 classes"):
+        draw("f1", np.arange(30) % 3, s)
+    with pytest.raises(ValueError, match="posteriors of each class"):
+        draw("f1", y, s, rule=Argmax(np.eye(2)))
+    with pytest.raises(ValueError, match="scores"):
+        draw("f1", y, s[:, None] * np.ones(4))
