@@ -11,7 +11,7 @@ PINS := pyproject.toml constraints.txt
 .PHONY: demo test test-long bench lint docs clean
 
 demo: $(VENV)/.core
-	$(BIN)/python examples/demo.py
+	$(BIN)/setpoint demo demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not long" $(PYTEST_ARGS)
@@ -34,7 +34,7 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -42,8 +42,8 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: $(PINS) | $(BIN)/python
-	@echo "installing setpoint"
-	@$(PIP) -e .
+	@echo "installing setpoint and its shell"
+	@$(PIP) -e ".[cli]"
 	@touch $@
 
 $(VENV)/.installed: $(PINS) | $(BIN)/python

@@ -17,7 +17,7 @@ from setpoint.report import Entry, GoalReport
 from setpoint.report.page import Section, page_text
 from setpoint.report.page.goal_words import goal_in_words
 from setpoint.report.page.svg import cleaned
-from setpoint.report.words import _HALF_THE_TIME
+from setpoint.report.words import HALF_THE_TIME
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
 
@@ -160,8 +160,8 @@ def test_rows_held_out_lead_and_the_rows_of_the_search_follow():
     first = page.index("Counted on 500 rows held out")
     assert first < page.index("What was reached") < page.index("On the rows the rule was chosen on")
     assert "Counted on 700 rows the rule was chosen on" in page
-    assert _HALF_THE_TIME not in page.split("The whole report")[0]
-    assert _HALF_THE_TIME in read(page_text(report)).text.split("The whole report")[0]
+    assert HALF_THE_TIME not in page.split("The whole report")[0]
+    assert HALF_THE_TIME in read(page_text(report)).text.split("The whole report")[0]
 
 
 def constrained(text="precision >= 0.9", value=0.95, low=0.93, high=0.97, **more):
@@ -313,6 +313,16 @@ def test_hundreds_of_groups_stay_in_the_table():
     checked(page)
     assert "<figure>" not in page
     assert page.count('<th scope="row">') == 400
+
+
+def test_a_page_of_many_curves_and_points_stays_small():
+    report = floor()
+    (curve,) = report.operating.curves
+    for n in (12, 13):
+        curves = tuple(replace(curve, name=f"{ODD[5]} {i}") for i in range(n))
+        page = page_text(replace(report, operating=replace(report.operating, curves=curves)))
+        checked(page)
+        assert ("Hits and false alarms" in page) == (n == 12)
 
 
 def test_infinite_and_missing_numbers():

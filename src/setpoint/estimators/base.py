@@ -177,6 +177,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             goal,
             evidence.confusion(evidence.scores),
             operating=shown,
+            randomized=_drawn(evidence) if self.rule_.randomized else 0.0,
             family=self.goal_report_.family,
             solver=self.goal_report_.solver,
             rule=self.goal_report_.rule,
@@ -356,6 +357,13 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
                 "baseline in the constructor is a column of X or a classifier, got a "
                 f"{type(deployed).__name__}; pass predictions to fit"
             )
+
+
+def _drawn(decided: Evidence) -> float:
+    """The share of the rows' weight whose decision depends on a draw."""
+    open_ = (decided.scores.max(axis=1) < 1.0).astype(np.float64)
+    weight = np.ones(len(open_)) if decided.weight is None else decided.weight
+    return float(open_ @ weight / weight.sum())
 
 
 def _has(X: Any, names: Any) -> bool:

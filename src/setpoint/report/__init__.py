@@ -10,6 +10,7 @@ from setpoint.report.displays import (
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.intervals import Interval, interval
 from setpoint.report.operating import OperatingCurve, OperatingPoints, operating_points
+from setpoint.report.page import Section
 from setpoint.report.report import GoalReport
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "OperatingCurve",
     "OperatingPointDisplay",
     "OperatingPoints",
+    "Section",
     "interval",
     "operating_points",
     "report_on",

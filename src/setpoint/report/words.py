@@ -12,11 +12,24 @@ from setpoint.report.entry import Entry, GroupRow
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport
 
-__all__ = ["certificate", "mark", "measured", "number", "report_text", "verdict"]
+__all__ = [
+    "HALF_THE_TIME",
+    "HOW",
+    "certificate",
+    "constraint_lines",
+    "holds",
+    "mark",
+    "measured",
+    "number",
+    "report_text",
+    "rule_lines",
+    "sentence",
+    "verdict",
+]
 
 WIDTH = 88
 
-_HOW = {
+HOW = {
     "optimal": "the best rule of its kind, proved",
     "feasible": "a rule that meets the goal; a better one may exist",
     "stationary": "no small change improves the rule; a better one may exist",
@@ -25,7 +38,7 @@ _HOW = {
     "evaluated": "decisions were measured, no rule was sought",
 }
 
-_HALF_THE_TIME = (
+HALF_THE_TIME = (
     "A constraint that just holds on the rows a rule was chosen on holds on new rows about "
     "half the time, unless its interval lies clear of the bound."
 )
@@ -136,11 +149,13 @@ def _expected(report: GoalReport) -> str:
     return out
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """A text with a capital letter and no full stop."""
     return text[0].upper() + text[1:].rstrip(".")
 
 
-def _constraint(entry: Entry, level: float) -> list[str]:
+def constraint_lines(entry: Entry, level: float) -> list[str]:
+    """A constraint, how far it is met, and what its interval says."""
     lines = [f"{mark(entry)}: {entry.text}"]
     if entry.value is None:
         return [*lines, "not evaluated"]
@@ -156,12 +171,12 @@ def _constraint(entry: Entry, level: float) -> list[str]:
             lines.append("The interval is clear of the bound.")
         else:
             lines.append("The interval reaches past the bound: new rows may well violate it.")
-    elif entry.satisfied is False and _holds(entry):
+    elif entry.satisfied is False and holds(entry):
         lines.append("The interval holds the bound: new rows may well meet it.")
     return lines
 
 
-def _holds(entry: Entry) -> bool:
+def holds(entry: Entry) -> bool:
     """Whether the bound lies in the interval."""
     if entry.low is None or entry.high is None or entry.bound is None:
         return False
@@ -201,12 +216,12 @@ def _wrapped(text: str, indent: int, hang: int = 0) -> str:
 def report_text(report: GoalReport) -> str:
     """The whole report, about 88 columns wide."""
     out = [_wrapped(f"Goal: {report.goal}", 0, 6), _wrapped(f"Reached? {verdict(report)}", 0, 9)]
-    how = f"How: {report.status}: {_HOW[report.status]}"
+    how = f"How: {report.status}: {HOW[report.status]}"
     if report.evidence == "soft" and report.status in ("optimal", "feasible", "stationary"):
         how += ", judged by posteriors"
     who = ", ".join(x for x in (report.family, report.solver) if x)
     how += f" ({who})" if who else ""
-    out.append(_wrapped(how + (f". {_sentence(report.why)}" if report.why else "") + ".", 0, 5))
+    out.append(_wrapped(how + (f". {sentence(report.why)}" if report.why else "") + ".", 0, 5))
 
     counted = f"Counted on {_plural(report.n_rows, 'row')}"
     if report.folds is not None:
@@ -216,14 +231,14 @@ def report_text(report: GoalReport) -> str:
     if report.constraints:
         out += ["", "Constraints"]
         for entry in report.constraints:
-            first, *rest = _constraint(entry, report.level)
+            first, *rest = constraint_lines(entry, report.level)
             out += [_wrapped(first, 2, 4), *(_wrapped(line, 4) for line in rest)]
         if report.status not in ("evaluated", "infeasible"):
-            out.append(_wrapped(_HALF_THE_TIME, 2))
+            out.append(_wrapped(HALF_THE_TIME, 2))
     if report.blame:
         shares = ", ".join(f"{text} ({number(share)})" for text, share in report.blame.items())
         out.append(_wrapped(f"Cannot hold together: {shares}", 2, 2))
-    rule = _rule(report)
+    rule = rule_lines(report)
     if rule:
         out += ["", "Rule", *(_indented(line) for line in rule)]
     if report.groups:
@@ -244,7 +259,8 @@ def _objective(report: GoalReport) -> str:
     return told
 
 
-def _rule(report: GoalReport) -> list[str]:
+def rule_lines(report: GoalReport) -> list[str]:
+    """The rule in words."""
     lines = report.rule.split("\n") if report.rule else []
     if report.positive is not None and report.rule:
         lines.append(f"The positive class is {report.positive!r}.")

@@ -109,16 +109,19 @@ def mixtures_at(space: Space, i: int, levels: Sequence[float], gap: float) -> Al
         To which each search goes.
     """
     program, master = space.program, Master(space)
-    side = program.constraints[i].function
+    moving = program.constraints[i]
+    # Last, so that the rows of the others stay in the linear program.
+    last = len(program.constraints) - 1
+    others = _without(program, i)
+    ordered = others.changed(constraints=[*others.constraints, moving])
     values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
     worst = 0.0
     found: Mixed | None = None
     try:
         for k, level in enumerate(levels):
-            space.program = program.at_level(i, level)
+            space.program = ordered.at_level(last, level)
             # What was best under a laxer bound, and meets this one, still is.
-            moving = space.program.constraints[i]
-            if found is None or float(moving.violation(found.v)) > SATISFIED:
+            if found is None or float(space.program.violation(found.v)) > SATISFIED:
                 try:
                     found = best_mixture(space, max(gap, _EDGE), master)
                 except InfeasibleMasterError:
@@ -126,7 +129,7 @@ def mixtures_at(space: Space, i: int, levels: Sequence[float], gap: float) -> Al
                 except UnfinishedError:
                     continue
             values[k] = float(program.value(found.v))
-            reached[k] = float(side.value(found.v))
+            reached[k] = float(moving.function.value(found.v))
             worst = max(worst, found.bound - found.value)
     finally:
         space.program = program

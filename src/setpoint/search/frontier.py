@@ -245,6 +245,6 @@ def frontier_of(
         found.values,
         found.reached,
         kind,
-        found.gap,
+        found.gap if found.gap > SATISFIED else 0.0,
         thresholds,
     )

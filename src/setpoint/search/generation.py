@@ -78,8 +78,10 @@ class Search(Protocol):
         ...
 
 
-def generate(region: Region, search: Search, gap: float = 0.0) -> Mixed:
+def generate(region: Region, search: Search, gap: float = 0.0, *, traced: bool = True) -> Mixed:
     """The best mixture of a region's space, to within `gap`; 0: as near as can be told.
+
+    `traced`: the search is for the objective of the program, and its trace tells of it.
 
     Raises
     ------
@@ -100,7 +102,7 @@ def generate(region: Region, search: Search, gap: float = 0.0) -> Mixed:
                 known.bound = min(known.bound, known.value)
                 break
             priced = region.master.price(step.found, toward)
-            left = known.left(region, search, step, priced)
+            left = known.left(region, search, step, priced, traced)
             if left <= gap and (sure or inner <= max(gap, _FINEST)):
                 break
             if not priced.grown and toward is not None:
@@ -137,7 +139,9 @@ class _Known:
         if self.best is None or step.value >= self.value:
             self.best, self.value = step, step.value
 
-    def left(self, region: Region, search: Search, step: Step, priced: Pricing) -> float:
+    def left(
+        self, region: Region, search: Search, step: Step, priced: Pricing, traced: bool
+    ) -> float:
         """Use a pricing; how much better than the best some mixture could still be."""
         assert self.best is not None
         self.asked += 1
@@ -145,7 +149,8 @@ class _Known:
         bound = step.bound_at(priced.bound) if space.is_certain else INF
         if bound < self.bound:
             self.bound, self.toward = bound, priced
-        space.watch.record(space.program, self.best.v, self.bound)
+        if traced:
+            space.watch.record(space.program, self.best.v, self.bound)
         if search.certain and space.is_certain:
             return self.bound - self.value
         # No bound closes here: nothing left to gain from the program's own objective.

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setpoint.goals.atoms import Affine
+from setpoint.goals.atoms import Affine, Bound
 from setpoint.search.pair import best_pair
+from setpoint.search.pieces import Piece
 from setpoint.search.program import TOLERANCE, GrowingProgram
 from setpoint.search.space import Choice, Floats, Space
 
@@ -96,15 +97,25 @@ class Pricing(NamedTuple):
 class Master:
     """Linear programs over the mixtures of a space.
 
-    Columns found for one objective are kept for the next.
+    Columns found for one objective are kept for the next, and the rows of bounds that are
+    the same.
 
     Parameters
     ----------
     space : Space
+
+    Attributes
+    ----------
+    builder : RowBuilder
+        Of all rows: no two of them may mean another thing by an auxiliary.
+    built : dict
+        What each bound (function, sign, level) has become.
     """
 
     def __init__(self, space: Space) -> None:
         self.space = space
+        self.builder = space.program.row_builder()
+        self.built: dict[tuple[Bound, float, float], tuple[list[Affine], list[Piece]]] = {}
         self._lp = GrowingProgram()
         for _ in range(space.n_blocks):
             self._lp.add_row(np.zeros(0), 1.0, 1.0)

@@ -52,14 +52,24 @@ class Region:
         self.inner: Floats = space.features_of_constants().mean(axis=0)
         constraints = space.program.constraints
         moved = [0.0] * len(constraints) if moved is None else moved
-        self.builder = space.program.row_builder()
+        self.builder = self.master.builder
         for i, (c, by) in enumerate(zip(constraints, moved, strict=True)):
             self._add(i, c, c.level + c.sign * by)
         self.n_plain = len(self.rows)
         self.active: Floats = np.zeros(0)
 
     def _add(self, source: int, c: BoundConstraint, level: float) -> None:
-        start = len(self.builder.rows)
+        key = (c.function, c.sign, level)
+        if key not in self.master.built:
+            self.master.built[key] = self._build(c, level)
+        rows, curved = self.master.built[key]
+        self.rows += rows
+        self.sources += [source] * len(rows)
+        self.curved += [(piece, source) for piece in curved]
+
+    def _build(self, c: BoundConstraint, level: float) -> tuple[list[Affine], list[Piece]]:
+        """A bound as rows, and what is curved in it."""
+        start, curved = len(self.builder.rows), []
         try:
             (self.builder.at_least if c.sign > 0 else self.builder.at_most)(c.function, level)
         except NotLinearError:
@@ -73,12 +83,10 @@ class Region:
             links, pieces = pieces_of_level(f, c.sign * level, self.builder)
             self.builder.rows += links
             for piece in pieces:
-                self.curved.append((piece, source))
+                curved.append(piece)
                 if piece.under.terms:  # so that its auxiliary is bounded
                     self.builder.rows.append(piece.touching(self.inner))
-        new = self.builder.rows[start:]
-        self.rows += new
-        self.sources += [source] * len(new)
+        return self.builder.rows[start:], curved
 
     def solve(self, objective: Affine, extra: Sequence[Affine] = ()) -> MasterResult:
         """The best mixture of the columns at hand for an affine objective.

@@ -74,9 +74,10 @@ def _nothing_known(bound: float) -> float:
 def bound_of_sum(region: Region, score: Total, gap: float) -> float:
     """The sum of the largest values of the terms: no mixture of the region has more."""
     affine, ratios = terms_of(region, score)
-    bound = generate(region, concave_search(region, affine), gap).bound
+    bound = generate(region, concave_search(region, affine), gap, traced=False).bound
     for k, above, below in ratios:
-        bound += k * generate(region, RatioSearch(region, Ratio(above, below)), gap).bound
+        search = RatioSearch(region, Ratio(above, below))
+        bound += k * generate(region, search, gap, traced=False).bound
     return bound
 
 

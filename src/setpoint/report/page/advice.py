@@ -14,10 +14,7 @@ from setpoint.goals.table import TABLE
 from setpoint.report.entry import Entry
 from setpoint.report.page.goal_words import in_words
 from setpoint.report.page.told import tone_of
-from setpoint.report.words import _HALF_THE_TIME as HALF_THE_TIME
-from setpoint.report.words import _holds as holds
-from setpoint.report.words import _sentence as sentence
-from setpoint.report.words import certificate, number
+from setpoint.report.words import HALF_THE_TIME, certificate, holds, number, sentence
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport

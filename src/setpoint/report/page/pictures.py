@@ -117,7 +117,8 @@ def _fit_to_draw(points: OperatingPoints) -> OperatingPoints:
     return replace(
         points,
         curves=tuple(_thin(replace(c, name=_short(c.name)), most) for c in points.curves),
-        labels=(_clean(points.labels[0]), _clean(points.labels[1])),
+        # Whole, for the goal may name them.
+        labels=tuple(cleaned(x) if isinstance(x, str) else x for x in points.labels),  # type: ignore[arg-type]
     )
 
 

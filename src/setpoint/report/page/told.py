@@ -11,12 +11,7 @@ from setpoint.goals.program import SATISFIED
 from setpoint.report.entry import Entry
 from setpoint.report.page.bars import Bar, bar_of
 from setpoint.report.page.goal_words import constraint_in_words, in_words
-from setpoint.report.words import _HOW as HOW
-from setpoint.report.words import _constraint as constraint_lines
-from setpoint.report.words import _holds as holds
-from setpoint.report.words import _rule as rule_lines
-from setpoint.report.words import _sentence as sentence
-from setpoint.report.words import measured, number, verdict
+from setpoint.report.words import HOW, constraint_lines, holds, measured, number, rule_lines, sentence, verdict
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport
