@@ -7,38 +7,22 @@ that defines one. So the pages cannot go stale.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from setpoint.goals import maximize
 from setpoint.goals import table as table_of_metrics
+from setpoint.goals.describe import (
+    event_in_words,
+    example_of,
+    expression_of,
+    kind_of,
+    range_in_words,
+    shape_of,
+)
 from setpoint.goals.events import Event
-from setpoint.goals.schema import Cell, Schema
-from setpoint.goals.table import TABLE, VOCABULARY, Entry, MetricFunction
+from setpoint.goals.table import TABLE, Entry
 
 __all__ = ["metric_line", "metrics_table", "on_page_content", "on_page_markdown"]
-
-# What the words of an event mean, with and without "!".
-WORDS = {
-    "actual": ("true = k", "true ≠ k"),
-    "predicted": ("predicted = k", "predicted ≠ k"),
-    "correct": ("predicted = true", "predicted ≠ true"),
-    "changed": ("predicted ≠ deployed", "predicted = deployed"),
-    "was_correct": ("deployed = true", "deployed ≠ true"),
-}
-
-# Values for the metrics that have parameters: a formula is shown for these.
-EXAMPLES: dict[str, Any] = {
-    "beta": 2,
-    "default": "none",
-    "true": "no",
-    "predicted": "yes",
-    "costs": {("no", "yes"): 1, ("yes", "no"): 5},
-    "priors": {"no": 0.8, "yes": 0.2},
-}
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -58,9 +42,10 @@ def on_page_content(html: str, **_: Any) -> str:
 
 def metrics_table() -> str:
     """The vocabulary as three tables in Markdown: rates, formulas, and those with parameters."""
-    rates = [e for e in TABLE.values() if e.event is not None]
-    formulas = [e for e in TABLE.values() if e.formula is not None and not e.params]
-    others = [e for e in TABLE.values() if e.params]
+    rates, formulas, others = (
+        [e for e in TABLE.values() if kind_of(e) == kind]
+        for kind in ("rate", "formula", "with parameters")
+    )
     return "\n\n".join(
         [
             "### Rates",
@@ -87,44 +72,18 @@ def _table(entries: list[Entry], what: str) -> str:
         name = f"`{entry.name}`" + (" *k*" if entry.of_class else "")
         words = entry.words
         if (entry.low, entry.high) != (0.0, 1.0):
-            words += f" (from {_number(entry.low)} to {_number(entry.high)})"
-        cells = [name, _formula(entry), words, entry.better or "", _shape(entry)]
+            words += f" ({range_in_words(entry)})"
+        cells = [name, _formula(entry), words, entry.better or "", shape_of(entry)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def _formula(entry: Entry) -> str:
     if entry.event is not None:
-        given = _event(entry.given or Event())
-        return _event(entry.event) + (f" *given* {given}" if given else "")
-    metric = _example(entry)
-    if entry.formula is None:
+        given = event_in_words(entry.given or Event())
+        return event_in_words(entry.event) + (f" *given* {given}" if given else "")
+    metric, inside = example_of(entry), expression_of(entry)
+    if inside is None:
         return f"`{metric}`"
-    text = str(entry.formula(**dict(metric.params)))
-    return f"`{text}`" if not metric.params else f"`{metric}` is `{text}`"
-
-
-def _event(event: Event) -> str:
-    return " and ".join(WORDS[w.lstrip("!")][w.startswith("!")] for w in event.words.split())
-
-
-def _example(entry: Entry) -> Any:
-    metric = VOCABULARY[entry.name]
-    if isinstance(metric, MetricFunction):
-        return metric(**{name: EXAMPLES[name] for name in entry.params})
-    return metric
-
-
-def _number(x: float) -> str:
-    return f"{x:g}".replace("inf", "infinity")
-
-
-def _shape(entry: Entry) -> str:
-    """The shape over two classes with a deployed model, as the program finds it."""
-    cells = tuple(Cell(baseline=b) for b in (0, 1))
-    counts = np.zeros((2, 3, 2))
-    counts[:, :2] = [[[30, 10], [20, 40]], [[15, 25], [5, 45]]]
-    labels: Mapping[str, tuple[str, str]] = {"default": ("none", "yes")}
-    classes = next((labels[p] for p in entry.params if p in labels), ("no", "yes"))
-    program = maximize(_example(entry)).bind(Schema.of_counts(classes, cells, counts))
-    return program.objective.shape_name
+    # Values of parameters stand beside the formula that they give.
+    return f"`{metric}` is `{inside}`" if "(" in str(metric) else f"`{inside}`"

@@ -11,7 +11,16 @@ from setpoint.goals.program import SATISFIED
 from setpoint.report.entry import Entry
 from setpoint.report.page.bars import Bar, bar_of
 from setpoint.report.page.goal_words import constraint_in_words, in_words
-from setpoint.report.words import HOW, constraint_lines, holds, measured, number, rule_lines, sentence, verdict
+from setpoint.report.words import (
+    HOW,
+    constraint_lines,
+    holds,
+    measured,
+    number,
+    rule_lines,
+    sentence,
+    verdict,
+)
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport

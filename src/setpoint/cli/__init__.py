@@ -1,0 +1,31 @@
+"""The shell: a goal reached from a table, in one command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+__all__ = ["main"]
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command line; the process ends with the command's exit code.
+
+    Parameters
+    ----------
+    args : sequence of str, optional
+        None: those of the process.
+    """
+    missing = [name for name in ("click", "rich") if find_spec(name) is None]
+    if missing:
+        sys.stderr.write(
+            f"error: the command line needs {' and '.join(missing)}: pip install 'setpoint[cli]'\n"
+        )
+        raise SystemExit(1)
+    try:
+        from setpoint.cli.app import app
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; nothing was written\n")
+        raise SystemExit(130) from None
+    app.main(args, prog_name="setpoint")

@@ -1,0 +1,146 @@
+"""The program: its commands, its last words, its exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import click
+
+from setpoint.cli.completion import completion
+from setpoint.cli.demo import demo
+from setpoint.cli.errors import BROKEN_PIPE, ERROR, STOPPED, report_error, silence
+from setpoint.cli.evaluate import evaluate
+from setpoint.cli.fit import fit
+from setpoint.cli.frontier import frontier
+from setpoint.cli.goal import goal
+from setpoint.cli.metrics import metrics
+from setpoint.cli.predict import predict
+from setpoint.cli.session import Session, StoppedByUser, heeded
+
+__all__ = ["App", "app"]
+
+
+class App(click.Group):
+    """The group of commands: whatever happens in one becomes words and an exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> NoReturn:
+        """Run a command and end the process.
+
+        Parameters
+        ----------
+        args, prog_name, complete_var, standalone_mode, windows_expand_args, **extra
+            As of click; the process always ends here.
+        """
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter shows its code
+                stream.reconfigure(errors="backslashreplace")
+        session = Session()
+        extra.setdefault("obj", session)
+        if os.environ.get("NO_COLOR"):
+            extra.setdefault("color", False)
+        with session.listening():
+            code = self._run(session, args, prog_name or "setpoint", complete_var, extra)
+        sys.exit(code)
+
+    def _run(
+        self,
+        session: Session,
+        args: Sequence[str] | None,
+        prog_name: str,
+        complete_var: str | None,
+        extra: dict[str, Any],
+    ) -> int:
+        try:
+            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            return code if isinstance(code, int) else 0
+        except (StoppedByUser, click.Abort, KeyboardInterrupt):
+            return _stopped(session)
+        except BrokenPipeError:
+            return BROKEN_PIPE
+        except Exception as error:  # noqa: BLE001  (the last one to hear of it)
+            if session.interrupted:  # what Ctrl-C made of code that was not ready for it
+                return _stopped(session)
+            with suppress(OSError):
+                written = session.written()
+                report_error(error, session.debug, session.told_written() if written else "")
+            return ERROR
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command of a context; see :meth:`main`."""
+        try:
+            try:
+                with heeded():
+                    return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            raise StoppedByUser from None
+        except BrokenPipeError as error:
+            # click would end with 1, which here means an error.
+            _leave_quietly()
+            raise click.exceptions.Exit(BROKEN_PIPE) from error
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            # Without a name it is the output; what is left of it would fail again at exit.
+            _leave_quietly()
+            raise OSError(error.errno, error.strerror, "the output") from error
+
+
+def _stopped(session: Session) -> int:
+    with suppress(OSError):
+        click.echo(session.last_words(), err=True)
+    return STOPPED
+
+
+def _leave_quietly() -> None:
+    with suppress(OSError, ValueError):
+        silence(sys.stdout.fileno())
+
+
+@click.group(
+    cls=App,
+    name="setpoint",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    invoke_without_command=True,
+    epilog="\b\nFor example:\n"
+    "  setpoint fit loans.csv --target repaid --model loans.skops --report loans.html \\\n"
+    "    --goal 'maximize recall subject to precision >= 0.9'",
+)
+@click.option("--debug", is_flag=True, help="Show where an error arose.")
+@click.option("--version", is_flag=True, help="Show the version and exit.")
+@click.pass_context
+def app(ctx: click.Context, debug: bool, version: bool) -> None:
+    """Say what your classifier must achieve; setpoint finds the decision rule.
+
+    A goal is a sentence such as 'maximize recall subject to precision >= 0.9'. Begin with
+    'setpoint demo'.
+
+    Exit codes: 0 the goal is reached, 1 an error, 3 the goal cannot be reached or is not
+    reached on the rows that judge it, 130 stopped by Ctrl-C.
+    """
+    session = ctx.find_object(Session)
+    if session is not None:
+        session.debug = debug
+    if version:
+        from importlib.metadata import version as version_of
+
+        click.echo(f"setpoint {version_of('setpoint')}")
+    elif ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for _command in (fit, predict, evaluate, frontier, goal, metrics, demo, completion):
+    app.add_command(_command)

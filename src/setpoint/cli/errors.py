@@ -1,0 +1,125 @@
+"""Errors as one line that names the remedy, and the exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from types import TracebackType
+
+import click
+
+from setpoint.goals.errors import GoalError
+
+__all__ = [
+    "BROKEN_PIPE",
+    "ERROR",
+    "NOT_REACHED",
+    "REACHED",
+    "STOPPED",
+    "CommandError",
+    "in_shell_words",
+    "told",
+]
+
+REACHED, ERROR, NOT_REACHED, STOPPED = 0, 1, 3, 130
+BROKEN_PIPE = 141
+"""As other programs end whose reader has left."""
+
+# What messages of the library recommend, as it is written at a shell.
+_SHELL = (
+    (" (on_infeasible='nearest' returns that rule)", ""),
+    ("allow it with randomized='auto'", "leave out --no-draws"),
+    (
+        "Use draw='random', draw= a column that identifies the row, or randomized=False",
+        "Use --no-draws",
+    ),
+    ("unknown_group='largest' decides them", "--new-groups largest decides them"),
+    ("unknown_group='largest'", "--new-groups largest"),
+    ("which datasets= does not hold", "which no --dataset gives"),
+    ("trusted=[...] names those that you trust", "--trust TYPE names one that you trust"),
+    ("pos_label", "--positive"),
+    ("vary= ", "--vary "),
+    ("vary=", "--vary "),
+    ("values= ", "--values "),
+)
+
+
+class CommandError(Exception):
+    """Something is wrong with what was asked for; the message names the remedy."""
+
+
+def in_shell_words(text: str) -> str:
+    """A message of the library with the options of the shell for its remedies.
+
+    Examples
+    --------
+    >>> in_shell_words("pos_label 'x' is no class")
+    "--positive 'x' is no class"
+    """
+    for python, shell in _SHELL:
+        text = text.replace(python, shell)
+    return text
+
+
+def told(error: BaseException) -> str:
+    """An error as a line or a few, without "error:".
+
+    Errors that the library raises itself say what is wrong; others are unexpected.
+
+    Examples
+    --------
+    >>> told(CommandError("a.csv is empty"))
+    'a.csv is empty'
+    >>> told(KeyError("x"))
+    "unexpected KeyError: 'x'; setpoint --debug COMMAND shows where"
+    """
+    if isinstance(error, click.ClickException):
+        return _usage(error)
+    install = isinstance(error, ImportError) and "pip install" in str(error)
+    if install or isinstance(error, (CommandError, GoalError)) or _is_ours(error):
+        return in_shell_words(str(error))
+    if isinstance(error, OSError) and error.strerror:
+        name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return f"{name}{error.strerror}"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this table; take fewer rows or columns"
+    text = " ".join(str(error).split())
+    kind = type(error).__name__
+    return f"unexpected {kind}{': ' if text else ''}{text}; setpoint --debug COMMAND shows where"
+
+
+def _usage(error: click.ClickException) -> str:
+    out = error.format_message()
+    context = getattr(error, "ctx", None)
+    if isinstance(error, click.UsageError) and context is not None:
+        out = f"{out.rstrip('.')}; see {context.command_path} --help"
+    return out
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether a ValueError or TypeError is a check of the library, not an accident below it."""
+    if not isinstance(error, (ValueError, TypeError)):
+        return False
+    last: TracebackType | None = error.__traceback__
+    if last is None:
+        return False
+    while last.tb_next is not None:
+        last = last.tb_next
+    return str(last.tb_frame.f_globals.get("__name__", "")).startswith("setpoint.")
+
+
+def report_error(error: BaseException, debug: bool, more: str = "") -> None:
+    """Write an error to stderr, with its traceback if asked for, and what else there is to say."""
+    if debug:
+        traceback.print_exception(error, file=sys.stderr)
+    text = told(error) + (f"; {more}" if more else "")
+    color = False if os.environ.get("NO_COLOR") else None  # no context says so any more
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {text}", err=True, color=color)
+
+
+def silence(stream_number: int) -> None:
+    """Let nothing more go to a stream that cannot be written to, not even at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream_number)
+    os.close(null)

@@ -1,0 +1,95 @@
+"""``setpoint evaluate``: how far a stored model reaches its goal on new rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from setpoint.cli.files import check_outputs, old_stays
+from setpoint.cli.judging import opened
+from setpoint.cli.options import (
+    Reading,
+    as_json,
+    datasets_option,
+    named_files,
+    reading_options,
+    trust_option,
+)
+from setpoint.cli.output import print_json, step
+from setpoint.cli.session import current, heeded
+from setpoint.cli.verdicts import code_of, report_json, status_of, verdict
+
+__all__ = ["evaluate"]
+
+
+@click.command(
+    epilog="\b\nFor example:\n  setpoint evaluate loans.skops this-month.csv && echo reached"
+)
+@click.argument("model")
+@click.argument("data")
+@click.option("--target", metavar="COL", help="The column with the labels; else as in the fit.")
+@click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
+@click.option("--report", metavar="FILE", help="The HTML page to write.")
+@datasets_option
+@as_json
+@trust_option
+@reading_options
+def evaluate(
+    model: str,
+    data: str,
+    target: str | None,
+    baseline: str | None,
+    report: str | None,
+    datasets: tuple[str, ...],
+    as_json: bool,
+    trust: tuple[str, ...],
+    encoding: str | None,
+    separator: str | None,
+    decimal: str | None,
+) -> None:
+    """Judge a model file by a table with labels.
+
+    The exit code is 0 if the goal is reached on these rows, and 3 if it is not.
+    """
+    files = named_files(datasets)
+    inputs = {"MODEL": model, "DATA": data}
+    inputs |= {f"--dataset {name}": path for name, path in files.items()}
+    check_outputs({"--report": report}, inputs)
+    reading = Reading(encoding, separator, decimal)
+    judged = opened(
+        model, data, reading, trust=trust, target=target, baseline=baseline, files=files
+    )
+    with heeded() as notes, step("judging the rule"):
+        found = judged.model.classifier.evaluate(**judged.rows())
+    more = tuple(note for note in notes if note not in found.warnings)
+    found = replace(found, warnings=(*found.warnings, *more))
+    n_rows = judged.part.n_rows
+    if report is not None:
+        from setpoint.report.page import Section
+
+        about = [
+            Section("The data", (f"{n_rows:,} rows from {judged.table.name}", *judged.table.notes)),
+            Section("The model and the rows it was fitted on", judged.model.notes),
+        ]
+        current().expect(report)
+        with step(f"writing {report}"), old_stays(report), heeded():
+            found.to_html(report, about=about)
+    if as_json:
+        out, run = report_json(found)
+        what = {
+            "command": "evaluate",
+            "status": status_of(found),
+            "goal": found.goal,
+            "target": judged.model.target,
+            "rows": n_rows,
+            "evaluated": out,
+            "notes": list(current().notes),
+        }
+        paths = {"model": model, "data": data, "report": report, "datasets": files}
+        print_json(what, {**paths, "evaluated": run})
+    else:
+        click.echo(f"{verdict(found, f'{n_rows:,} rows')}\n\n{found}")
+        if report is not None:
+            click.echo(f"\nWrote the page to {report}.")
+    raise click.exceptions.Exit(code_of(found))

@@ -1,0 +1,103 @@
+"""Files that a command will write: checked before the work, whole or not there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from setpoint.cli.errors import CommandError
+
+__all__ = ["check_outputs", "old_stays", "writing"]
+
+
+def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str]) -> None:
+    """Find out before the work what would fail after it.
+
+    Parameters
+    ----------
+    outputs, inputs : mapping of str to path
+        By what messages call them. None and "-" are no files.
+
+    Raises
+    ------
+    CommandError
+        If a folder is missing or not writable, or a file would overwrite another one of
+        the same command.
+    """
+    taken = {_same(path): f"{what} {path}" for what, path in inputs.items() if path != "-"}
+    for what, path in outputs.items():
+        if path is None or path == "-":
+            continue
+        target = Path(path)
+        folder = target.resolve().parent
+        if target.is_dir():
+            raise CommandError(f"{what}: {path} is a folder; name a file in it")
+        if not folder.is_dir():
+            raise CommandError(f"{what}: there is no folder {folder}; make it with mkdir -p")
+        if target.exists() and not target.is_file():
+            if what == "-o":
+                continue  # a device or a pipe, written to as it is
+            raise CommandError(f"{what}: {path} is no plain file")
+        if not os.access(folder, os.W_OK):
+            raise CommandError(f"{what}: the folder {folder} is not writable")
+        if _same(path) in taken:
+            raise CommandError(
+                f"{what}: {path} would overwrite {taken[_same(path)]}; name another file"
+            )
+        taken[_same(path)] = f"{what} {path}"
+
+
+def _same(path: str) -> str:
+    return str(Path(path).resolve())
+
+
+@contextmanager
+def writing(path: str) -> Iterator[IO[bytes]]:
+    """A file that appears under its name when it is whole; an old one stays until then.
+
+    Parameters
+    ----------
+    path : str
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing of it is left behind.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():  # a device or a pipe
+        with target.open("wb") as file:
+            yield file
+        return
+    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def old_stays(path: str) -> Iterator[None]:
+    """Say of a file that could not be written that the old one is still there.
+
+    Raises
+    ------
+    CommandError
+        In place of an OSError.
+    """
+    there = Path(path).is_file()
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        stays = f"; the old {path} stays" if there else ""
+        raise CommandError(f"{path} cannot be written: {error.strerror or error}{stays}") from error

@@ -1,0 +1,238 @@
+"""``setpoint fit``: from a table and a goal to a model file and a report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import click
+
+from setpoint.cli.errors import NOT_REACHED, CommandError
+from setpoint.cli.files import check_outputs, old_stays
+from setpoint.cli.layout import Choices, Layout, layout_of
+from setpoint.cli.options import Reading, as_json, datasets_option, named_files, reading_options
+from setpoint.cli.output import print_json, step
+from setpoint.cli.session import current, heeded
+from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
+from setpoint.cli.telling import about_fit, fit_json
+from setpoint.cli.training import Trained, train
+from setpoint.cli.verdicts import code_of, infeasible_json, infeasible_text, verdict
+
+if TYPE_CHECKING:
+    from setpoint.search import Frontier
+
+__all__ = ["fit"]
+
+
+@click.command(
+    epilog="\b\nFor example:\n"
+    "  setpoint fit loans.csv --target repaid --positive no --drop id \\\n"
+    "    --goal 'maximize recall subject to precision >= 0.9' \\\n"
+    "    --model loans.skops --report loans.html"
+)
+@click.argument("data")
+@click.option("--target", required=True, metavar="COL", help="The column to predict.")
+@click.option("--goal", "goal_text", required=True, metavar="TEXT", help="See setpoint goal.")
+@click.option("--model", required=True, metavar="FILE", help="The model file to write.")
+@click.option("--report", metavar="FILE", help="The HTML page to write.")
+@click.option("--positive", metavar="LABEL", help="The positive class; else the last of two.")
+@click.option(
+    "--estimator",
+    default="logistic",
+    show_default=True,
+    metavar="NAME",
+    help="logistic, hist-gradient-boosting, random-forest, or a class as package.module.Class.",
+)
+@click.option(
+    "--sensitive",
+    multiple=True,
+    metavar="COLS",
+    help="Columns that the model may not look at. Those that the goal names are.",
+)
+@click.option("--baseline", metavar="COL", help="The column with the deployed model's predictions.")
+@datasets_option
+@click.option("--drop", multiple=True, metavar="COLS", help="Columns to leave out.")
+@click.option(
+    "--decide-on",
+    multiple=True,
+    metavar="COLS|none",
+    help="Columns that the rule may look at beside the score; else those that the goal names.",
+)
+@click.option("--no-draws", is_flag=True, help="Only rules that decide without chance.")
+@click.option(
+    "--test-size",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.25,
+    show_default=True,
+    help="Share of the rows held out to judge the rule; 0: judged by cross-validation.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N"
+)
+@as_json
+@reading_options
+def fit(
+    data: str,
+    target: str,
+    goal_text: str,
+    model: str,
+    report: str | None,
+    positive: str | None,
+    estimator: str,
+    sensitive: tuple[str, ...],
+    baseline: str | None,
+    datasets: tuple[str, ...],
+    drop: tuple[str, ...],
+    decide_on: tuple[str, ...],
+    no_draws: bool,
+    test_size: float,
+    seed: int,
+    as_json: bool,
+    encoding: str | None,
+    separator: str | None,
+    decimal: str | None,
+) -> None:
+    """Fit a model and the rule that reaches a goal.
+
+    DATA is a CSV or Parquet file, or '-' for stdin. Some rows are held out and judge the
+    rule; columns that the goal names (as in recall.difference(sex)) are not shown to the
+    model. If no rule meets the goal, it says what is reachable and writes nothing.
+    """
+    from setpoint.goals import as_goal
+
+    goal = as_goal(goal_text)
+    files = named_files(datasets)
+    only_one_stdin([data, *files.values()])
+    inputs = {"DATA": data} | {f"--dataset {name}": path for name, path in files.items()}
+    check_outputs({"--model": model, "--report": report}, inputs)
+    _check_packages(report)
+    choices = Choices(
+        target, positive, estimator, sensitive, drop, decide_on, baseline, not no_draws,
+        test_size, seed,
+    )  # fmt: skip
+    files = check_datasets(goal, files)
+    _check_estimator(estimator)
+    reading = Reading(encoding, separator, decimal)
+    table = read(data, reading)
+    layout = layout_of(table, goal, choices)
+    if files:
+        kinds = layout.columns
+        others = {name: read(path, reading, kinds) for name, path in files.items()}
+        layout = layout_of(table, goal, choices, list(others.values()))
+    else:
+        others = {}
+    for used in (table, *others.values()):
+        tell(used, {*layout.hidden_in_use, *(c.name for c in layout.columns)})
+    from setpoint.search import Infeasible
+
+    paths = {"data": data, "model": model, "report": report, "datasets": files}
+    try:
+        trained = train(table, others, goal, choices, layout)
+    except Infeasible as error:
+        if as_json:
+            print_json({"command": "fit", "goal": str(goal), **infeasible_json(error)}, paths)
+        else:
+            click.echo(infeasible_text(error, "nothing was written"))
+        raise click.exceptions.Exit(NOT_REACHED) from error
+    _say_positive(trained, positive)
+    about = about_fit(table, others, choices, layout, trained)
+    _write(trained, layout, choices, goal.needs.datasets, model, report, about)
+    if as_json:
+        out, run = fit_json(goal, choices, layout, trained)
+        print_json(out, {**paths, **run})
+    else:
+        where = f"{trained.n_held_out:,} rows held out"
+        if trained.held_out is None:
+            where = f"{trained.n_fitted:,} rows, by cross-validation"
+        click.echo(f"{verdict(trained.judged, where)}\n\n{trained.judged}\n")
+        click.echo(
+            f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
+        )
+    raise click.exceptions.Exit(code_of(trained.judged))
+
+
+def _check_packages(report: str | None) -> None:
+    missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
+    if report is not None and missing:
+        raise CommandError(
+            f"--report needs {' and '.join(missing)}: pip install 'setpoint[report]'"
+        )
+
+
+def _check_estimator(name: str) -> None:
+    """Know before a table is read that there is no such estimator."""
+    with step("loading packages"):
+        from setpoint.data.learners import LEARNERS, learner_for
+
+        if name not in LEARNERS:
+            learner_for(name)
+
+
+def _say_foreign(estimator: str, model: str) -> None:
+    """Whoever reads a model of another package has to trust its types."""
+    from setpoint.data import LEARNERS
+    from setpoint.estimators import TRUSTED_TYPES
+
+    if estimator in LEARNERS or estimator.startswith("sklearn."):
+        return
+    import skops.io
+
+    foreign = sorted({*skops.io.get_untrusted_types(file=model)} - {*TRUSTED_TYPES})
+    if foreign:
+        trust = " ".join(f"--trust {name}" for name in foreign)
+        current().note(f"{model} holds types of other packages; its readers need {trust}")
+
+
+def _say_positive(trained: Trained, asked: str | None) -> None:
+    positive = trained.report.positive
+    if positive is not None and asked is None:
+        current().note(
+            f"the positive class is {positive!r}, the last in order; --positive names another"
+        )
+
+
+def _write(
+    trained: Trained,
+    layout: Layout,
+    choices: Choices,
+    datasets: tuple[str, ...],
+    model: str,
+    report: str | None,
+    about: list[tuple[str, list[str]]],
+) -> None:
+    """The model first: the page can be made again from it."""
+    from setpoint.data import TableModel
+    from setpoint.estimators import save_model
+
+    session = current()
+    for path in (model, *([report] if report else [])):
+        session.expect(path)
+    frontiers = _frontiers(trained) if report else ()
+    notes = tuple(line for _, lines in about for line in lines)
+    stored = TableModel(trained.classifier, layout.columns, choices.target, datasets, notes)
+    with step(f"writing {model}"), old_stays(model):
+        save_model(stored, model)
+        _say_foreign(choices.estimator, model)
+    if report is None:
+        return
+    from setpoint.report.page import Section
+
+    sections = [Section(title, tuple(lines)) for title, lines in about]
+    page = replace(trained.report, frontiers=frontiers)
+    with step(f"writing {report}"), old_stays(report), heeded():
+        page.to_html(report, held_out=trained.held_out, about=sections)
+
+
+def _frontiers(trained: Trained) -> tuple[Frontier, ...]:
+    """What each constraint costs, where a method is there to tell."""
+    from setpoint.plugin import frontier
+
+    found = []
+    for i, entry in enumerate(trained.report.constraints):
+        with step(f"what {entry.text} costs"), heeded():
+            try:
+                found.append(frontier(trained.classifier, vary=i).thinned())
+            except ValueError:  # a shape that no method takes, or no rule without this bound
+                continue
+    return tuple(found)

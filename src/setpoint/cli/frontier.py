@@ -1,0 +1,189 @@
+"""``setpoint frontier``: what it would cost to ask for more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from setpoint.cli.errors import NOT_REACHED, CommandError
+from setpoint.cli.files import check_outputs, old_stays, writing
+from setpoint.cli.judging import opened
+from setpoint.cli.options import (
+    Reading,
+    as_json,
+    datasets_option,
+    named_files,
+    reading_options,
+    trust_option,
+)
+from setpoint.cli.output import aligned, print_json, step
+from setpoint.cli.session import current, heeded
+from setpoint.cli.verdicts import infeasible_json, infeasible_text
+
+if TYPE_CHECKING:
+    from setpoint.search import Frontier
+
+__all__ = ["frontier"]
+
+_LINES, _POINTS = 25, 300
+_PICTURES = (".svg", ".png")
+
+
+@click.command(
+    epilog="\b\nFor example:\n"
+    "  setpoint frontier loans.skops loans.csv --vary precision --values 0.8:0.99:20\n"
+    "  setpoint frontier loans.skops loans.csv --vary 'recall.difference(sex) <= 0.1'"
+)
+@click.argument("model")
+@click.argument("data")
+@click.option("--target", metavar="COL", help="The column with the labels; else as in the fit.")
+@click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
+@click.option(
+    "--vary",
+    metavar="TEXT",
+    help="The constraint whose bound moves, or its left side; one that the goal lacks is added.",
+)
+@click.option("--values", metavar="LOW:HIGH:N", help="Bounds to look at; or a list with commas.")
+@click.option("--picture", metavar="FILE", help="Ends in .svg or .png.")
+@datasets_option
+@as_json
+@trust_option
+@reading_options
+def frontier(
+    model: str,
+    data: str,
+    target: str | None,
+    baseline: str | None,
+    vary: str | None,
+    values: str | None,
+    picture: str | None,
+    datasets: tuple[str, ...],
+    as_json: bool,
+    trust: tuple[str, ...],
+    encoding: str | None,
+    separator: str | None,
+    decimal: str | None,
+) -> None:
+    """Show the best objective as the bound of one constraint moves.
+
+    Other rules for the scores of a stored model are compared on the rows of DATA.
+    """
+    levels = _levels(values)
+    files = named_files(datasets)
+    inputs = {"MODEL": model, "DATA": data}
+    inputs |= {f"--dataset {name}": path for name, path in files.items()}
+    check_outputs({"--picture": picture}, inputs)
+    if picture is not None and Path(picture).suffix.lower() not in _PICTURES:
+        raise CommandError(f"--picture: {picture} ends neither in .svg nor in .png")
+    judged = opened(
+        model,
+        data,
+        Reading(encoding, separator, decimal),
+        trust=trust,
+        target=target,
+        baseline=baseline,
+        files=files,
+        vary=vary,
+    )
+    from setpoint.plugin import frontier as frontier_of
+    from setpoint.search import Infeasible
+
+    paths = {"model": model, "data": data, "picture": picture, "datasets": files}
+    try:
+        with heeded(), step("moving the bound"):
+            found = frontier_of(judged.model.classifier, vary=vary, values=levels, **judged.rows())
+    except Infeasible as error:
+        if as_json:
+            print_json({"command": "frontier", **infeasible_json(error)}, paths)
+        else:
+            click.echo(infeasible_text(error, "there is no frontier"))
+        raise click.exceptions.Exit(NOT_REACHED) from error
+    if picture is not None:
+        current().expect(picture)
+        _draw(found, picture)
+    if as_json:
+        what = {
+            "command": "frontier",
+            "status": "found",
+            "rows": judged.part.n_rows,
+            "frontier": found.thinned(_POINTS).to_dict(),
+            "notes": list(current().notes),
+        }
+        print_json(what, paths)
+        return
+    click.echo(_text(found))
+    if picture is not None:
+        click.echo(f"\nWrote the picture to {picture}.")
+
+
+def _levels(text: str | None) -> list[float] | None:
+    """The bounds of ``LOW:HIGH:N`` or of a list.
+
+    Examples
+    --------
+    >>> _levels("0:1:3"), _levels("0.5,0.9")
+    ([0.0, 0.5, 1.0], [0.5, 0.9])
+    """
+    if text is None:
+        return None
+    wrong = f"--values is LOW:HIGH:N, as in 0.8:0.99:20, or numbers with commas, got {text!r}"
+    try:
+        if ":" not in text:
+            return [float(x) for x in text.split(",")]
+        first, last, steps = text.split(":")
+        low, high, n = float(first), float(last), int(steps)
+    except ValueError:
+        raise CommandError(wrong) from None
+    if not low < high or not 2 <= n <= 10_000:
+        raise CommandError(f"{wrong}; LOW is below HIGH, and N from 2 to 10,000")
+    return [low + (high - low) * i / (n - 1) for i in range(n)]
+
+
+def _text(found: Frontier) -> str:
+    from setpoint.report.words import number
+
+    shown = found.thinned(_LINES)
+    head = [f"bound {found.relation}", f"best {found.objective}", f"{found.side} reached"]
+    columns: list[Any] = [shown.bounds, shown.values, shown.reached]
+    if shown.thresholds is not None:
+        head.append("threshold")
+        columns.append(shown.thresholds)
+    rows = [
+        ["-" if x != x else number(float(x)) for x in row] for row in zip(*columns, strict=True)
+    ]
+    lines = [
+        f"Goal: {found.goal}",
+        f"The bound of {found.vary} moves; the goal asks for {number(found.asked)}.",
+        "",
+        aligned(head, rows),
+    ]
+    if len(shown.bounds) < len(found.bounds):
+        lines += ["", f"{len(shown.bounds)} of {len(found.bounds):,} breakpoints."]
+    if any("-" in row for row in rows):
+        lines += ["", "-: no rule meets this bound."]
+    if found.gap == float("inf"):
+        lines += ["", "It is not proved that no rule does better."]
+    elif found.gap > 0:
+        lines += ["", f"The best may be better by up to {number(found.gap)}."]
+    return "\n".join(lines)
+
+
+def _draw(found: Frontier, path: str) -> None:
+    with step(f"writing {path}"):
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise CommandError(
+                "--picture needs matplotlib: pip install 'setpoint[report]'"
+            ) from None
+        from setpoint.report.displays import FrontierDisplay
+
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        FrontierDisplay(found.thinned(_POINTS)).plot(figure.subplots())
+        kind = Path(path).suffix.lower().removeprefix(".")
+        with old_stays(path), writing(path) as file:
+            # Without a date the same frontier gives the same bytes.
+            metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
+            figure.savefig(file, format=kind, dpi=150, metadata=metadata)

@@ -1,0 +1,103 @@
+"""``setpoint goal``: what a goal means, before there are data."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from setpoint.cli.output import print_json
+
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
+
+__all__ = ["goal"]
+
+
+@click.command(
+    epilog="\b\nFor example:\n  setpoint goal 'maximize recall subject to precision >= 0.9'"
+)
+@click.argument("text")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def goal(text: str, as_json: bool) -> None:
+    """Say what a goal means, what it needs, and how it would be solved.
+
+    TEXT is 'maximize' or 'minimize' and an expression, then 'subject to' and constraints
+    joined by 'and'. 'setpoint metrics' lists the words.
+    """
+    from setpoint.goals import as_goal
+
+    found = _described(as_goal(text))
+    if as_json:
+        print_json({"command": "goal", **found})
+    else:
+        click.echo(_text(found))
+
+
+def _described(goal: Goal) -> dict[str, Any]:
+    from setpoint.cli.made_up import solved
+    from setpoint.report.page.goal_words import constraint_in_words, glossary, goal_in_words
+
+    needs = goal.needs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of made-up rows
+        two, more = solved(goal, 2), solved(goal, 3)
+    shapes = two or more or {}
+    constraints = [
+        {"text": str(c), "words": constraint_in_words(c), "shape": shape}
+        for c, shape in zip(
+            goal.constraints,
+            shapes.get("constraints", [None] * len(goal.constraints)),
+            strict=True,
+        )
+    ]
+    return {
+        "goal": str(goal),
+        "words": goal_in_words(goal),
+        "objective": {
+            "text": str(goal.objective),
+            "sense": goal.sense,
+            "shape": shapes.get("objective"),
+        },
+        "constraints": constraints,
+        "glossary": dict(glossary(goal)),
+        "needs": {
+            "columns": {
+                name or "": sorted(columns) for name, columns in needs.columns.items() if columns
+            },
+            "datasets": list(needs.datasets),
+            "deployed": None in needs.baseline or bool(needs.baseline),
+        },
+        "solver": {
+            "two classes": None if two is None else two["solver"],
+            "more classes": None if more is None else more["solver"],
+        },
+    }
+
+
+def _text(found: dict[str, Any]) -> str:
+    lines = [click.style(found["words"] + ".", bold=True), "", f"Goal       {found['goal']}"]
+    lines.append(f"Objective  {found['objective']['text']}: {_shape(found['objective'])}")
+    lines += [f"Constraint {c['text']}: {c['words']}; {_shape(c)}" for c in found["constraints"]]
+    lines += ["", "Words"]
+    lines += [f"  {name}: {words}" for name, words in found["glossary"].items()]
+    lines += ["", "Needs"]
+    needs = [
+        f"the column{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
+        + (f" in the data set {name}" if name else "")
+        for name, columns in found["needs"]["columns"].items()
+    ]
+    needs += [f"the data set {name}: --dataset {name}=FILE" for name in found["needs"]["datasets"]]
+    if found["needs"]["deployed"]:
+        needs.append("what the deployed model says: --baseline COL")
+    lines += [f"  {line}" for line in needs or ["nothing beside the target"]]
+    lines += ["", "Solved"]
+    for name, solver in found["solver"].items():
+        told = "not for so many" if name == "more classes" else "it names more than two"
+        lines.append(f"  {name}: {solver or told}")
+    return "\n".join(lines)
+
+
+def _shape(part: dict[str, Any]) -> str:
+    return "no shape without data" if part["shape"] is None else f"{part['shape']}"

@@ -1,0 +1,109 @@
+"""A stored model on a table with labels: what ``evaluate`` and ``frontier`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from setpoint.cli.options import Reading
+from setpoint.cli.output import step
+from setpoint.cli.tables import (
+    Part,
+    check_datasets,
+    only_one_stdin,
+    open_model,
+    part_of,
+    read,
+    tell,
+)
+from setpoint.goals.goal import Goal
+
+if TYPE_CHECKING:
+    from setpoint.data import Table, TableModel
+
+__all__ = ["Judged", "opened"]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A model and the rows to judge it on.
+
+    Parameters
+    ----------
+    model : TableModel
+    goal : Goal
+    table : Table
+    part : Part
+    datasets : dict of str to Dataset
+    """
+
+    model: TableModel
+    goal: Goal
+    table: Table
+    part: Part
+    datasets: Mapping[str, Any]
+
+    def rows(self) -> dict[str, Any]:
+        """Arguments of ``evaluate`` and ``frontier``."""
+        own = {"X": self.part.X, "y": self.part.y, "datasets": self.datasets or None}
+        return {**own, **self.part.sides()}
+
+
+def opened(
+    path: str,
+    data: str,
+    reading: Reading,
+    *,
+    trust: Sequence[str],
+    target: str | None,
+    baseline: str | None,
+    files: Mapping[str, str],
+    vary: str | None = None,
+) -> Judged:
+    """Open a model and read the rows to judge it on.
+
+    Parameters
+    ----------
+    path, data : str
+        The model file and the table.
+    reading : Reading
+    trust : sequence of str
+    target, baseline : str, optional
+        None: as in the fit.
+    files : mapping of str to path
+        Further data sets.
+    vary : str, optional
+        A constraint to add to the goal.
+    """
+    import numpy as np
+
+    only_one_stdin([data, *files.values()])
+    model = open_model(path, trust)
+    clf = model.classifier
+    goal = Goal.parse(clf.goal_report_.goal)
+    if vary is not None:
+        from setpoint.search.frontier import vary_of
+
+        goal, _ = vary_of(goal, vary)
+    files = check_datasets(goal, files)
+    if target is not None:
+        model = replace(model, target=target)
+    deployed = clf.baseline if baseline is None else baseline
+    groups = tuple(clf.goal_report_.decides_on)
+
+    def prepared(table: Table, dataset: str | None = None) -> Part:
+        return part_of(
+            table, model.columns, goal, model.target, np.asarray(clf.classes_),
+            dataset=dataset, baseline=deployed, groups=groups,
+        )  # fmt: skip
+
+    table = read(data, reading, model.columns)
+    others = {name: read(file, reading, model.columns) for name, file in files.items()}
+    used = {*(c.name for c in model.columns), *goal.needs.names, model.target, deployed}
+    for one in (table, *others.values()):
+        tell(one, used)
+    with step("preparing the columns"):
+        part = prepared(table)
+        datasets = {name: prepared(other, name).as_dataset() for name, other in others.items()}
+    return Judged(model, goal, table, part, datasets)

@@ -1,0 +1,146 @@
+"""What each column of a table is used for, as ``setpoint fit`` was told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from setpoint.cli.errors import CommandError
+from setpoint.cli.options import columns_named
+from setpoint.cli.tables import kind_by_goal
+from setpoint.goals.errors import nearest
+from setpoint.goals.goal import Goal
+
+if TYPE_CHECKING:
+    from setpoint.data import Column, Table
+
+__all__ = ["Choices", "Layout", "layout_of"]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was asked for beside the goal; names of columns as they were written.
+
+    Parameters
+    ----------
+    target : str
+    positive : str, optional
+    estimator : str
+    sensitive, drop, decide_on : tuple of str
+        `decide_on` is empty for the goal's own columns; "none" for the score alone.
+    baseline : str, optional
+    draws : bool
+    test_size : float
+    seed : int
+    """
+
+    target: str
+    positive: str | None = None
+    estimator: str = "logistic"
+    sensitive: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    decide_on: tuple[str, ...] = ()
+    baseline: str | None = None
+    draws: bool = True
+    test_size: float = 0.25
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What each column of a table is used for.
+
+    Parameters
+    ----------
+    features : tuple of Column
+        The model looks at these.
+    decides_on : tuple of Column
+        The rule looks at these beside the score.
+    hidden : dict of str to str
+        Neither for the model, with the reason.
+    left_out : dict of str to str
+        What says nothing, with the reason.
+    """
+
+    features: tuple[Column, ...]
+    decides_on: tuple[Column, ...]
+    hidden: Mapping[str, str]
+    left_out: Mapping[str, str]
+
+    @property
+    def hidden_in_use(self) -> list[str]:
+        """The target, and what the goal or the rule looks at though the model does not."""
+        return [name for name, why in self.hidden.items() if why != "dropped"]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of X: what ``predict`` asks for."""
+        own = {c.name for c in self.features}
+        return self.features + tuple(c for c in self.decides_on if c.name not in own)
+
+
+def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table] = ()) -> Layout:
+    """What each column is used for.
+
+    Parameters
+    ----------
+    table : Table
+    goal : Goal
+    choices : Choices
+    others : sequence of Table
+        The further data sets.
+
+    Raises
+    ------
+    CommandError
+        If a column is missing, or none is left for the model.
+    """
+    from setpoint.data import kinds_of, unusable
+
+    there = [str(name) for name in table.frame]
+    target = choices.target
+    if target not in there:
+        raise CommandError(f"--target: {table.name} has no column {target!r} "
+                           f"({nearest(target, there)})")  # fmt: skip
+    sensitive = columns_named("--sensitive", choices.sensitive, there, table.name)
+    dropped = columns_named("--drop", choices.drop, there, table.name)
+    for name in goal.needs.columns.get(None, {}):
+        if name not in there:
+            raise CommandError(
+                f"the goal speaks of the column {name!r}, and {table.name} has none "
+                f"({nearest(name, there)})"
+            )
+    hidden = {target: "the target"}
+    if choices.baseline is not None:
+        columns_named("--baseline", [choices.baseline], there, table.name)
+        hidden[choices.baseline] = "what the deployed model says"
+    of_goal = [name for name in goal.needs.names if name in there]
+    hidden |= {name: "sensitive" for name in (*sensitive, *of_goal) if name not in hidden}
+    for option, names in (("--drop", dropped), ("--sensitive", sensitive)):
+        if target in names:
+            raise CommandError(f"{option}: {target!r} is the target")
+    decide = _decide_on(table, goal, choices, others)
+    hidden |= {name: "dropped" for name in dropped if name not in hidden}
+    candidates = kinds_of(table.frame[[name for name in there if name not in hidden]])
+    left_out = unusable(table.frame, candidates)
+    features = tuple(c for c in candidates if c.name not in left_out)
+    if not features:
+        reasons = ", ".join(f"{name} ({why})" for name, why in (*hidden.items(), *left_out.items()))
+        raise CommandError(f"{table.name} has no column for the model to look at: {reasons}")
+    kinds = {c.name: c for c in features}
+    decides_on = tuple(kinds.get(name) or kind_by_goal(name, goal, table) for name in decide)
+    return Layout(features, decides_on, hidden, left_out)
+
+
+def _decide_on(
+    table: Table, goal: Goal, choices: Choices, others: Sequence[Table]
+) -> tuple[str, ...]:
+    """The columns that the rule may look at; they have to be in every table."""
+    if not choices.decide_on:
+        wanted = sorted(goal.needs.columns.get(None, {}))
+        return tuple(name for name in wanted if all(name in t.frame for t in others))
+    there = [str(name) for name in table.frame]
+    if choices.decide_on == ("none",) and "none" not in there:
+        return ()
+    return tuple(sorted(columns_named("--decide-on", choices.decide_on, there, table.name)))

@@ -1,0 +1,148 @@
+"""Rows made up for a goal, so that its shapes and its solver are found out, not guessed."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from setpoint.goals.errors import EmptyPopulationError, GoalError, ShapeError
+from setpoint.goals.expressions import Const, Expression, Metric, walk
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import Label
+
+if TYPE_CHECKING:
+    from setpoint.evidence import Evidence
+
+__all__ = ["solved"]
+
+_REPEATS, _MOST_ROWS = 48, 5_000
+_CALLS, _SECONDS = 30, 2.0
+
+
+def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
+    """Shapes of a goal and the solver it gets, for so many classes; groups have two values.
+
+    Parameters
+    ----------
+    goal : Goal
+    n_classes : int
+
+    Returns
+    -------
+    dict or None
+        "objective" and "constraints" with the names of their shapes, and "solver" in
+        words. None if the goal is not one for so many classes.
+
+    Raises
+    ------
+    GoalError
+        If it can be met on no data, as with a bound outside the range.
+    """
+    from setpoint.goals.bind import speaks_of_one_class
+    from setpoint.plugin.options import Options
+    from setpoint.plugin.solving import solve_evidence
+
+    named = _labels(goal)
+    if len(named) > n_classes or (n_classes > 2 and speaks_of_one_class(goal)):
+        return None
+    evidence = _evidence(goal, n_classes, named)
+    try:
+        program = goal.bind(evidence.schema)
+    except EmptyPopulationError:
+        return None
+    except GoalError as error:
+        if "on these data" in str(error) and not _past_range(goal):
+            return None
+        raise
+    out: dict[str, Any] = {
+        "objective": program.objective.shape_name,
+        "constraints": [c.function.shape_name for c in program.constraints],
+    }
+    options = Options(
+        evidence="label" if n_classes == 2 else "soft",
+        on_infeasible="nearest",
+        max_oracle_calls=None if n_classes == 2 else _CALLS,
+        max_seconds=None if n_classes == 2 else _SECONDS,
+    )
+    try:
+        report = solve_evidence(goal, evidence, options).report
+    except ShapeError as error:
+        return {**out, "solver": f"no method takes it: {error}"}
+    # The first clause names the method; the rest speaks of the rows, which are made up.
+    how = "" if report.status == "nearest" else report.why.partition(";")[0]
+    return {**out, "solver": f"{report.solver}, {how}" if how else report.solver}
+
+
+def _past_range(goal: Goal) -> bool:
+    """Whether no data at all meet a bound."""
+    from setpoint.goals.program import SATISFIED
+    from setpoint.goals.ranges import range_of
+
+    for c in goal.constraints:
+        if isinstance(c.rhs, Const):
+            low, high = range_of(c.lhs)
+            if not low - SATISFIED <= c.rhs.value <= high + SATISFIED:
+                return True
+    return False
+
+
+def _labels(goal: Goal) -> list[Label]:
+    """The classes that the goal names."""
+    sides: list[Expression] = [goal.objective]
+    sides += [side for c in goal.constraints for side in (c.lhs, c.rhs)]
+    found: dict[Label, None] = {}
+    for metric in (m for side in sides for m in walk(side) if isinstance(m, Metric)):
+        if metric.label is not None:
+            found[metric.label] = None
+        params: dict[str, Any] = dict(metric.params)
+        for name in ("default", "true", "predicted"):
+            if name in params:
+                found[params[name]] = None
+        pairs = [label for pair, _ in params.get("costs", ()) for label in pair]
+        pairs += [label for label, _ in params.get("priors", ())]
+        found |= dict.fromkeys(pairs)
+    return list(found)
+
+
+def _evidence(goal: Goal, n_classes: int, named: list[Label]) -> Evidence:
+    """Rows of every group, class and deployed class, with scores that tell something."""
+    import numpy as np
+
+    from setpoint.evidence import Evidence
+
+    made = (f"class {i}" for i in range(1, n_classes + 1))
+    classes = [*named, *(c for c in made if c not in named)][:n_classes]
+    rng = np.random.default_rng(0)
+    needs = goal.needs
+    of_rows = needs.columns.get(None, {})
+    decide_on = [c for c in of_rows if all(c in known for known in needs.columns.values())]
+    parts = []
+    for dataset in (None, *needs.datasets):
+        splits = needs.columns.get(dataset, {})
+        levels = {
+            name: ["a", "b"] if split is None else [*sorted(split, key=str), "(other)"]
+            for name, split in splits.items()
+        }
+        size = prod(map(len, levels.values()))
+        n_rows = min(_REPEATS * size, _MOST_ROWS)
+        row = np.arange(n_rows)
+        true = row // size % n_classes
+        columns, rest = {}, row % size
+        for name, values in levels.items():
+            columns[name] = np.array(values, dtype=object)[rest % len(values)]
+            rest = rest // len(values)
+        scores = rng.dirichlet(np.ones(n_classes), n_rows) + np.eye(n_classes)[true]
+        scores /= scores.sum(axis=1, keepdims=True)
+        parts.append(
+            Evidence.from_arrays(
+                classes,
+                scores[:, 1].copy() if n_classes == 2 else scores,
+                true,
+                needs=needs,
+                dataset=dataset,
+                columns=columns,
+                baseline=row // (size * n_classes) % n_classes,
+                decide_on=decide_on,
+            )
+        )
+    return Evidence.concat(parts)

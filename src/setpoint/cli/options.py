@@ -1,0 +1,133 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from setpoint.cli.errors import CommandError
+from setpoint.goals.errors import nearest
+
+__all__ = [
+    "Reading",
+    "as_json",
+    "columns_named",
+    "datasets_option",
+    "named_files",
+    "reading_options",
+    "trust_option",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How tables are to be read.
+
+    Parameters
+    ----------
+    encoding, separator, decimal : str, optional
+        None: what the file suggests.
+    """
+
+    encoding: str | None = None
+    separator: str | None = None
+    decimal: str | None = None
+
+
+def reading_options(command: F) -> F:
+    """How the tables are written, where that is not found out right."""
+    for option in (
+        click.option("--decimal", metavar="D", help="The decimal mark, '.' or ','."),
+        click.option("--separator", metavar="S", help=r"Between fields: ',', ';', '|' or '\t'."),
+        click.option("--encoding", metavar="E", help="Such as latin-1. Else UTF-8."),
+    ):
+        command = option(command)
+    return command
+
+
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text."
+)
+
+datasets_option = click.option(
+    "--dataset",
+    "datasets",
+    metavar="NAME=FILE",
+    multiple=True,
+    help="A further table that the goal speaks of by this name.",
+)
+
+trust_option = click.option(
+    "--trust",
+    metavar="TYPE",
+    multiple=True,
+    help="A type that the model file may hold beside setpoint's and scikit-learn's.",
+)
+
+
+def named_files(datasets: Sequence[str]) -> dict[str, str]:
+    """The files of ``NAME=FILE``.
+
+    Raises
+    ------
+    CommandError
+        If one is written otherwise, or a name is given twice.
+
+    Examples
+    --------
+    >>> named_files(["checked=checked.csv"])
+    {'checked': 'checked.csv'}
+    """
+    out: dict[str, str] = {}
+    for text in datasets:
+        name, equals, path = text.partition("=")
+        if not name or not equals or not path:
+            raise CommandError(f"--dataset is NAME=FILE, got {text!r}")
+        if name in out:
+            raise CommandError(f"--dataset names {name!r} twice")
+        out[name] = path
+    return out
+
+
+def columns_named(
+    option: str, values: Iterable[str], there: Iterable[str], table: str
+) -> tuple[str, ...]:
+    """Names of columns from an option: separated by commas, or the option repeated.
+
+    A value that is itself the name of a column is taken as it is, commas and all.
+
+    Parameters
+    ----------
+    option : str
+        Its name, for messages.
+    values : iterable of str
+    there : iterable of str
+        The table's columns.
+    table : str
+        The table's name.
+
+    Raises
+    ------
+    CommandError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> columns_named("--drop", ["id,name", "a, b"], ["id", "name", "a, b"], "t.csv")
+    ('id', 'name', 'a, b')
+    """
+    known = list(there)
+    found: dict[str, None] = {}
+    for value in values:
+        for name in [value] if value in known else [v.strip() for v in value.split(",")]:
+            if name not in known:
+                raise CommandError(
+                    f"{option}: {table} has no column {name!r} ({nearest(name, known)})"
+                )
+            found[name] = None
+    return tuple(found)

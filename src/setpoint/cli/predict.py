@@ -1,0 +1,118 @@
+"""``setpoint predict``: decisions for the rows of a table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from setpoint.cli.errors import CommandError
+from setpoint.cli.files import check_outputs, old_stays, writing
+from setpoint.cli.options import Reading, columns_named, reading_options, trust_option
+from setpoint.cli.output import step
+from setpoint.cli.rows import FORMATS, write_rows
+from setpoint.cli.session import current, heeded
+from setpoint.cli.tables import open_model, read, tell
+
+if TYPE_CHECKING:
+    from setpoint.data import Table, TableModel
+
+__all__ = ["predict"]
+
+
+@click.command(
+    epilog="\b\nFor example:\n"
+    "  setpoint predict loans.skops new.csv --keep id -o decisions.csv\n"
+    "  cat new.csv | setpoint predict loans.skops - --json | head"
+)
+@click.argument("model")
+@click.argument("data")
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="FILE",
+    help="Ends in .csv, .csv.gz, .parquet or .jsonl. Else CSV goes to stdout.",
+)
+@click.option("--keep", multiple=True, metavar="COLS", help="Columns of DATA to write first.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout.")
+@click.option(
+    "--new-groups",
+    type=click.Choice(["error", "largest"]),
+    default="error",
+    show_default=True,
+    help="What becomes of a group that the model has not seen; largest: the largest group's rule.",
+)
+@trust_option
+@reading_options
+def predict(
+    model: str,
+    data: str,
+    output: str,
+    keep: tuple[str, ...],
+    as_json: bool,
+    new_groups: str,
+    trust: tuple[str, ...],
+    encoding: str | None,
+    separator: str | None,
+    decimal: str | None,
+) -> None:
+    """Decide the rows of a table by a model file.
+
+    DATA is a CSV or Parquet file, or '-' for stdin. One line comes out for each row, in
+    the same order: the columns kept, the prediction, and the score of the positive class
+    (or one for each class).
+    """
+    kind = _format(output, as_json)
+    check_outputs({"-o": output}, {"MODEL": model, "DATA": data})
+    found = open_model(model, trust)
+    found.classifier.unknown_group = "raise" if new_groups == "error" else "largest"
+    table = read(data, Reading(encoding, separator, decimal), found.columns)
+    columns = _decided(found, table, keep)
+    session = current()
+    if output == "-":
+        # Bytes, so that neither the encoding nor the line ends of a terminal get in.
+        session.streaming = True
+        write_rows(columns, sys.stdout.buffer, kind)
+        sys.stdout.buffer.flush()
+        session.streaming = False
+        return
+    session.expect(output)
+    with step(f"writing {output}"), old_stays(output), writing(output) as file:
+        write_rows(columns, file, kind)
+
+
+def _format(output: str, as_json: bool) -> str:
+    """The format that the name of the output asks for."""
+    if output == "-":
+        return ".jsonl" if as_json else ".csv"
+    kind = next((ending for ending in FORMATS if output.lower().endswith(ending)), None)
+    if kind is None and Path(output).exists() and not Path(output).is_file():
+        kind = ".jsonl" if as_json else ".csv"  # a device or a pipe
+    if kind is None:
+        raise CommandError(f"-o: {output} ends in none of {', '.join(FORMATS)}")
+    if as_json and kind != ".jsonl":
+        raise CommandError(f"--json writes JSON lines: name the file *.jsonl, not {output}")
+    return kind
+
+
+def _decided(model: TableModel, table: Table, keep: tuple[str, ...]) -> dict[str, Any]:
+    """The columns to write, as Arrow arrays: those kept as they stood in the file."""
+    from setpoint.data.extras import needed
+
+    kept = columns_named("--keep", keep, map(str, table.frame), table.name)
+    tell(table, {*kept, *(c.name for c in model.columns)})
+    with heeded(), step("deciding"):
+        decided = model.predict(table)
+    for name in kept:
+        if name in decided:
+            raise CommandError(
+                f"--keep: the column {name!r} has the name of one that is written beside it; "
+                "rename it in the table"
+            )
+    out = {name: table.column(name) for name in kept}
+    pa = needed("pyarrow")
+    out |= {str(name): pa.chunked_array([pa.array(decided[name])]) for name in decided}
+    return out

@@ -1,0 +1,146 @@
+"""What one run of a command has done so far: for its last words, and for ``"run"`` in JSON."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import click
+
+from setpoint.cli.errors import in_shell_words
+
+__all__ = ["Session", "StoppedByUser", "current", "heeded"]
+
+# Of interest to developers, not to whoever has a table.
+_SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
+
+
+class StoppedByUser(Exception):
+    """Ctrl-C was pressed."""
+
+
+@dataclass
+class Session:
+    """One run of a command.
+
+    Parameters
+    ----------
+    debug : bool
+        Whether errors come with a traceback.
+    interrupted : bool
+        Whether Ctrl-C was pressed. A search ends on it with the best rule so far, which
+        is not what somebody at a shell wants.
+    outputs : dict of str to object
+        Files that the command is to write, and what was there before.
+    streaming : bool
+        Whether a part of the output has left already.
+    notes : dict
+        What was said on stderr, each once.
+    seconds : dict of str to float
+        How long each step took.
+    """
+
+    debug: bool = False
+    interrupted: bool = False
+    outputs: dict[str, object] = field(default_factory=dict)
+    streaming: bool = False
+    notes: dict[str, None] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def note(self, text: str) -> None:
+        """Say something on stderr, unless it was said."""
+        text = in_shell_words(" ".join(text.split()))
+        if text not in self.notes:
+            self.notes[text] = None
+            click.echo(f"{click.style('note:', fg='yellow')} {text}", err=True)
+
+    def check(self) -> None:
+        """End here if Ctrl-C was pressed.
+
+        Raises
+        ------
+        StoppedByUser
+        """
+        if self.interrupted:
+            raise StoppedByUser
+
+    def last_words(self) -> str:
+        """What is there after Ctrl-C."""
+        if self.streaming:
+            return "stopped; the output is not complete"
+        return f"stopped; {self.told_written()}"
+
+    def expect(self, path: str) -> None:
+        """Remember what is at a path that the command is to write."""
+        self.outputs[path] = _state(path)
+
+    def written(self) -> list[str]:
+        """The files that were written: as they are, not as somebody meant to note."""
+        return [path for path, before in self.outputs.items() if _state(path) != before]
+
+    def told_written(self) -> str:
+        """The same in words."""
+        written = self.written()
+        if not written:
+            return "nothing was written"
+        verb = "was" if len(written) == 1 else "were"
+        return f"{' and '.join(written)} {verb} written"
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take note of Ctrl-C, and raise KeyboardInterrupt as usual."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def heard(_signal: int, _frame: FrameType | None) -> None:
+            self.interrupted = True
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGINT, heard)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def _state(path: str) -> object:
+    """What changes when a file is written anew."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def current() -> Session:
+    """The session of the command that runs."""
+    found = click.get_current_context().find_object(Session)
+    return Session() if found is None else found
+
+
+@contextmanager
+def heeded() -> Iterator[list[str]]:
+    """Warnings of libraries become notes; the list holds their texts, each once."""
+    session, heard = current(), list[str]()
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        # A search that Ctrl-C ended keeps its best rule, and warns: nobody will see that rule.
+        if issubclass(category, _SILENT) or session.interrupted:
+            return
+        if text not in heard:
+            heard.append(text)
+            session.note(text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield heard

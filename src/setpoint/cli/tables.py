@@ -1,0 +1,259 @@
+"""Tables and models as commands take them, and what a goal needs of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from setpoint.cli.errors import CommandError, in_shell_words
+from setpoint.cli.options import Reading
+from setpoint.cli.output import step
+from setpoint.cli.session import current
+from setpoint.goals.errors import nearest
+from setpoint.goals.expressions import Expression, Metric, walk
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import Label, Other
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from setpoint.data import Column, Table, TableModel
+
+__all__ = [
+    "Part",
+    "check_datasets",
+    "kind_by_goal",
+    "only_one_stdin",
+    "open_model",
+    "part_of",
+    "read",
+    "tell",
+]
+
+
+def read(source: str, reading: Reading, columns: Sequence[Column] = ()) -> Table:
+    """Read a table; :func:`tell` says what was assumed about it.
+
+    Parameters
+    ----------
+    source : str
+        "-" is stdin.
+    reading : Reading
+    columns : sequence of Column
+        Kinds that are known.
+    """
+    from setpoint.data import read_table
+
+    with step(f"reading {'stdin' if source == '-' else source}"):
+        table = read_table(
+            source,
+            encoding=reading.encoding,
+            separator=reading.separator,
+            decimal=reading.decimal,
+            columns=columns or None,
+        )
+    if not len(table.frame):
+        raise CommandError(f"{table.name} has column names and no rows")
+    return table
+
+
+def tell(table: Table, used: Collection[str]) -> tuple[str, ...]:
+    """What was assumed in reading a table, but for columns that nobody uses, as notes.
+
+    Parameters
+    ----------
+    table : Table
+    used : collection of str
+        Columns.
+
+    Returns
+    -------
+    tuple of str
+    """
+    unused = tuple(f"column {name!r} " for name in map(str, table.frame) if name not in used)
+    notes = tuple(note for note in table.notes if not note.startswith(unused))
+    for note in notes:
+        current().note(f"{table.name}: {note}")
+    return notes
+
+
+def only_one_stdin(sources: Sequence[str]) -> None:
+    """Refuse to read stdin twice.
+
+    Raises
+    ------
+    CommandError
+    """
+    if sum(source == "-" for source in sources) > 1:
+        raise CommandError("stdin ('-') can be read once only; name files for the other tables")
+
+
+def check_datasets(goal: Goal, files: Mapping[str, str]) -> dict[str, str]:
+    """The files of the data sets that the goal speaks of.
+
+    Raises
+    ------
+    CommandError
+        If one is missing.
+    """
+    wanted = goal.needs.datasets
+    for name in wanted:
+        if name not in files:
+            raise CommandError(
+                f"the goal speaks of the data set {name!r}: give it as --dataset {name}=FILE"
+            )
+    for name in files:
+        if name not in wanted:
+            current().note(
+                f"--dataset {name}: the goal does not speak of it "
+                f"({nearest(name, wanted)}), so it is not read"
+            )
+    return {name: files[name] for name in wanted}
+
+
+def open_model(path: str, trust: Sequence[str]) -> TableModel:
+    """The model in a file.
+
+    Raises
+    ------
+    CommandError
+        If the file holds something else, or cannot be read.
+    """
+    from setpoint.data import TableModel
+    from setpoint.estimators import ModelFileError, load_model
+
+    with step(f"reading {path}"):
+        try:
+            found = load_model(path, trusted=trust)
+        except ModelFileError as error:
+            raise CommandError(in_shell_words(str(error))) from error
+    if not isinstance(found, TableModel):
+        raise CommandError(
+            f"{path} holds a {type(found).__name__}, no model of setpoint fit; models made in "
+            "Python are used there, with setpoint.load_model"
+        )
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a classifier and a goal take of one table.
+
+    Parameters
+    ----------
+    X : frame
+        The columns that the model or its rule looks at.
+    y : array or None
+        Labels; None where the goal needs none and there are none.
+    groups : frame or None
+        The columns that the goal speaks of.
+    baseline : array or None
+        The deployed model's predictions.
+    """
+
+    X: Any
+    y: NDArray[Any] | None
+    groups: Any
+    baseline: NDArray[Any] | None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows."""
+        return len(self.X)
+
+    def taken(self, index: NDArray[np.int64]) -> Part:
+        """Some of the rows."""
+        return Part(
+            self.X.iloc[index],
+            None if self.y is None else self.y[index],
+            None if self.groups is None else self.groups.iloc[index],
+            None if self.baseline is None else self.baseline[index],
+        )
+
+    def sides(self) -> dict[str, Any]:
+        """What goes beside X and y to the classifier."""
+        return {"sensitive_features": self.groups, "baseline": self.baseline}
+
+    def as_dataset(self) -> Any:
+        """The part as a further data set."""
+        from setpoint.inputs import Dataset
+
+        return Dataset(self.X, self.y, sensitive_features=self.groups, baseline=self.baseline)
+
+
+def part_of(
+    table: Table,
+    columns: Sequence[Column],
+    goal: Goal,
+    target: str,
+    classes: NDArray[Any] | None,
+    *,
+    dataset: str | None = None,
+    baseline: str | None = None,
+    groups: Sequence[str] = (),
+) -> Part:
+    """A table as the classifier and the goal take it.
+
+    Parameters
+    ----------
+    table : Table
+    columns : sequence of Column
+        The columns of X, with their kinds.
+    goal : Goal
+    target : str
+    classes : array, optional
+        Known ones; None: those of the target.
+    dataset : str, optional
+        The name by which the goal speaks of this table.
+    baseline : str, optional
+        The column with the deployed model's predictions.
+    groups : sequence of str
+        Columns that the rule looks at, beside those of the goal.
+
+    Raises
+    ------
+    TableError, CommandError
+        If a column is missing, or holds what it should not.
+    """
+    from setpoint.data import conform, labels_of
+
+    needs = goal.needs
+    y = None
+    if dataset is None or dataset in needs.labels or target in table.frame:
+        y = labels_of(table, target, classes)
+    deployed = None
+    if dataset in needs.baseline:
+        if baseline is None:
+            raise CommandError(
+                "the goal speaks of the deployed model: name the column with its predictions "
+                "with --baseline"
+            )
+        deployed = labels_of(table, baseline, classes)
+    names = sorted({*needs.columns.get(dataset, {}), *groups})
+    known = {c.name: c for c in columns}
+    wanted = [known.get(name) or kind_by_goal(name, goal, table) for name in names]
+    side = conform(table, wanted) if wanted else None
+    return Part(conform(table, columns), y, side, deployed)
+
+
+def kind_by_goal(name: str, goal: Goal, table: Table) -> Column:
+    """The kind of a column that the goal looks at: text where the goal writes text."""
+    from setpoint.data import Column, kinds_of
+    from setpoint.data.errors import TableError
+    from setpoint.data.schema import absent
+
+    if name not in table.frame:
+        raise TableError(absent(table, [name]))
+    values = {v for v in _values_of(name, goal) if not isinstance(v, Other)}
+    if values and all(isinstance(v, str) for v in values):
+        return Column(name, "category")
+    return kinds_of(table.frame[[name]])[0]
+
+
+def _values_of(name: str, goal: Goal) -> list[Label | Other]:
+    sides: list[Expression] = [goal.objective]
+    sides += [side for c in goal.constraints for side in (c.lhs, c.rhs)]
+    metrics = (m for side in sides for m in walk(side) if isinstance(m, Metric))
+    return [value for m in metrics for column, value in m.population.where if column == name]

@@ -1,0 +1,109 @@
+"""What ``setpoint fit`` tells of the data and the model, in sentences and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from setpoint.cli.layout import Choices, Layout
+from setpoint.cli.session import current
+from setpoint.cli.training import Trained
+from setpoint.cli.verdicts import report_json, status_of
+from setpoint.goals.goal import Goal
+
+if TYPE_CHECKING:
+    from setpoint.data import Table
+
+__all__ = ["about_fit", "fit_json"]
+
+_MOST = 12
+
+
+def about_fit(
+    table: Table,
+    others: Mapping[str, Table],
+    choices: Choices,
+    layout: Layout,
+    trained: Trained,
+) -> list[tuple[str, list[str]]]:
+    """Sections of the page: a title and sentences.
+
+    Parameters
+    ----------
+    table : Table
+    others : mapping of str to Table
+    choices : Choices
+    layout : Layout
+    trained : Trained
+
+    Returns
+    -------
+    list of (title, sentences)
+    """
+    from setpoint.data import described
+
+    n_rows, n_columns = table.frame.shape
+    classes = ", ".join(f"{label} ({n:,} rows)" for label, n in trained.classes.items())
+    data = [
+        f"{n_rows:,} rows and {n_columns:,} columns from {table.name}",
+        f"The target is {choices.target}: {classes}",
+    ]
+    if trained.held_out is not None:
+        data.append(
+            f"{trained.n_held_out:,} rows, drawn with seed {choices.seed} in the proportions of "
+            f"the classes, were held out; the model and its rule come from the other "
+            f"{trained.n_fitted:,}"
+        )
+    for name, other in others.items():
+        fitted, held = trained.datasets[name]
+        split = f", {held:,} of them held out" if held else ""
+        data.append(f"The data set {name}: {fitted + held:,} rows from {other.name}{split}")
+    data += [f"{t.name}: {note}" for t in (table, *others.values()) for note in t.notes]
+    model = [f"The model inside is {choices.estimator}, with seed {choices.seed}"]
+    model += described(trained.classifier.estimator, layout.features, dict(layout.left_out))
+    groups: dict[str, list[str]] = {}
+    for name, why in layout.hidden.items():
+        groups.setdefault(why, []).append(name)
+    for why, names in groups.items():
+        model.append(f"Not shown to the model, {why}: {_some(names)}")
+    if layout.decides_on:
+        names = [c.name for c in layout.decides_on]
+        model.append(f"The rule may look at these beside the score: {_some(names)}")
+    return [("The data", data), ("The model", model)]
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
+
+
+def fit_json(
+    goal: Goal, choices: Choices, layout: Layout, trained: Trained
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The object of ``setpoint fit --json``, and what of it differs between two runs."""
+    fitted, fitted_run = report_json(trained.report)
+    held, held_run = report_json(trained.held_out)
+    out = {
+        "command": "fit",
+        "status": status_of(trained.judged),
+        "goal": str(goal),
+        "target": choices.target,
+        "positive": trained.report.positive,
+        "classes": dict(trained.classes),
+        "rows": {"fitted": trained.n_fitted, "held_out": trained.n_held_out},
+        "datasets": {
+            name: {"fitted": a, "held_out": b} for name, (a, b) in trained.datasets.items()
+        },
+        "estimator": choices.estimator,
+        "seed": choices.seed,
+        "columns": {
+            "features": {c.name: c.kind for c in layout.features},
+            "decides_on": {c.name: c.kind for c in layout.decides_on},
+            "hidden": dict(layout.hidden),
+            "left_out": dict(layout.left_out),
+        },
+        "fitted": fitted,
+        "held_out": held,
+        "notes": list(current().notes),
+    }
+    return out, {"fitted": fitted_run, "held_out": held_run}

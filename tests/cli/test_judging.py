@@ -1,0 +1,95 @@
+"""``setpoint evaluate`` and ``setpoint frontier``: a stored model on other rows."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from setpoint import frontier as frontier_of
+from setpoint import load_model
+from setpoint.data import read_table
+
+
+def test_evaluate_agrees_with_the_library(run, folder, model, tmp_path):
+    done = run("evaluate", model, folder / "new.csv", "--json")
+    out = json.loads(done.stdout)
+    stored = load_model(model)
+    table = read_table(folder / "new.csv", columns=stored.columns)
+    report = stored.classifier.evaluate(stored.frame(table), stored.target_of(table))
+    same = report.to_dict()
+    same.pop("run")
+    assert out["evaluated"] == json.loads(json.dumps(same))
+    assert done.exit_code == (0 if report.satisfied else 3)
+    again = json.loads(run("evaluate", model, folder / "new.csv", "--json").stdout)
+    out.pop("run")
+    again.pop("run")
+    assert json.dumps(out) == json.dumps(again)
+
+
+def test_evaluate_takes_other_names_and_writes_a_page(run, folder, model, tmp_path):
+    table = pd.read_csv(folder / "new.csv", dtype=str, keep_default_na=False)
+    table.rename(columns={"y": "truth"}).to_csv(tmp_path / "t.csv", index=False)
+    missing = run("evaluate", model, tmp_path / "t.csv")
+    assert (missing.exit_code, "t.csv has no column 'y'" in missing.stderr) == (1, True)
+    page = tmp_path / "r.html"
+    done = run("evaluate", model, tmp_path / "t.csv", "--target", "truth", "--report", page)
+    assert done.exit_code in (0, 3)
+    assert done.stdout.startswith("The goal is")
+    assert "300 rows from t.csv" in page.read_text("utf-8")
+
+
+def test_evaluate_names_a_label_that_is_no_class(run, folder, model, tmp_path):
+    lines = (folder / "new.csv").read_text("utf-8").strip().split("\n")
+    lines[7] = lines[7][:-1] + "2"
+    (tmp_path / "t.csv").write_text("\n".join(lines), "utf-8")
+    done = run("evaluate", model, tmp_path / "t.csv")
+    assert done.exit_code == 1
+    assert "t.csv, line 8: the label '2' in column 'y' is no class of the model" in done.stderr
+
+
+def test_frontier_table_and_json(run, folder, model, tmp_path):
+    done = run(
+        "frontier", model, folder / "loans.csv", "--vary", "precision", "--values", "0.5:0.8:4",
+        "--json",
+    )  # fmt: skip
+    out = json.loads(done.stdout)["frontier"]
+    stored = load_model(model)
+    table = read_table(folder / "loans.csv", columns=stored.columns)
+    same = frontier_of(
+        stored.classifier, vary="precision", values=out["bounds"],
+        X=stored.frame(table), y=stored.target_of(table),
+    )  # fmt: skip
+    assert out == json.loads(json.dumps(same.to_dict()))
+    text = run(
+        "frontier", model, folder / "loans.csv", "--vary", "precision", "--values", "0.5,0.7,1.5"
+    )
+    assert text.exit_code == 0
+    assert text.stdout.split("\n")[3].split("  ")[0] == "bound >="
+    assert "-: no rule meets this bound." in text.stdout
+
+
+def test_frontier_of_a_new_constraint_and_its_picture(run, folder, model, tmp_path):
+    for ending, start in ((".svg", b"<?xml"), (".png", b"\x89PNG")):
+        picture = tmp_path / f"f{ending}"
+        done = run(
+            "frontier", model, folder / "loans.csv", "--vary", "churn <= 0.3",
+            "--values", "0.2:0.4:3", "--picture", picture,
+        )  # fmt: skip
+        assert done.exit_code == 0, done.stderr
+        assert picture.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ((), "error: --vary says which bound moves"),
+        (("--vary", "churn"), "is the left side of no constraint"),
+        (("--vary", "precision", "--values", "0.9:0.5:3"), "LOW is below HIGH"),
+        (("--vary", "precision", "--values", "a"), "--values is LOW:HIGH:N"),
+        (("--vary", "precision", "--picture", "f.gif"), "ends neither in .svg nor in .png"),
+    ],
+)
+def test_what_is_wrong_with_a_frontier(run, folder, model, args, words):
+    done = run("frontier", model, folder / "loans.csv", *args)
+    assert done.exit_code == 1
+    assert words in done.stderr
