@@ -62,7 +62,7 @@ def fitted(folder):
     done = CliRunner().invoke(
         app,
         [
-            *("fit", str(folder / "loans.csv"), "--target", "y", "--goal", GOAL, "--no-draws"),
+            *("fit", str(folder / "loans.csv"), "--target", "y", "--goal", GOAL),
             *("--baseline", "old", "--drop", "id", "--json"),
             *("--model", str(folder / "model.skops")),
         ],

@@ -141,7 +141,7 @@ def test_deployed_model_and_further_data_set(fit, folder):
 
 def test_the_rule_may_be_kept_from_looking_at_groups(run, fit, folder, tmp_path):
     goal = "maximize recall subject to precision >= 0.6 and predicted_rate.difference(sex) <= 0.4"
-    done = fit("--decide-on", "none", "--no-draws", "--json", goal=goal)
+    done = fit("--decide-on", "none", "--json", goal=goal)
     out = json.loads(done.stdout)
     assert out["columns"]["decides_on"] == {}
     assert "sex" not in out["columns"]["features"]

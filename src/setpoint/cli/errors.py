@@ -29,11 +29,12 @@ BROKEN_PIPE = 141
 # What messages of the library recommend, as it is written at a shell.
 _SHELL = (
     (" (on_infeasible='nearest' returns that rule)", ""),
-    ("allow it with randomized='auto'", "leave out --no-draws"),
+    ("allow it with randomized='auto'", "allow it with --draws"),
     (
         "Use draw='random', draw= a column that identifies the row, or randomized=False",
-        "Use --no-draws",
+        "Leave out --draws",
     ),
+    ("(decide_on=None)", "(--decide-on none)"),
     ("unknown_group='largest' decides them", "--new-groups largest decides them"),
     ("unknown_group='largest'", "--new-groups largest"),
     ("which datasets= does not hold", "which no --dataset gives"),

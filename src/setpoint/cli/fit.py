@@ -59,7 +59,7 @@ __all__ = ["fit"]
     metavar="COLS|none",
     help="Columns that the rule may look at beside the score; else those that the goal names.",
 )
-@click.option("--no-draws", is_flag=True, help="Only rules that decide without chance.")
+@click.option("--draws/--no-draws", help="Whether a rule may decide by chance. Else it does not.")
 @click.option(
     "--test-size",
     type=click.FloatRange(0, 1, max_open=True),
@@ -85,7 +85,7 @@ def fit(
     datasets: tuple[str, ...],
     drop: tuple[str, ...],
     decide_on: tuple[str, ...],
-    no_draws: bool,
+    draws: bool,
     test_size: float,
     seed: int,
     as_json: bool,
@@ -108,7 +108,7 @@ def fit(
     check_outputs({"--model": model, "--report": report}, inputs)
     _check_packages(report)
     choices = Choices(
-        target, positive, estimator, sensitive, drop, decide_on, baseline, not no_draws,
+        target, positive, estimator, sensitive, drop, decide_on, baseline, draws,
         test_size, seed,
     )  # fmt: skip
     files = check_datasets(goal, files)

@@ -65,6 +65,20 @@ class TableModel:
     dataset_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Names and kinds apart: a file of thousands of small objects is slow to read."""
+        state = dict(vars(self))
+        state["columns"] = {
+            "names": [c.name for c in self.columns],
+            "kinds": [c.kind for c in self.columns],
+        }
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        told = state["columns"]
+        pairs = zip(told["names"], told["kinds"], strict=True)
+        vars(self).update(state, columns=tuple(Column(name, kind) for name, kind in pairs))
+
     def frame(self, table: Table) -> pd.DataFrame:
         """The table's columns as in training.
 

@@ -23,7 +23,6 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "numpy.dtype",
     "setpoint.data.dates.DateParts",
     "setpoint.data.floats.AsFloats",
-    "setpoint.data.schema.Column",
     "setpoint.data.table_model.TableModel",
     "setpoint.inputs.dataset.Dataset",
     "setpoint.goals.expressions.Apply",

@@ -155,9 +155,9 @@ def _require_mixable(problem: Problem) -> None:
     shape = score.shape
     if not (shape.concave or shape.quasiconcave or shape.ratios):
         raise ShapeError(
-            f"{problem.program.goal.objective} ({score.shape_name}) over {len(problem.slots)} "
-            "slots: too many combinations to try; decide on the score alone (decide_on=None), "
-            "where every cut-off is tried"
+            f"{problem.program.goal.objective} ({score.shape_name}) ties the thresholds of "
+            f"{len(problem.slots)} groups together, and there are too many combinations to try; "
+            "decide on the score alone (decide_on=None), where every threshold is tried"
         )
 
 
@@ -187,8 +187,10 @@ def _without_mixture(problem: Problem, randomized: Randomized, apart: Fixed | No
     if apart is None:
         if n_combinations(problem) > MOST_COMBINATIONS:
             raise ShapeError(
-                f"{problem.program.goal}: {len(problem.slots)} coupled slots are too many "
-                "combinations to try; decide on the score alone (decide_on=None)"
+                f"{problem.program.goal}: the goal ties the thresholds of {len(problem.slots)} "
+                "groups together in a way that no linear program can search (a difference of "
+                "ratios, such as precision, is one), and there are too many combinations to try; "
+                "decide on the score alone (decide_on=None)"
             )
         apart = enumerate_cutoffs(problem)
     if not apart.is_feasible:

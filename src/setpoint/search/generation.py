@@ -146,7 +146,9 @@ class _Known:
         assert self.best is not None
         self.asked += 1
         space = region.space
-        bound = step.bound_at(priced.bound) if space.is_certain else INF
+        bound = INF
+        if space.is_certain:
+            bound = min(step.bound_at(priced.bound), search.score.high)
         if bound < self.bound:
             self.bound, self.toward = bound, priced
         if traced:
