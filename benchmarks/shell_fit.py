@@ -84,9 +84,7 @@ def main() -> int:
         ratio = whole / alone
         missed += ratio > 1.5
         line(f"{args.rows:,} rows, {what}: fit and report", ratio, "<= 1.5", ratio <= 1.5)
-        print(
-            f"     peer {alone:.2f} s; the shell also reads the file, which takes pandas {read:.2f} s"
-        )
+        print(f"     peer {alone:.2f} s; the shell also reads the file (pandas {read:.2f} s)")
     return missed
 
 

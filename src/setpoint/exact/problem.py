@@ -21,7 +21,6 @@ _BLOCK = 8192
 _PRICED = 1024
 
 _ALL_AT_ONCE = 600
-"""Up to this many columns the program is solved whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,18 +109,23 @@ class Problem(Space):
         Binary, one score a row.
     curves : sequence of Curve, optional
         The evidence's, one a slot, where they are known already.
+    most : int
+        Up to this many columns the program is solved whole; else it grows.
     """
 
     def __init__(
-        self, program: Program, evidence: Evidence, curves: Sequence[Curve] | None = None
+        self,
+        program: Program,
+        evidence: Evidence,
+        curves: Sequence[Curve] | None = None,
+        most: int = _ALL_AT_ONCE,
     ) -> None:
         super().__init__(program)
         self.evidence = evidence
         curves = curves or [evidence.curve(s) for s in range(len(evidence.slots))]
         self.slots = tuple(self._slot(curve) for curve in curves)
-        self._whole = sum(len(s.columns) for s in self.slots) <= max(
-            _ALL_AT_ONCE, 2 * len(self.slots)
-        )
+        n_columns = sum(len(s.columns) for s in self.slots)
+        self._whole = n_columns <= max(most, 2 * len(self.slots))
 
     def with_program(self, program: Program) -> Problem:
         """Another program on the same evidence; the sorted curves are shared."""
