@@ -150,13 +150,21 @@ def operating_points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoi
 
 
 def _by_slot(rule: Rule, evidence: Evidence) -> list[Rule] | None:
-    """The rule of each of the evidence's slots; None where one is missing."""
-    if not isinstance(rule, PerSlot):
-        return [rule] * len(evidence.slots)
-    known = dict(zip(rule.slot_keys, rule.rules, strict=True))
-    if not set(evidence.slots) <= set(known):
-        return None
-    return [known[key] for key in evidence.slots]
+    """The rule of each of the evidence's slots; None where one is missing or no cut-off."""
+    rules = [rule] * len(evidence.slots)
+    if isinstance(rule, PerSlot):
+        known = dict(zip(rule.slot_keys, rule.rules, strict=True))
+        if not set(evidence.slots) <= set(known):
+            return None
+        rules = [known[key] for key in evidence.slots]
+    return rules if all(map(_is_cut, rules)) else None
+
+
+def _is_cut(rule: Rule) -> bool:
+    """Whether a rule is a threshold with a hard edge, or a draw among such."""
+    if isinstance(rule, Mixture):
+        return all(_is_cut(r) for _, r in rule.atoms)
+    return isinstance(rule, Threshold) and rule.width == 0.0
 
 
 def _counts(curve: Curve, own: NDArray[np.bool_]) -> Floats:
