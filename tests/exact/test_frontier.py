@@ -150,15 +150,55 @@ def test_a_frontier_goes_to_a_dict_and_back():
     assert Frontier.from_dict(found.to_dict()) != replace(found, asked=0.5)
 
 
-def test_thinned_keeps_the_ends():
-    found = frontier_exact(*rows(), randomized=False)
+@pytest.mark.parametrize("randomized", [False, True])
+def test_thinned_keeps_the_ends_and_what_is_asked(randomized):
+    goal, evidence = rows(3000, groups=randomized)
+    found = frontier_exact(goal, evidence, randomized=randomized)
     thin = found.thinned(10)
-    assert len(thin.bounds) == 10 == len(thin.thresholds)
-    assert thin.bounds[0] == found.bounds[0]
-    assert thin.bounds[-1] == found.bounds[-1]
-    # A bound that was left out takes the next stricter one: never too much is promised.
-    assert (thin.at(found.bounds) <= found.values + 1e-12).all()
+    assert 3 <= len(thin.bounds) <= 10 < len(found.bounds)
+    assert (thin.bounds[0], thin.bounds[-1]) == (found.bounds[0], found.bounds[-1])
     assert found.thinned(10_000) is found
+    assert thin.at(found.asked) == pytest.approx(found.at(found.asked), abs=1e-12)
+    if found.kind == "steps":
+        assert len(thin.bounds) == len(thin.thresholds)
+        # A bound that was left out takes the next stricter one: never too much is promised,
+        # and the gap says how much too little.
+        lost = found.values - thin.at(found.bounds)
+        assert lost.min() >= -1e-12
+        assert 0 < lost.max() <= thin.gap + 1e-12
+    with pytest.raises(ValueError, match="at least 3"):
+        found.thinned(2)
+
+
+def test_a_divergence_that_is_infinite_without_its_bound():
+    y, s = np.array([0, 0, 1, 1, 0, 1]), np.array([0.1, 0.4, 0.35, 0.8, 0.7, 0.9])
+    goal = Goal.parse("maximize predicted_rate subject to prior_divergence <= 0.1")
+    evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs)
+    found = frontier_exact(goal, evidence, randomized=True)
+    assert np.isfinite(found.bounds).all()
+    assert (np.diff(found.values[np.isfinite(found.values)]) >= -1e-9).all()
+    alone = solve_exact(goal.bind(evidence.schema), evidence, randomized=True)
+    value = float(goal.bind(evidence.schema).value(alone.v))
+    assert float(found.at(0.1)) == pytest.approx(value, abs=1e-7)
+
+
+def test_a_laxer_bound_is_never_worse_even_at_stationary_points():
+    rng = np.random.default_rng(0)
+    y = (rng.random(200) < 0.3).astype(int)
+    s = np.round(rng.normal(size=200) + y, 1)
+    goal = Goal.parse("maximize recall + precision subject to false_positive_rate <= 0.3")
+    evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs)
+    levels = [0.01, 0.05, 0.1, 0.2, 0.3]
+    drawn = frontier_exact(goal, evidence, values=levels, randomized=True)
+    plain = frontier_exact(goal, evidence, values=levels, randomized=False)
+    assert (np.diff(drawn.values) >= 0.0).all()
+    assert (drawn.values >= plain.values).all()
+
+
+def test_points_say_nothing_of_bounds_outside():
+    found = frontier_exact(*rows(), values=[0.6, 0.7], randomized=False)
+    assert np.isnan(found.at([0.5, 0.8])).all()
+    assert np.isfinite(found.at([0.6, 0.65])).all()
 
 
 def test_the_constraint_may_be_named_in_many_ways():
@@ -193,6 +233,16 @@ def test_unclear_constraints_are_refused(vary, error, message):
 def test_bounds_are_a_list_of_finite_numbers(values):
     with pytest.raises(ValueError, match="values= is a list of finite numbers"):
         frontier_exact(*rows(), values=values)
+
+
+def test_two_bounds_on_one_side():
+    _, evidence = rows()
+    goal = Goal.parse("maximize recall subject to 0.5 <= precision <= 0.9")
+    with pytest.raises(GoalError, match="left side of several constraints"):
+        frontier_exact(goal, evidence, "precision")
+    with pytest.raises(GoalError, match=r"a second bound beside 'precision >= 0\.5'"):
+        frontier_exact(goal, evidence, "precision >= 0.6")
+    assert frontier_exact(goal, evidence, 1).relation == "<="
 
 
 def test_other_constraints_that_cannot_be_met():

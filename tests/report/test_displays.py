@@ -94,16 +94,18 @@ def test_inks_and_places(rows, i, place):
     assert display.ax_ in figure.axes
     if place in ("axes", "roomy"):
         assert display.ax_ is given
-        figure.patch.set_visible(False)
-        given.patch.set_visible(False)
-    else:
-        assert figure.patch.get_facecolor()[3] == 0
-        assert all(ax.patch.get_facecolor()[3] == 0 for ax in figure.axes)
     out = StringIO()
-    figure.savefig(out, format="svg")
+    figure.savefig(out, format="svg", transparent=True)
     found = set(re.findall(r"#[0-9a-f]{6}\b(?=[;\"])", out.getvalue()))
     assert {style.INK, style.GRID} <= found <= INKS
     assert "stroke: black" not in out.getvalue()
+
+
+def test_a_figure_that_is_not_empty_is_refused(rows):
+    figure = Figure()
+    figure.add_subplot()
+    with pytest.raises(ValueError, match="has axes already"):
+        next(iter(pictures(rows)))(figure)
 
 
 def test_dollars_are_no_mathematics(rows):

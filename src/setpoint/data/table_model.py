@@ -80,13 +80,16 @@ class TableModel:
         vars(self).update(state, columns=tuple(Column(name, kind) for name, kind in pairs))
 
     def frame(self, table: Table) -> pd.DataFrame:
-        """The table's columns as in training.
+        """The table's columns as in training; a frame will do for a table.
 
         Raises
         ------
         TableError
             If a column is missing or holds a value of another kind.
         """
+        table = _table(table)
+        if not len(table.frame):
+            raise TableError(f"{table.name} has no rows")
         return conform(table, self.columns)
 
     def target_of(self, table: Table) -> Array:
@@ -101,7 +104,7 @@ class TableModel:
         TableError
             If the column is missing, a label is, or one is no class.
         """
-        return labels_of(table, self.target, np.asarray(self.classifier.classes_))
+        return labels_of(_table(table), self.target, np.asarray(self.classifier.classes_))
 
     def predict(self, table: Table) -> pd.DataFrame:
         """Decisions and scores.
@@ -132,6 +135,14 @@ class TableModel:
             out |= {f"decision_{label}": shares[:, i] for i, label in enumerate(labels)}
         frame: pd.DataFrame = needed("pandas").DataFrame(out)
         return frame
+
+
+def _table(table: Any) -> Table:
+    if isinstance(table, Table):
+        return table
+    if isinstance(table, needed("pandas").DataFrame):
+        return Table("the frame", table)
+    raise TypeError(f"a Table or a pandas DataFrame is wanted, got {type(table).__name__}")
 
 
 def labels_of(table: Table, target: str, classes: Array | None = None) -> Array:

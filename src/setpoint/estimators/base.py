@@ -209,8 +209,8 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             evidence = self._evidence(X, y, **rows, goal=wanted)
         if evidence is None:
             raise ValueError(
-                "frontier: the rows that the rule was found on are not at hand (model files do "
-                "not hold them): give X and y"
+                "frontier: the rows that the rule was found on are not at hand (copies and model "
+                "files do not hold them): give X and y"
             )
         drawn: Randomized = "auto"
         if randomized is not None:

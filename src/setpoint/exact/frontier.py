@@ -66,6 +66,8 @@ def frontier_exact(
     if randomized is True or (randomized == "auto" and _draws(problem, tol)):
         try:
             found, kind = along(problem, i, levels, _POINTS)
+            if found.gap > SATISFIED and problem.n_blocks == 1:
+                found = _against_steps(problem, goal, i, found)
             return frontier_of(goal, i, problem.program, found, kind)
         except ShapeError:
             if randomized is True:
@@ -90,6 +92,16 @@ def _draws(problem: Problem, tol: float) -> bool:
     except NoRuleError:
         return False
     return any(len(part) > 1 for part in choice)
+
+
+def _against_steps(problem: Problem, goal: Goal, i: int, found: Along) -> Along:
+    """Thresholds without draws, where they are better than a stationary point."""
+    steps = frontier_of(goal, i, problem.program, _steps(problem, i).found, "steps")
+    plain = steps.sampled(found.bounds)
+    better = problem.program.sense * (plain.values - found.values) > 0.0
+    values = np.where(better, plain.values, found.values)
+    reached = np.where(better, plain.reached, found.reached)
+    return Along(found.bounds, values, reached, found.gap)
 
 
 class _Steps(NamedTuple):

@@ -35,9 +35,9 @@ def frontier(
 ) -> Frontier:
     """The best objective as the bound of one constraint moves, the others kept.
 
-    What would it cost to ask for more? With one threshold for everybody all breakpoints are
-    found in one pass over the cut-offs; otherwise the columns found for one bound serve the
-    next.
+    What would it cost to ask for more? For a rule that is one threshold all breakpoints are
+    found in one pass over the cut-offs; where rules draw, the columns found for one bound
+    serve the next.
 
     Parameters
     ----------

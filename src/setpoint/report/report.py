@@ -137,6 +137,13 @@ class GoalReport:
         if self.status not in STATUSES:
             raise ValueError(f"status is one of {STATUSES}, got {self.status!r}")
 
+    def __getstate__(self) -> dict[str, str]:
+        """One text: in a model file each number by itself would take a hundred bytes."""
+        return {"json": self.to_json()}
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        vars(self).update(vars(GoalReport.from_json(state["json"])))
+
     @property
     def satisfied(self) -> bool | None:
         """Whether every constraint holds; None if none fails and some were not evaluated."""

@@ -81,6 +81,8 @@ def along(
         if levels is None:
             free, strictest = ends(space, i)
             asked = program.constraints[i].level
+            if not np.isfinite(free):  # a divergence, where a class is never predicted
+                free = 2.0 * asked - strictest
             inside = min(free, strictest) < asked < max(free, strictest)
             levels = np.linspace(free, strictest, points)
             levels = np.unique(np.append(levels, asked) if inside else levels)
@@ -133,6 +135,10 @@ def mixtures_at(space: Space, i: int, levels: Sequence[float], gap: float) -> Al
             worst = max(worst, found.bound - found.value)
     finally:
         space.program = program
+    for k in range(len(levels) - 2, -1, -1):
+        # What ends at a stationary point may be worse than the rule of a stricter bound.
+        if program.sense * values[k + 1] > program.sense * values[k]:
+            values[k], reached[k] = values[k + 1], reached[k + 1]
     return Along(np.asarray(levels, dtype=np.float64), values, reached, worst)
 
 

@@ -44,12 +44,12 @@ class Frontier:
         The bounded side at that rule.
     kind : {"steps", "lines", "points"}
         What holds between two bounds. "steps": rules without draws; the objective is that
-        of the next bound on the strict side, and `bounds` are all breakpoints. "lines":
-        mixtures; it is linear in between, and `bounds` are all breakpoints. "points":
-        `values` are those of the bounds alone.
+        of the next bound on the strict side. "lines": mixtures; it is linear in between.
+        Both have all breakpoints, if `gap` is 0. "points": `values` are those of the bounds
+        alone.
     gap : float
-        By how much a value may fall short of the best; 0 where all are exact, infinite
-        where nothing is proved.
+        By how much a value, or with steps and lines one in between, may fall short of the
+        best; infinite where nothing is proved.
     thresholds : array of shape (m,), optional
         Where one threshold decides everybody.
     """
@@ -77,7 +77,8 @@ class Frontier:
         Returns
         -------
         array
-            Of the shape of `bounds`. With "points" linear in between, which is a guess.
+            Of the shape of `bounds`. With "points" linear between two of them, which is a
+            guess, and NaN outside.
         """
         k = np.asarray(bounds, dtype=np.float64)
         known = ~np.isnan(self.values)
@@ -93,6 +94,8 @@ class Frontier:
             found = y[np.minimum(at, len(y) - 1)]
         else:
             found = np.interp(k, x, y)
+        if self.kind == "points":
+            inside &= k >= x[0] - SATISFIED
         return np.where(inside, found, np.nan)
 
     def sampled(self, levels: Floats) -> Frontier:
@@ -120,16 +123,47 @@ class Frontier:
         )
 
     def thinned(self, most: int = 300) -> Frontier:
-        """At most so many of the bounds, the first and the last among them."""
-        if len(self.bounds) <= most:
+        """At most so many of the bounds, the ends and the one asked among them.
+
+        `gap` grows by what the bounds that are left out are worth.
+
+        Parameters
+        ----------
+        most : int
+            At least 3.
+
+        Raises
+        ------
+        ValueError
+            If it is less.
+        """
+        if most < 3:
+            raise ValueError(f"most= is at least 3, for the ends and the bound asked, got {most}")
+        m = len(self.bounds)
+        if m <= most:
             return self
-        keep = np.unique(np.linspace(0, len(self.bounds) - 1, most).round().astype(np.int64))
-        cut = None if self.thresholds is None else self.thresholds[keep]
+        way = np.zeros(m)
+        for x in (self.bounds, self.values):
+            step = np.abs(np.diff(np.where(np.isfinite(x), x, 0.0)))
+            way[1:] += np.cumsum(step) / max(float(step.sum()), 1e-300)
+        keep = np.searchsorted(way, np.linspace(0.0, way[-1], most - 2))
+        strict = self.asked - SATISFIED if self.relation == ">=" else self.asked + SATISFIED
+        side: Literal["left", "right"] = "left" if self.relation == ">=" else "right"
+        asked = int(np.searchsorted(self.bounds, strict, side)) - (self.relation == "<=")
+        keep = np.unique(np.clip([0, *keep, asked, m - 1], 0, m - 1))
+        thin = self._taken(keep)
+        lost = np.abs(self.values - thin.at(self.bounds))
+        known = lost[np.isfinite(lost)]
+        gap = self.gap if self.kind == "points" else self.gap + float(known.max(initial=0.0))
+        return replace(thin, gap=gap)
+
+    def _taken(self, index: NDArray[np.int64]) -> Frontier:
+        cut = None if self.thresholds is None else self.thresholds[index]
         return replace(
             self,
-            bounds=self.bounds[keep],
-            values=self.values[keep],
-            reached=self.reached[keep],
+            bounds=self.bounds[index],
+            values=self.values[index],
+            reached=self.reached[index],
             thresholds=cut,
         )
 
@@ -191,6 +225,11 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
         sides = [i for i, c in enumerate(own) if str(c.lhs) == vary.strip()]
         if len(sides) == 1:
             return goal, sides[0]
+        if sides:
+            raise GoalError(
+                f"vary={vary!r} is the left side of several constraints: say which, of "
+                f"{[told[i] for i in sides]}"
+            )
         if ">=" not in vary and "<=" not in vary and "≥" not in vary and "≤" not in vary:
             sides_told = [str(c.lhs) for c in own]
             raise GoalError(
@@ -205,6 +244,12 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
         raise TypeError(f"vary= is a constraint, its text or its number, got {type(vary).__name__}")
     if vary in own:
         return goal, own.index(vary)
+    alike = [str(c) for c in own if c.lhs == vary.lhs and c.relation == vary.relation]
+    if alike:
+        raise GoalError(
+            f"vary='{vary}' would be a second bound beside {alike[0]!r}: vary={str(vary.lhs)!r} "
+            "moves that one"
+        )
     return goal.subject_to(vary), len(own)
 
 
@@ -245,6 +290,6 @@ def frontier_of(
         found.values,
         found.reached,
         kind,
-        found.gap if found.gap > SATISFIED else 0.0,
+        float(found.gap) if found.gap > SATISFIED else 0.0,
         thresholds,
     )

@@ -178,8 +178,11 @@ class FrontierDisplay:
 
     @property
     def value_asked(self) -> float:
-        """The best objective at the bound that the goal sets; NaN where no rule meets it."""
-        return float(self.frontier.at(self.frontier.asked))
+        """The best objective at the bound that the goal sets; NaN where it is not known."""
+        f = self.frontier
+        if f.kind == "points" and not np.isclose(f.bounds, f.asked, rtol=0.0, atol=1e-12).any():
+            return float("nan")
+        return float(f.at(f.asked))
 
     # -- drawing ------------------------------------------------------------------------
     def plot(self, ax: style.Canvas = None) -> Self:
@@ -302,6 +305,9 @@ class FrontierDisplay:
 
     def _proof(self) -> str:
         f = self.frontier
+        if f.kind != "points" and SATISFIED < f.gap < np.inf:
+            kind = "Rules without draws" if f.kind == "steps" else "The best mixtures"
+            return f"{kind}; breakpoints worth up to {number(f.gap)} are left out."
         told = {
             "steps": "Rules without draws; every step is shown.",
             "lines": "The best mixtures; every breakpoint is shown.",

@@ -92,6 +92,8 @@ def axes(
     ------
     TypeError
         If `ax` is something else.
+    ValueError
+        If the figure is not empty.
 
     Returns
     -------
@@ -118,17 +120,16 @@ def axes(
 
         figure = plt.figure(figsize=size, layout="constrained")
     elif isinstance(ax, FigureBase):
+        if ax.axes:
+            raise ValueError("ax= is a figure that has axes already; give one of them")
         figure = ax
         if isinstance(figure, Figure):
             figure.set_size_inches(*size)
             figure.set_layout_engine("constrained")
     else:
         raise TypeError(f"ax= is matplotlib axes or a figure, got {type(ax).__name__}")
-    figure.patch.set(facecolor="none", edgecolor="none")
     grid = figure.add_gridspec(len(heights), 1, height_ratios=list(heights))
     panels = [figure.add_subplot(grid[i, 0]) for i in range(len(heights))]
-    for panel in panels:
-        panel.patch.set(facecolor="none", edgecolor="none")
     return figure, panels, "own"
 
 

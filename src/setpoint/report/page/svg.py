@@ -103,10 +103,9 @@ def drawn(
         if panels:
             plot(figure)
         else:
-            ax = figure.subplots()
-            ax.patch.set_visible(False)
-            plot(ax)
+            plot(figure.subplots())
         for ax in figure.axes:
+            ax.patch.set_visible(False)
             locator = ax.xaxis.get_major_locator()
             if isinstance(locator, MaxNLocator):
                 locator.set_params(nbins=6)
