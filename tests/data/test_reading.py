@@ -270,3 +270,15 @@ def test_known_kinds():
     assert table.frame["code"].tolist() == ["1"]
     assert table.frame["n"].tolist() == [2]
     assert table.frame["d"][0].date() == date(2024, 1, 1)
+
+
+@pytest.mark.parametrize("odd", ["2024-02-30", "soon"])
+def test_a_column_of_dates_with_something_else_is_text_and_a_note_says_so(odd, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"d,x\n2024-01-01,1\n2024-01-02,2\n{odd},3\n2024-01-04,4\n", "utf-8")
+    table = read_table(path)
+    assert table.frame["d"].tolist()[2] == odd
+    first = f"(first: {odd!r} in line 4)"
+    assert table.notes == (
+        f"column 'd' has values that are no dates {first}, so it was read as text",
+    )

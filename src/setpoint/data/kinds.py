@@ -156,10 +156,13 @@ def _dates(text: Any) -> Any | None:
 
 
 def _words(text: Any, decimal: Decimal) -> Guess:
-    """Text, and the few words that keep it from being numbers, if it is so."""
+    """Text, and the few words that keep it from being dates or numbers, if it is so."""
     pc = needed("pyarrow.compute")
     counts = pc.value_counts(text.drop_null().combine_chunks())
     values, sizes = counts.field("values"), counts.field("counts")
+    dates = pc.filter(sizes, pc.match_substring_regex(values, _DATE))
+    if 2 * (pc.sum(dates).as_py() or 0) > len(text) - text.null_count:
+        return Guess(text, why="values that are no dates", row=first_misfit(text, "date"))
     words = pc.invert(looks_like_number(values, decimal))
     n_words = pc.sum(pc.filter(sizes, words)).as_py() or 0
     if not n_words or 2 * n_words > len(text) - text.null_count:
