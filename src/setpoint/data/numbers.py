@@ -7,7 +7,15 @@ from typing import Any, Literal
 from setpoint.data.delimited import MISSING
 from setpoint.data.extras import needed
 
-__all__ = ["Decimal", "as_numbers", "beyond_floats", "is_ambiguous", "looks_like_number", "why_not"]
+__all__ = [
+    "Decimal",
+    "as_numbers",
+    "beyond_floats",
+    "has_mark",
+    "is_ambiguous",
+    "looks_like_number",
+    "why_not",
+]
 
 Decimal = Literal[".", ",", "auto"]
 """The decimal mark; "auto": a column may have the comma throughout."""
@@ -107,6 +115,11 @@ def is_ambiguous(text: Any) -> int | None:
     if pc.any(settled).as_py() or not pc.any(marked).as_py():
         return None
     return int(pc.index(marked, True).as_py())
+
+
+def has_mark(text: Any) -> bool:
+    """Whether some value has a point or a comma."""
+    return _any(text, "[.,]")
 
 
 def looks_like_number(text: Any, decimal: Decimal) -> Any:

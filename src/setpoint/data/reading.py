@@ -13,7 +13,7 @@ from setpoint.data.encodings import as_utf8
 from setpoint.data.errors import TableError
 from setpoint.data.extras import needed
 from setpoint.data.kinds import Guess, guessed
-from setpoint.data.numbers import Decimal, is_ambiguous
+from setpoint.data.numbers import Decimal, has_mark, is_ambiguous
 from setpoint.data.sources import is_parquet, read_source, refuse_empty, refuse_other_files
 from setpoint.data.table import Table
 
@@ -117,15 +117,17 @@ def _delimited(
     mark: Decimal = "," if decimal == "," else "."
     if decimal is None and cells.separator != ",":
         mark = "auto"
-    known = {column.name for column in columns}
+    kinds = {column.name: column.kind for column in columns}
     guesses = {
-        name: Guess(column) if name in known else guessed(column, mark)
+        name: guessed(column, mark) if kinds.get(name, "number") == "number" else Guess(column)
         for name, column in stored.items()
     }
-    if any(guess.decimal == "," for guess in guesses.values()):
-        if decimal is None:
-            _check_decimals(name, stored, guesses, cells)
+    if mark == "auto":
+        mark = _mark_of(name, stored, guesses, cells)
+    if mark != ".":
         notes.append("decimal comma")
+    # Kinds that are known are read from the text as it stands.
+    guesses |= {name: Guess(stored[name]) for name in kinds if name in stored}
     typed = {column_name: guess.column for column_name, guess in guesses.items()}
     draft = Table(name, as_frame(typed), tuple(notes), stored, cells.lines, mark)
     _check_finite(draft, typed)
@@ -156,18 +158,20 @@ def _names(found: list[str], name: str, notes: list[str]) -> list[str]:
     return names
 
 
-def _check_decimals(
-    name: str, stored: dict[str, Any], guesses: dict[str, Guess], cells: Cells
-) -> None:
-    """Refuse a file in which '1.234' or '1,234' may be a thousand or a little over one."""
-    doubtful = {
-        column: row
-        for column, guess in guesses.items()
-        if guess.decimal and (row := is_ambiguous(stored[column])) is not None
-    }
-    settled = any(g.decimal == "," and column not in doubtful for column, g in guesses.items())
+def _mark_of(name: str, stored: dict[str, Any], guesses: dict[str, Guess], cells: Cells) -> Decimal:
+    """The decimal mark of a file; "auto" where columns differ.
+
+    Raises
+    ------
+    TableError
+        If '1.234' or '1,234' may be a thousand or a little over one, and no other value
+        tells.
+    """
+    numbers = {column: guess for column, guess in guesses.items() if guess.decimal}
+    doubtful = {c: row for c in numbers if (row := is_ambiguous(stored[c])) is not None}
+    settled = {g.decimal for c, g in numbers.items() if c not in doubtful and has_mark(stored[c])}
     for column, row in doubtful.items():
-        if settled and guesses[column].decimal == ",":
+        if settled == {numbers[column].decimal}:
             continue
         value = stored[column][row].as_py()
         whole = value.replace(",", "").replace(".", "")
@@ -175,6 +179,9 @@ def _check_decimals(
             f"{name}, line {int(cells.lines[row])}: {value!r} in column {column!r} may be {whole} "
             "or have decimals; say which with --decimal ',' or --decimal '.'"
         )
+    if settled == {",", "."}:
+        return "auto"
+    return "," if "," in settled else "."
 
 
 def _check_finite(table: Table, typed: dict[str, Any]) -> None:

@@ -22,9 +22,11 @@ from setpoint.search.space import Choice, Floats
 __all__ = [
     "MOST_COMBINATIONS",
     "Fixed",
+    "aligned",
     "combined",
     "descend",
     "enumerate_cutoffs",
+    "from_nearest",
     "n_combinations",
     "parts_of",
     "round_mixture",
@@ -38,6 +40,8 @@ MOST_COMBINATIONS = 1_000_000
 _WINDOW = 200_000
 _CHUNK = 65_536
 _SWEEPS = 20
+_ALIGNED = 64
+"""So many levels for each way to treat slots alike."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,7 @@ def round_mixture(problem: Problem, mixed: Mixed) -> Fixed:
     best = replace(_NONE, status="feasible")
     if width > 1:
         best = enumerate_cutoffs(problem, near)
-    starts = problem.constants()
+    starts = [*problem.constants(), *aligned(problem)]
     if not best.is_feasible:
         starts.append(descend(problem, [{int(n[0]): 1.0} for n in near])[0])
     for choice in starts:
@@ -176,6 +180,41 @@ def round_mixture(problem: Problem, mixed: Mixed) -> Fixed:
         if float(problem.program.violation(v)) <= SATISFIED and problem.value(v) > best.value:
             best = Fixed(choice, problem.value(v), "feasible", "rounding")
     return _improved(problem, best) if best.is_feasible else best
+
+
+def from_nearest(problem: Problem, choice: Choice) -> Fixed:
+    """Thresholds that a search for the least violation ended at, if they meet the goal."""
+    v = problem.features(choice)
+    if float(problem.program.violation(v)) > SATISFIED:
+        return replace(_NONE, status="feasible")
+    found = Fixed(choice, problem.value(v), "feasible", "search for the least violation")
+    return _improved(problem, found)
+
+
+def aligned(problem: Problem) -> list[Choice]:
+    """Thresholds that treat the slots alike: the same score, or the same share accepted.
+
+    The share is of all rows, of the positives, or of the negatives: with these a goal that
+    compares groups is often met or nearly so.
+    """
+    out: list[Choice] = []
+    values = [s.curve.values for s in problem.slots]
+    levels = np.quantile(np.concatenate(values), np.linspace(0.0, 1.0, _ALIGNED))
+    cuts = [np.searchsorted(-v, -levels, side="right") for v in values]
+    families = [cuts]
+    for of_class in ((0, 1), (1,), (0,)):
+        cuts = []
+        for slot in problem.slots:
+            rows = [k for k, (_, true) in enumerate(slot.curve.kinds) if true in of_class]
+            accepted = slot.curve.counts[rows].sum(axis=0)
+            wanted = np.linspace(0.0, accepted[-1], _ALIGNED)
+            after = np.clip(np.searchsorted(accepted, wanted), 1, len(accepted) - 1)
+            below = wanted - accepted[after - 1] < accepted[after] - wanted
+            cuts.append(after - below)
+        families.append(cuts)
+    for cuts in families:
+        out += [[{int(c[i]): 1.0} for c in cuts] for i in range(_ALIGNED)]
+    return out
 
 
 def _near(slot: Slot, part: dict[int, float], width: int) -> NDArray[np.int64]:

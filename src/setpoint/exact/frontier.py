@@ -15,7 +15,7 @@ from setpoint.exact.solver import find_rule
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
 from setpoint.goals.program import SATISFIED
-from setpoint.search.along import Along, along
+from setpoint.search.along import Along, along, monotone
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
 from setpoint.search.infeasible import Infeasible
 from setpoint.search.outcome import NoRuleError, Randomized
@@ -23,6 +23,7 @@ from setpoint.search.space import Floats
 
 __all__ = ["frontier_exact"]
 
+INF = float("inf")
 _POINTS = 100
 _SLOW_POINTS = 20
 """Bounds looked at where breakpoints are not known, and where each is a search of its own."""
@@ -176,7 +177,9 @@ def _searched(problem: Problem, i: int, levels: Sequence[float] | Floats) -> Alo
             problem.program = program.at_level(i, float(level))
             try:
                 found = find_rule(problem, False, 0.0)
-            except NoRuleError:
+            except NoRuleError as error:
+                # Then nothing is proved: a rule may be there that was not found.
+                gap = gap if error.certain else INF
                 continue
             v = problem.features(found.choice)
             values[k] = float(program.value(v))
@@ -184,4 +187,7 @@ def _searched(problem: Problem, i: int, levels: Sequence[float] | Floats) -> Alo
             gap = max(gap, found.bound - problem.value(v))
     finally:
         problem.program = program
+    strict = program.constraints[i].sign
+    order = np.argsort(-strict * np.asarray(levels, dtype=np.float64))
+    monotone(values, reached, order, program.sense)
     return Along(np.asarray(levels, dtype=np.float64), values, reached, gap)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.exact.deterministic import MOST_COMBINATIONS, combined, descend, n_combinations
+from setpoint.exact.deterministic import (
+    MOST_COMBINATIONS,
+    aligned,
+    combined,
+    descend,
+    n_combinations,
+)
 from setpoint.exact.problem import Problem
 from setpoint.exact.sweep import least_violation
 from setpoint.goals.errors import ShapeError
@@ -21,7 +27,7 @@ def nearest_thresholds(problem: Problem) -> Nearest:
         return Nearest([{cutoff: 1.0}], worst, {}, True)
     if n_combinations(problem) <= MOST_COMBINATIONS:
         return _all(problem)
-    starts = [least_of(problem, problem.constants())[0]]
+    starts = [least_of(problem, [*problem.constants(), *aligned(problem)])[0]]
     try:
         near = nearest_mixture(problem)
         starts.append([{max(p, key=lambda j: p[j]): 1.0} for p in near.choice])

@@ -13,6 +13,7 @@ from setpoint.exact.deterministic import (
     MOST_COMBINATIONS,
     Fixed,
     enumerate_cutoffs,
+    from_nearest,
     n_combinations,
     parts_of,
     round_mixture,
@@ -206,6 +207,8 @@ def _without_draws(problem: Problem, mixed: Mixed, apart: Fixed | None, tol: flo
         return Fixed(mixed.choice, value, "optimal", mixed.method)
     few = n_combinations(problem) <= MOST_COMBINATIONS
     rounded = round_mixture(problem, mixed)
+    if not few and not rounded.is_feasible:
+        rounded = from_nearest(problem, nearest_thresholds(problem).choice)
     if few and not (rounded.is_feasible and rounded.value >= mixed.value - tol):
         return enumerate_cutoffs(problem)
     return rounded

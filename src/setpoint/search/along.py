@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setpoint.goals import algebra
 from setpoint.goals.atoms import Affine
@@ -18,7 +19,7 @@ from setpoint.search.mixed import Mixed
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.space import Floats, Space
 
-__all__ = ["Along", "along", "breakpoints", "ends", "mixtures_at"]
+__all__ = ["Along", "along", "breakpoints", "ends", "mixtures_at", "monotone"]
 
 INF = float("inf")
 Corner: TypeAlias = tuple[float, float]
@@ -135,11 +136,19 @@ def mixtures_at(space: Space, i: int, levels: Sequence[float], gap: float) -> Al
             worst = max(worst, found.bound - found.value)
     finally:
         space.program = program
-    for k in range(len(levels) - 2, -1, -1):
-        # What ends at a stationary point may be worse than the rule of a stricter bound.
-        if program.sense * values[k + 1] > program.sense * values[k]:
-            values[k], reached[k] = values[k + 1], reached[k + 1]
+    monotone(values, reached, np.arange(len(levels))[::-1], program.sense)
     return Along(np.asarray(levels, dtype=np.float64), values, reached, worst)
+
+
+def monotone(values: Floats, reached: Floats, order: NDArray[np.int64], sense: float) -> None:
+    """A rule that meets a bound meets the laxer ones: `order` leads from strict to lax.
+
+    What a search ended at may be worse than the rule of a stricter bound, or nothing.
+    """
+    for strict, lax in zip(order[:-1], order[1:], strict=True):
+        worse = sense * values[strict] > sense * values[lax] or np.isnan(values[lax])
+        if worse and not np.isnan(values[strict]):
+            values[lax], reached[lax] = values[strict], reached[strict]
 
 
 def ends(space: Space, i: int) -> tuple[float, float]:
