@@ -109,7 +109,8 @@ def test_positive_label_may_be_a_number(fit, positive):
 def test_positive_label_that_is_none(fit, tmp_path):
     done = fit("--positive", "yes")
     assert done.exit_code == 1
-    assert done.stderr == "error: --positive: column 'y' holds no class 'yes' (known: 0, 1)\n"
+    last = done.stderr.splitlines()[-1]
+    assert last == "error: --positive: column 'y' holds no class 'yes' (known: 0, 1)"
     assert not list(tmp_path.iterdir())
 
 
@@ -171,7 +172,7 @@ def test_more_classes_and_names_with_commas(run, tmp_path):
     assert head.startswith("prediction,score_high,score_low,score_mid")
     wrong = run("fit", tmp_path / "t.csv", "--target", "y", "--goal", "recall", "--model", model)
     assert wrong.exit_code == 1
-    assert "holds 3 classes; name one with label=" in wrong.stderr
+    assert "; name one with label=" in wrong.stderr
 
 
 @pytest.mark.parametrize("estimator", ["hist-gradient-boosting", "random-forest"])
@@ -214,7 +215,7 @@ def test_ctrl_c_while_the_library_searches_writes_nothing(fit, tmp_path, monkeyp
     monkeypatch.setattr(PlugInClassifier, "fit", interrupted)
     done = fit()
     assert (done.exit_code, done.stdout) == (130, "")
-    assert done.stderr == "stopped; nothing was written\n"
+    assert done.stderr.splitlines()[-1] == "stopped; nothing was written"
     assert not list(tmp_path.iterdir())
 
 

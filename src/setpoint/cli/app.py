@@ -84,7 +84,8 @@ class App(click.Group):
                 with heeded():
                     return super().invoke(ctx)
             finally:
-                sys.stdout.flush()
+                if sys.stdout is not None:  # closed by who started the program
+                    sys.stdout.flush()
         except KeyboardInterrupt:
             raise StoppedByUser from None
         except BrokenPipeError as error:

@@ -35,6 +35,12 @@ _SHELL = (
         "Leave out --draws",
     ),
     ("(decide_on=None)", "(--decide-on none)"),
+    (
+        "give them a group of their own, for example with fillna('unknown') in pandas or "
+        "fill_null('unknown') in polars",
+        "fill them in, or leave such rows out",
+    ),
+    ("; bin them first, for example with numpy.digitize or pandas.cut", "; join some of them"),
     ("unknown_group='largest' decides them", "--new-groups largest decides them"),
     ("unknown_group='largest'", "--new-groups largest"),
     ("which datasets= does not hold", "which no --dataset gives"),

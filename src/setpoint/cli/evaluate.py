@@ -13,6 +13,7 @@ from setpoint.cli.options import (
     as_json,
     datasets_option,
     named_files,
+    new_groups_option,
     reading_options,
     trust_option,
 )
@@ -32,6 +33,7 @@ __all__ = ["evaluate"]
 @click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
 @datasets_option
+@new_groups_option
 @as_json
 @trust_option
 @reading_options
@@ -42,6 +44,7 @@ def evaluate(
     baseline: str | None,
     report: str | None,
     datasets: tuple[str, ...],
+    new_groups: str,
     as_json: bool,
     trust: tuple[str, ...],
     encoding: str | None,
@@ -60,6 +63,7 @@ def evaluate(
     judged = opened(
         model, data, reading, trust=trust, target=target, baseline=baseline, files=files
     )
+    judged.model.classifier.unknown_group = "raise" if new_groups == "error" else "largest"
     with heeded() as notes, step("judging the rule"):
         found = judged.model.classifier.evaluate(**judged.rows())
     more = tuple(note for note in notes if note not in found.warnings)

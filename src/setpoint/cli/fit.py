@@ -123,7 +123,9 @@ def fit(
     else:
         others = {}
     for used in (table, *others.values()):
-        tell(used, {*layout.hidden_in_use, *(c.name for c in layout.columns)})
+        tell(used, {*layout.hidden_in_use, *(c.name for c in layout.columns), *layout.left_out})
+    for name, why in layout.left_out.items():
+        current().note(f"the model does not look at column {name!r}: {why}")
     from setpoint.search import Infeasible
 
     paths = {"data": data, "model": model, "report": report, "datasets": files}
@@ -146,6 +148,11 @@ def fit(
         if trained.held_out is None:
             where = f"{trained.n_fitted:,} rows, by cross-validation"
         click.echo(f"{verdict(trained.judged, where)}\n\n{trained.judged}\n")
+        if trained.held_out is not None and trained.report.satisfied is False:
+            click.echo(
+                f"On the {trained.n_fitted:,} rows that the rule was chosen on the goal is NOT "
+                "reached: see the page.\n"
+            )
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
         )

@@ -162,7 +162,8 @@ def _text(found: Frontier) -> str:
     if len(shown.bounds) < len(found.bounds):
         lines += ["", f"{len(shown.bounds)} of {len(found.bounds):,} breakpoints."]
     if any("-" in row for row in rows):
-        lines += ["", "-: no rule meets this bound."]
+        proved = found.gap < float("inf")
+        lines += ["", f"-: no rule {'meets' if proved else 'was found that meets'} this bound."]
     if found.gap == float("inf"):
         lines += ["", "It is not proved that no rule does better."]
     elif found.gap > 0:

@@ -120,6 +120,15 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
     for option, names in (("--drop", dropped), ("--sensitive", sensitive)):
         if target in names:
             raise CommandError(f"{option}: {target!r} is the target")
+    for name in dropped:
+        if name in goal.needs.names:
+            raise CommandError(
+                f"--drop: the goal speaks of {name!r}, which the model is not shown anyway; "
+                "--decide-on none keeps the rule from looking at it"
+            )
+    for name in goal.needs.columns.get(None, {}):
+        if name == target:
+            raise CommandError(f"the goal compares groups of {name!r}, and that is the target")
     decide = _decide_on(table, goal, choices, others)
     hidden |= {name: "dropped" for name in dropped if name not in hidden}
     candidates = kinds_of(table.frame[[name for name in there if name not in hidden]])

@@ -17,6 +17,7 @@ __all__ = [
     "columns_named",
     "datasets_option",
     "named_files",
+    "new_groups_option",
     "reading_options",
     "trust_option",
 ]
@@ -60,6 +61,14 @@ datasets_option = click.option(
     metavar="NAME=FILE",
     multiple=True,
     help="A further table that the goal speaks of by this name.",
+)
+
+new_groups_option = click.option(
+    "--new-groups",
+    type=click.Choice(["error", "largest"]),
+    default="error",
+    show_default=True,
+    help="What becomes of a group that the model has not seen; largest: the largest group's rule.",
 )
 
 trust_option = click.option(

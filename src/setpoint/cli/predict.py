@@ -10,7 +10,13 @@ import click
 
 from setpoint.cli.errors import CommandError
 from setpoint.cli.files import check_outputs, old_stays, writing
-from setpoint.cli.options import Reading, columns_named, reading_options, trust_option
+from setpoint.cli.options import (
+    Reading,
+    columns_named,
+    new_groups_option,
+    reading_options,
+    trust_option,
+)
 from setpoint.cli.output import step
 from setpoint.cli.rows import FORMATS, write_rows
 from setpoint.cli.session import current, heeded
@@ -38,13 +44,7 @@ __all__ = ["predict"]
 )
 @click.option("--keep", multiple=True, metavar="COLS", help="Columns of DATA to write first.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout.")
-@click.option(
-    "--new-groups",
-    type=click.Choice(["error", "largest"]),
-    default="error",
-    show_default=True,
-    help="What becomes of a group that the model has not seen; largest: the largest group's rule.",
-)
+@new_groups_option
 @trust_option
 @reading_options
 def predict(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Trained", "label_of", "train"]
 
 _MOST_CLASSES = 200
+_FOLDS = 5  # of PlugInClassifier
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,12 @@ def train(
         fitted, held = _halves(whole, choices, table.name)
         halves = {name: _halves(part, choices, None) for name, part in parts.items()}
         model = _model(layout, fitted.X, choices)
+    few = min(counts, key=lambda label: counts[label])
+    if fitted.y is not None and np.unique(fitted.y, return_counts=True)[1].min() < _FOLDS:
+        raise CommandError(
+            f"{table.name}: class {few!r} has {counts[few]} rows, too few for cross-validation in "
+            f"{_FOLDS} folds; add rows, or leave the class out"
+        )
     classifier = PlugInClassifier(
         model,
         goal,

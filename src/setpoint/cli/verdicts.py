@@ -69,5 +69,5 @@ def infeasible_json(error: Infeasible) -> dict[str, Any]:
 
 def infeasible_text(error: Infeasible, consequence: str) -> str:
     """The same in words."""
-    first = click.style("No rule meets the goal", fg="red", bold=True)
+    first = click.style("No rule was found that meets the goal", fg="red", bold=True)
     return f"{first}, so {consequence}.\n{in_shell_words(str(error))}"

@@ -17,7 +17,7 @@ from setpoint.goals.bind import speaks_of_one_class
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.goals.needs import require_label_free
-from setpoint.inputs.arrays import check_length, column_names, one_column
+from setpoint.inputs.arrays import check_length, column_names, one_column, some
 from setpoint.inputs.classes import Classes, classes_of
 from setpoint.inputs.inputs import DecideOn, Inputs
 from setpoint.inputs.labels import check_weight
@@ -404,7 +404,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         if len(classes.labels) > 2 and speaks_of_one_class(goal):
             raise GoalError(
                 f"Only binary classification is supported by the goal '{goal}': it speaks of a "
-                f"positive class, and y holds {len(classes.labels)} classes; name one with label=, "
+                f"positive class, and y holds {len(classes.labels)} classes "
+                f"({some(list(classes.labels))}); name one with label=, "
                 "or reduce over the classes, as in recall.min()"
             )
         self._check_draw(X)

@@ -35,7 +35,7 @@ HOW = {
     "stationary": "no small change improves the rule; a better one may exist",
     "nearest": "no rule meets the goal; this one comes nearest",
     "infeasible": "no rule meets the goal",
-    "evaluated": "decisions were measured, no rule was sought",
+    "evaluated": "decisions were measured",
 }
 
 HALF_THE_TIME = (

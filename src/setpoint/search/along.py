@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -145,7 +146,7 @@ def monotone(values: Floats, reached: Floats, order: NDArray[np.int64], sense: f
 
     What a search ended at may be worse than the rule of a stricter bound, or nothing.
     """
-    for strict, lax in zip(order[:-1], order[1:], strict=True):
+    for strict, lax in pairwise(order):
         worse = sense * values[strict] > sense * values[lax] or np.isnan(values[lax])
         if worse and not np.isnan(values[strict]):
             values[lax], reached[lax] = values[strict], reached[strict]

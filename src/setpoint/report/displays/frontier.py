@@ -269,7 +269,7 @@ class FrontierDisplay:
         ax.text(
             sum(span) / 2,
             0.5,
-            "no rule meets it",
+            "no rule meets it" if self.frontier.gap < np.inf else "no rule found",
             transform=ax.get_xaxis_transform(),
             color=style.RED,
             fontsize=style.SMALL,
