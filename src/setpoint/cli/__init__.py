@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 
 __all__ = ["main"]
@@ -28,4 +30,13 @@ def main(args: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.stderr.write("stopped; nothing was written\n")
         raise SystemExit(130) from None
-    app.main(args, prog_name="setpoint")
+    try:
+        app.main(args, prog_name="setpoint")
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    # Threads of Parquet readers that are still busy abort a process that ends in the usual
+    # way, and everything is written by now.
+    os._exit(code)

@@ -41,12 +41,7 @@ def read_parquet(data: bytes, name: str) -> tuple[list[str], list[Any], list[str
     """
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     try:
-        table = parquet.read_table(
-            # Threads that are still busy when an error ends the process would abort it.
-            pa.BufferReader(data),
-            use_threads=False,
-            pre_buffer=False,
-        )
+        table = parquet.read_table(pa.BufferReader(data))
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise TableError(
