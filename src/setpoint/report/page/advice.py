@@ -193,7 +193,12 @@ def _search(report: GoalReport, goal: Goal) -> Iterator[Note]:
             f"{objective}.",
             "Allow the search more time, or start it elsewhere, if this matters.",
         )
-    elif report.gap is not None and report.gap > SATISFIED and report.status != "optimal":
+    elif (
+        report.gap is not None
+        and report.gap > SATISFIED
+        and report.status != "optimal"
+        and report.evidence == "label"  # else the certificate is told below
+    ):
         yield Note(
             certificate(report),
             "Allow the search more time if so much matters.",
