@@ -155,7 +155,7 @@ def test_thinned_keeps_the_ends_and_what_is_asked(randomized):
     goal, evidence = rows(3000, groups=randomized)
     found = frontier_exact(goal, evidence, randomized=randomized)
     thin = found.thinned(10)
-    assert 3 <= len(thin.bounds) <= 10 < len(found.bounds)
+    assert 4 <= len(thin.bounds) <= 10 < len(found.bounds)
     assert (thin.bounds[0], thin.bounds[-1]) == (found.bounds[0], found.bounds[-1])
     assert found.thinned(10_000) is found
     assert thin.at(found.asked) == pytest.approx(found.at(found.asked), abs=1e-12)
@@ -166,8 +166,26 @@ def test_thinned_keeps_the_ends_and_what_is_asked(randomized):
         lost = found.values - thin.at(found.bounds)
         assert lost.min() >= -1e-12
         assert 0 < lost.max() <= thin.gap + 1e-12
-    with pytest.raises(ValueError, match="at least 3"):
-        found.thinned(2)
+    with pytest.raises(ValueError, match="at least 4"):
+        found.thinned(3)
+
+
+def test_thinned_lines_are_exact_where_asked():
+    rng = np.random.default_rng(0)
+    n = 4000
+    y, g = (rng.random(n) < 0.4).astype(int), rng.choice(["a", "b"], n)
+    s = rng.normal(size=n) + y
+    goal = Goal.parse("maximize accuracy subject to false_positive_rate <= 0.1")
+    evidence = Evidence.from_arrays(
+        (0, 1), s, y, needs=goal.needs, columns={"g": g}, decide_on=("g",)
+    )
+    found = frontier_exact(goal, evidence)
+    assert found.kind == "lines"
+    thin = found.thinned(6)
+    assert len(thin.bounds) <= 6 < len(found.bounds)
+    assert float(thin.at(0.1)) == pytest.approx(float(found.at(0.1)), abs=1e-12)
+    lost = np.abs(found.values - thin.at(found.bounds))
+    assert 0.0 < lost.max() <= thin.gap + 1e-12
 
 
 def test_a_divergence_that_is_infinite_without_its_bound():

@@ -130,15 +130,15 @@ class Frontier:
         Parameters
         ----------
         most : int
-            At least 3.
+            At least 4.
 
         Raises
         ------
         ValueError
             If it is less.
         """
-        if most < 3:
-            raise ValueError(f"most= is at least 3, for the ends and the bound asked, got {most}")
+        if most < 4:
+            raise ValueError(f"most= is at least 4, for the ends and the bound asked, got {most}")
         m = len(self.bounds)
         if m <= most:
             return self
@@ -146,11 +146,13 @@ class Frontier:
         for x in (self.bounds, self.values):
             step = np.abs(np.diff(np.where(np.isfinite(x), x, 0.0)))
             way[1:] += np.cumsum(step) / max(float(step.sum()), 1e-300)
-        keep = np.searchsorted(way, np.linspace(0.0, way[-1], most - 2))
+        keep = np.searchsorted(way, np.linspace(0.0, way[-1], most - 4))
         strict = self.asked - SATISFIED if self.relation == ">=" else self.asked + SATISFIED
         side: Literal["left", "right"] = "left" if self.relation == ">=" else "right"
         asked = int(np.searchsorted(self.bounds, strict, side)) - (self.relation == "<=")
-        keep = np.unique(np.clip([0, *keep, asked, m - 1], 0, m - 1))
+        # With lines the bound asked lies between two of them.
+        lax = asked - 1 if self.relation == ">=" else asked + 1
+        keep = np.unique(np.clip([0, *keep, lax, asked, m - 1], 0, m - 1))
         thin = self._taken(keep)
         lost = np.abs(self.values - thin.at(self.bounds))
         known = lost[np.isfinite(lost)]
