@@ -192,29 +192,27 @@ def from_nearest(problem: Problem, choice: Choice) -> Fixed:
 
 
 def aligned(problem: Problem) -> list[Choice]:
-    """Thresholds that treat the slots alike: the same score, or the same share accepted.
+    """Of thresholds that treat the slots alike: the best, and those with the least violation.
 
-    The share is of all rows, of the positives, or of the negatives: with these a goal that
-    compares groups is often met or nearly so.
+    Alike is the same score, or the same share accepted of all rows, of the positives, or of
+    the negatives: with these a goal that compares groups is often met or nearly so.
     """
-    out: list[Choice] = []
-    values = [s.curve.values for s in problem.slots]
-    levels = np.quantile(np.concatenate(values), np.linspace(0.0, 1.0, _ALIGNED))
-    cuts = [np.searchsorted(-v, -levels, side="right") for v in values]
-    families = [cuts]
+    curves = [slot.curve for slot in problem.slots]
+    levels = np.quantile(np.concatenate([c.values for c in curves]), np.linspace(0, 1, _ALIGNED))
+    per_slot = [[np.searchsorted(-c.values, -levels, side="right")] for c in curves]
     for of_class in ((0, 1), (1,), (0,)):
-        cuts = []
-        for slot in problem.slots:
-            rows = [k for k, (_, true) in enumerate(slot.curve.kinds) if true in of_class]
-            accepted = slot.curve.counts[rows].sum(axis=0)
+        for curve, families in zip(curves, per_slot, strict=True):
+            rows = [k for k, (_, true) in enumerate(curve.kinds) if true in of_class]
+            accepted = curve.counts[rows].sum(axis=0)
             wanted = np.linspace(0.0, accepted[-1], _ALIGNED)
             after = np.clip(np.searchsorted(accepted, wanted), 1, len(accepted) - 1)
-            below = wanted - accepted[after - 1] < accepted[after] - wanted
-            cuts.append(after - below)
-        families.append(cuts)
-    for cuts in families:
-        out += [[{int(c[i]): 1.0} for c in cuts] for i in range(_ALIGNED)]
-    return out
+            families.append(after - (wanted - accepted[after - 1] < accepted[after] - wanted))
+    cuts = [np.concatenate(families) for families in per_slot]
+    v = np.sum([s.features(c) for s, c in zip(problem.slots, cuts, strict=True)], axis=0)
+    violation = problem.program.violation(v)
+    scores = problem.program.sense * np.asarray(problem.program.value(v))
+    best = int(np.argmax(np.where(violation <= SATISFIED, scores, -INF)))
+    return [[{int(c[i]): 1.0} for c in cuts] for i in {best, int(np.argmin(violation))}]
 
 
 def _near(slot: Slot, part: dict[int, float], width: int) -> NDArray[np.int64]:

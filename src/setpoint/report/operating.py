@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from operator import neg
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,8 @@ Numbers = tuple[float, ...]
 MOST_POINTS = 256
 """A picture shows no more; vertices of the hull come first."""
 
+_PROBES = 16_384
+
 
 @dataclass(frozen=True)
 class OperatingCurve:
@@ -44,7 +48,8 @@ class OperatingCurve:
         has a threshold for each slot.
     hull : tuple of int
         The points on the upper hull of recall over false positive rate: what draws among
-        thresholds reach lies on and below it.
+        thresholds reach lies on and below it. Of more than 16,384 thresholds evenly
+        spaced ones are looked at.
     chosen : tuple of (probability, threshold, recall, false positive rate, precision)
         The thresholds that the rule uses, with their probabilities.
     n_points : int
@@ -169,6 +174,8 @@ def _is_cut(rule: Rule) -> bool:
 
 def _counts(curve: Curve, own: NDArray[np.bool_]) -> Floats:
     """Accepted weight (2, m + 1) of negatives and positives among the rows of X."""
+    if [true for _, true in curve.kinds] == [0, 1] and own.all():
+        return curve.counts
     out = np.zeros((2, curve.n_cutoffs))
     for (cell, true), row in zip(curve.kinds, curve.counts, strict=True):
         if own[cell] and true < 2:
@@ -182,7 +189,7 @@ def _atoms(rule: Rule, curve: Curve) -> list[tuple[float, int]]:
         return [(p * q, j) for p, r in rule.atoms for q, j in _atoms(r, curve)]
     assert isinstance(rule, Threshold)
     # Descending scores: how many are at least the threshold.
-    return [(1.0, int(np.searchsorted(-curve.values, -rule.threshold, side="right")))]
+    return [(1.0, bisect_right(curve.values, -rule.threshold, key=neg))]
 
 
 def _curve(
@@ -193,8 +200,10 @@ def _curve(
     problem: Problem | None,
 ) -> OperatingCurve:
     fp, tp = counts
-    upper = _upper(fp, tp)
-    shown = _shown(fp / fp[-1], tp / tp[-1], upper, [j for _, j in atoms])
+    # Some of a long curve tell how it runs.
+    probes = np.append(np.arange(0, len(fp) - 1, 1 + len(fp) // _PROBES), len(fp) - 1)
+    upper = _upper(fp, tp, probes)
+    shown = _shown(fp, tp, probes, upper, [j for _, j in atoms])
     feasible: tuple[bool, ...] = ()
     if problem is not None:
         met = problem.program.violation(problem.slots[0].features(shown)) <= SATISFIED
@@ -219,24 +228,30 @@ def _curve(
     )
 
 
-def _upper(fp: Floats, tp: Floats) -> NDArray[np.int64]:
+def _upper(fp: Floats, tp: Floats, probes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Vertices of the upper hull; the lower ones have less recall than chance."""
-    vertices = hull(fp, tp)
+    vertices = probes[hull(fp[probes], tp[probes])]
     over = tp[vertices] * fp[-1] >= fp[vertices] * tp[-1]
     return np.asarray(vertices[over])
 
 
 def _shown(
-    fpr: Floats, recall: Floats, upper: NDArray[np.int64], chosen: Sequence[int]
+    fp: Floats,
+    tp: Floats,
+    probes: NDArray[np.int64],
+    upper: NDArray[np.int64],
+    chosen: Sequence[int],
 ) -> NDArray[np.int64]:
     """A few hundred cut-offs: the chosen, the hull, the rest evenly along the curve."""
-    if len(fpr) <= MOST_POINTS:
-        return np.arange(len(fpr))
+    if len(fp) <= MOST_POINTS:
+        return np.arange(len(fp))
     half = MOST_POINTS // 2
     thin = upper[np.unique(np.linspace(0, len(upper) - 1, half).round().astype(np.int64))]
-    along = np.searchsorted((fpr + recall), np.linspace(0.0, 2.0, MOST_POINTS - half))
-    some = np.concatenate([thin, np.minimum(along, len(fpr) - 1), np.array(chosen, np.int64)])
-    return np.unique(np.append(some, [0, len(fpr) - 1]))
+    way = fp[probes] / fp[-1] + tp[probes] / tp[-1]
+    along = np.searchsorted(way, np.linspace(0.0, 2.0, MOST_POINTS - half))
+    even = probes[np.minimum(along, len(probes) - 1)]
+    ends = [0, len(fp) - 1]
+    return np.unique(np.concatenate([thin, even, np.array([*chosen, *ends], np.int64)]))
 
 
 def _plain(value: Any) -> Any:
