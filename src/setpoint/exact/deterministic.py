@@ -40,6 +40,7 @@ MOST_COMBINATIONS = 1_000_000
 _WINDOW = 200_000
 _CHUNK = 65_536
 _SWEEPS = 20
+_SOME = 4096
 _ALIGNED = 64
 """So many levels for each way to treat slots alike."""
 
@@ -172,8 +173,9 @@ def round_mixture(problem: Problem, mixed: Mixed) -> Fixed:
     best = replace(_NONE, status="feasible")
     if width > 1:
         best = enumerate_cutoffs(problem, near)
-    starts = [*problem.constants(), *aligned(problem)]
+    starts = problem.constants()
     if not best.is_feasible:
+        starts += aligned(problem)
         starts.append(descend(problem, [{int(n[0]): 1.0} for n in near])[0])
     for choice in starts:
         v = problem.features(choice)
@@ -198,7 +200,8 @@ def aligned(problem: Problem) -> list[Choice]:
     the negatives: with these a goal that compares groups is often met or nearly so.
     """
     curves = [slot.curve for slot in problem.slots]
-    levels = np.quantile(np.concatenate([c.values for c in curves]), np.linspace(0, 1, _ALIGNED))
+    some = np.concatenate([c.values[:: 1 + len(c.values) // _SOME] for c in curves])
+    levels = np.quantile(some, np.linspace(0.0, 1.0, _ALIGNED))
     per_slot = [[np.searchsorted(-c.values, -levels, side="right")] for c in curves]
     for of_class in ((0, 1), (1,), (0,)):
         for curve, families in zip(curves, per_slot, strict=True):
