@@ -12,6 +12,7 @@ from setpoint.data.delimited import Cells, read_cells
 from setpoint.data.encodings import as_utf8
 from setpoint.data.errors import TableError
 from setpoint.data.extras import needed
+from setpoint.data.finite import check_finite
 from setpoint.data.kinds import Guess, guessed
 from setpoint.data.numbers import Decimal, has_mark, is_ambiguous
 from setpoint.data.sources import is_parquet, read_source, refuse_empty, refuse_other_files
@@ -87,7 +88,7 @@ def read_table(
         names, arrays, notes = read_parquet(data, name)
         stored = dict(zip(_names(names, name, notes), arrays, strict=True))
         table = Table(name, as_frame(stored), tuple(notes), stored)
-        _check_finite(table, stored)
+        check_finite(table, stored)
     else:
         table = _delimited(data, name, encoding, separator, decimal, columns or ())
     return table if columns is None else _of_known_kinds(table, columns)
@@ -130,7 +131,7 @@ def _delimited(
     guesses |= {name: Guess(stored[name]) for name in kinds if name in stored}
     typed = {column_name: guess.column for column_name, guess in guesses.items()}
     draft = Table(name, as_frame(typed), tuple(notes), stored, cells.lines, mark)
-    _check_finite(draft, typed)
+    check_finite(draft, typed)
     for column_name, guess in guesses.items():
         if guess.why:
             first = ""
@@ -182,22 +183,6 @@ def _mark_of(name: str, stored: dict[str, Any], guesses: dict[str, Guess], cells
     if settled == {",", "."}:
         return "auto"
     return "," if "," in settled else "."
-
-
-def _check_finite(table: Table, typed: dict[str, Any]) -> None:
-    """Refuse infinite numbers: no model takes them."""
-    import numpy as np
-
-    types = needed("pyarrow.types")
-    floats = [name for name, column in typed.items() if types.is_floating(column.type)]
-    infinite = np.isinf(table.frame[floats].to_numpy()) if floats else np.zeros((0, 0), bool)
-    if not infinite.any():
-        return
-    row, place = (int(i[0]) for i in infinite.nonzero())
-    raise TableError(
-        f"{table.name}, {table.place(row)}: column {floats[place]!r} holds an infinite number; "
-        "leave the field empty, or the row out"
-    )
 
 
 def _of_known_kinds(table: Table, columns: Sequence[Column]) -> Table:

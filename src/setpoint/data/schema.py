@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.data.columnar import as_frame
 from setpoint.data.errors import TableError
-from setpoint.data.extras import needed
+from setpoint.data.finite import check_finite
 from setpoint.data.kinds import MISFITS, Kind, as_kind, first_misfit
 from setpoint.data.table import Table
 from setpoint.goals.errors import nearest
@@ -123,24 +123,10 @@ def _read(table: Table, column: Column) -> Any:
     stored = table.column(column.name)
     read = as_kind(stored, column.kind, table.decimal)
     if read is not None:
-        _check_finite(table, column, read)
+        check_finite(table, {column.name: read})
         return read
     row = first_misfit(stored, column.kind, table.decimal)
     raise TableError(
         f"{table.name}: column {column.name!r}, {table.place(row)}: "
         f"{stored[row].as_py()!r} is {MISFITS[column.kind]}, as it was in training"
     )
-
-
-def _check_finite(table: Table, column: Column, read: Any) -> None:
-    """Refuse infinite numbers: no model takes them."""
-    pc, types = needed("pyarrow.compute"), needed("pyarrow.types")
-    if not types.is_floating(read.type):
-        return
-    infinite = pc.is_inf(read)
-    if pc.any(infinite).as_py():
-        row = int(pc.index(infinite, True).as_py())
-        raise TableError(
-            f"{table.name}, {table.place(row)}: column {column.name!r} holds an infinite number; "
-            "correct it, or leave the field empty"
-        )

@@ -8,13 +8,13 @@ from typing import Any, Self
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
-from setpoint.estimators.evaluation import decided
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_of, series_values
 from setpoint.inputs.columns import as_columns
+from setpoint.inputs.decided import decided
 from setpoint.report import report_on
 
 __all__ = ["GoalScorer", "goal_scorer"]

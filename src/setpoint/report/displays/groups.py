@@ -9,10 +9,10 @@ import numpy as np
 
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.inputs.decided import decided
 from setpoint.report.counting import report_on
 from setpoint.report.displays import style
 from setpoint.report.displays.allowed import Allowed, allowed_of, not_drawn
-from setpoint.report.displays.handed import decided_rows
 from setpoint.report.entry import GroupRow
 from setpoint.report.report import GoalReport
 
@@ -164,7 +164,7 @@ class GroupRatesDisplay:
         """
         style.require_matplotlib()
         goal = as_goal(goal)
-        evidence = decided_rows(
+        evidence = decided(
             goal,
             y_true,
             y_pred,
