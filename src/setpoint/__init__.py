@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from setpoint.evidence import Confusion, Evidence
     from setpoint.goals import Goal, GoalError, GoalSyntaxError, maximize, minimize
     from setpoint.inputs import Dataset
+    from setpoint.online import ExpiredWarning, OnlineFClassifier
     from setpoint.plugin import MissingPairWarning, PlugInClassifier, Solution, frontier, solve
     from setpoint.report import FewRowsWarning, GoalReport
     from setpoint.search import (
@@ -45,6 +46,7 @@ __all__ = [
     "ConstantGoalWarning",
     "Dataset",
     "Evidence",
+    "ExpiredWarning",
     "FewRowsWarning",
     "Frontier",
     "Goal",
@@ -54,6 +56,7 @@ __all__ = [
     "Infeasible",
     "MissingPairWarning",
     "ModelFileError",
+    "OnlineFClassifier",
     "PlugInClassifier",
     "Solution",
     "StoppedError",
@@ -96,6 +99,8 @@ _HOME = {
     "load_model": "estimators",
     "save_model": "estimators",
     "weights_for_prior": "estimators",
+    "ExpiredWarning": "online",
+    "OnlineFClassifier": "online",
     "MissingPairWarning": "plugin",
     "PlugInClassifier": "plugin",
     "Solution": "plugin",

@@ -12,6 +12,7 @@ from setpoint.report.intervals import Interval, interval
 from setpoint.report.operating import OperatingCurve, OperatingPoints, operating_points
 from setpoint.report.page import Section
 from setpoint.report.report import GoalReport
+from setpoint.report.stream import StreamTold
 
 __all__ = [
     "ConvergenceDisplay",
@@ -26,6 +27,7 @@ __all__ = [
     "OperatingPointDisplay",
     "OperatingPoints",
     "Section",
+    "StreamTold",
     "interval",
     "operating_points",
     "report_on",

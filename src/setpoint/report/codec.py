@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.operating import OperatingPoints
+from setpoint.report.stream import StreamTold
 from setpoint.search.frontier import Frontier
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def read(data: Any) -> dict[str, Any]:
     points = flat["operating"]
     out["operating"] = None if points is None else OperatingPoints.from_dict(points)
     out["trace"] = tuple((int(call), *map(float, rest)) for call, *rest in flat["trace"])
+    told = flat["stream"]
+    out["stream"] = None if told is None else StreamTold.from_dict(told)
     out["frontiers"] = tuple(Frontier.from_dict(f) for f in flat["frontiers"])
     return out
 
@@ -72,7 +75,7 @@ def _plain(value: Any) -> Any:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, (Entry, GroupRow)):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, (OperatingPoints, Frontier)):
+    if isinstance(value, (OperatingPoints, Frontier, StreamTold)):
         return value.to_dict()
     if isinstance(value, Mapping):
         return {k: _plain(v) for k, v in value.items()}

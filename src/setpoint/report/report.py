@@ -12,6 +12,7 @@ from setpoint.goals.populations import Label
 from setpoint.report import codec
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.operating import OperatingPoints
+from setpoint.report.stream import StreamTold
 from setpoint.search.frontier import Frontier
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ class GoalReport:
         For each oracle call of a search the best rule so far, and what no rule passes.
     frontiers : tuple of Frontier
         The best objective as a bound moves, where somebody asked for it.
+    stream : StreamTold or None
+        The window, threshold and calibration of a classifier that learns from a stream.
     seconds : float or None
     versions : dict of str to str
     """
@@ -127,6 +130,7 @@ class GoalReport:
     operating: OperatingPoints | None = field(default=None, repr=False)
     trace: tuple[Step, ...] = field(default=(), repr=False)
     frontiers: tuple[Frontier, ...] = field(default=(), repr=False)
+    stream: StreamTold | None = field(default=None, repr=False)
     seconds: float | None = field(default=None, compare=False)
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
 

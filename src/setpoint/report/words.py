@@ -241,6 +241,8 @@ def report_text(report: GoalReport) -> str:
     rule = rule_lines(report)
     if rule:
         out += ["", "Rule", *(_indented(line) for line in rule)]
+    if report.stream is not None:
+        out += ["", "Stream", *(_wrapped(line, 2, 2) for line in report.stream.lines())]
     if report.groups:
         out += ["", "Groups", *(f"  {line}" for line in _group_lines(report.groups))]
     told = certificate(report)

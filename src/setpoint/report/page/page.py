@@ -164,10 +164,17 @@ def _told(
         "certificate": told if report.evidence != "soft" else "",
         "groups": [(title, tables) for title, tables in shares if tables],
         "level": f"{100 * lead.level:.4g}",
-        "about": about,
+        "about": [*about, *_stream(lead)],
         "texts": _texts(report, held_out),
         "run": _run(report, held_out),
     }
+
+
+def _stream(report: GoalReport) -> list[Section]:
+    """How a stream stands."""
+    if report.stream is None:
+        return []
+    return [Section("The stream", tuple(report.stream.lines()))]
 
 
 def _where(report: GoalReport) -> str:

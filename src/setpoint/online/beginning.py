@@ -1,0 +1,118 @@
+"""The start of a stream, and what its batches are checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples
+
+from setpoint.inputs.arrays import one_column
+from setpoint.inputs.classes import Classes, classes_of
+from setpoint.inputs.labels import check_weight
+from setpoint.online.engine import Engine
+from setpoint.online.options import Options, check_whole
+from setpoint.online.state import State
+from setpoint.online.waiting import Waiting
+
+__all__ = ["begin", "check_same_classes", "n_rows_of", "names_of", "two_classes", "weights_for"]
+
+
+def begin(estimator: Any, rows: Any, classes: Classes) -> Engine:
+    """A stream before its first row, as the constructor's arguments ask for it.
+
+    Raises
+    ------
+    ValueError, TypeError, GoalError
+        It names the argument, what was found and what is allowed.
+    """
+    check_whole("buffer_size", estimator.buffer_size, 1, "rows wait in it for their labels")
+    options = Options.check(
+        estimator.goal,
+        classes,
+        solver=estimator.solver,
+        learner=estimator.learner,
+        step=estimator.step,
+        window=estimator.window,
+        track=estimator.track,
+        n=estimator.n,
+    )
+    model = None
+    if options.own:
+        model = clone(estimator.learner, safe=False)
+        known = model.get_params() if hasattr(model, "get_params") else {}
+        if estimator.random_state is not None and "random_state" in known:
+            seed = check_random_state(estimator.random_state).randint(2**31 - 1)
+            model.set_params(random_state=seed)
+    state = State.start(options, 0 if options.own else rows.shape[1])
+    negative, positive = classes.labels
+    waiting = Waiting(int(estimator.buffer_size))
+    return Engine(options, (negative, positive), state, model, waiting, classes.sorted)
+
+
+def two_classes(y: Any, declared: Any, pos_label: Any) -> Classes:
+    """The classes that were declared, or those of the first labels.
+
+    Raises
+    ------
+    ValueError
+        If there are not two.
+    """
+    try:
+        found = classes_of(y, declared, pos_label)
+    except ValueError as error:
+        if declared is None and "one class only" in str(error):
+            raise ValueError(
+                f"{error}. A stream may begin so: declare classes=, both labels"
+            ) from None
+        raise
+    if len(found.labels) != 2:
+        what = "y" if declared is None else "classes"
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is multiclass: "
+            f"{what} holds {len(found.labels)} labels"
+        )
+    return found
+
+
+def check_same_classes(classes: Any, known: NDArray[Any]) -> None:
+    """Refuse other classes than before.
+
+    Raises
+    ------
+    ValueError
+    """
+    found = classes_of(None, classes).sorted.tolist()
+    if found != known.tolist():
+        raise ValueError(f"classes are {found}, and were {known.tolist()} so far")
+
+
+def weights_for(engine: Engine, sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Weights of rows, refused where the learner takes none.
+
+    Raises
+    ------
+    ValueError, TypeError
+    """
+    if sample_weight is None:
+        return None
+    if not engine.takes_weights:
+        raise ValueError(
+            f"sample_weight: {type(engine.model).__name__}.partial_fit takes no weights"
+        )
+    return check_weight(sample_weight, n_rows)
+
+
+def names_of(ids: Any) -> list[Hashable]:
+    """Ids as plain values."""
+    names: list[Hashable] = one_column(ids, "ids").tolist()
+    return names
+
+
+def n_rows_of(X: Any) -> int:
+    """Number of rows."""
+    return len(X) if isinstance(X, np.ndarray) else int(_num_samples(X))

@@ -1,0 +1,183 @@
+"""Rows through a learner and a threshold, whoever wrote the learner."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import Label
+from setpoint.online import layout as at
+from setpoint.online.judge import Judge
+from setpoint.online.options import Options
+from setpoint.online.sketch import cut_score, expected, posterior
+from setpoint.online.state import State
+from setpoint.online.waiting import Waiting, WaitingRow
+
+__all__ = ["Engine", "Scored"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int8]
+
+_LEAST = 1e-16
+"""Posteriors nearer to 0 or 1 have no other log-odds than this."""
+
+
+class Scored(NamedTuple):
+    """Log-odds and posterior of each row (N, 2), and decisions (N,)."""
+
+    out: Floats
+    decided: Codes
+
+
+@dataclass(eq=False)
+class Engine:
+    """A learner, a threshold and what they keep of the rows.
+
+    Parameters
+    ----------
+    options : Options
+    labels : tuple of labels
+        (negative, positive).
+    state : State
+    model : object or None
+        The user's learner.
+    waiting : Waiting
+        Rows whose labels come late.
+    classes : array (2,)
+        The labels in sorted order.
+    """
+
+    options: Options
+    labels: tuple[Label, Label]
+    state: State
+    model: Any = None
+    waiting: Waiting = field(default_factory=lambda: Waiting(1))
+    classes: NDArray[Any] = field(default_factory=lambda: np.array([0, 1]))
+
+    @cached_property
+    def judge(self) -> Judge:
+        """The goal as a function of counts."""
+        return Judge(Goal.parse(self.options.goal), self.labels)
+
+    @cached_property
+    def answers(self) -> NDArray[Any]:
+        """The labels (2,) of the decisions 0 and 1."""
+        return self.classes if self._positive_last else self.classes[::-1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        found = ("judge", "answers", "_parameters")
+        return {k: v for k, v in vars(self).items() if k not in found}
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether rows may have weights."""
+        return self.model is None or "sample_weight" in self._parameters
+
+    @property
+    def threshold(self) -> float:
+        """The score from which on to decide positive."""
+        return float(self.state.memory[at.THRESHOLD])
+
+    def score(self, X: Any) -> Scored:
+        """Score and decide rows; nothing changes."""
+        scored = _empty(X)
+        if self.model is None:
+            self.state.run(X, None, None, *scored, at.SCORE)
+        else:
+            scored.out[:, 0] = self._log_odds(X)
+            self.state.run(None, None, None, *scored, at.SCORE)
+        return scored
+
+    def stream(self, X: Any, y: Codes, weight: Floats | None) -> Codes:
+        """Decide each row, then learn it; the decisions."""
+        scored = _empty(X)
+        if self.model is None:
+            self._run(X, y, weight, scored, at.SCORE | at.LEARN)
+        else:
+            for i in range(len(scored.decided)):
+                row = slice(i, i + 1)
+                one = Scored(scored.out[row], scored.decided[row])
+                x, w = _safe_indexing(X, row), None if weight is None else weight[row]
+                one.out[:, 0] = self._log_odds(x)
+                self._run(None, y[row], w, one, at.SCORE | at.LEARN)
+                self._teach(x, y[i], w)
+        return scored.decided
+
+    def learn(self, rows: Sequence[WaitingRow], y: Codes, weight: Floats | None) -> None:
+        """Learn rows that were scored before, one by one."""
+        for i, row in enumerate(rows):
+            w = None if weight is None else weight[i : i + 1]
+            scored = Scored(np.array([[row.z, row.p]]), np.array([row.decided], np.int8))
+            X = row.X if self.model is None else None
+            self._run(X, y[i : i + 1], w, scored, at.LEARN)
+            if self.model is not None:
+                self._teach(row.X, y[i], w)
+
+    def _run(self, X: Any, y: Codes, weight: Floats | None, scored: Scored, mode: int) -> None:
+        """Kernels, and thresholds where they ask for one."""
+        start, state = 0, self.state
+        while start < len(scored.decided):
+            start = state.run(X, y, weight, *scored, mode, start)
+            if state.memory[at.DUE] == 1.0:
+                counts = expected(state.memory, bool(state.choices[at.WINDOWED]))
+                z = cut_score(counts, self.judge.best(counts))
+                state.memory[at.THRESHOLD] = z if self.options.margin else posterior(z)
+                state.memory[at.DUE] = 0.0
+
+    # ------------------------------------------------------------------ the user's learner
+    def _log_odds(self, X: Any) -> Floats:
+        if not self.state.tally[at.ROWS_NUMBER].sum(axis=1).all():
+            return np.zeros(_num_samples(X))  # few learners score before they know both classes
+        if self.options.margin:
+            z: Floats = np.asarray(self.model.decision_function(X), dtype=float)
+            return self._known(z if self._positive_last else -z, 0.0)
+        proba = self.model.predict_proba(X)
+        p = np.asarray(proba, dtype=float)[:, -1 if self._positive_last else 0]
+        p = self._known(p, 0.5)
+        p = np.clip(p, _LEAST, 1.0 - _LEAST)
+        out: Floats = np.log(p / (1.0 - p))
+        return out
+
+    def _known(self, scores: Floats, otherwise: float) -> Floats:
+        unknown = np.isnan(scores)
+        if unknown.any():
+            warnings.warn(
+                f"learner: {type(self.model).__name__} scored {unknown.sum()} rows as NaN; they "
+                f"count as {otherwise}",
+                stacklevel=2,
+            )
+        return np.where(unknown, otherwise, scores)
+
+    def _teach(self, X: Any, y: int, weight: Floats | None) -> None:
+        if weight is not None and weight[0] == 0.0:
+            return
+        label = np.array([self.labels[int(y)]])
+        given: dict[str, Any] = {}
+        if "classes" in self._parameters:
+            given["classes"] = self.classes
+        if weight is not None:
+            given["sample_weight"] = weight
+        self.model.partial_fit(X, label, **given)
+
+    @cached_property
+    def _parameters(self) -> frozenset[str]:
+        return frozenset(signature(self.model.partial_fit).parameters)
+
+    @property
+    def _positive_last(self) -> bool:
+        return bool(self.classes[-1] == self.labels[1])
+
+
+def _empty(X: Any) -> Scored:
+    n = len(X) if isinstance(X, np.ndarray) else int(_num_samples(X))
+    return Scored(np.empty((n, 2)), np.empty(n, np.int8))

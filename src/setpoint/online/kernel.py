@@ -1,0 +1,323 @@
+"""The loop over the rows: score, decide, count, learn, move the threshold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.online.compiled import inner, outer
+from setpoint.online.layout import (
+    AGE,
+    ASK,
+    AVERAGED,
+    BINS,
+    DUE,
+    EXPECTED,
+    FILLED,
+    FOFO,
+    HALF,
+    INVERSE,
+    LAG,
+    LEARN,
+    MARGIN,
+    MODE,
+    NEGATIVE,
+    NEXT,
+    NORMALISED,
+    RING_BIN,
+    RING_CODE,
+    RING_WEIGHT,
+    ROWS_NUMBER,
+    ROWS_SQUARES,
+    ROWS_WEIGHT,
+    RULE_NEGATIVE,
+    SCORE,
+    SKETCH,
+    SKETCHED,
+    SMALLEST,
+    SOLVER,
+    SQUARES,
+    TALLY,
+    THRESHOLD,
+    TRACK,
+    WEIGHT,
+    WINDOW_WEIGHT,
+    WINDOWED,
+)
+from setpoint.online.learners import (
+    margins,
+    margins_sparse,
+    rescale,
+    rescale_sparse,
+    update,
+    update_sparse,
+)
+from setpoint.online.sketch import bin_of, posterior, refresh
+from setpoint.online.solvers import fofo, is_due, ofo
+
+__all__ = ["stream_dense", "stream_scores", "stream_sparse"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@inner
+def _behind(last: float, behind: float, choices: Ints, memory: Floats) -> float:
+    """The margin that decides: that of the averaged weights, or of the last ones."""
+    if choices[TRACK] == 1 or memory[AVERAGED] == 0.0:
+        return last
+    return last - behind / float(memory[AVERAGED])
+
+
+@outer
+def _unlearnt(
+    X: NDArray[Any], i: int, weight: Floats, lag: Floats, inverse: Floats
+) -> tuple[float, float]:
+    """The margins of a row with a feature larger than ever, which shall leave no trace."""
+    weight, lag, inverse = weight.copy(), lag.copy(), inverse.copy()
+    rescale(X, i, weight, lag, inverse)
+    last, behind, _ = margins(X, i, weight, lag, inverse)
+    return last, behind
+
+
+@outer
+def _unlearnt_sparse(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    low: int,
+    high: int,
+    weight: Floats,
+    lag: Floats,
+    inverse: Floats,
+) -> tuple[float, float]:
+    weight, lag, inverse = weight.copy(), lag.copy(), inverse.copy()
+    rescale_sparse(data, indices, low, high, weight, lag, inverse)
+    last, behind, _ = margins_sparse(data, indices, low, high, weight, lag, inverse)
+    return last, behind
+
+
+@inner
+def _recount(memory: Floats, ring: Floats, windowed: bool) -> None:
+    """Count the window anew, so that rounding of weights does not pile up."""
+    tally = TALLY + 4 * WINDOW_WEIGHT
+    for k in range(4):
+        memory[tally + k] = 0.0
+    if windowed:
+        for k in range(2 * BINS):
+            memory[SKETCHED + RULE_NEGATIVE * BINS + k] = 0.0
+    for k in range(ring.shape[0]):
+        code, weight = int(ring[k, RING_CODE]), ring[k, RING_WEIGHT]
+        memory[tally + code] += weight
+        if windowed:
+            row = RULE_NEGATIVE + (code >> 1)
+            memory[SKETCHED + row * BINS + int(ring[k, RING_BIN])] += weight
+
+
+@inner
+def _observe(
+    z: float,
+    p: float,
+    decided: int,
+    y: int,
+    weight: float,
+    choices: Ints,
+    memory: Floats,
+    ring: Floats,
+) -> None:
+    """Count a row whose label came, and move the threshold."""
+    k, code, windowed = bin_of(z), 2 * y + decided, choices[WINDOWED] == 1
+    memory[AGE] += 1.0
+    memory[SMALLEST + y] = min(memory[SMALLEST + y], weight)
+    memory[TALLY + 4 * ROWS_WEIGHT + code] += weight
+    memory[TALLY + 4 * ROWS_SQUARES + code] += weight * weight
+    memory[TALLY + 4 * ROWS_NUMBER + code] += 1.0
+    memory[SKETCHED + (NEGATIVE + y) * BINS + k] += weight
+    memory[SKETCHED + EXPECTED * BINS + k] += weight * p
+
+    rule = SKETCHED + RULE_NEGATIVE * BINS
+    place = int(memory[NEXT])
+    if memory[FILLED] == ring.shape[0]:
+        old, gone = int(ring[place, RING_CODE]), ring[place, RING_WEIGHT]
+        memory[TALLY + 4 * WINDOW_WEIGHT + old] -= gone
+        if windowed:
+            memory[rule + (old >> 1) * BINS + int(ring[place, RING_BIN])] -= gone
+    else:
+        memory[FILLED] += 1.0
+    ring[place, RING_BIN], ring[place, RING_CODE], ring[place, RING_WEIGHT] = k, code, weight
+    memory[TALLY + 4 * WINDOW_WEIGHT + code] += weight
+    age = 1.0 if windowed else memory[AGE]
+    memory[rule + y * BINS + k] += weight * age * age
+    memory[NEXT] = place + 1.0
+    if place + 1 == ring.shape[0]:
+        memory[NEXT] = 0.0
+        _recount(memory, ring, windowed)
+
+    solver = choices[SOLVER]
+    if solver == SKETCH:
+        memory[DUE] = 1.0 if _is_due(windowed, memory) else 0.0
+    elif solver == FOFO:
+        negatives, positives = _by_class(memory, ROWS_WEIGHT)
+        fofo(p, positives / (negatives + positives), weight, memory)
+    elif solver != HALF:
+        ofo(p, y, decided, weight, solver, memory)
+
+
+@inner
+def _by_class(memory: Floats, what: int) -> tuple[float, float]:
+    at = TALLY + 4 * what
+    return memory[at] + memory[at + 1], memory[at + 2] + memory[at + 3]
+
+
+@inner
+def _is_due(windowed: bool, memory: Floats) -> bool:
+    """Whether the sketch's threshold is to be found anew: never before both classes came."""
+    negatives, positives = _by_class(memory, ROWS_WEIGHT)
+    counted, hits = negatives + positives, positives
+    if windowed:
+        counted, hits = _by_class(memory, WINDOW_WEIGHT)
+        counted += hits
+    return 0.0 < hits < counted and is_due(negatives + positives, positives, counted, hits, memory)
+
+
+@outer
+def _renew(choices: Ints, memory: Floats) -> None:
+    """Find the sketch's threshold anew."""
+    z = refresh(memory, choices[WINDOWED] == 1)
+    memory[THRESHOLD] = z if choices[MARGIN] == 1 else posterior(z)
+    memory[DUE] = 0.0
+
+
+@outer
+def stream_dense(
+    X: NDArray[Any],
+    y: NDArray[np.int8],
+    row_weight: Floats,
+    start: int,
+    choices: Ints,
+    weights: Floats,
+    memory: Floats,
+    ring: Floats,
+    out: Floats,
+    decided: NDArray[np.int8],
+) -> int:
+    """Go through rows of a matrix; the next row, where the caller is asked for a threshold.
+
+    Parameters
+    ----------
+    X : array (N, d)
+    y : array (N,)
+        1 for positives; not looked at where nothing is learnt.
+    row_weight : array (N,), or (0,) for ones
+    start : int
+        The first row to look at.
+    choices, weights, memory, ring : array
+        The state; see :mod:`setpoint.online.layout`.
+    out : array (N, 2)
+        Log-odds and posterior of each row, written where rows are scored, else read.
+    decided : array (N,)
+        Decisions, alike.
+    """
+    score, learn = choices[MODE] & SCORE != 0, choices[MODE] & LEARN != 0
+    weight, lag, squares = weights[WEIGHT], weights[LAG], weights[SQUARES]
+    inverse, normalised = weights[INVERSE], choices[NORMALISED] == 1
+    for i in range(start, X.shape[0]):
+        w = row_weight[i] if row_weight.size else 1.0
+        last, behind, larger = margins(X, i, weight, lag, inverse)
+        if normalised and larger > 0:
+            if learn and w > 0.0:
+                rescale(X, i, weight, lag, inverse)
+                last, behind, _ = margins(X, i, weight, lag, inverse)
+            else:
+                last, behind = _unlearnt(X, i, weight, lag, inverse)
+        if score:
+            _decide(_behind(last, behind, choices, memory), i, choices, memory, out, decided)
+        if learn and w > 0.0:
+            slope = w * (posterior(last) - y[i])
+            update(X, i, slope, choices, memory, weight, lag, squares, inverse)
+            _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
+            if memory[DUE] == 1.0:
+                if choices[ASK] == 1:
+                    return i + 1
+                _renew(choices, memory)
+    return len(X)
+
+
+@outer
+def stream_sparse(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    y: NDArray[np.int8],
+    row_weight: Floats,
+    start: int,
+    choices: Ints,
+    weights: Floats,
+    memory: Floats,
+    ring: Floats,
+    out: Floats,
+    decided: NDArray[np.int8],
+) -> int:
+    """As :func:`stream_dense`, of a matrix in compressed sparse rows."""
+    score, learn = choices[MODE] & SCORE != 0, choices[MODE] & LEARN != 0
+    weight, lag, squares = weights[WEIGHT], weights[LAG], weights[SQUARES]
+    inverse, normalised = weights[INVERSE], choices[NORMALISED] == 1
+    for i in range(start, indptr.size - 1):
+        low, high = indptr[i], indptr[i + 1]
+        w = row_weight[i] if row_weight.size else 1.0
+        last, behind, larger = margins_sparse(data, indices, low, high, weight, lag, inverse)
+        if normalised and larger > 0:
+            if learn and w > 0.0:
+                rescale_sparse(data, indices, low, high, weight, lag, inverse)
+                last, behind, _ = margins_sparse(data, indices, low, high, weight, lag, inverse)
+            else:
+                last, behind = _unlearnt_sparse(data, indices, low, high, weight, lag, inverse)
+        if score:
+            _decide(_behind(last, behind, choices, memory), i, choices, memory, out, decided)
+        if learn and w > 0.0:
+            slope = w * (posterior(last) - y[i])
+            update_sparse(
+                data, indices, low, high, slope, choices, memory, weight, lag, squares, inverse
+            )
+            _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
+            if memory[DUE] == 1.0:
+                if choices[ASK] == 1:
+                    return i + 1
+                _renew(choices, memory)
+    return int(indptr.size - 1)
+
+
+@outer
+def stream_scores(
+    y: NDArray[np.int8],
+    row_weight: Floats,
+    start: int,
+    choices: Ints,
+    memory: Floats,
+    ring: Floats,
+    out: Floats,
+    decided: NDArray[np.int8],
+) -> int:
+    """As :func:`stream_dense`, of rows that something else has scored: log-odds in `out`."""
+    score, learn = choices[MODE] & SCORE != 0, choices[MODE] & LEARN != 0
+    for i in range(start, out.shape[0]):
+        if score:
+            _decide(out[i, 0], i, choices, memory, out, decided)
+        w = row_weight[i] if row_weight.size else 1.0
+        if learn and w > 0.0:
+            _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
+            if memory[DUE] == 1.0:
+                if choices[ASK] == 1:
+                    return i + 1
+                _renew(choices, memory)
+    return int(out.shape[0])
+
+
+@inner
+def _decide(
+    z: float, i: int, choices: Ints, memory: Floats, out: Floats, decided: NDArray[np.int8]
+) -> None:
+    p = posterior(z)
+    out[i, 0], out[i, 1] = z, p
+    decided[i] = (z if choices[MARGIN] == 1 else p) >= memory[THRESHOLD]

@@ -1,0 +1,94 @@
+"""From the state of a stream to a report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.evidence import Confusion
+from setpoint.goals.goal import Goal
+from setpoint.goals.schema import Cell
+from setpoint.online import layout as at
+from setpoint.online.engine import Engine
+from setpoint.online.options import SOLVERS
+from setpoint.online.sketch import calibrate
+from setpoint.report import GoalReport, StreamTold, report_on
+from setpoint.rules import Names, Threshold
+
+__all__ = ["stream_report"]
+
+Floats = NDArray[np.float64]
+
+_RIDGE = 1e-6
+"""Only lest a stream that is separated has no finite slope."""
+
+_PARTS = 10
+"""Parts of the rows, by score, whose posteriors are compared with their labels."""
+
+
+def stream_report(engine: Engine) -> GoalReport:
+    """The goal on all rows so far, each decided before its label was used."""
+    tally, options = engine.state.tally, engine.options
+    name = "the score" if options.margin else "the posterior"
+    rule = Threshold(engine.threshold).explain(Names(engine.labels, name))
+    report = report_on(
+        Goal.parse(options.goal),
+        _confusion(engine),
+        family="online",
+        solver=next(name for name, code in SOLVERS.items() if code == options.solver),
+        why="each row was decided before its label was used",
+        rule=rule,
+        positive=engine.labels[1],
+    )
+    (tn, fp), (fn, tp) = tally[at.ROWS_WEIGHT].tolist()
+    (wtn, wfp), (wfn, wtp) = tally[at.WINDOW_WEIGHT].tolist()
+    slope, intercept, error = _calibration(engine)
+    rows = tn + fp + fn + tp
+    told = StreamTold(
+        threshold=engine.threshold,
+        prior=(tp + fn) / rows if rows else None,
+        tp=tp, fp=fp, fn=fn, tn=tn,
+        window_rows=int(engine.state.memory[at.FILLED]),
+        window_value=engine.judge.value(tally[at.WINDOW_WEIGHT]) if rows else None,
+        window_tp=wtp, window_fp=wfp, window_fn=wfn, window_tn=wtn,
+        slope=slope,
+        intercept=intercept,
+        calibration_error=error,
+        waiting=len(engine.waiting),
+        expired=engine.waiting.n_expired,
+    )  # fmt: skip
+    return replace(report, stream=told)
+
+
+def _confusion(engine: Engine) -> Confusion:
+    tally = engine.state.tally
+    zero = np.zeros((1, 1, 2))
+    numbers = tally[at.ROWS_NUMBER].sum(axis=1)
+    smallest = engine.state.memory[at.SMALLEST : at.SMALLEST + 2]
+    return Confusion(
+        engine.labels,
+        (Cell(),),
+        np.concatenate([tally[None, at.ROWS_WEIGHT], zero], axis=1),
+        np.concatenate([tally[None, at.ROWS_SQUARES], zero], axis=1),
+        np.append(numbers, 0.0).astype(np.int64)[None],
+        np.append(smallest, np.inf)[None],
+    )
+
+
+def _calibration(engine: Engine) -> tuple[float | None, float | None, float | None]:
+    """Slope and intercept of the labels on the log-odds, and the mean error of posteriors."""
+    if engine.options.margin:
+        return None, None, None
+    bins = engine.state.bins
+    negative, positive, expected = bins[at.NEGATIVE], bins[at.POSITIVE], bins[at.EXPECTED]
+    if not (negative.sum() > 0 and positive.sum() > 0):
+        return None, None, None
+    slope, intercept = calibrate(negative, positive, 1.0, _RIDGE, 1.0, 0.0)
+    rows = negative + positive
+    filled = rows > 0
+    middle = np.cumsum(rows)[filled] - 0.5 * rows[filled]
+    part = np.minimum(_PARTS - 1, (middle / rows.sum() * _PARTS).astype(int))
+    miss = np.bincount(part, expected[filled] - positive[filled], minlength=_PARTS)
+    return float(slope), float(intercept), float(np.abs(miss).sum() / rows.sum())

@@ -1,0 +1,107 @@
+"""Thresholds, row by row: OFO, FOFO, and when the sketch's is due."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.online.compiled import inner
+from setpoint.online.layout import (
+    BETA2,
+    COST,
+    GAIN,
+    OFO_RB,
+    RADIUS,
+    RATE,
+    SOLVED_POSITIVES,
+    SOLVED_ROWS,
+    STAGE,
+    STAGE_LENGTH,
+    STAGES_LEFT,
+    START,
+    THETA,
+    THRESHOLD,
+)
+
+__all__ = ["FIRST_STAGE", "LEAST_ROWS", "fofo", "fofo_stages", "is_due", "ofo"]
+
+Floats = NDArray[np.float64]
+
+LEAST_ROWS: Final = 44
+"""With fewer rows FOFO as printed has no stage."""
+
+FIRST_STAGE: Final = 4096.0
+"""Rows of the first stage where stages double."""
+
+_ROWS_TO_REACH: Final = 640.0
+"""A stage needs so many rows, times (theta / prior)^2, to get to an optimum in its radius."""
+
+_GROWN: Final = 0.02
+
+
+def fofo_stages(n: int) -> tuple[int, int]:
+    """Number of stages of FOFO as printed for n rows, and the rows of each.
+
+    Examples
+    --------
+    >>> fofo_stages(1_000_000), fofo_stages(43)
+    ((7, 142857), (0, 0))
+    """
+    stages = math.floor(0.5 * math.log2(2 * n / math.log2(n))) - 1 if n > 2 else 0
+    return (stages, n // stages) if stages > 0 else (0, 0)
+
+
+@inner
+def fofo(p: float, prior: float, weight: float, memory: Floats) -> None:
+    """One row of SFO, and the next stage where one ends (the paper's Algorithms 1 and 2)."""
+    most = 1.0 / (1.0 + memory[BETA2])
+    if memory[STAGE_LENGTH] <= 0.0 or memory[STAGES_LEFT] == 0.0:
+        return  # the printed algorithm has no stage for so many rows
+    theta = memory[THETA]
+    slope = memory[BETA2] * prior * theta - max(p - theta, 0.0)
+    low = max(0.0, memory[START] - memory[RADIUS])
+    high = min(most, memory[START] + memory[RADIUS])
+    theta = min(high, max(low, theta - memory[RATE] * weight * slope))
+    memory[THETA] = theta
+    memory[STAGE] += 1.0
+    memory[THRESHOLD] += (theta - memory[THRESHOLD]) / (memory[STAGE] + 1.0)
+    if memory[STAGE] >= memory[STAGE_LENGTH]:
+        theta = memory[THRESHOLD]
+        memory[START] = memory[THETA] = theta
+        memory[STAGE] = 0.0
+        if memory[STAGES_LEFT] > 0.0:
+            memory[STAGES_LEFT] -= 1.0
+            memory[RADIUS] *= 0.5
+        elif prior > 0.0:
+            memory[RADIUS] *= 0.5
+            enough = _ROWS_TO_REACH * (theta / prior) ** 2
+            memory[STAGE_LENGTH] = max(2.0 * memory[STAGE_LENGTH], enough)
+        memory[RATE] = memory[RADIUS] / math.sqrt(10.0 * memory[STAGE_LENGTH])
+
+
+@inner
+def ofo(p: float, y: int, decided: int, weight: float, solver: int, memory: Floats) -> None:
+    """One row of OFO: F of the rows so far over 1 + beta^2; OFO-RB counts posteriors."""
+    seen = p if solver == OFO_RB else float(y)
+    memory[GAIN] += weight * seen * decided
+    memory[COST] += weight * (memory[BETA2] * seen + decided)
+    if memory[COST] > 0.0:
+        memory[THRESHOLD] = memory[GAIN] / memory[COST]
+
+
+@inner
+def is_due(
+    rows: float, positives: float, counted: float, counted_positives: float, memory: Floats
+) -> bool:
+    """Whether the sketch's counts changed by 2 % since its threshold was found.
+
+    `rows` and `positives` are all so far, `counted` those that the sketch counts.
+    """
+    due = rows - memory[SOLVED_ROWS] >= _GROWN * counted
+    if due or positives - memory[SOLVED_POSITIVES] >= _GROWN * counted_positives:
+        memory[SOLVED_ROWS], memory[SOLVED_POSITIVES] = rows, positives
+        return True
+    return False

@@ -1,0 +1,97 @@
+"""The state of a stream: a few arrays, all that is kept of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.online import layout as at
+from setpoint.online.kernel import stream_dense, stream_scores, stream_sparse
+from setpoint.online.options import Options
+from setpoint.online.solvers import FIRST_STAGE, fofo_stages
+
+__all__ = ["REPORTED", "State"]
+
+Floats = NDArray[np.float64]
+
+REPORTED = 10_000
+"""Rows of the window that reports speak of, where rules know none."""
+
+_NO_WEIGHTS: Floats = np.empty(0)
+_NO_LABELS: NDArray[np.int8] = np.empty(0, np.int8)
+
+
+@dataclass(eq=False)
+class State:
+    """Arrays as :mod:`setpoint.online.layout` says; kernels write to them."""
+
+    choices: NDArray[np.int64]
+    weights: Floats
+    memory: Floats
+    ring: Floats
+
+    @classmethod
+    def start(cls, options: Options, n_features: int) -> State:
+        """The state before the first row."""
+        choices = np.zeros(at.N_CHOICES, np.int64)
+        choices[at.LEARNER] = options.learner
+        choices[at.SOLVER] = options.solver
+        choices[at.TRACK] = options.track
+        choices[at.WINDOWED] = options.window is not None
+        choices[at.ASK] = options.asks
+        choices[at.MARGIN] = options.margin
+        weights = np.zeros((4, n_features + 1))
+        weights[at.INVERSE] = 1.0
+        if options.learner == at.NAG:
+            choices[at.NORMALISED] = 1
+            weights[at.INVERSE, :n_features] = at.UNSEEN
+        memory = np.zeros(at.N_MEMORY)
+        memory[at.STEP], memory[at.BETA2] = options.step, options.beta2
+        memory[at.SLOPE] = 1.0
+        if options.solver in (at.SKETCH, at.HALF):
+            memory[at.THRESHOLD] = 0.0 if options.margin else 0.5
+        else:
+            # The optimum lies between 0 and 1 / (1 + beta^2).
+            memory[at.THRESHOLD] = 0.5 / (1.0 + options.beta2)
+        memory[at.THETA] = memory[at.START] = memory[at.THRESHOLD]
+        memory[at.RADIUS] = 1.0 / (1.0 + options.beta2)
+        stages, rows = (-1, int(FIRST_STAGE)) if options.n is None else fofo_stages(options.n)
+        memory[at.STAGES_LEFT], memory[at.STAGE_LENGTH] = stages, rows
+        memory[at.RATE] = memory[at.RADIUS] / np.sqrt(10.0 * rows)
+        memory[at.SMALLEST : at.SMALLEST + 2] = np.inf
+        return cls(choices, weights, memory, np.zeros((options.window or REPORTED, 3)))
+
+    def run(
+        self,
+        X: Any,
+        y: NDArray[np.int8] | None,
+        row_weight: Floats | None,
+        out: Floats,
+        decided: NDArray[np.int8],
+        mode: int,
+        start: int = 0,
+    ) -> int:
+        """Go through rows; the next row, where a threshold is asked for."""
+        self.choices[at.MODE] = mode
+        labels = _NO_LABELS if y is None else y
+        weight = _NO_WEIGHTS if row_weight is None else row_weight
+        rest = (self.memory, self.ring, out, decided)
+        if X is None:
+            return int(stream_scores(labels, weight, start, self.choices, *rest))
+        if not isinstance(X, np.ndarray):
+            cut = (X.data, X.indices, X.indptr, labels, weight, start)
+            return int(stream_sparse(*cut, self.choices, self.weights, *rest))
+        return int(stream_dense(X, labels, weight, start, self.choices, self.weights, *rest))
+
+    @property
+    def tally(self) -> Floats:
+        """Weights, squared weights, numbers of rows and the window's weights (4, 2, 2)."""
+        return self.memory[at.TALLY : at.TALLY + 16].reshape(4, 2, 2)
+
+    @property
+    def bins(self) -> Floats:
+        """The sketch (5, BINS)."""
+        return self.memory[at.SKETCHED :].reshape(5, at.BINS)
