@@ -19,8 +19,9 @@ from setpoint.goals.populations import Label
 from setpoint.online import layout as at
 from setpoint.online.judge import Judge
 from setpoint.online.options import Options
+from setpoint.online.rows import is_unchecked
 from setpoint.online.sketch import cut_score, expected, posterior
-from setpoint.online.state import State
+from setpoint.online.state import NotFiniteError, State
 from setpoint.online.waiting import Waiting, WaitingRow
 
 __all__ = ["Engine", "Scored"]
@@ -102,7 +103,12 @@ class Engine:
         """Decide each row, then learn it; the decisions."""
         scored = _empty(X)
         if self.model is None:
-            self._run(X, y, weight, scored, at.SCORE | at.LEARN)
+            before = self.state.copy() if is_unchecked(X) else self.state
+            try:
+                self._run(X, y, weight, scored, at.SCORE | at.LEARN)
+            except NotFiniteError:
+                self.state = before
+                raise
         else:
             for i in range(len(scored.decided)):
                 row = slice(i, i + 1)

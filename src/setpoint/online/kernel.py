@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,8 @@ def stream_dense(
 ) -> int:
     """Go through rows of a matrix; the next row, where the caller is asked for a threshold.
 
+    A row that is not finite ends it: -1 minus its number. What came before it was learnt.
+
     Parameters
     ----------
     X : array (N, d)
@@ -225,6 +228,8 @@ def stream_dense(
     for i in range(start, X.shape[0]):
         w = row_weight[i] if row_weight.size else 1.0
         last, behind, larger = margins(X, i, weight, lag, inverse)
+        if not math.isfinite(last):
+            return -1 - i
         if normalised and larger > 0:
             if learn and w > 0.0:
                 rescale(X, i, weight, lag, inverse)
@@ -267,6 +272,8 @@ def stream_sparse(
         low, high = indptr[i], indptr[i + 1]
         w = row_weight[i] if row_weight.size else 1.0
         last, behind, larger = margins_sparse(data, indices, low, high, weight, lag, inverse)
+        if not math.isfinite(last):
+            return -1 - i
         if normalised and larger > 0:
             if learn and w > 0.0:
                 rescale_sparse(data, indices, low, high, weight, lag, inverse)

@@ -38,6 +38,7 @@ Ints = NDArray[np.integer[Any]]
 Values = NDArray[np.floating[Any]]
 Rows = NDArray[np.floating[Any]]
 
+_BLOCK: Final = 8
 _TINY: Final = 1e-300
 """Keeps the root of no gradient at all from dividing by zero."""
 
@@ -85,6 +86,15 @@ def rescale(X: Rows, i: int, weight: Floats, lag: Floats, inverse: Floats) -> No
             inverse[j] = 1.0 / size
 
 
+@inner_sums
+def any_of(X: Rows, i: int, start: int) -> bool:
+    """Whether a feature of a block is not zero."""
+    n = 0
+    for j in range(start, start + _BLOCK):
+        n += X[i, j] != 0.0
+    return n > 0
+
+
 @inner
 def update(
     X: Rows,
@@ -101,7 +111,17 @@ def update(
     rate, before = _begin(choices, memory)
     d = X.shape[1]
     if choices[LEARNER] >= ADAGRAD:
-        for j in range(d):
+        whole = d - d % _BLOCK
+        for start in range(0, whole, _BLOCK):
+            # Roots and quotients are dear, and most features of one-hot rows are zero.
+            if any_of(X, i, start):
+                for j in range(start, start + _BLOCK):
+                    gradient = slope * X[i, j]
+                    squares[j] += gradient * gradient
+                    step = -rate * gradient * inverse[j] / math.sqrt(squares[j] + _TINY)
+                    weight[j] += step
+                    lag[j] += before * step
+        for j in range(whole, d):
             gradient = slope * X[i, j]
             squares[j] += gradient * gradient
             step = -rate * gradient * inverse[j] / math.sqrt(squares[j] + _TINY)

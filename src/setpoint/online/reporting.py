@@ -38,7 +38,7 @@ def stream_report(engine: Engine) -> GoalReport:
         _confusion(engine),
         family="online",
         solver=next(name for name, code in SOLVERS.items() if code == options.solver),
-        why="each row was decided before its label was used",
+        why="each row was decided by the rule of its moment, before its label was used",
         rule=rule,
         positive=engine.labels[1],
     )

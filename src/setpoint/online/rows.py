@@ -13,7 +13,10 @@ from setpoint.goals.populations import Label
 from setpoint.inputs.arrays import check_length
 from setpoint.inputs.labels import check_labels
 
-__all__ = ["as_codes", "as_rows"]
+__all__ = ["as_codes", "as_rows", "is_unchecked"]
+
+
+_MANY = 200_000
 
 
 def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -54,8 +57,18 @@ def _is_plain(estimator: Any, X: Any) -> bool:
         return False
     if X.shape[1] != estimator.n_features_in_ or hasattr(estimator, "feature_names_in_"):
         return False
+    if len(X) == 0 or not X.flags.c_contiguous:
+        return False
     # A sum is finite only where all are; one that overflows goes the long way round.
-    return len(X) > 0 and X.flags.c_contiguous and bool(np.isfinite(X.sum()))
+    return is_unchecked(X) or bool(np.isfinite(X.sum()))
+
+
+def is_unchecked(X: Any) -> bool:
+    """Whether kernels look for values that are not finite as they go, and batches are undone.
+
+    To read a large batch once more would take a quarter of the time that learning it takes.
+    """
+    return isinstance(X, np.ndarray) and X.size > _MANY
 
 
 def as_codes(y: Any, labels: tuple[Label, Label], n_rows: int) -> NDArray[np.int8]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from setpoint.online.kernel import stream_dense, stream_scores, stream_sparse
 from setpoint.online.options import Options
 from setpoint.online.solvers import FIRST_STAGE, fofo_stages
 
-__all__ = ["REPORTED", "State"]
+__all__ = ["REPORTED", "NotFiniteError", "State"]
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +22,10 @@ REPORTED = 10_000
 
 _NO_WEIGHTS: Floats = np.empty(0)
 _NO_LABELS: NDArray[np.int8] = np.empty(0, np.int8)
+
+
+class NotFiniteError(ValueError):
+    """A row cannot be scored; those before it were learnt."""
 
 
 @dataclass(eq=False)
@@ -74,17 +78,32 @@ class State:
         mode: int,
         start: int = 0,
     ) -> int:
-        """Go through rows; the next row, where a threshold is asked for."""
+        """Go through rows; the next row, where a threshold is asked for.
+
+        Raises
+        ------
+        NotFiniteError
+        """
         self.choices[at.MODE] = mode
         labels = _NO_LABELS if y is None else y
         weight = _NO_WEIGHTS if row_weight is None else row_weight
         rest = (self.memory, self.ring, out, decided)
         if X is None:
-            return int(stream_scores(labels, weight, start, self.choices, *rest))
-        if not isinstance(X, np.ndarray):
+            end = stream_scores(labels, weight, start, self.choices, *rest)
+        elif isinstance(X, np.ndarray):
+            end = stream_dense(X, labels, weight, start, self.choices, self.weights, *rest)
+        else:
             cut = (X.data, X.indices, X.indptr, labels, weight, start)
-            return int(stream_sparse(*cut, self.choices, self.weights, *rest))
-        return int(stream_dense(X, labels, weight, start, self.choices, self.weights, *rest))
+            end = stream_sparse(*cut, self.choices, self.weights, *rest)
+        if end < 0:
+            raise NotFiniteError(
+                f"X holds NaN or infinite values, or its score is, in row {-1 - end}"
+            )
+        return int(end)
+
+    def copy(self) -> State:
+        """Another state like this one."""
+        return State(*(getattr(self, f.name).copy() for f in fields(self)))
 
     @property
     def tally(self) -> Floats:

@@ -178,6 +178,8 @@ def _stream(report: GoalReport) -> list[Section]:
 
 
 def _where(report: GoalReport) -> str:
+    if report.stream is not None:
+        return "rows of the stream, each decided by the rule of its moment"
     if report.status == "evaluated":
         return "rows" if report.rule == "" else "rows that the rule was measured on"
     folds = "" if report.folds is None else f" (scores from {report.folds}-fold cross-validation)"
