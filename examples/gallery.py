@@ -22,6 +22,7 @@ ORDER = (
     "model_selection",
     "only_scores",
     "many_classes",
+    "stream_text",
     "report_page",
 )
 

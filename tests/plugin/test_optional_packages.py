@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-OPTIONAL = ("pandas", "polars", "pyarrow", "torch", "matplotlib", "jinja2", "cvxpy", "clarabel")
+OPTIONAL = (
+    "pandas",
+    "polars",
+    "pyarrow",
+    "torch",
+    "matplotlib",
+    "jinja2",
+    "cvxpy",
+    "clarabel",
+    "river",
+)
 BLOCK = f"""
 import sys
 

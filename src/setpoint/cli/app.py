@@ -20,6 +20,7 @@ from setpoint.cli.goal import goal
 from setpoint.cli.metrics import metrics
 from setpoint.cli.predict import predict
 from setpoint.cli.session import Session, StoppedByUser, heeded
+from setpoint.cli.stream import stream_command
 
 __all__ = ["App", "app"]
 
@@ -143,5 +144,5 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (fit, predict, evaluate, frontier, goal, metrics, demo, completion):
+for _command in (fit, predict, evaluate, frontier, stream_command, goal, metrics, demo, completion):
     app.add_command(_command)

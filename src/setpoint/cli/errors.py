@@ -45,6 +45,8 @@ _SHELL = (
     ("unknown_group='largest'", "--new-groups largest"),
     ("which datasets= does not hold", "which no --dataset gives"),
     ("trusted=[...] names those that you trust", "--trust TYPE names one that you trust"),
+    ("window is for solver='sketch', got it with solver=", "--window is for --solver sketch, not "),
+    ("solver='sketch' takes it", "--solver sketch takes it"),
     ("pos_label", "--positive"),
     ("vary= ", "--vary "),
     ("vary=", "--vary "),

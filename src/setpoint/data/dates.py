@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DateParts"]
+__all__ = ["DateParts", "date_parts"]
 
 _PARTS = ("days", "month", "weekday")
 
@@ -62,7 +62,7 @@ class DateParts(TransformerMixin, BaseEstimator):
         array of shape (N, 3 * n_features_in_)
         """
         check_is_fitted(self)
-        parts = [_parts(X[name].to_numpy()) for name in self.feature_names_in_]
+        parts = [date_parts(X[name].to_numpy()) for name in self.feature_names_in_]
         return np.hstack(parts) if parts else np.empty((len(X), 0))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -72,7 +72,8 @@ class DateParts(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
 
-def _parts(stamps: NDArray[Any]) -> NDArray[np.float64]:
+def date_parts(stamps: NDArray[Any]) -> NDArray[np.float64]:
+    """Days since 1970, month and weekday of each moment."""
     # By way of seconds: a column without a single date may come as numbers.
     seconds = stamps.astype("datetime64[us]").astype("datetime64[s]")
     days, months = seconds.astype("datetime64[D]"), seconds.astype("datetime64[M]")

@@ -17,7 +17,7 @@ from setpoint.data.errors import TableError
 from setpoint.data.extras import needed
 from setpoint.data.records import quotes_in_order, records_of
 
-__all__ = ["MISSING", "SEPARATORS", "Cells", "read_cells"]
+__all__ = ["MISSING", "SEPARATORS", "Cells", "in_words", "read_cells", "read_fast", "separator_of"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
 """What a missing value looks like in text."""
@@ -78,7 +78,7 @@ def read_cells(data: bytes, name: str, separator: str | None = None) -> Cells:
     (['a', 'b'], ';', [2, 4])
     """
     if separator is None:
-        separator = _separator_of(data)
+        separator = separator_of(data)
     elif len(separator) != 1 or not separator.isascii() or separator in '"\n\r\0':
         raise TableError(
             f"{name}: the separator is one character, such as ',' or ';', got {separator!r}"
@@ -87,7 +87,7 @@ def read_cells(data: bytes, name: str, separator: str | None = None) -> Cells:
     try:
         names = next(filter(None, reader))
     except csv.Error as error:
-        raise TableError(_in_words(error, name, 1)) from None
+        raise TableError(in_words(error, name, 1)) from None
     start = _offset(data, reader.line_num)
     body, first = data[start:], reader.line_num + 1
     if re.search(rb"[^\n]", body) is None:
@@ -98,7 +98,7 @@ def read_cells(data: bytes, name: str, separator: str | None = None) -> Cells:
     if b'"' in body or b"\n\n" in body or body[:1] == b"\n":
         lines, counts = records_of(body, separator, first)
         _check_counts(lines, counts, names, name, separator)
-    columns = _read_fast(body, len(names), separator)
+    columns = read_fast(body, len(names), separator)
     if columns is None:
         lines, counts = records_of(body, separator, first)
         _check_counts(lines, counts, names, name, separator)
@@ -108,7 +108,7 @@ def read_cells(data: bytes, name: str, separator: str | None = None) -> Cells:
     return Cells(names, columns, lines, separator)
 
 
-def _separator_of(data: bytes) -> str:
+def separator_of(data: bytes) -> str:
     """The separator by which most of the first records have as many fields as the header."""
     lines, size = [], 0
     for line in _lines(data):
@@ -144,7 +144,7 @@ def _offset(data: bytes, n_lines: int) -> int:
     return len(data) if end is None else end.end()
 
 
-def _read_fast(body: bytes, n_columns: int, separator: str) -> list[Any] | None:
+def read_fast(body: bytes, n_columns: int, separator: str) -> list[Any] | None:
     """Columns by Arrow's reader; None where it finds the rows uneven."""
     pa, reader = needed("pyarrow"), needed("pyarrow.csv")
     names = [str(i) for i in range(n_columns)]
@@ -184,7 +184,7 @@ def _read_slowly(
                 lines.append(line)
             line = first + reader.line_num
     except csv.Error as error:
-        raise TableError(_in_words(error, name, line)) from None
+        raise TableError(in_words(error, name, line)) from None
     places = np.array(lines, dtype=np.int64)
     counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     _check_counts(places, counts, names, name, separator)
@@ -220,7 +220,8 @@ def _check_counts(
     raise TableError(f"{message}; {remedy}, or name another separator with --separator")
 
 
-def _in_words(error: csv.Error, name: str, line: int) -> str:
+def in_words(error: csv.Error, name: str, line: int) -> str:
+    """What is wrong in a line, in words."""
     if "expected after" in str(error):
         return (
             f"{name}, line {line}: there is text after a closing quote; a quote inside quotes is "

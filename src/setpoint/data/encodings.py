@@ -6,10 +6,10 @@ import codecs
 
 from setpoint.data.errors import TableError
 
-__all__ = ["as_utf8"]
+__all__ = ["BYTE_ORDER_MARKS", "as_utf8", "refuse_zeros"]
 
 # UTF-32 first: its mark begins with that of UTF-16.
-_MARKS = (
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8", "UTF-8 with a byte order mark"),
     (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
     (codecs.BOM_UTF32_BE, "utf-32", "UTF-32"),
@@ -49,12 +49,12 @@ def as_utf8(data: bytes, name: str, encoding: str | None = None) -> tuple[bytes,
     if encoding is not None:
         codec = note = encoding
     else:
-        for mark, marked, words in _MARKS:
+        for mark, marked, words in BYTE_ORDER_MARKS:
             if data.startswith(mark):
                 codec, note = marked, words
                 break
         else:
-            _refuse_zeros(data, name)
+            refuse_zeros(data, name)
     try:
         text = data.decode(codec)
         if note:
@@ -76,13 +76,13 @@ def as_utf8(data: bytes, name: str, encoding: str | None = None) -> tuple[bytes,
     except UnicodeError as error:  # a codec that is not for whole texts
         raise TableError(f"{name} is no {codec} text: {error}") from None
     del text
-    _refuse_zeros(data, name)
+    refuse_zeros(data, name)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data, note
 
 
-def _refuse_zeros(data: bytes, name: str) -> None:
+def refuse_zeros(data: bytes, name: str) -> None:
     """Zero bytes are in no text, but in UTF-16 every other byte may be one."""
     first = data.find(b"\0")
     if first < 0:

@@ -21,7 +21,7 @@ from setpoint.data.table import Table
 if TYPE_CHECKING:
     from setpoint.data.schema import Column
 
-__all__ = ["read_table"]
+__all__ = ["column_names", "decimal_mark_of", "read_table"]
 
 
 def read_table(
@@ -86,7 +86,7 @@ def read_table(
     name, data = read_source(source, stdin)
     if is_parquet(data):
         names, arrays, notes = read_parquet(data, name)
-        stored = dict(zip(_names(names, name, notes), arrays, strict=True))
+        stored = dict(zip(column_names(names, name, notes), arrays, strict=True))
         table = Table(name, as_frame(stored), tuple(notes), stored)
         check_finite(table, stored)
     else:
@@ -113,7 +113,7 @@ def _delimited(
         notes.append(
             "tabs between fields" if cells.separator == "\t" else f"separator {cells.separator!r}"
         )
-    names = _names(cells.names, name, notes)
+    names = column_names(cells.names, name, notes)
     stored = dict(zip(names, cells.columns, strict=True))
     mark: Decimal = "," if decimal == "," else "."
     if decimal is None and cells.separator != ",":
@@ -124,7 +124,7 @@ def _delimited(
         for name, column in stored.items()
     }
     if mark == "auto":
-        mark = _mark_of(name, stored, guesses, cells)
+        mark = decimal_mark_of(name, stored, guesses, cells)
     if mark != ".":
         notes.append("decimal comma")
     # Kinds that are known are read from the text as it stands.
@@ -142,7 +142,7 @@ def _delimited(
     return Table(name, draft.frame, tuple(notes), stored, cells.lines, mark)
 
 
-def _names(found: list[str], name: str, notes: list[str]) -> list[str]:
+def column_names(found: list[str], name: str, notes: list[str]) -> list[str]:
     """Names of columns, stripped, no two alike; a nameless column is called by its place."""
     names = [column.strip() for column in found]
     for i, column in enumerate(names):
@@ -159,7 +159,9 @@ def _names(found: list[str], name: str, notes: list[str]) -> list[str]:
     return names
 
 
-def _mark_of(name: str, stored: dict[str, Any], guesses: dict[str, Guess], cells: Cells) -> Decimal:
+def decimal_mark_of(
+    name: str, stored: dict[str, Any], guesses: dict[str, Guess], cells: Cells
+) -> Decimal:
     """The decimal mark of a file; "auto" where columns differ.
 
     Raises

@@ -86,7 +86,7 @@ def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array
 
 
 def check_weight(
-    sample_weight: Any, n_rows: int, name: str = "sample_weight"
+    sample_weight: Any, n_rows: int, name: str = "sample_weight", *, all_zero: bool = False
 ) -> NDArray[np.float64] | None:
     """Row weights as float64, or None.
 
@@ -98,6 +98,8 @@ def check_weight(
         Rows of `X`.
     name : str
         What messages call it.
+    all_zero : bool
+        Whether all may be zero, as in one batch of many.
 
     Returns
     -------
@@ -107,7 +109,8 @@ def check_weight(
     Raises
     ------
     ValueError
-        If the shape is wrong, a weight is NaN, infinite or negative, or all are zero.
+        If the shape is wrong, a weight is NaN, infinite or negative, or all are zero where
+        they may not.
     TypeError
         If the weights are not numbers.
 
@@ -136,7 +139,7 @@ def check_weight(
             raise ValueError(
                 f"{name} has {first_bad(bad, what)}; weights are finite and not negative"
             )
-    if n_rows and not weight.any():
+    if n_rows and not all_zero and not weight.any():
         raise ValueError(f"{name} is zero everywhere; at least one weight must be positive")
     extreme = (weight != 0) & ((weight < _LIGHTEST) | (weight > 1 / _LIGHTEST))
     if extreme.any():

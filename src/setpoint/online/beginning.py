@@ -91,7 +91,9 @@ def check_same_classes(classes: Any, known: NDArray[Any]) -> None:
         raise ValueError(f"classes are {found}, and were {known.tolist()} so far")
 
 
-def weights_for(engine: Engine, sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+def weights_for(
+    engine: Engine, sample_weight: Any, n_rows: int, *, all_zero: bool = True
+) -> NDArray[np.float64] | None:
     """Weights of rows, refused where the learner takes none.
 
     Raises
@@ -104,12 +106,21 @@ def weights_for(engine: Engine, sample_weight: Any, n_rows: int) -> NDArray[np.f
         raise ValueError(
             f"sample_weight: {type(engine.model).__name__}.partial_fit takes no weights"
         )
-    return check_weight(sample_weight, n_rows)
+    return check_weight(sample_weight, n_rows, all_zero=all_zero)
 
 
 def names_of(ids: Any) -> list[Hashable]:
-    """Ids as plain values."""
+    """Ids as plain values.
+
+    Raises
+    ------
+    TypeError
+        If one is neither text nor a whole number.
+    """
     names: list[Hashable] = one_column(ids, "ids").tolist()
+    odd = next((name for name in names if not isinstance(name, (str, int))), None)
+    if odd is not None:
+        raise TypeError(f"ids are text or whole numbers, got {odd!r}")
     return names
 
 

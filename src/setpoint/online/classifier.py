@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from setpoint.estimators import ModelFileError, load_model, save_model
 from setpoint.estimators.base import GoalClassifier
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import check_length
+from setpoint.inputs.arrays import check_length, frame_of
 from setpoint.online import layout as at
 from setpoint.online.beginning import (
     begin,
@@ -29,7 +28,7 @@ from setpoint.online.beginning import (
 from setpoint.online.engine import Engine
 from setpoint.online.reporting import stream_report
 from setpoint.online.rows import as_codes, as_rows
-from setpoint.online.waiting import WaitingRow
+from setpoint.online.waiting import WaitingRow, rows_of
 from setpoint.report import GoalReport
 from setpoint.rules import Threshold
 
@@ -119,7 +118,7 @@ class OnlineFClassifier(GoalClassifier):
     >>> for batch in np.array_split(np.arange(20_000), 100):
     ...     decided = clf.predict_learn(X[batch], y[batch])
     >>> clf.n_rows_seen_, round(clf.goal_report_.objective.value, 2), round(clf.threshold_, 2)
-    (20000, 0.49, 0.24)
+    (20000, 0.49, 0.26)
     """
 
     # A rule of a stream looks at the score alone, and draws nothing.
@@ -168,7 +167,15 @@ class OnlineFClassifier(GoalClassifier):
         -------
         self
         """
-        self._learn(X, y, sample_weight, None, afresh=True)
+        known = ("n_features_in_", "feature_names_in_")
+        before = {name: value for name, value in vars(self).items() if name in known}
+        for name in before:
+            delattr(self, name)
+        try:
+            self._learn(X, y, sample_weight, None, afresh=True)
+        except Exception:
+            self.__dict__.update(before)  # the old stream stays
+            raise
         return self
 
     def partial_fit(
@@ -228,7 +235,7 @@ class OnlineFClassifier(GoalClassifier):
         elif classes is not None:
             check_same_classes(classes, self.classes_)
         codes = as_codes(y, engine.labels, n_rows_of(rows))
-        weight = weights_for(engine, sample_weight, len(codes))
+        weight = weights_for(engine, sample_weight, len(codes), all_zero=not afresh)
         self._keep(engine)
         return engine.stream(rows, codes, weight)
 
@@ -271,17 +278,15 @@ class OnlineFClassifier(GoalClassifier):
         engine.waiting.check_new(names)
         scored = engine.score(rows)
         self._keep(engine)
-        kept = [
-            WaitingRow(_safe_indexing(rows, slice(i, i + 1)).copy(), z, p, int(d))
-            for i, ((z, p), d) in enumerate(zip(scored.out.tolist(), scored.decided, strict=True))
-        ]
+        whole = rows_of(rows)
+        kept = [WaitingRow(x, d) for x, d in zip(whole, scored.decided.tolist(), strict=True)]
         engine.waiting.add(names, kept)
         return np.asarray(engine.answers[scored.decided])
 
     def learn(self, ids: Any, y: Any, sample_weight: Any = None) -> OnlineFClassifier:
         """Learn rows that were predicted under these ids, now that their labels came.
 
-        They count with the score and the decision of then.
+        They count as they were decided then; the threshold goes by their scores of now.
 
         Parameters
         ----------
@@ -415,6 +420,10 @@ class OnlineFClassifier(GoalClassifier):
     def _as_rows(self, X: Any, reset: bool = False) -> Any:
         if isinstance(self.learner, str):
             return as_rows(self, X, reset=reset)
+        if frame_of(X) is None:
+            return validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite=False
+            )
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 

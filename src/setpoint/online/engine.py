@@ -22,7 +22,7 @@ from setpoint.online.options import Options
 from setpoint.online.rows import is_unchecked
 from setpoint.online.sketch import cut_score, expected, posterior
 from setpoint.online.state import NotFiniteError, State
-from setpoint.online.waiting import Waiting, WaitingRow
+from setpoint.online.waiting import SparseRow, Waiting, WaitingRow
 
 __all__ = ["Engine", "Scored"]
 
@@ -31,6 +31,12 @@ Codes = NDArray[np.int8]
 
 _LEAST = 1e-16
 """Posteriors nearer to 0 or 1 have no other log-odds than this."""
+
+
+_MOST = 1e15
+"""Scores farther out than this are as far out."""
+
+_ALL = at.SCORE | at.DECIDE | at.LEARN
 
 
 class Scored(NamedTuple):
@@ -87,16 +93,17 @@ class Engine:
     @property
     def threshold(self) -> float:
         """The score from which on to decide positive."""
-        return float(self.state.memory[at.THRESHOLD])
+        memory = self.state.memory
+        return float(memory[at.THRESHOLD]) if memory[at.OPEN] == 1.0 else float("inf")
 
     def score(self, X: Any) -> Scored:
         """Score and decide rows; nothing changes."""
         scored = _empty(X)
         if self.model is None:
-            self.state.run(X, None, None, *scored, at.SCORE)
+            self.state.run(X, None, None, *scored, at.SCORE | at.DECIDE)
         else:
             scored.out[:, 0] = self._log_odds(X)
-            self.state.run(None, None, None, *scored, at.SCORE)
+            self.state.run(None, None, None, *scored, at.SCORE | at.DECIDE)
         return scored
 
     def stream(self, X: Any, y: Codes, weight: Floats | None) -> Codes:
@@ -105,7 +112,7 @@ class Engine:
         if self.model is None:
             before = self.state.copy() if is_unchecked(X) else self.state
             try:
-                self._run(X, y, weight, scored, at.SCORE | at.LEARN)
+                self._run(X, y, weight, scored, _ALL)
             except NotFiniteError:
                 self.state = before
                 raise
@@ -115,19 +122,26 @@ class Engine:
                 one = Scored(scored.out[row], scored.decided[row])
                 x, w = _safe_indexing(X, row), None if weight is None else weight[row]
                 one.out[:, 0] = self._log_odds(x)
-                self._run(None, y[row], w, one, at.SCORE | at.LEARN)
+                self._run(None, y[row], w, one, _ALL)
                 self._teach(x, y[i], w)
         return scored.decided
 
     def learn(self, rows: Sequence[WaitingRow], y: Codes, weight: Floats | None) -> None:
-        """Learn rows that were scored before, one by one."""
+        """Learn rows that were decided before, one by one.
+
+        The threshold goes by their scores of now: those of then may be of a learner that
+        knew nothing yet.
+        """
         for i, row in enumerate(rows):
             w = None if weight is None else weight[i : i + 1]
-            scored = Scored(np.array([[row.z, row.p]]), np.array([row.decided], np.int8))
-            X = row.X if self.model is None else None
-            self._run(X, y[i : i + 1], w, scored, at.LEARN)
-            if self.model is not None:
-                self._teach(row.X, y[i], w)
+            scored = Scored(np.zeros((1, 2)), np.array([row.decided], np.int8))
+            if self.model is None:
+                self._run(row.X, y[i : i + 1], w, scored, at.SCORE | at.LEARN)
+            else:
+                X = row.X.matrix if isinstance(row.X, SparseRow) else row.X
+                scored.out[:, 0] = self._log_odds(X)
+                self._run(None, y[i : i + 1], w, scored, at.SCORE | at.LEARN)
+                self._teach(X, y[i], w)
 
     def _run(self, X: Any, y: Codes, weight: Floats | None, scored: Scored, mode: int) -> None:
         """Kernels, and thresholds where they ask for one."""
@@ -146,7 +160,7 @@ class Engine:
             return np.zeros(_num_samples(X))  # few learners score before they know both classes
         if self.options.margin:
             z: Floats = np.asarray(self.model.decision_function(X), dtype=float)
-            return self._known(z if self._positive_last else -z, 0.0)
+            return np.clip(self._known(z if self._positive_last else -z, 0.0), -_MOST, _MOST)
         proba = self.model.predict_proba(X)
         p = np.asarray(proba, dtype=float)[:, -1 if self._positive_last else 0]
         p = self._known(p, 0.5)
@@ -185,5 +199,5 @@ class Engine:
 
 
 def _empty(X: Any) -> Scored:
-    n = len(X) if isinstance(X, np.ndarray) else int(_num_samples(X))
+    n = X.shape[0] if hasattr(X, "shape") else int(_num_samples(X))
     return Scored(np.empty((n, 2)), np.empty(n, np.int8))

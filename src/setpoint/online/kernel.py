@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.online.compiled import inner, outer
+from setpoint.online.dense import adapt, is_finite, margins, settle, update
 from setpoint.online.layout import (
     AGE,
     ASK,
     AVERAGED,
     BINS,
+    CENTRE,
+    CENTRED,
+    DECIDE,
     DUE,
     EXPECTED,
     FILLED,
@@ -22,11 +26,12 @@ from setpoint.online.layout import (
     INVERSE,
     LAG,
     LEARN,
+    LEARNER,
     MARGIN,
-    MODE,
     NEGATIVE,
     NEXT,
     NORMALISED,
+    OPEN,
     RING_BIN,
     RING_CODE,
     RING_WEIGHT,
@@ -35,6 +40,7 @@ from setpoint.online.layout import (
     ROWS_WEIGHT,
     RULE_NEGATIVE,
     SCORE,
+    SGD,
     SKETCH,
     SKETCHED,
     SMALLEST,
@@ -43,20 +49,23 @@ from setpoint.online.layout import (
     TALLY,
     THRESHOLD,
     TRACK,
+    UPDATES,
     WEIGHT,
     WINDOW_WEIGHT,
     WINDOWED,
 )
-from setpoint.online.learners import (
-    margins,
-    margins_sparse,
-    rescale,
-    rescale_sparse,
-    update,
-    update_sparse,
-)
+from setpoint.online.learners import CENTRED_ROWS
 from setpoint.online.sketch import bin_of, posterior, refresh
 from setpoint.online.solvers import fofo, is_due, ofo
+from setpoint.online.sparse import (
+    adapt_sparse,
+    count_centred,
+    is_finite_sparse,
+    margins_sparse,
+    settle_sparse,
+    strange_margins,
+    update_sparse,
+)
 
 __all__ = ["stream_dense", "stream_scores", "stream_sparse"]
 
@@ -73,29 +82,11 @@ def _behind(last: float, behind: float, choices: Ints, memory: Floats) -> float:
 
 
 @outer
-def _unlearnt(
-    X: NDArray[Any], i: int, weight: Floats, lag: Floats, inverse: Floats
-) -> tuple[float, float]:
-    """The margins of a row with a feature larger than ever, which shall leave no trace."""
-    weight, lag, inverse = weight.copy(), lag.copy(), inverse.copy()
-    rescale(X, i, weight, lag, inverse)
-    last, behind, _ = margins(X, i, weight, lag, inverse)
-    return last, behind
-
-
-@outer
-def _unlearnt_sparse(
-    data: NDArray[Any],
-    indices: NDArray[Any],
-    low: int,
-    high: int,
-    weight: Floats,
-    lag: Floats,
-    inverse: Floats,
-) -> tuple[float, float]:
-    weight, lag, inverse = weight.copy(), lag.copy(), inverse.copy()
-    rescale_sparse(data, indices, low, high, weight, lag, inverse)
-    last, behind, _ = margins_sparse(data, indices, low, high, weight, lag, inverse)
+def _unlearnt(X: NDArray[Any], i: int, weights: Floats) -> tuple[float, float]:
+    """The margins of a strange row that shall leave no trace."""
+    apart = weights.copy()
+    adapt(X, i, apart)
+    last, behind, _ = margins(X, i, apart[WEIGHT], apart[LAG], apart[INVERSE], apart[CENTRE])
     return last, behind
 
 
@@ -130,6 +121,8 @@ def _observe(
     """Count a row whose label came, and move the threshold."""
     k, code, windowed = bin_of(z), 2 * y + decided, choices[WINDOWED] == 1
     memory[AGE] += 1.0
+    if y == 1:
+        memory[OPEN] = 1.0
     memory[SMALLEST + y] = min(memory[SMALLEST + y], weight)
     memory[TALLY + 4 * ROWS_WEIGHT + code] += weight
     memory[TALLY + 4 * ROWS_SQUARES + code] += weight * weight
@@ -196,6 +189,7 @@ def stream_dense(
     y: NDArray[np.int8],
     row_weight: Floats,
     start: int,
+    mode: int,
     choices: Ints,
     weights: Floats,
     memory: Floats,
@@ -215,32 +209,37 @@ def stream_dense(
     row_weight : array (N,), or (0,) for ones
     start : int
         The first row to look at.
+    mode : int
+        A sum of SCORE, DECIDE and LEARN.
     choices, weights, memory, ring : array
         The state; see :mod:`setpoint.online.layout`.
     out : array (N, 2)
         Log-odds and posterior of each row, written where rows are scored, else read.
     decided : array (N,)
-        Decisions, alike.
+        Decisions, written where rows are decided, else read.
     """
-    score, learn = choices[MODE] & SCORE != 0, choices[MODE] & LEARN != 0
+    score, learn = mode & SCORE != 0, mode & LEARN != 0
     weight, lag, squares = weights[WEIGHT], weights[LAG], weights[SQUARES]
-    inverse, normalised = weights[INVERSE], choices[NORMALISED] == 1
+    inverse, centre = weights[INVERSE], weights[CENTRE]
+    normalised, plain = choices[NORMALISED] == 1, choices[LEARNER] == SGD
     for i in range(start, X.shape[0]):
         w = row_weight[i] if row_weight.size else 1.0
-        last, behind, larger = margins(X, i, weight, lag, inverse)
-        if not math.isfinite(last):
-            return -1 - i
-        if normalised and larger > 0:
+        last, behind, strange = margins(X, i, weight, lag, inverse, centre)
+        if normalised and strange > 0 and is_finite(X, i):
             if learn and w > 0.0:
-                rescale(X, i, weight, lag, inverse)
-                last, behind, _ = margins(X, i, weight, lag, inverse)
+                adapt(X, i, weights)
+                last, behind, _ = margins(X, i, weight, lag, inverse, centre)
             else:
-                last, behind = _unlearnt(X, i, weight, lag, inverse)
+                last, behind = _unlearnt(X, i, weights)
+        if not math.isfinite(last) or (plain and strange > 0):
+            return -1 - i
         if score:
-            _decide(_behind(last, behind, choices, memory), i, choices, memory, out, decided)
+            _score(_behind(last, behind, choices, memory), i, mode, choices, memory, out, decided)
         if learn and w > 0.0:
             slope = w * (posterior(last) - y[i])
-            update(X, i, slope, choices, memory, weight, lag, squares, inverse)
+            update(X, i, slope, choices, memory, weight, lag, squares, inverse, centre)
+            if normalised and memory[UPDATES] <= CENTRED_ROWS:
+                settle(X, i, memory[UPDATES], weights)
             _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
             if memory[DUE] == 1.0:
                 if choices[ASK] == 1:
@@ -257,6 +256,7 @@ def stream_sparse(
     y: NDArray[np.int8],
     row_weight: Floats,
     start: int,
+    mode: int,
     choices: Ints,
     weights: Floats,
     memory: Floats,
@@ -265,28 +265,38 @@ def stream_sparse(
     decided: NDArray[np.int8],
 ) -> int:
     """As :func:`stream_dense`, of a matrix in compressed sparse rows."""
-    score, learn = choices[MODE] & SCORE != 0, choices[MODE] & LEARN != 0
+    score, learn = mode & SCORE != 0, mode & LEARN != 0
     weight, lag, squares = weights[WEIGHT], weights[LAG], weights[SQUARES]
-    inverse, normalised = weights[INVERSE], choices[NORMALISED] == 1
+    inverse, centre = weights[INVERSE], weights[CENTRE]
+    normalised, plain = choices[NORMALISED] == 1, choices[LEARNER] == SGD
+    memory[CENTRED] = count_centred(weights)
     for i in range(start, indptr.size - 1):
         low, high = indptr[i], indptr[i + 1]
         w = row_weight[i] if row_weight.size else 1.0
-        last, behind, larger = margins_sparse(data, indices, low, high, weight, lag, inverse)
-        if not math.isfinite(last):
-            return -1 - i
-        if normalised and larger > 0:
+        last, behind, strange = margins_sparse(
+            data, indices, low, high, memory, weight, lag, inverse, centre
+        )
+        if normalised and strange > 0 and is_finite_sparse(data, low, high):
             if learn and w > 0.0:
-                rescale_sparse(data, indices, low, high, weight, lag, inverse)
-                last, behind, _ = margins_sparse(data, indices, low, high, weight, lag, inverse)
+                adapt_sparse(data, indices, low, high, memory, weights)
+                last, behind, _ = margins_sparse(
+                    data, indices, low, high, memory, weight, lag, inverse, centre
+                )
             else:
-                last, behind = _unlearnt_sparse(data, indices, low, high, weight, lag, inverse)
+                last, behind = strange_margins(data, indices, low, high, memory, weights)
+        if not math.isfinite(last) or (plain and strange > 0):
+            return -1 - i
         if score:
-            _decide(_behind(last, behind, choices, memory), i, choices, memory, out, decided)
+            _score(_behind(last, behind, choices, memory), i, mode, choices, memory, out, decided)
         if learn and w > 0.0:
             slope = w * (posterior(last) - y[i])
             update_sparse(
-                data, indices, low, high, slope, choices, memory, weight, lag, squares, inverse
-            )
+                data, indices, low, high, slope, choices, memory, weight, lag, squares, inverse,
+                centre,
+            )  # fmt: skip
+            if normalised and memory[UPDATES] <= CENTRED_ROWS:
+                settle_sparse(data, indices, low, high, memory[UPDATES], weights)
+                memory[CENTRED] = count_centred(weights)
             _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
             if memory[DUE] == 1.0:
                 if choices[ASK] == 1:
@@ -300,6 +310,7 @@ def stream_scores(
     y: NDArray[np.int8],
     row_weight: Floats,
     start: int,
+    mode: int,
     choices: Ints,
     memory: Floats,
     ring: Floats,
@@ -307,10 +318,10 @@ def stream_scores(
     decided: NDArray[np.int8],
 ) -> int:
     """As :func:`stream_dense`, of rows that something else has scored: log-odds in `out`."""
-    score, learn = choices[MODE] & SCORE != 0, choices[MODE] & LEARN != 0
+    score, learn = mode & SCORE != 0, mode & LEARN != 0
     for i in range(start, out.shape[0]):
         if score:
-            _decide(out[i, 0], i, choices, memory, out, decided)
+            _score(out[i, 0], i, mode, choices, memory, out, decided)
         w = row_weight[i] if row_weight.size else 1.0
         if learn and w > 0.0:
             _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
@@ -322,9 +333,17 @@ def stream_scores(
 
 
 @inner
-def _decide(
-    z: float, i: int, choices: Ints, memory: Floats, out: Floats, decided: NDArray[np.int8]
+def _score(
+    z: float,
+    i: int,
+    mode: int,
+    choices: Ints,
+    memory: Floats,
+    out: Floats,
+    decided: NDArray[np.int8],
 ) -> None:
     p = posterior(z)
     out[i, 0], out[i, 1] = z, p
-    decided[i] = (z if choices[MARGIN] == 1 else p) >= memory[THRESHOLD]
+    if mode & DECIDE != 0:
+        accepted = (z if choices[MARGIN] == 1 else p) >= memory[THRESHOLD]
+        decided[i] = accepted and memory[OPEN] == 1.0

@@ -9,7 +9,8 @@ from typing import Final
 
 # ------------------------------------------------------------------ what to do with a row
 SCORE: Final = 1
-LEARN: Final = 2
+DECIDE: Final = 2
+LEARN: Final = 4
 
 # ------------------------------------------------------------------ learners
 SGD: Final = 0
@@ -25,31 +26,38 @@ OFO_RB: Final = 3
 HALF: Final = 4
 
 # ------------------------------------------------------------------ choices, an int64 array
-MODE: Final = 0
-"""SCORE, LEARN, or their sum."""
-LEARNER: Final = 1
-SOLVER: Final = 2
-TRACK: Final = 3
+LEARNER: Final = 0
+SOLVER: Final = 1
+TRACK: Final = 2
 """1: steps that do not shrink, and no average."""
-WINDOWED: Final = 4
+WINDOWED: Final = 3
 """1: the sketch counts the rows of the window only."""
-ASK: Final = 5
+ASK: Final = 4
 """1: stop where the sketch's threshold is due, and let the caller find it."""
-MARGIN: Final = 6
+MARGIN: Final = 5
 """1: scores are no posteriors; the threshold is one of log-odds."""
-NORMALISED: Final = 7
+NORMALISED: Final = 6
 """1: weights shrink when a feature is larger than it ever was."""
-N_CHOICES: Final = 8
+N_CHOICES: Final = 7
 
-# ------------------------------------------------------------------ weights, (4, d + 1)
+# ------------------------------------------------------------------ weights, (7, d + 1)
 # The last column is the intercept's.
 WEIGHT: Final = 0
 LAG: Final = 1
 """Weights minus this over AVERAGED are the averaged weights."""
 SQUARES: Final = 2
-"""Sums of squared gradients."""
+"""Sums of squared gradients, in units of the largest distance."""
 INVERSE: Final = 3
-"""One over the largest absolute value of the feature; 1 where the learner does not normalise."""
+"""One over the largest distance of the feature from its centre; 1 without normalisation."""
+
+CENTRE: Final = 4
+"""What is taken off the feature; 0 where nothing is."""
+TOTAL: Final = 5
+PRESENT: Final = 6
+"""Sums over the first rows, and in how many of them the feature was not zero."""
+
+SMALL: Final = 1e-100
+"""INVERSE with plain gradients: what exceeds it would end in infinite weights."""
 
 UNSEEN: Final = 1e300
 """INVERSE of a feature that was always zero: any other value exceeds it."""
@@ -92,7 +100,11 @@ FILLED: Final = 21
 """Of the window: where the next row goes, and how many rows there are."""
 SMALLEST: Final = 22
 """The smallest positive weight of a negative row; of a positive row in the next place."""
-N_SCALARS: Final = 24
+CENTRED: Final = 24
+"""Number of features that have a centre."""
+OPEN: Final = 25
+"""1 once a positive came: before, nobody is decided positive."""
+N_SCALARS: Final = 26
 
 # ------------------------------------------------------------------ memory: tally
 TALLY: Final = 32

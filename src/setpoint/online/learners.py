@@ -1,50 +1,65 @@
-"""Logistic learners, one row at a time: scores, updates and averages.
+"""Logistic learners, one row at a time.
 
-The averaged weights weigh the iterate after row k by k, so that early ones fade as in an
-average over a suffix, without its jumps (Shamir and Zhang 2013). They are never formed:
-with S_k = 1 + ... + k and steps D_k, the average after row t is w_t - sum_k S_(k-1) D_k / S_t,
-and that sum is LAG. A row costs time in its own non-zero features only.
+Averages
+    The averaged weights weigh the iterate after row k by k, so that early ones fade as in
+    an average over a suffix, without its jumps (Shamir and Zhang 2013). They are never
+    formed: with S_k = 1 + ... + k and steps D_k, the average after row t is
+    w_t - sum_k S_(k-1) D_k / S_t, and that sum is LAG. A row costs time in its own non-zero
+    features only.
+
+NAG
+    Each step is divided by the root of the feature's sum of squared gradients and by its
+    largest value so far; when that grows, the weight shrinks (Ross, Mineiro and Langford
+    2013). A feature without a zero in the first 128 rows is centred, on its mean then and
+    after 256, 512 and 1024 rows: altitudes of 2,000 to 3,000 metres are else nearly one
+    with the intercept, and learnt slowly. It then starts anew, and the intercept takes over
+    what it had to say on average. Later moves of a centre change no score; at its first
+    zero a feature loses its centre, after its weight has shrunk as for any value that far
+    off.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.online.compiled import inner, inner_sums
+from setpoint.online.compiled import inner
 from setpoint.online.layout import (
     ADAGRAD,
     AVERAGED,
+    CENTRE,
+    INVERSE,
+    LAG,
     LEARNER,
+    PRESENT,
+    SQUARES,
     STEP,
+    TOTAL,
     TRACK,
+    UNSEEN,
     UPDATES,
+    WEIGHT,
 )
 
-__all__ = [
-    "margins",
-    "margins_sparse",
-    "rescale",
-    "rescale_sparse",
-    "update",
-    "update_sparse",
-]
+__all__ = ["CENTRED_ROWS", "TINY", "begin", "look", "move_centre", "shrink"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.integer[Any]]
-Values = NDArray[np.floating[Any]]
-Rows = NDArray[np.floating[Any]]
 
-_BLOCK: Final = 8
-_TINY: Final = 1e-300
+TINY: Final = 1e-300
 """Keeps the root of no gradient at all from dividing by zero."""
+
+_CLOSE: Final = 1e-9
+
+FIRST_ROWS: Final = 128
+CENTRED_ROWS: Final = 1024
+"""Rows after which features get a centre, and after which centres stay."""
 
 
 @inner
-def _begin(choices: NDArray[np.int64], memory: Floats) -> tuple[float, float]:
+def begin(choices: NDArray[np.int64], memory: Floats) -> tuple[float, float]:
     """The step of this row, and the sum of the average's weights before it."""
     memory[UPDATES] += 1.0
     rate, adaptive = memory[STEP], choices[LEARNER] >= ADAGRAD
@@ -56,164 +71,42 @@ def _begin(choices: NDArray[np.int64], memory: Floats) -> tuple[float, float]:
     return rate if adaptive else rate / math.sqrt(memory[UPDATES]), before
 
 
-# --------------------------------------------------------------------------------- dense rows
-@inner_sums
-def margins(
-    X: Rows, i: int, weight: Floats, lag: Floats, inverse: Floats
-) -> tuple[float, float, int]:
-    """The margin of row i by the last weights, and how far the average is behind it.
-
-    And how many features are larger than they ever were.
-    """
-    d = X.shape[1]
-    last, behind, larger = float(weight[d]), float(lag[d]), 0
-    for j in range(d):
-        last += weight[j] * X[i, j]
-        behind += lag[j] * X[i, j]
-        larger += abs(X[i, j] * inverse[j]) > 1.0
-    return last, behind, larger
+@inner
+def move_centre(weights: Floats, j: int, centre: float) -> None:
+    """Centre a feature elsewhere; the intercept makes up for it."""
+    far, last = centre - weights[CENTRE, j], weights.shape[1] - 1
+    weights[WEIGHT, last] += weights[WEIGHT, j] * far
+    weights[LAG, last] += weights[LAG, j] * far
+    weights[CENTRE, j] = centre
 
 
 @inner
-def rescale(X: Rows, i: int, weight: Floats, lag: Floats, inverse: Floats) -> None:
-    """Shrink the weights of features that are larger than they ever were."""
-    for j in range(X.shape[1]):
-        size = abs(np.float64(X[i, j]))
-        past = size * inverse[j]
-        if past > 1.0:
-            weight[j] /= past
-            lag[j] /= past
-            inverse[j] = 1.0 / size
-
-
-@inner_sums
-def any_of(X: Rows, i: int, start: int) -> bool:
-    """Whether a feature of a block is not zero."""
-    n = 0
-    for j in range(start, start + _BLOCK):
-        n += X[i, j] != 0.0
-    return n > 0
+def shrink(weights: Floats, j: int, size: float) -> None:
+    """Shrink a weight whose feature is farther from its centre than ever."""
+    past = size * weights[INVERSE, j]
+    if past > 1.0:
+        weights[WEIGHT, j] /= past
+        weights[LAG, j] /= past
+        weights[SQUARES, j] /= past * past
+        weights[INVERSE, j] = 1.0 / size
 
 
 @inner
-def update(
-    X: Rows,
-    i: int,
-    slope: float,
-    choices: NDArray[np.int64],
-    memory: Floats,
-    weight: Floats,
-    lag: Floats,
-    squares: Floats,
-    inverse: Floats,
-) -> None:
-    """Learn a row at which the loss has this slope in the margin."""
-    rate, before = _begin(choices, memory)
-    d = X.shape[1]
-    if choices[LEARNER] >= ADAGRAD:
-        whole = d - d % _BLOCK
-        for start in range(0, whole, _BLOCK):
-            # Roots and quotients are dear, and most features of one-hot rows are zero.
-            if any_of(X, i, start):
-                for j in range(start, start + _BLOCK):
-                    gradient = slope * X[i, j]
-                    squares[j] += gradient * gradient
-                    step = -rate * gradient * inverse[j] / math.sqrt(squares[j] + _TINY)
-                    weight[j] += step
-                    lag[j] += before * step
-        for j in range(whole, d):
-            gradient = slope * X[i, j]
-            squares[j] += gradient * gradient
-            step = -rate * gradient * inverse[j] / math.sqrt(squares[j] + _TINY)
-            weight[j] += step
-            lag[j] += before * step
-        squares[d] += slope * slope
-        step = -rate * slope / math.sqrt(squares[d] + _TINY)
-    else:
-        for j in range(d):
-            step = -rate * slope * X[i, j]
-            weight[j] += step
-            lag[j] += before * step
-        step = -rate * slope
-    weight[d] += step
-    lag[d] += before * step
-
-
-# -------------------------------------------------------------------------------- sparse rows
-# Row i has data[low:high] in the columns indices[low:high].
-@inner
-def margins_sparse(
-    data: Values,
-    indices: Ints,
-    low: int,
-    high: int,
-    weight: Floats,
-    lag: Floats,
-    inverse: Floats,
-) -> tuple[float, float, int]:
-    """As `margins`."""
-    d = weight.size - 1
-    last, behind, larger = float(weight[d]), float(lag[d]), 0
-    for k in range(low, high):
-        j = indices[k]
-        last += weight[j] * data[k]
-        behind += lag[j] * data[k]
-        larger += abs(data[k] * inverse[j]) > 1.0
-    return last, behind, larger
-
-
-@inner
-def rescale_sparse(
-    data: Values,
-    indices: Ints,
-    low: int,
-    high: int,
-    weight: Floats,
-    lag: Floats,
-    inverse: Floats,
-) -> None:
-    """As `rescale`."""
-    for k in range(low, high):
-        j, size = indices[k], abs(np.float64(data[k]))
-        past = size * inverse[j]
-        if past > 1.0:
-            weight[j] /= past
-            lag[j] /= past
-            inverse[j] = 1.0 / size
-
-
-@inner
-def update_sparse(
-    data: Values,
-    indices: Ints,
-    low: int,
-    high: int,
-    slope: float,
-    choices: NDArray[np.int64],
-    memory: Floats,
-    weight: Floats,
-    lag: Floats,
-    squares: Floats,
-    inverse: Floats,
-) -> None:
-    """As `update`."""
-    rate, before = _begin(choices, memory)
-    d = weight.size - 1
-    if choices[LEARNER] >= ADAGRAD:
-        for k in range(low, high):
-            j, gradient = indices[k], slope * data[k]
-            squares[j] += gradient * gradient
-            step = -rate * gradient * inverse[j] / math.sqrt(squares[j] + _TINY)
-            weight[j] += step
-            lag[j] += before * step
-        squares[d] += slope * slope
-        step = -rate * slope / math.sqrt(squares[d] + _TINY)
-    else:
-        for k in range(low, high):
-            j = indices[k]
-            step = -rate * slope * data[k]
-            weight[j] += step
-            lag[j] += before * step
-        step = -rate * slope
-    weight[d] += step
-    lag[d] += before * step
+def look(weights: Floats, j: int, value: float, n_rows: float) -> None:
+    """Take note of a feature's value in one of the first rows, of which there are `n_rows`."""
+    n = int(n_rows)
+    if n <= FIRST_ROWS:
+        weights[TOTAL, j] += value
+        weights[PRESENT, j] += value != 0.0
+        if n == FIRST_ROWS and weights[PRESENT, j] == n_rows:
+            move_centre(weights, j, weights[TOTAL, j] / n_rows)
+            for row in (WEIGHT, LAG, SQUARES):
+                weights[row, j] = 0.0
+            weights[INVERSE, j] = UNSEEN
+    elif weights[CENTRE, j] != 0.0:
+        weights[TOTAL, j] += value
+        if n & (n - 1) == 0:  # a power of two
+            mean = weights[TOTAL, j] / n_rows
+            # What differs by rounding is no spread.
+            if abs(mean - weights[CENTRE, j]) > _CLOSE * abs(mean):
+                move_centre(weights, j, mean)

@@ -47,19 +47,22 @@ class State:
         choices[at.WINDOWED] = options.window is not None
         choices[at.ASK] = options.asks
         choices[at.MARGIN] = options.margin
-        weights = np.zeros((4, n_features + 1))
+        weights = np.zeros((7, n_features + 1))
         weights[at.INVERSE] = 1.0
         if options.learner == at.NAG:
             choices[at.NORMALISED] = 1
             weights[at.INVERSE, :n_features] = at.UNSEEN
+        elif options.learner == at.SGD:
+            weights[at.INVERSE] = at.SMALL
         memory = np.zeros(at.N_MEMORY)
         memory[at.STEP], memory[at.BETA2] = options.step, options.beta2
         memory[at.SLOPE] = 1.0
-        if options.solver in (at.SKETCH, at.HALF):
+        middle = 0.5 / (1.0 + options.beta2)
+        if options.solver == at.HALF:
             memory[at.THRESHOLD] = 0.0 if options.margin else 0.5
-        else:
-            # The optimum lies between 0 and 1 / (1 + beta^2).
-            memory[at.THRESHOLD] = 0.5 / (1.0 + options.beta2)
+            memory[at.OPEN] = 1.0
+        elif options.solver == at.FOFO and options.n is None:
+            memory[at.THRESHOLD] = middle  # as printed it starts at 0
         memory[at.THETA] = memory[at.START] = memory[at.THRESHOLD]
         memory[at.RADIUS] = 1.0 / (1.0 + options.beta2)
         stages, rows = (-1, int(FIRST_STAGE)) if options.n is None else fofo_stages(options.n)
@@ -84,20 +87,21 @@ class State:
         ------
         NotFiniteError
         """
-        self.choices[at.MODE] = mode
+        if not self.memory.flags.writeable:  # as joblib maps it from a file
+            vars(self).update(vars(self.copy()))
         labels = _NO_LABELS if y is None else y
         weight = _NO_WEIGHTS if row_weight is None else row_weight
         rest = (self.memory, self.ring, out, decided)
         if X is None:
-            end = stream_scores(labels, weight, start, self.choices, *rest)
+            end = stream_scores(labels, weight, start, mode, self.choices, *rest)
         elif isinstance(X, np.ndarray):
-            end = stream_dense(X, labels, weight, start, self.choices, self.weights, *rest)
+            end = stream_dense(X, labels, weight, start, mode, self.choices, self.weights, *rest)
         else:
-            cut = (X.data, X.indices, X.indptr, labels, weight, start)
+            cut = (X.data, X.indices, X.indptr, labels, weight, start, mode)
             end = stream_sparse(*cut, self.choices, self.weights, *rest)
         if end < 0:
             raise NotFiniteError(
-                f"X holds NaN or infinite values, or its score is, in row {-1 - end}"
+                f"X holds NaN, infinite values or values too large for a score, in row {-1 - end}"
             )
         return int(end)
 

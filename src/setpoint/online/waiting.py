@@ -9,32 +9,50 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from setpoint.inputs.arrays import some
 
-__all__ = ["ExpiredWarning", "Waiting", "WaitingRow"]
+__all__ = ["ExpiredWarning", "SparseRow", "Waiting", "WaitingRow", "rows_of"]
 
 
 class ExpiredWarning(UserWarning):
     """Labels came for rows that had been pushed out of the buffer: nothing was learnt."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class SparseRow:
+    """One row of a sparse matrix, in the parts that kernels take."""
+
+    data: NDArray[Any]
+    indices: NDArray[Any]
+    width: int
+
+    @property
+    def matrix(self) -> Any:
+        """The row as others know it."""
+        return sparse.csr_matrix((self.data, self.indices, self.indptr), shape=(1, self.width))
+
+    @property
+    def indptr(self) -> NDArray[Any]:
+        """Where the row begins and ends."""
+        return np.array([0, len(self.data)], self.indices.dtype)
+
+
+@dataclass(frozen=True, eq=False)
 class WaitingRow:
     """A row as it was predicted.
 
     Parameters
     ----------
-    X : array of shape (1, d), sparse matrix, or what the user's learner takes
-    z, p : float
-        Its log-odds and posterior then.
+    X : array of shape (1, d), SparseRow, or what the user's learner takes
     decided : int
     """
 
     X: Any
-    z: float
-    p: float
     decided: int
 
 
@@ -130,7 +148,7 @@ class Waiting:
         state = vars(self).copy()
         rows = list(state.pop("_rows").items())
         state["ids"] = [i for i, _ in rows]
-        state["numbers"] = np.array([(r.z, r.p, r.decided) for _, r in rows]).reshape(-1, 3)
+        state["decided"] = np.array([r.decided for _, r in rows], np.int8)
         state["rows"] = _stacked([r.X for _, r in rows])
         gone = state.pop("_gone")
         state["gone"], state["why"] = list(gone), list(gone.values())
@@ -139,10 +157,11 @@ class Waiting:
     def __setstate__(self, state: dict[str, Any]) -> None:
         rest = dict(state)
         rows = _unstacked(rest.pop("rows"))
-        numbers = rest.pop("numbers")
         self._rows = {
-            i: WaitingRow(x, float(z), float(p), int(decided))
-            for i, x, (z, p, decided) in zip(rest.pop("ids"), rows, numbers, strict=True)
+            i: WaitingRow(x, decided)
+            for i, x, decided in zip(
+                rest.pop("ids"), rows, rest.pop("decided").tolist(), strict=True
+            )
         }
         self._gone = dict(zip(rest.pop("gone"), rest.pop("why"), strict=True))
         vars(self).update(rest)
@@ -155,15 +174,40 @@ def _check_once(ids: Sequence[Hashable]) -> None:
 
 
 def _stacked(rows: list[Any]) -> Any:
-    kinds = {(type(x), x.dtype) if _is_matrix(x) else None for x in rows}
-    if len(kinds) != 1 or None in kinds:
+    """Rows of one kind and type as few arrays; else as they are."""
+    if not rows or len({_kind(x) for x in rows}) > 1 or _kind(rows[0]) is None:
         return rows
-    return sparse.vstack(rows).tocsr() if sparse.issparse(rows[0]) else np.concatenate(rows)
+    if isinstance(rows[0], np.ndarray):
+        return np.concatenate(rows)
+    return {
+        "data": np.concatenate([x.data for x in rows]),
+        "indices": np.concatenate([x.indices for x in rows]),
+        "sizes": np.array([len(x.data) for x in rows]),
+        "width": rows[0].width,
+    }
+
+
+def _kind(x: Any) -> Any:
+    if isinstance(x, SparseRow):
+        return x.data.dtype, x.indices.dtype
+    return x.dtype if isinstance(x, np.ndarray) else None
 
 
 def _unstacked(rows: Any) -> list[Any]:
-    return rows if isinstance(rows, list) else [rows[i : i + 1] for i in range(rows.shape[0])]
+    if isinstance(rows, dict):
+        ends = np.cumsum(rows["sizes"])[:-1]
+        parts = zip(np.split(rows["data"], ends), np.split(rows["indices"], ends), strict=True)
+        return [SparseRow(data, indices, rows["width"]) for data, indices in parts]
+    return rows if isinstance(rows, list) else [rows[i : i + 1] for i in range(len(rows))]
 
 
-def _is_matrix(x: Any) -> bool:
-    return isinstance(x, np.ndarray) or sparse.issparse(x)
+def rows_of(X: Any) -> list[Any]:
+    """Each row of a matrix or frame by itself, not to be changed from outside."""
+    if isinstance(X, np.ndarray):
+        return [X[i : i + 1].copy() for i in range(len(X))]
+    if isinstance(X, (sparse.csr_array, sparse.csr_matrix)):
+        cuts = zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True)
+        width = X.shape[1]
+        return [SparseRow(X.data[a:b].copy(), X.indices[a:b].copy(), width) for a, b in cuts]
+    rows = [_safe_indexing(X, slice(i, i + 1)) for i in range(int(_num_samples(X)))]
+    return [x.copy() if hasattr(x, "copy") else x for x in rows]  # polars cannot be changed

@@ -1,0 +1,187 @@
+"""``setpoint stream``: learn a table row by row, each decided before it is learnt."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, closing
+
+import click
+
+from setpoint.cli.errors import CommandError
+from setpoint.cli.files import check_outputs
+from setpoint.cli.options import Reading, as_json, reading_options
+from setpoint.cli.output import print_json
+from setpoint.cli.session import StoppedByUser, current
+from setpoint.cli.stream_live import SaveEvery, Stopping
+from setpoint.cli.stream_output import Decisions
+from setpoint.cli.stream_run import Asked, Run, opened
+from setpoint.cli.verdicts import code_of, report_json, status_of, verdict
+
+__all__ = ["stream_command"]
+
+
+@click.command(
+    "stream",
+    epilog="\b\nFor example:\n"
+    "  setpoint stream clicks.csv --target clicked --goal f1 --state clicks.state\n"
+    "  tail -n +1 -f log.csv | setpoint stream - --target fraud --classes no,yes",
+)
+@click.argument("data")
+@click.option("--target", metavar="COL", help="The column to predict.")
+@click.option("--goal", metavar="TEXT", help="See setpoint goal.  [default: f1]")
+@click.option("--positive", metavar="LABEL", help="The positive class; else the last of two.")
+@click.option(
+    "--classes",
+    metavar="NO,YES",
+    help="Both classes, the positive one last; else those of the first rows.",
+)
+@click.option("--state", metavar="FILE", help="To go on from, if it is there, and to save to.")
+@click.option(
+    "--save-every",
+    default="60s",
+    show_default=True,
+    metavar="N|Ns",
+    help="Rows or seconds between two savings; the state is saved at the end too.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="CSV: the line of each row, and what was decided, rows without a label too.",
+)
+@click.option("--drop", multiple=True, metavar="COLS", help="Columns to leave out.")
+@click.option("--text", multiple=True, metavar="COLS", help="Columns of text, such as codes.")
+@click.option(
+    "--first-rows",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Rows that decide what each column holds; learning begins when they are there.",
+)
+@click.option("--skip-bad", is_flag=True, help="Leave out rows that cannot be read.")
+@click.option(
+    "--solver",
+    type=click.Choice(["sketch", "fofo", "ofo", "ofo-rb", "half"]),
+    help="Where the threshold comes from.  [default: sketch]",
+)
+@click.option(
+    "--learner",
+    type=click.Choice(["nag", "adagrad", "sgd"]),
+    help="What learns the scores.  [default: nag]",
+)
+@click.option(
+    "--window", type=click.IntRange(1), metavar="N", help="Set the threshold by the last N rows."
+)
+@click.option(
+    "--track/--no-track", default=None, help="Follow classes that change: learn without averaging."
+)
+@as_json
+@reading_options
+def stream_command(
+    data: str,
+    target: str | None,
+    goal: str | None,
+    positive: str | None,
+    classes: str | None,
+    state: str | None,
+    save_every: str,
+    output: str | None,
+    drop: tuple[str, ...],
+    text: tuple[str, ...],
+    first_rows: int,
+    skip_bad: bool,
+    solver: str | None,
+    learner: str | None,
+    window: int | None,
+    track: bool | None,
+    as_json: bool,
+    encoding: str | None,
+    separator: str | None,
+    decimal: str | None,
+) -> None:
+    """Learn a table row by row, in constant memory.
+
+    DATA is a CSV file, or '-' for stdin, which may go on for ever. Each row is decided
+    before it is learnt, so the report is of decisions on rows that were new. Rows without
+    a label are not learnt, and counted. With --state, a run that was stopped goes on where it
+    ended, and other tables of the same columns may follow. Ctrl-C ends after the rows at
+    hand, with the report.
+    """
+    check_outputs({"--state": state, "--output": output}, {"DATA": data})
+    if output == "-":
+        raise CommandError("--output is a file: the report goes to stdout")
+    every = SaveEvery.parse(save_every)
+    both = None if classes is None else [label.strip() for label in classes.split(",")]
+    asked = Asked(target, goal, positive, both, drop, text, solver, learner, window, track)
+    stopping = Stopping()
+    session = current()
+    session.check()
+    with stopping.listening(), ExitStack() as files:
+        run = opened(
+            data, state, asked, Reading(encoding, separator, decimal), first_rows, stopping
+        )
+        start = time.perf_counter()
+        for path in filter(None, (state, output)):
+            session.expect(path)
+        if output is not None:
+            run.output = files.enter_context(closing(Decisions(output, run.state.output)))
+        run.go(every, skip_bad, stopping)
+        session.seconds["learning"] = time.perf_counter() - start
+    _tell(run, data, output, as_json)
+    if run.stopped:
+        raise StoppedByUser
+    raise click.exceptions.Exit(code_of(run.report()))
+
+
+def _tell(run: Run, data: str, output: str | None, as_json: bool) -> None:
+    """The report, and what became of the rows."""
+    session = current()
+    kept, schema = run.state, run.state.schema
+    if not kept.n_rows:
+        if run.stopped:
+            return
+        raise CommandError(f"{run.stream.name}: no row has a label in column {schema.target!r}")
+    report = run.report()
+    told, run_of_report = report_json(report)
+    seconds = session.seconds["learning"]
+    if as_json:
+        out = {
+            "command": "stream",
+            "status": status_of(report),
+            "goal": report.goal,
+            "target": schema.target,
+            "positive": schema.classes[1],
+            "classes": schema.classes,
+            **run.settings(),
+            "threshold": float(kept.classifier.threshold_),
+            "rows": {"learnt": kept.n_rows, "unlabelled": kept.n_unlabelled, "bad": kept.n_bad},
+            "columns": {
+                "features": {c.name: c.kind for c in schema.columns},
+                "left_out": schema.left_out,
+            },
+            "report": told,
+        }
+        print_json(
+            out,
+            {
+                "data": data,
+                "state": run.path,
+                "output": output,
+                "stopped": run.stopped,
+                "learnt_before": run.n_before,
+                "rows_per_second": round((kept.n_rows - run.n_before) / seconds, 1),
+                "notes": list(session.notes),
+                "report": run_of_report,
+            },
+        )
+        return
+    where = f"{kept.n_rows:,} rows, each decided before it was learnt"
+    click.echo(f"{verdict(report, where)}\n\n{report}\n")
+    for n, why in ((kept.n_unlabelled, "without a label"), (kept.n_bad, "that cannot be read")):
+        if n:
+            click.echo(f"Not learnt: {n:,} {'row' if n == 1 else 'rows'} {why}.")
+    if output is not None:
+        click.echo(f"Wrote the decisions to {output}.")
+    if run.path is not None:
+        click.echo(f"Saved the state to {run.path}; the same command goes on from there.")

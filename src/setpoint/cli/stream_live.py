@@ -1,0 +1,153 @@
+"""A stream as it runs: the line that a terminal shows, and stopping between two batches."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from setpoint.cli.errors import CommandError
+from setpoint.cli.session import StoppedByUser
+
+__all__ = ["LiveLine", "SaveEvery", "Stopping"]
+
+_BETWEEN = 0.25  # seconds between two looks at a terminal
+
+
+class Stopping:
+    """Ctrl-C and SIGTERM: taken note of while rows are learnt, obeyed while waiting for rows."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._waits = False
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take note of the signals."""
+        from setpoint.data.extras import needed
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        arrow = needed("pyarrow")
+        arrow.enable_signal_handlers(False)  # else Ctrl-C cancels what it reads
+        before = {s: signal.signal(s, self._heard) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            arrow.enable_signal_handlers(True)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Whatever waits here ends at a signal.
+
+        Raises
+        ------
+        StoppedByUser
+        """
+        self._waits = True
+        try:
+            if self.asked:
+                raise StoppedByUser
+            yield
+        finally:
+            self._waits = False
+
+    def _heard(self, _signal: int, _frame: FrameType | None) -> None:
+        self.asked = True
+        if self._waits:
+            raise StoppedByUser
+
+
+class LiveLine:
+    """One line on stderr that changes, if stderr is a terminal.
+
+    Parameters
+    ----------
+    text : callable
+        Makes the line.
+    """
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self._text = text
+        self._status: Any = None
+        self._next = 0.0
+
+    def __enter__(self) -> LiveLine:
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self._status = Console(stderr=True, highlight=False).status("waiting for rows")
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def look(self) -> None:
+        """Change the line, but not more often than anybody can read."""
+        if self._status is None or time.monotonic() < self._next:
+            return
+        from rich.text import Text
+
+        self._status.update(Text(self._text(), no_wrap=True, overflow="ellipsis"))
+        self._next = time.monotonic() + _BETWEEN
+
+
+@dataclass
+class SaveEvery:
+    """When to save: after so many rows, or seconds.
+
+    Parameters
+    ----------
+    rows : int, optional
+    seconds : float, optional
+
+    Examples
+    --------
+    >>> SaveEvery.parse("5000").rows, SaveEvery.parse("30s").seconds
+    (5000, 30.0)
+    """
+
+    rows: int | None = None
+    seconds: float | None = None
+    _row: int = field(default=0, init=False, repr=False)
+    _time: float = field(default_factory=time.monotonic, init=False, repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> SaveEvery:
+        """Read a number of rows, or of seconds as in "30s".
+
+        Raises
+        ------
+        CommandError
+            If it is neither.
+        """
+        found = re.fullmatch(r"([1-9]\d*)(s?)", text.replace("_", ""))
+        if found is None:
+            raise CommandError(
+                f"--save-every is a number of rows such as 5000, or of seconds such as 30s, got "
+                f"{text!r}"
+            )
+        number = int(found[1])
+        return cls(seconds=float(number)) if found[2] else cls(rows=number)
+
+    def is_due(self, n_rows: int) -> bool:
+        """Whether to save now, when so many rows were read."""
+        if self.rows is not None:
+            return n_rows - self._row >= self.rows
+        return self.seconds is not None and time.monotonic() - self._time >= self.seconds
+
+    def saved(self, n_rows: int) -> None:
+        """Count from here."""
+        self._row, self._time = n_rows, time.monotonic()

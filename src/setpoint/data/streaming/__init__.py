@@ -1,0 +1,1 @@
+"""Tables read line by line, in constant memory, as features of a fixed width."""

@@ -1,0 +1,183 @@
+"""Sparse rows through a learner; row i has data[low:high] in the columns indices[low:high]."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.online.compiled import inner
+from setpoint.online.layout import (
+    ADAGRAD,
+    CENTRE,
+    CENTRED,
+    INVERSE,
+    LAG,
+    LEARNER,
+    WEIGHT,
+)
+from setpoint.online.learners import TINY, begin, look, move_centre, shrink
+
+__all__ = [
+    "adapt_sparse",
+    "count_centred",
+    "is_finite_sparse",
+    "margins_sparse",
+    "settle_sparse",
+    "strange_margins",
+    "update_sparse",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer[Any]]
+Values = NDArray[np.floating[Any]]
+
+
+@inner
+def margins_sparse(
+    data: Values,
+    indices: Ints,
+    low: int,
+    high: int,
+    memory: Floats,
+    weight: Floats,
+    lag: Floats,
+    inverse: Floats,
+    centre: Floats,
+) -> tuple[float, float, int]:
+    """As `margins` of dense rows; wrong where a feature lost its centre, which is strange."""
+    d = weight.size - 1
+    last, behind, strange, centred = float(weight[d]), float(lag[d]), 0, 0
+    for k in range(low, high):
+        j = indices[k]
+        value = data[k] - centre[j]
+        last += weight[j] * value
+        behind += lag[j] * value
+        strange += abs(value * inverse[j]) > 1.0
+        centred += (centre[j] != 0.0) & (data[k] != 0.0)
+    return last, behind, strange + int(memory[CENTRED]) - centred
+
+
+@inner
+def adapt_sparse(
+    data: Values, indices: Ints, low: int, high: int, memory: Floats, weights: Floats
+) -> None:
+    """As `adapt`."""
+    centred = 0
+    for k in range(low, high):
+        centred += (weights[CENTRE, indices[k]] != 0.0) & (data[k] != 0.0)
+    if centred < memory[CENTRED]:
+        for j in range(weights.shape[1] - 1):
+            if weights[CENTRE, j] != 0.0 and not _holds(data, indices, low, high, j):
+                shrink(weights, j, abs(weights[CENTRE, j]))
+                move_centre(weights, j, 0.0)
+        memory[CENTRED] = centred
+    for k in range(low, high):
+        shrink(weights, indices[k], abs(data[k] - weights[CENTRE, indices[k]]))
+
+
+@inner
+def strange_margins(
+    data: Values, indices: Ints, low: int, high: int, memory: Floats, weights: Floats
+) -> tuple[float, float]:
+    """The margins that `adapt_sparse` would lead to, to the bit; nothing changes."""
+    d, centred = weights.shape[1] - 1, 0
+    last, behind = float(weights[WEIGHT, d]), float(weights[LAG, d])
+    for k in range(low, high):
+        centred += (weights[CENTRE, indices[k]] != 0.0) & (data[k] != 0.0)
+    if centred < memory[CENTRED]:
+        for j in range(d):
+            centre = weights[CENTRE, j]
+            if centre != 0.0 and not _holds(data, indices, low, high, j):
+                weight, lag = _shrunk(weights, j, abs(centre))
+                last += weight * -centre
+                behind += lag * -centre
+    for k in range(low, high):
+        j = indices[k]
+        value = data[k] - (weights[CENTRE, j] if data[k] != 0.0 else 0.0)
+        weight, lag = _shrunk(weights, j, abs(value))
+        last += weight * value
+        behind += lag * value
+    return last, behind
+
+
+@inner
+def _shrunk(weights: Floats, j: int, size: float) -> tuple[float, float]:
+    past = max(1.0, size * weights[INVERSE, j])
+    return weights[WEIGHT, j] / past, weights[LAG, j] / past
+
+
+@inner
+def count_centred(weights: Floats) -> float:
+    """Number of features that have a centre."""
+    n = 0.0
+    for j in range(weights.shape[1] - 1):
+        n += weights[CENTRE, j] != 0.0
+    return n
+
+
+@inner
+def _holds(data: Values, indices: Ints, low: int, high: int, j: int) -> bool:
+    for k in range(low, high):
+        if indices[k] == j:
+            return bool(data[k] != 0.0)
+    return False
+
+
+@inner
+def is_finite_sparse(data: Values, low: int, high: int) -> bool:
+    """As `is_finite`."""
+    n = 0
+    for k in range(low, high):
+        n += not math.isfinite(data[k])
+    return n == 0
+
+
+@inner
+def settle_sparse(
+    data: Values, indices: Ints, low: int, high: int, n_rows: float, weights: Floats
+) -> None:
+    """As `settle`."""
+    for k in range(low, high):
+        look(weights, indices[k], data[k], n_rows)
+
+
+@inner
+def update_sparse(
+    data: Values,
+    indices: Ints,
+    low: int,
+    high: int,
+    slope: float,
+    choices: NDArray[np.int64],
+    memory: Floats,
+    weight: Floats,
+    lag: Floats,
+    squares: Floats,
+    inverse: Floats,
+    centre: Floats,
+) -> None:
+    """As `update`."""
+    rate, before = begin(choices, memory)
+    d = weight.size - 1
+    if choices[LEARNER] >= ADAGRAD:
+        for k in range(low, high):
+            j = indices[k]
+            gradient = slope * ((data[k] - centre[j]) * inverse[j])
+            squares[j] += gradient * gradient
+            step = -rate * gradient * inverse[j] / math.sqrt(squares[j] + TINY)
+            weight[j] += step
+            lag[j] += before * step
+        squares[d] += slope * slope
+        step = -rate * slope / math.sqrt(squares[d] + TINY)
+    else:
+        for k in range(low, high):
+            j = indices[k]
+            step = -rate * slope * data[k]
+            weight[j] += step
+            lag[j] += before * step
+        step = -rate * slope
+    weight[d] += step
+    lag[d] += before * step
