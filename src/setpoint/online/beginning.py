@@ -118,9 +118,9 @@ def names_of(ids: Any) -> list[Hashable]:
         If one is neither text nor a whole number.
     """
     names: list[Hashable] = one_column(ids, "ids").tolist()
-    odd = next((name for name in names if not isinstance(name, (str, int))), None)
-    if odd is not None:
-        raise TypeError(f"ids are text or whole numbers, got {odd!r}")
+    odd = [name for name in names if not isinstance(name, (str, int))]
+    if odd:
+        raise TypeError(f"ids are text or whole numbers, got {odd[0]!r}")
     return names
 
 

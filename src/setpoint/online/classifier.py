@@ -59,7 +59,8 @@ class OnlineFClassifier(GoalClassifier):
         512 bins. "fofo": stochastic descent on Q (Zhang, Liu, Zhou, Yang 2018, Algorithms 1
         and 2), in stages that double; with `n` as printed. "ofo": F so far over 1 + beta^2
         (Busa-Fekete et al. 2015); "ofo-rb": the same with posteriors for labels. "half":
-        0.5, whatever the goal.
+        0.5, whatever the goal. But for "half" nobody is decided positive before a positive
+        came, lest a stream that begins with 100,000 negatives begins with as many mistakes.
     learner : {"nag", "sgd", "adagrad"} or object, default="nag"
         A logistic regression with intercept and averaged weights, by normalised adaptive
         gradients, which do not depend on the scales of features (Ross, Mineiro and

@@ -228,6 +228,7 @@ def stream_dense(
         if normalised and strange > 0 and is_finite(X, i):
             if learn and w > 0.0:
                 adapt(X, i, weights)
+                memory[CENTRED] = count_centred(weights)
                 last, behind, _ = margins(X, i, weight, lag, inverse, centre)
             else:
                 last, behind = _unlearnt(X, i, weights)
@@ -240,6 +241,7 @@ def stream_dense(
             update(X, i, slope, choices, memory, weight, lag, squares, inverse, centre)
             if normalised and memory[UPDATES] <= CENTRED_ROWS:
                 settle(X, i, memory[UPDATES], weights)
+                memory[CENTRED] = count_centred(weights)
             _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
             if memory[DUE] == 1.0:
                 if choices[ASK] == 1:
@@ -269,7 +271,6 @@ def stream_sparse(
     weight, lag, squares = weights[WEIGHT], weights[LAG], weights[SQUARES]
     inverse, centre = weights[INVERSE], weights[CENTRE]
     normalised, plain = choices[NORMALISED] == 1, choices[LEARNER] == SGD
-    memory[CENTRED] = count_centred(weights)
     for i in range(start, indptr.size - 1):
         low, high = indptr[i], indptr[i + 1]
         w = row_weight[i] if row_weight.size else 1.0

@@ -67,7 +67,7 @@ class Options:
         goal: Any,
         classes: Classes,
         *,
-        solver: str,
+        solver: Any,
         learner: Any,
         step: Any,
         window: int | None,
@@ -81,7 +81,7 @@ class Options:
         ValueError, TypeError, GoalError
             It names the argument, what was found and what is allowed.
         """
-        if solver not in SOLVERS:
+        if not isinstance(solver, str) or solver not in SOLVERS:
             raise ValueError(
                 f"solver is one of {', '.join(map(repr, SOLVERS))}, got {solver!r} "
                 f"({nearest(str(solver), list(SOLVERS))})"
