@@ -31,7 +31,7 @@ class Learner:
         self.squares = [0.0] * (d + 1)
         self.largest = [0.0 if kind == "nag" else 1.0] * d + [1.0]
         self.centre = [0.0] * (d + 1)
-        self.rows = []
+        self.rows, self.norms = [], 0.0
 
     def adapted(self, x):
         """The same learner, once it saw the features of a row."""
@@ -84,6 +84,9 @@ class Learner:
         vars(self).update(vars(self.adapted(x)))
         w = list(self.iterates[-1])
         slope = weight * (sigmoid(dot(w, self.values(x))) - y)
+        shares = [v / s for v, s in zip(self.values(x), self.largest, strict=True) if v != 0.0]
+        self.norms += math.fsum(u * u for u in shares)
+        many = math.sqrt(4 * t / self.norms) if self.kind == "nag" else 1.0
         for j, v in enumerate(self.values(x)):
             g, s = slope * v, self.largest[j]
             if g == 0.0:
@@ -93,7 +96,7 @@ class Learner:
                 w[j] -= self.step * g / (1.0 if self.track else math.sqrt(t))
             else:
                 seen = self.squares[j] / t if self.track else self.squares[j]
-                w[j] -= self.step * g / (s * math.sqrt(seen))
+                w[j] -= self.step * many * g / (s * math.sqrt(seen))
         self.iterates.append(w)
         self.rows.append(x)
         if self.kind == "nag":

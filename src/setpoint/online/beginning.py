@@ -118,7 +118,7 @@ def names_of(ids: Any) -> list[Hashable]:
         If one is neither text nor a whole number.
     """
     names: list[Hashable] = one_column(ids, "ids").tolist()
-    odd = [name for name in names if not isinstance(name, (str, int))]
+    odd = [name for name in names if isinstance(name, bool) or not isinstance(name, (str, int))]
     if odd:
         raise TypeError(f"ids are text or whole numbers, got {odd[0]!r}")
     return names

@@ -47,7 +47,8 @@ class OnlineFClassifier(GoalClassifier):
     """Learn a posterior and the threshold that a goal asks for, row by row.
 
     Each row is scored and decided before its label is used. Memory is constant, and how
-    rows are cut into batches does not matter, to the last bit.
+    rows are cut into batches does not matter, to the last bit. Parameters that are set
+    in mid-stream take effect with the next ``fit``.
 
     Parameters
     ----------
@@ -64,7 +65,8 @@ class OnlineFClassifier(GoalClassifier):
     learner : {"nag", "sgd", "adagrad"} or object, default="nag"
         A logistic regression with intercept and averaged weights, by normalised adaptive
         gradients, which do not depend on the scales of features (Ross, Mineiro and
-        Langford 2013); by stochastic gradients; or by AdaGrad. Or an object with
+        Langford 2013); or, for features that are scaled already, by stochastic gradients or
+        AdaGrad. Or an object with
         ``partial_fit`` and ``predict_proba`` or ``decision_function``, taught a row at a time.
     step : "auto" or float, default="auto"
         Of the learner: 2.0 for "nag", 1.0 / sqrt(t) for "sgd", 0.5 for "adagrad".
@@ -119,7 +121,7 @@ class OnlineFClassifier(GoalClassifier):
     >>> for batch in np.array_split(np.arange(20_000), 100):
     ...     decided = clf.predict_learn(X[batch], y[batch])
     >>> clf.n_rows_seen_, round(clf.goal_report_.objective.value, 2), round(clf.threshold_, 2)
-    (20000, 0.49, 0.26)
+    (20000, 0.48, 0.25)
     """
 
     # A rule of a stream looks at the score alone, and draws nothing.
@@ -203,7 +205,8 @@ class OnlineFClassifier(GoalClassifier):
         Raises
         ------
         ValueError, TypeError, GoalError
-            If an argument is wrong; then nothing of the batch was learnt.
+            If an argument is wrong; then nothing of the batch was learnt. A learner of your
+            own that raises keeps the rows before that one; `n_rows_seen_` says how many.
         """
         self._learn(X, y, sample_weight, classes)
         return self
@@ -310,8 +313,8 @@ class OnlineFClassifier(GoalClassifier):
         codes = as_codes(y, engine.labels, len(names))
         weight = weights_for(engine, sample_weight, len(names))
         there = engine.waiting.check_there(names)
-        rows = engine.waiting.take([names[i] for i in there])
-        engine.learn(rows, codes[there], None if weight is None else weight[there])
+        those = [names[i] for i in there]
+        engine.learn(those, codes[there], None if weight is None else weight[there])
         return self
 
     # ------------------------------------------------------------------ what is known

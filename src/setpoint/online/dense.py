@@ -9,34 +9,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.online.compiled import inner, inner_sums
-from setpoint.online.layout import ADAGRAD, CENTRE, LEARNER
+from setpoint.online.layout import ADAGRAD, CENTRE, LARGEST, LEARNER
 from setpoint.online.learners import TINY, begin, look, move_centre, shrink
 
-__all__ = ["adapt", "is_finite", "margins", "settle", "update"]
+__all__ = ["adapt", "is_finite", "margins", "plain_margins", "settle", "update"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.floating[Any]]
 
-_BLOCK: Final = 8
+_BLOCK: Final = 16
 
 
 @inner_sums
 def margins(
     X: Rows, i: int, weight: Floats, lag: Floats, inverse: Floats, centre: Floats
-) -> tuple[float, float, int]:
+) -> tuple[float, float, float, int]:
     """The margin of row i by the last weights, and how far the average is behind it.
 
-    And how many features are farther from their centre than ever, or zero though they
-    have a centre.
+    Then the squared norm of the row in units of the largest distances, and how many
+    features are farther from their centre than ever, or zero though they have a centre.
     """
     d = X.shape[1]
-    last, behind, strange = float(weight[d]), float(lag[d]), 0
+    last, behind, norm, strange = float(weight[d]), float(lag[d]), 1.0, 0
     for j in range(d):
         value = X[i, j] - centre[j]
         last += weight[j] * value
         behind += lag[j] * value
-        strange += (abs(value * inverse[j]) > 1.0) | ((X[i, j] == 0.0) & (centre[j] != 0.0))
-    return last, behind, strange
+        share = value * inverse[j]
+        norm += share * share
+        strange += (abs(share) > 1.0) | ((X[i, j] == 0.0) & (centre[j] != 0.0))
+    return last, behind, norm, strange
+
+
+@inner_sums
+def plain_margins(X: Rows, i: int, weight: Floats, lag: Floats) -> tuple[float, float, int]:
+    """As `margins`, for learners that take features as they are; how many are too large."""
+    d = X.shape[1]
+    last, behind, huge = float(weight[d]), float(lag[d]), 0
+    for j in range(d):
+        last += weight[j] * X[i, j]
+        behind += lag[j] * X[i, j]
+        huge += abs(X[i, j]) > LARGEST
+    return last, behind, huge
 
 
 @inner
@@ -78,6 +92,7 @@ def update(
     X: Rows,
     i: int,
     slope: float,
+    norm: float,
     choices: NDArray[np.int64],
     memory: Floats,
     weight: Floats,
@@ -87,7 +102,7 @@ def update(
     centre: Floats,
 ) -> None:
     """Learn a row at which the loss has this slope in the margin."""
-    rate, before = begin(choices, memory)
+    rate, before = begin(norm, choices, memory)
     d = X.shape[1]
     if choices[LEARNER] >= ADAGRAD:
         whole = d - d % _BLOCK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
@@ -19,10 +19,10 @@ from setpoint.goals.populations import Label
 from setpoint.online import layout as at
 from setpoint.online.judge import Judge
 from setpoint.online.options import Options
-from setpoint.online.rows import is_unchecked
+from setpoint.online.rows import is_modest
 from setpoint.online.sketch import cut_score, expected, posterior
 from setpoint.online.state import NotFiniteError, State
-from setpoint.online.waiting import SparseRow, Waiting, WaitingRow
+from setpoint.online.waiting import SparseRow, Waiting
 
 __all__ = ["Engine", "Scored"]
 
@@ -110,7 +110,7 @@ class Engine:
         """Decide each row, then learn it; the decisions."""
         scored = _empty(X)
         if self.model is None:
-            before = self.state.copy() if is_unchecked(X) else self.state
+            before = self.state if is_modest(X) else self.state.copy()
             try:
                 self._run(X, y, weight, scored, _ALL)
             except NotFiniteError:
@@ -122,17 +122,18 @@ class Engine:
                 one = Scored(scored.out[row], scored.decided[row])
                 x, w = _safe_indexing(X, row), None if weight is None else weight[row]
                 one.out[:, 0] = self._log_odds(x)
+                self._teach(x, y[i], w)  # it may refuse the row, which then does not count
                 self._run(None, y[row], w, one, _ALL)
-                self._teach(x, y[i], w)
         return scored.decided
 
-    def learn(self, rows: Sequence[WaitingRow], y: Codes, weight: Floats | None) -> None:
+    def learn(self, ids: Sequence[Hashable], y: Codes, weight: Floats | None) -> None:
         """Learn rows that were decided before, one by one.
 
         The threshold goes by their scores of now: those of then may be of a learner that
         knew nothing yet.
         """
-        for i, row in enumerate(rows):
+        for i, name in enumerate(ids):
+            row = self.waiting.row(name)
             w = None if weight is None else weight[i : i + 1]
             scored = Scored(np.zeros((1, 2)), np.array([row.decided], np.int8))
             if self.model is None:
@@ -140,8 +141,9 @@ class Engine:
             else:
                 X = row.X.matrix if isinstance(row.X, SparseRow) else row.X
                 scored.out[:, 0] = self._log_odds(X)
-                self._run(None, y[i : i + 1], w, scored, at.SCORE | at.LEARN)
                 self._teach(X, y[i], w)
+                self._run(None, y[i : i + 1], w, scored, at.SCORE | at.LEARN)
+            self.waiting.leave(name)
 
     def _run(self, X: Any, y: Codes, weight: Floats | None, scored: Scored, mode: int) -> None:
         """Kernels, and thresholds where they ask for one."""
@@ -161,8 +163,13 @@ class Engine:
         if self.options.margin:
             z: Floats = np.asarray(self.model.decision_function(X), dtype=float)
             return np.clip(self._known(z if self._positive_last else -z, 0.0), -_MOST, _MOST)
-        proba = self.model.predict_proba(X)
-        p = np.asarray(proba, dtype=float)[:, -1 if self._positive_last else 0]
+        proba = np.asarray(self.model.predict_proba(X), dtype=float)
+        if proba.ndim != 2 or proba.shape[1] != 2:
+            raise ValueError(
+                f"learner: {type(self.model).__name__}.predict_proba gave an array of shape "
+                f"{proba.shape}; two columns are expected, one a class"
+            )
+        p = proba[:, -1 if self._positive_last else 0]
         p = self._known(p, 0.5)
         p = np.clip(p, _LEAST, 1.0 - _LEAST)
         out: Floats = np.log(p / (1.0 - p))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.online.compiled import inner, outer
-from setpoint.online.dense import adapt, is_finite, margins, settle, update
+from setpoint.online.dense import adapt, is_finite, margins, plain_margins, settle, update
 from setpoint.online.layout import (
     AGE,
     ASK,
@@ -26,7 +26,6 @@ from setpoint.online.layout import (
     INVERSE,
     LAG,
     LEARN,
-    LEARNER,
     MARGIN,
     NEGATIVE,
     NEXT,
@@ -40,7 +39,6 @@ from setpoint.online.layout import (
     ROWS_WEIGHT,
     RULE_NEGATIVE,
     SCORE,
-    SGD,
     SKETCH,
     SKETCHED,
     SMALLEST,
@@ -62,6 +60,7 @@ from setpoint.online.sparse import (
     count_centred,
     is_finite_sparse,
     margins_sparse,
+    plain_margins_sparse,
     settle_sparse,
     strange_margins,
     update_sparse,
@@ -71,6 +70,10 @@ __all__ = ["stream_dense", "stream_scores", "stream_sparse"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+_HEAVY = 1e6
+"""When a row so much heavier leaves the window, sums without it are mostly rounding."""
 
 
 @inner
@@ -86,7 +89,7 @@ def _unlearnt(X: NDArray[Any], i: int, weights: Floats) -> tuple[float, float]:
     """The margins of a strange row that shall leave no trace."""
     apart = weights.copy()
     adapt(X, i, apart)
-    last, behind, _ = margins(X, i, apart[WEIGHT], apart[LAG], apart[INVERSE], apart[CENTRE])
+    last, behind, _, _ = margins(X, i, apart[WEIGHT], apart[LAG], apart[INVERSE], apart[CENTRE])
     return last, behind
 
 
@@ -131,7 +134,7 @@ def _observe(
     memory[SKETCHED + EXPECTED * BINS + k] += weight * p
 
     rule = SKETCHED + RULE_NEGATIVE * BINS
-    place = int(memory[NEXT])
+    place, gone = int(memory[NEXT]), 0.0
     if memory[FILLED] == ring.shape[0]:
         old, gone = int(ring[place, RING_CODE]), ring[place, RING_WEIGHT]
         memory[TALLY + 4 * WINDOW_WEIGHT + old] -= gone
@@ -146,6 +149,7 @@ def _observe(
     memory[NEXT] = place + 1.0
     if place + 1 == ring.shape[0]:
         memory[NEXT] = 0.0
+    if memory[NEXT] == 0.0 or gone > _HEAVY * weight:
         _recount(memory, ring, windowed)
 
     solver = choices[SOLVER]
@@ -221,24 +225,28 @@ def stream_dense(
     score, learn = mode & SCORE != 0, mode & LEARN != 0
     weight, lag, squares = weights[WEIGHT], weights[LAG], weights[SQUARES]
     inverse, centre = weights[INVERSE], weights[CENTRE]
-    normalised, plain = choices[NORMALISED] == 1, choices[LEARNER] == SGD
+    normalised = choices[NORMALISED] == 1
     for i in range(start, X.shape[0]):
         w = row_weight[i] if row_weight.size else 1.0
-        last, behind, strange = margins(X, i, weight, lag, inverse, centre)
+        norm = 1.0
+        if normalised:
+            last, behind, norm, strange = margins(X, i, weight, lag, inverse, centre)
+        else:
+            last, behind, strange = plain_margins(X, i, weight, lag)
         if normalised and strange > 0 and is_finite(X, i):
             if learn and w > 0.0:
                 adapt(X, i, weights)
                 memory[CENTRED] = count_centred(weights)
-                last, behind, _ = margins(X, i, weight, lag, inverse, centre)
+                last, behind, norm, _ = margins(X, i, weight, lag, inverse, centre)
             else:
                 last, behind = _unlearnt(X, i, weights)
-        if not math.isfinite(last) or (plain and strange > 0):
+        if not math.isfinite(last + behind) or (strange > 0 and not normalised):
             return -1 - i
         if score:
             _score(_behind(last, behind, choices, memory), i, mode, choices, memory, out, decided)
         if learn and w > 0.0:
             slope = w * (posterior(last) - y[i])
-            update(X, i, slope, choices, memory, weight, lag, squares, inverse, centre)
+            update(X, i, slope, norm, choices, memory, weight, lag, squares, inverse, centre)
             if normalised and memory[UPDATES] <= CENTRED_ROWS:
                 settle(X, i, memory[UPDATES], weights)
                 memory[CENTRED] = count_centred(weights)
@@ -270,30 +278,34 @@ def stream_sparse(
     score, learn = mode & SCORE != 0, mode & LEARN != 0
     weight, lag, squares = weights[WEIGHT], weights[LAG], weights[SQUARES]
     inverse, centre = weights[INVERSE], weights[CENTRE]
-    normalised, plain = choices[NORMALISED] == 1, choices[LEARNER] == SGD
+    normalised = choices[NORMALISED] == 1
     for i in range(start, indptr.size - 1):
         low, high = indptr[i], indptr[i + 1]
         w = row_weight[i] if row_weight.size else 1.0
-        last, behind, strange = margins_sparse(
-            data, indices, low, high, memory, weight, lag, inverse, centre
-        )
+        norm = 1.0
+        if normalised:
+            last, behind, norm, strange = margins_sparse(
+                data, indices, low, high, memory, weight, lag, inverse, centre
+            )
+        else:
+            last, behind, strange = plain_margins_sparse(data, indices, low, high, weight, lag)
         if normalised and strange > 0 and is_finite_sparse(data, low, high):
             if learn and w > 0.0:
                 adapt_sparse(data, indices, low, high, memory, weights)
-                last, behind, _ = margins_sparse(
+                last, behind, norm, _ = margins_sparse(
                     data, indices, low, high, memory, weight, lag, inverse, centre
                 )
             else:
                 last, behind = strange_margins(data, indices, low, high, memory, weights)
-        if not math.isfinite(last) or (plain and strange > 0):
+        if not math.isfinite(last + behind) or (strange > 0 and not normalised):
             return -1 - i
         if score:
             _score(_behind(last, behind, choices, memory), i, mode, choices, memory, out, decided)
         if learn and w > 0.0:
             slope = w * (posterior(last) - y[i])
             update_sparse(
-                data, indices, low, high, slope, choices, memory, weight, lag, squares, inverse,
-                centre,
+                data, indices, low, high, slope, norm, choices, memory, weight, lag, squares,
+                inverse, centre,
             )  # fmt: skip
             if normalised and memory[UPDATES] <= CENTRED_ROWS:
                 settle_sparse(data, indices, low, high, memory[UPDATES], weights)

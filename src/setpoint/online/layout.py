@@ -56,11 +56,11 @@ TOTAL: Final = 5
 PRESENT: Final = 6
 """Sums over the first rows, and in how many of them the feature was not zero."""
 
-SMALL: Final = 1e-100
-"""INVERSE with plain gradients: what exceeds it would end in infinite weights."""
+LARGEST: Final = 1e100
+"""Without normalisation: larger values would end in infinite weights."""
 
-UNSEEN: Final = 1e300
-"""INVERSE of a feature that was always zero: any other value exceeds it."""
+UNSEEN: Final = 1e100
+"""INVERSE of a feature that was always zero; smaller values than one over it are as good as."""
 
 # ------------------------------------------------------------------ memory: scalars
 # Scalars, the tally and the bins share one array: kernels take few arguments so.
@@ -104,7 +104,9 @@ CENTRED: Final = 24
 """Number of features that have a centre."""
 OPEN: Final = 25
 """1 once a positive came: before, nobody is decided positive."""
-N_SCALARS: Final = 26
+NORMS: Final = 26
+"""Sum over the rows of squared features, in units of the largest distances."""
+N_SCALARS: Final = 27
 
 # ------------------------------------------------------------------ memory: tally
 TALLY: Final = 32

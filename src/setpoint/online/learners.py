@@ -9,13 +9,16 @@ Averages
 
 NAG
     Each step is divided by the root of the feature's sum of squared gradients and by its
-    largest value so far; when that grows, the weight shrinks (Ross, Mineiro and Langford
-    2013). A feature without a zero in the first 128 rows is centred, on its mean then and
-    after 256, 512 and 1024 rows: altitudes of 2,000 to 3,000 metres are else nearly one
-    with the intercept, and learnt slowly. It then starts anew, and the intercept takes over
-    what it had to say on average. Later moves of a centre change no score; at its first
-    zero a feature loses its centre, after its weight has shrunk as for any value that far
-    off.
+    largest value so far; when that grows, the weight shrinks. Steps are also divided by the
+    root of the mean squared norm of the rows, in units of the largest values, so that rows
+    of many features do not overshoot (Ross, Mineiro and Langford 2013). The step as given is
+    that of rows of four such features, about what the tables have on which it was chosen.
+
+    A feature without a zero in the first 128 rows is centred, on its mean then and after
+    256, 512 and 1024 rows: altitudes of 2,000 to 3,000 metres are else nearly one with the
+    intercept, and learnt slowly. It then starts anew, and the intercept takes over what it
+    had to say on average. Later moves of a centre change no score; at its first zero a
+    feature loses its centre, after its weight has shrunk as for any value that far off.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ from setpoint.online.layout import (
     INVERSE,
     LAG,
     LEARNER,
+    NAG,
+    NORMS,
     PRESENT,
     SQUARES,
     STEP,
@@ -51,6 +56,7 @@ Floats = NDArray[np.float64]
 TINY: Final = 1e-300
 """Keeps the root of no gradient at all from dividing by zero."""
 
+_FEATURES: Final = 4.0
 _CLOSE: Final = 1e-9
 
 FIRST_ROWS: Final = 128
@@ -59,10 +65,13 @@ CENTRED_ROWS: Final = 1024
 
 
 @inner
-def begin(choices: NDArray[np.int64], memory: Floats) -> tuple[float, float]:
+def begin(norm: float, choices: NDArray[np.int64], memory: Floats) -> tuple[float, float]:
     """The step of this row, and the sum of the average's weights before it."""
     memory[UPDATES] += 1.0
     rate, adaptive = memory[STEP], choices[LEARNER] >= ADAGRAD
+    if choices[LEARNER] == NAG:
+        memory[NORMS] += norm
+        rate *= math.sqrt(_FEATURES * memory[UPDATES] / memory[NORMS])
     if choices[TRACK] == 1:
         # Sums of squares over the number of rows are means: steps no longer shrink.
         return rate * math.sqrt(memory[UPDATES]) if adaptive else rate, 0.0

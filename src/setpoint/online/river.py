@@ -88,7 +88,9 @@ class OnlineF(base.Classifier):
     ``learn_one`` decides the row before it looks at the label, and that decision counts in
     ``goal_report_``. It is what ``predict_one`` says right before, so both agree in
     ``river.evaluate.progressive_val_score``, unless a step of a pipeline changes the row in
-    between: river's ``StandardScaler`` learns a row before it scales it to be learnt.
+    between: river's ``StandardScaler`` learns a row before it scales it to be learnt. With
+    ``delay=`` the report speaks of the decisions of the time when labels come, and river's
+    metric of earlier ones; `OnlineFClassifier` keeps those.
 
     Examples
     --------

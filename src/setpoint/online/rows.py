@@ -13,10 +13,11 @@ from setpoint.goals.populations import Label
 from setpoint.inputs.arrays import check_length
 from setpoint.inputs.labels import check_labels
 
-__all__ = ["as_codes", "as_rows", "is_unchecked"]
+__all__ = ["as_codes", "as_rows", "is_modest"]
 
 
 _MANY = 200_000
+_LARGE = 1e200
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _NEGATIVE: NDArray[np.int8] = np.zeros(1, np.int8)
 _POSITIVE: NDArray[np.int8] = np.ones(1, np.int8)
@@ -31,7 +32,7 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         If rows are missing, are not finite, or have other features than before.
     """
     if not reset and _is_plain(estimator, X):
-        return X
+        return X  # kernels find what is not finite
     with np.errstate(invalid="ignore"):  # its check adds up, and infinite minus infinite is none
         rows: Any = validate_data(
             estimator,
@@ -58,29 +59,27 @@ def _canonical(rows: Any, shared: bool) -> Any:
 def _is_plain(estimator: Any, X: Any) -> bool:
     """Whether kernels take `X` as it is: a row at a time, checks would cost more than learning."""
     if type(X) is np.ndarray:
-        plain, values = X.ndim == 2 and X.flags.c_contiguous, X
+        plain = X.ndim == 2 and X.flags.c_contiguous
     elif type(X) in (sparse.csr_matrix, sparse.csr_array):
-        plain, values = X.ndim == 2 and X.has_canonical_format, X.data
+        plain = X.ndim == 2 and X.has_canonical_format
     else:
         return False
-    if not plain or values.dtype not in _FLOATS or X.shape[0] == 0:
+    if not plain or X.dtype not in _FLOATS or X.shape[0] == 0:
         return False
-    if X.shape[1] != estimator.n_features_in_ or hasattr(estimator, "feature_names_in_"):
-        return False
-    # A sum is finite only where all are; one that overflows goes the long way round.
-    if X.shape[0] == 1 or is_unchecked(X):
-        return True
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(values.sum()))
+    return X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")
 
 
-def is_unchecked(X: Any) -> bool:
-    """Whether a batch is so large that it is not looked through for what is not finite.
+def is_modest(X: Any) -> bool:
+    """Whether a small batch is known to hold no value that ends in an error on the way.
 
-    That would take a quarter of the time that learning it takes. Kernels find it as they
-    go, and the batch is undone. A single row they find before they learn it.
+    Kernels find what is not finite, or too large, as they go. A batch that is not modest
+    is undone then; to look through a large one would take a quarter of the time that
+    learning it takes.
     """
-    return isinstance(X, np.ndarray) and X.size > _MANY
+    if X.shape[0] == 1:
+        return True  # found before it is learnt
+    values = X.ravel() if isinstance(X, np.ndarray) else X.data
+    return bool(values.size <= _MANY and float(np.vdot(values, values)) < _LARGE)
 
 
 def as_codes(y: Any, labels: tuple[Label, Label], n_rows: int) -> NDArray[np.int8]:

@@ -15,6 +15,7 @@ from setpoint.online.layout import (
     CENTRED,
     INVERSE,
     LAG,
+    LARGEST,
     LEARNER,
     WEIGHT,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "count_centred",
     "is_finite_sparse",
     "margins_sparse",
+    "plain_margins_sparse",
     "settle_sparse",
     "strange_margins",
     "update_sparse",
@@ -46,18 +48,35 @@ def margins_sparse(
     lag: Floats,
     inverse: Floats,
     centre: Floats,
-) -> tuple[float, float, int]:
+) -> tuple[float, float, float, int]:
     """As `margins` of dense rows; wrong where a feature lost its centre, which is strange."""
     d = weight.size - 1
-    last, behind, strange, centred = float(weight[d]), float(lag[d]), 0, 0
+    last, behind, norm, strange, centred = float(weight[d]), float(lag[d]), 1.0, 0, 0
     for k in range(low, high):
         j = indices[k]
         value = data[k] - centre[j]
         last += weight[j] * value
         behind += lag[j] * value
-        strange += abs(value * inverse[j]) > 1.0
+        share = value * inverse[j]
+        norm += share * share
+        strange += abs(share) > 1.0
         centred += (centre[j] != 0.0) & (data[k] != 0.0)
-    return last, behind, strange + int(memory[CENTRED]) - centred
+    return last, behind, norm, strange + int(memory[CENTRED]) - centred
+
+
+@inner
+def plain_margins_sparse(
+    data: Values, indices: Ints, low: int, high: int, weight: Floats, lag: Floats
+) -> tuple[float, float, int]:
+    """As `plain_margins` of dense rows."""
+    d = weight.size - 1
+    last, behind, huge = float(weight[d]), float(lag[d]), 0
+    for k in range(low, high):
+        j = indices[k]
+        last += weight[j] * data[k]
+        behind += lag[j] * data[k]
+        huge += abs(data[k]) > LARGEST
+    return last, behind, huge
 
 
 @inner
@@ -151,6 +170,7 @@ def update_sparse(
     low: int,
     high: int,
     slope: float,
+    norm: float,
     choices: NDArray[np.int64],
     memory: Floats,
     weight: Floats,
@@ -160,7 +180,7 @@ def update_sparse(
     centre: Floats,
 ) -> None:
     """As `update`."""
-    rate, before = begin(choices, memory)
+    rate, before = begin(norm, choices, memory)
     d = weight.size - 1
     if choices[LEARNER] >= ADAGRAD:
         for k in range(low, high):

@@ -52,8 +52,6 @@ class State:
         if options.learner == at.NAG:
             choices[at.NORMALISED] = 1
             weights[at.INVERSE, :n_features] = at.UNSEEN
-        elif options.learner == at.SGD:
-            weights[at.INVERSE] = at.SMALL
         memory = np.zeros(at.N_MEMORY)
         memory[at.STEP], memory[at.BETA2] = options.step, options.beta2
         memory[at.SLOPE] = 1.0

@@ -131,12 +131,14 @@ class Waiting:
             )
         return [k for k, i in enumerate(ids) if i in self._rows]
 
-    def take(self, ids: Sequence[Hashable]) -> list[WaitingRow]:
-        """Rows that leave because their labels came."""
-        rows = [self._rows.pop(i) for i in ids]
-        for i in ids:
-            self._leave(i, "learnt")
-        return rows
+    def row(self, i: Hashable) -> WaitingRow:
+        """A row that waits."""
+        return self._rows[i]
+
+    def leave(self, i: Hashable) -> None:
+        """Its label was learnt."""
+        del self._rows[i]
+        self._leave(i, "learnt")
 
     def _leave(self, i: Hashable, why: str) -> None:
         self._gone[i] = why
