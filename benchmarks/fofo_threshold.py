@@ -72,7 +72,9 @@ def threshold(eta: np.ndarray, y: np.ndarray, options: dict[str, Any]) -> float:
     clf.partial_fit(eta[:FIRST, None], y[:FIRST])
     p = np.clip(eta[FIRST:], 1e-16, 1.0 - 1e-16)
     out = np.column_stack([np.log(p / (1.0 - p)), p])
-    clf.engine_.state.run(None, y[FIRST:], None, out, np.zeros(len(p), np.int8), SCORE | DECIDE | LEARN)
+    clf.engine_.state.run(
+        None, y[FIRST:], None, out, np.zeros(len(p), np.int8), SCORE | DECIDE | LEARN
+    )
     return float(clf.threshold_)
 
 

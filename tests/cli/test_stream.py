@@ -88,6 +88,8 @@ def test_what_is_told(run, stream, table, tmp_path):
         "note: t.csv: column 'zip' has leading zeros, so it is taken as text",
         "note: the positive class is 'yes', the last in order; --positive names another",
     ]
+    again = run("stream", table, "--state", tmp_path / "s.state")
+    assert again.stderr.splitlines()[-1] == "note: t.csv: no new rows have come"
 
 
 def test_json(stream, table, whole):
@@ -156,7 +158,8 @@ def test_the_exit_code_tells_of_constraints(stream, table, bound, code):
     [
         (["--goal", "minimize false_negative_rate", "--solver", "ofo"], "--solver sketch takes it"),
         (["--window", "9", "--solver", "ofo"], "--window is for --solver sketch, not 'ofo'"),
-        (["--goal", "maximize recall.min(city)"], "city"),
+        (["--goal", "maximize recall.min(city)"], "city.*; setpoint fit takes such goals$"),
+        (["--goal", "maximize accuracy", "--solver", "fofo"], "--solver fofo maximises fbeta"),
     ],
 )
 def test_what_streams_cannot_do(stream, table, tmp_path, options, message):
@@ -175,7 +178,81 @@ def test_rows_without_label_and_bad_rows_are_counted(run, tmp_path):
         "rows are left out"
     ) in done.stderr.splitlines()
     text = run(*args).stdout
-    assert "Not learnt: 1 row without a label.\nNot learnt: 2 rows that cannot be read.\n" in text
+    assert (
+        "Not learnt: 1 row without a label.\nNot learnt: 2 rows that cannot be read, the first in "
+        "b.csv, line 302: column 'age': 'x' is no number, as it was in the first rows.\n"
+    ) in text
+
+
+def notes_of(done):
+    found = json.loads(done.stdout)["run"]["notes"]
+    assert [f"note: {note}" for note in found] == done.stderr.splitlines()
+    return found
+
+
+def test_notes_on_how_it_is_read(stream, tmp_path):
+    rows = "".join(f"{i},5;{i % 2}\n" for i in range(300))
+    (tmp_path / "s.csv").write_bytes(f"größe;y\n{rows}".encode("utf-16"))
+    notes = notes_of(stream(tmp_path / "s.csv", "--classes", "0,1"))
+    assert notes == ["s.csv: UTF-16", "s.csv: separator ';'", "s.csv: decimal comma"]
+    (tmp_path / "t.csv").write_bytes(f"größe\ty\n{rows}".replace(";", "\t").encode("cp1252"))
+    options = ["--classes", "0,1", "--encoding", "cp1252"]
+    notes = notes_of(stream(tmp_path / "t.csv", *options, state="t.state"))
+    assert notes == ["t.csv: cp1252", "t.csv: tabs between fields", "t.csv: decimal comma"]
+
+
+def test_codes_that_are_learnt_as_numbers_are_told_once(stream, tmp_path):
+    rows = [f"{10000 + i},{i % 2}" for i in range(300)]
+    rows[150:250:50] = ["01067,0", "02099,1"]
+    (tmp_path / "z.csv").write_text("\n".join(["zip,y", *rows, ""]), "utf-8")
+    notes = notes_of(stream(tmp_path / "z.csv", "--classes", "0,1"))
+    assert notes == [
+        "z.csv, line 152: column 'zip': '01067' looks like a code and is learnt as a number, as in "
+        "the first rows; --text zip keeps it as text, from the beginning of a stream on"
+    ]
+    assert notes_of(stream(tmp_path / "z.csv", "--text", "zip", "--positive", "1", state=None)) == [
+        "z.csv: column 'zip' has 100 different values in the first 100 rows; --drop 'zip' leaves "
+        "it out if it names them"
+    ]
+
+
+def test_a_class_that_never_came(stream, table):
+    rows = [row.replace(",yes", ",no") for row in ROWS]
+    table.write_text(text_of(rows), "utf-8")
+    assert notes_of(stream(table, "--classes", "no,Yes"))[-1] == (
+        "no row of class 'Yes' has come; is the label written so?"
+    )
+
+
+@pytest.mark.parametrize("learner", ["sgd", "adagrad", "nag"])
+def test_learners_that_need_scaled_columns(stream, tmp_path, learner):
+    r = np.random.default_rng(0)
+    x = r.normal(5000, 900, 2000)
+    y = x + 500 * r.normal(size=2000) > 5500
+    rows = [f"{v:.1f},{int(label)}" for v, label in zip(x, y, strict=True)]
+    (tmp_path / "x.csv").write_text("\n".join(["x,y", *rows, ""]), "utf-8")
+    notes = notes_of(stream(tmp_path / "x.csv", "--classes", "0,1", "--learner", learner))
+    assert len(notes) == (learner != "nag")
+    for note in notes:
+        assert f": --learner {learner} is for columns scaled alike; --learner nag scales" in note
+
+
+def test_options_without_an_effect_are_told(run, table, tmp_path):
+    args = ["stream", table, "--target", "y", "--state", tmp_path / "s.state"]
+    assert "no effect" not in run(*args).stderr
+    assert "no effect" not in run(*args).stderr
+    done = run(*args, "--first-rows", 1000)
+    assert f"--first-rows has no effect: {tmp_path / 's.state'} holds" in done.stderr
+
+
+def test_a_wrong_separator(stream, table):
+    message = last(stream(table, "--separator", "|"))
+    assert message.endswith(
+        "t.csv has no column 'y' (known: 'age,city,since,zip,y'); name another separator with "
+        "--separator"
+    )
+    told(stream(table))
+    assert last(stream(table, "--separator", "|")).endswith("another separator with --separator")
 
 
 # ------------------------------------------------------------------------------------- decisions
@@ -229,8 +306,12 @@ def test_decisions_go_on_where_the_state_was_saved(stream, table, tmp_path):
     assert output.read_bytes() == b"line,prediction\n"
 
 
-def test_decisions_go_to_a_file(stream, table):
+def test_decisions_go_to_a_file(stream, table, tmp_path):
     assert last(stream(table, "-o", "-")).startswith("error: --output is a file")
+    for name in ("d.parquet", "d.csv.gz", "d.JSONL"):
+        message = last(stream(table, "-o", tmp_path / name))
+        assert message.startswith("error: -o writes CSV; name it .csv, not ")
+        assert not (tmp_path / name).exists()
     assert "would overwrite DATA" in last(stream(table, "-o", table))
 
 
@@ -291,6 +372,8 @@ def test_rows_before_a_bad_one_are_saved(stream, table, whole, tmp_path):
     )
     message = last(stream(table, state=None))
     assert message.endswith("; --state FILE keeps what was learnt before")
+    message = last(stream("-", state="in.state", input=table.read_bytes()))
+    assert "; 450 rows before it were learnt, and count as new if they are sent again; " in message
     table.write_text(text_of(ROWS), "utf-8")  # with the line mended
     done = stream(table)
     assert told(done) == whole
@@ -319,6 +402,32 @@ def test_stdin_goes_on_with_what_comes(stream, whole):
     done = stream("-", input=text_of(ROWS[321:]).encode())
     assert told(done) == whole
     assert "321 rows were learnt before" in done.stderr
+    assert "; what comes now counts as new rows\n" in done.stderr
+
+
+def test_what_is_told_of_stdin(run, tmp_path):
+    state = tmp_path / "s.state"
+    done = run("stream", "-", "--target", "y", "--state", state, input=text_of(ROWS).encode())
+    assert done.stdout.endswith(
+        f"Saved the state to {state}; what comes next on stdin is learnt as new rows: send only "
+        "new ones, with the header.\n"
+    )
+
+
+def test_a_last_line_without_an_end_may_be_half_written(stream, table, whole):
+    text = text_of(ROWS)
+    for cut in (text.index(ROWS[500]) + 3, len(text) - 1):
+        table.write_text(text[:cut], "utf-8")
+        done = stream(table)
+        assert "has no line end and may be half-written: it is left for a run" in done.stderr
+        told(done)
+    assert "t.csv: line 901 has" in done.stderr
+    again = stream(table)
+    assert json.loads(again.stdout)["rows"]["learnt"] == 899
+    assert told(stream(table, state=None)) == whole  # there is no other run
+    assert told(stream("-", state="in.state", input=text[:-1].encode())) == whole
+    table.write_text(text, "utf-8")
+    assert told(stream(table)) == whole
 
 
 def test_another_table_of_the_same_columns(stream, table, whole, tmp_path):
@@ -330,7 +439,7 @@ def test_another_table_of_the_same_columns(stream, table, whole, tmp_path):
         age, rest = row.split(",", 1)
         city, since, code = rest.rsplit(",", 2)
         swapped.append(";".join([label, code, age, city, since]))
-    (tmp_path / "more.csv").write_text("\n".join(swapped), "utf-8")
+    (tmp_path / "more.csv").write_text("\n".join([*swapped, ""]), "utf-8")
     done = stream(tmp_path / "more.csv", "--separator", ";")
     assert told(done) == whole
     assert "more.csv is not the table in which reading stopped, or it was changed" in done.stderr
@@ -349,10 +458,11 @@ def test_options_of_the_first_run_hold(stream, table, whole):
         (["--goal", "maximize fbeta(beta=2)"], "--goal: S was learnt with maximize f1, not"),
         (["--solver", "fofo"], "--solver: S was learnt with sketch, not fofo"),
         (["--learner", "sgd"], "--learner: S was learnt with nag, not sgd"),
-        (["--window", "500"], "--window: S was learnt with None, not 500"),
+        (["--window", "500"], "--window: S was learnt without --window, not with --window 500"),
+        (["--track"], "--track: S was learnt without --track, not with --track; leave"),
         (["--positive", "no"], "--positive: S was learnt with yes, not no"),
         (["--classes", "yes,no"], "--classes: S was learnt with no and yes, not yes and no"),
-        (["--text", "age"], "--text age: S was learnt with number, not text"),
+        (["--text", "age"], "--text: S took column 'age' for a number; leave the option out"),
         (["--decimal", ","], "--decimal: S was learnt with ., not ,"),
         (["--drop", "age"], "--drop: column 'age' was learnt from; begin a new state without it"),
     ],
@@ -371,7 +481,7 @@ def test_a_table_of_other_columns(stream, table, tmp_path):
     assert "t.csv has no column 'zip' (did you mean 'zap'?)" in last(stream(table))
     rows = [f"{row},1" for row in text_of(ROWS).splitlines()]
     rows[0] = f"{HEAD},new"
-    table.write_text("\n".join(rows), "utf-8")
+    table.write_text("\n".join([*rows, ""]), "utf-8")
     assert "t.csv has a column 'new'" in last(stream(table))
     done = stream(table, "--drop", "new")
     assert told(done)["rows"]["learnt"] == 1800
@@ -389,7 +499,8 @@ def test_damaged_states(stream, table, model, tmp_path):
         assert message.startswith("error: --state: ")
         assert message.endswith("; name another file, or move this one away to begin anew")
         assert state.read_bytes() == data
-    assert "no state of a stream" in last(stream(table, state=model))
+    message = last(stream(table, state=model))
+    assert "is a model file of setpoint fit, no state of setpoint stream" in message
 
 
 def test_the_state_may_not_be_the_table(stream, table):
@@ -399,7 +510,7 @@ def test_the_state_may_not_be_the_table(stream, table):
 # ------------------------------------------------------------------------------------- stopping
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ctrl_c_ends_after_the_rows_at_hand(stream, table, whole, tmp_path, monkeypatch, number):
     learn, calls = StreamState.learn, []
 
@@ -472,6 +583,89 @@ def test_ctrl_c_before_there_are_rows(begun, tmp_path):
     assert process.stdout.read() == b""
     assert process.stderr.read() == b"stopped; nothing was written\n"
     assert not list(tmp_path.iterdir())
+
+
+# A process that is sent a signal when what was written to it so far was read.
+AT_ITS_END = (
+    "import os, select, signal, sys\n"
+    "import setpoint.cli.stream as module\n"
+    "from setpoint.cli import main\n"
+    "class Stopping(module.Stopping):\n"
+    "    calls = 0\n"
+    "    def waiting(self):\n"
+    "        self.calls += 1\n"
+    "        if self.calls > 1 and not select.select([0], [], [], 0)[0]:\n"
+    "            os.kill(os.getpid(), signal.SIGINT)\n"
+    "        return super().waiting()\n"
+    "module.Stopping = Stopping\n"
+    "main(sys.argv[1:])\n"
+)
+
+
+@pytest.mark.parametrize(("n_rows", "learnt"), [(60, 60), (350, 350)])
+def test_ctrl_c_loses_nothing_of_a_pipe(begun, stream, whole, tmp_path, n_rows, learnt):
+    process = begun(AT_ITS_END)
+    process.stdin.write(text_of(ROWS[:n_rows]).encode() + b"31,Ki")  # and half a row
+    process.stdin.flush()
+    assert process.wait() == 130
+    last_words = process.stderr.read().decode().splitlines()[-1]
+    assert last_words == f"stopped; {tmp_path / 's.state'} was written"
+    out = json.loads(process.stdout.read())
+    assert (out["rows"]["learnt"], out["run"]["stopped"]) == (learnt, True)
+    done = stream("-", input=text_of(ROWS[learnt:]).encode())
+    assert json.loads(done.stdout)["rows"]["learnt"] == 900
+    if learnt > 100:  # what the columns hold was seen alike
+        assert told(done) == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (HEAD, None),
+        (HEAD + "\n31,Ki", None),
+        ("x,y\n1,no\n2,no\n", "stdin: the first 2 rows hold one class only, 'no', in column 'y'"),
+    ],
+)
+def test_ctrl_c_where_nothing_can_be_learnt(begun, tmp_path, text, note):
+    process = begun(AT_ITS_END)
+    process.stdin.write(text.encode())
+    process.stdin.flush()
+    assert process.wait() == 130
+    lines = process.stderr.read().decode().splitlines()
+    assert lines[-1] == "stopped; nothing was written"
+    assert len(lines) == 1 + (note is not None)
+    assert note is None or lines[0].startswith(f"note: {note}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_nohup_holds(monkeypatch):
+    handlers = dict.fromkeys([signal.SIGINT, signal.SIGTERM], signal.default_int_handler)
+    handlers[signal.SIGHUP] = signal.SIG_IGN
+    monkeypatch.setattr(signal, "getsignal", handlers.get)
+    monkeypatch.setattr(signal, "signal", lambda number, _: handlers.pop(number))
+    with stream_live.Stopping().listening():
+        assert list(handlers) == [signal.SIGHUP]
+        handlers.update({signal.SIGINT: None, signal.SIGTERM: None})
+
+
+@pytest.mark.parametrize(
+    ("closed", "data", "message"),
+    [
+        ("<&-", "-", "error: stdin is closed; name a file, or send rows to it\n"),
+        (">&-", "t.csv", "error: stdout is closed, and the report goes there; > /dev/null drops"),
+    ],
+)
+def test_closed_streams(shell, table, closed, data, message):
+    command, env = shell
+    line = f'exec "$@" {closed}'
+    args = ["stream", data, "--target", "y", "--state", "s.state"]
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", *command, *args],
+        env=env, capture_output=True, check=False, cwd=table.parent, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(message)
+    assert not (table.parent / "s.state").exists()
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])

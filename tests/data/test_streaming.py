@@ -21,6 +21,7 @@ from setpoint.data.streaming.encoder import HASHED, StreamEncoder
 from setpoint.data.streaming.records import Block, blocks_of, rows_of
 from setpoint.data.streaming.schema import StreamColumn, two_classes
 from setpoint.data.streaming.stream import Stream
+from setpoint.data.streaming.text import Interrupted
 
 SRC = Path(__file__).parents[2] / "src"
 TABLE = (
@@ -243,6 +244,63 @@ def test_memory_does_not_grow_without_end():
         "line 4: a row of more than 16 MB begins here",
         sizes=[2**20] * 30,
     )
+
+
+# ------------------------------------------------------------------------------------- its end
+
+
+def interrupted_after(n_reads):
+    """What interrupts the next read."""
+    calls = []
+
+    @contextmanager
+    def waiting():
+        calls.append(1)
+        if len(calls) > n_reads:
+            raise Interrupted
+        yield
+
+    return waiting
+
+
+def test_an_interrupted_source_ends_with_its_last_whole_row():
+    head, *lines = TABLE.splitlines(keepends=True)
+    records = [*lines[:-2], lines[-2] + lines[-1]]  # the last row holds a line end
+    for n_bytes in range(1, len(TABLE) + 1):
+        try:
+            found = stream(TABLE, sizes=[n_bytes], waiting=interrupted_after(1))
+            schema = found.schema("y", classes=["no", "yes"])
+        except Interrupted:
+            assert n_bytes < len(head + records[0])
+            continue
+        assert found.interrupted
+        whole = ""
+        for record in records:
+            if len(head + whole + record) > n_bytes:
+                break
+            whole += record
+        read = b"".join(batch.text for batch in found.batches(schema))
+        assert read.decode() == whole
+
+
+def test_an_interrupted_gzip_is_not_cut_short():
+    packed = gzip.compress(b"x,y\n" + b"".join(b"%d,%d\n" % (i * i, i % 2) for i in range(5000)))
+    found = stream(packed, sizes=[len(packed) // 2], waiting=interrupted_after(1))
+    n_rows = sum(len(batch.y) for batch in found.batches(found.schema("y")))
+    assert 1000 < n_rows < 4000
+
+
+@pytest.mark.parametrize(("end", "left"), [("", 4), ("\n", None)])
+def test_an_open_end_is_left(end, left):
+    found = stream(f"x,y\n1,0\n2,1\n3,0{end}", open_end=True)
+    for batch in found.batches(found.schema("y")):
+        found.place.take(batch.text)
+    assert found.left == left
+    assert found.place.line == (left or 5)
+    with pytest.raises(TableError, match="column names and no rows"):
+        stream("x,y\n1,0", open_end=True).schema("y")
+    with pytest.raises(TableError, match="column names and no rows"):
+        stream("x,y", open_end=True)
 
 
 # ------------------------------------------------------------------------------------- bad rows
@@ -496,6 +554,28 @@ def test_numbers_are_those_that_tables_have():
     values = table.frame["x"].to_numpy(dtype=float)
     np.testing.assert_array_equal(X[:, 0], np.nan_to_num(values))
     np.testing.assert_array_equal(X[:, 1], np.isnan(values))
+
+
+@pytest.mark.parametrize(
+    ("word", "is_code"),
+    [
+        ("01067", True), ("007.0", True), ("00", False),
+        ("9007199254740993", True), ("-9007199254740993", True),
+        ("0", False), ("0.5", False), ("10", False), ("9007199254740991", False), ("1e300", False),
+        (None, False), ("12345678901234567.5", False),
+    ],
+)  # fmt: skip
+def test_numbers_that_look_like_codes(word, is_code):
+    encoder = StreamEncoder([StreamColumn("my zip", "number"), StreamColumn("x", "number")])
+    text = pa.chunked_array([["1", "0"], ["0.1", word]])
+    encoder.encode({"my zip": text, "x": text})
+    found = {
+        3: f"column 'my zip': {word!r} looks like a code and is learnt as a number, as in the "
+        "first rows; --text 'my zip' keeps it as text, from the beginning of a stream on"
+    }
+    assert encoder.codes == (found if is_code else {})
+    encoder.encode({"my zip": text, "x": text})
+    assert encoder.codes == {}
 
 
 @pytest.mark.parametrize("word", ["0x1F", "NAN", "1_000", "1,5", "one", "1e", "--1"])

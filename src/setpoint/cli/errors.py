@@ -26,6 +26,8 @@ REACHED, ERROR, NOT_REACHED, STOPPED = 0, 1, 3, 130
 BROKEN_PIPE = 141
 """As other programs end whose reader has left."""
 
+_SOLVERS = ("fofo", "ofo", "ofo-rb")
+
 # What messages of the library recommend, as it is written at a shell.
 _SHELL = (
     (" (on_infeasible='nearest' returns that rule)", ""),
@@ -45,6 +47,10 @@ _SHELL = (
     ("unknown_group='largest'", "--new-groups largest"),
     ("which datasets= does not hold", "which no --dataset gives"),
     ("trusted=[...] names those that you trust", "--trust TYPE names one that you trust"),
+    ("PlugInClassifier takes such goals, on rows that are kept", "setpoint fit takes such goals"),
+    ("holds a TableModel, no state", "is a model file of setpoint fit, no state"),
+    ("holds a StreamState, no model", "is a state of setpoint stream, no model"),
+    *((f"solver='{name}' maximises", f"--solver {name} maximises") for name in _SOLVERS),
     ("window is for solver='sketch', got it with solver=", "--window is for --solver sketch, not "),
     ("solver='sketch' takes it", "--solver sketch takes it"),
     ("pos_label", "--positive"),

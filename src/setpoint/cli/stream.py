@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import ExitStack, closing
 
@@ -12,12 +13,15 @@ from setpoint.cli.files import check_outputs
 from setpoint.cli.options import Reading, as_json, reading_options
 from setpoint.cli.output import print_json
 from setpoint.cli.session import StoppedByUser, current
+from setpoint.cli.stream_begin import Asked, opened
 from setpoint.cli.stream_live import SaveEvery, Stopping
 from setpoint.cli.stream_output import Decisions
-from setpoint.cli.stream_run import Asked, Run, opened
+from setpoint.cli.stream_run import Run
 from setpoint.cli.verdicts import code_of, report_json, status_of, verdict
 
 __all__ = ["stream_command"]
+
+_NOT_CSV = (".parquet", ".gz", ".json", ".jsonl", ".ndjson", ".xlsx")
 
 
 @click.command(
@@ -54,10 +58,9 @@ __all__ = ["stream_command"]
 @click.option(
     "--first-rows",
     type=click.IntRange(1),
-    default=1000,
-    show_default=True,
     metavar="N",
-    help="Rows that decide what each column holds; learning begins when they are there.",
+    help="Rows that decide what each column holds; learning begins when they are there.  "
+    "[default: 1000]",
 )
 @click.option("--skip-bad", is_flag=True, help="Leave out rows that cannot be read.")
 @click.option(
@@ -68,7 +71,7 @@ __all__ = ["stream_command"]
 @click.option(
     "--learner",
     type=click.Choice(["nag", "adagrad", "sgd"]),
-    help="What learns the scores.  [default: nag]",
+    help="What learns the scores; adagrad and sgd are for columns scaled alike.  [default: nag]",
 )
 @click.option(
     "--window", type=click.IntRange(1), metavar="N", help="Set the threshold by the last N rows."
@@ -89,7 +92,7 @@ def stream_command(
     output: str | None,
     drop: tuple[str, ...],
     text: tuple[str, ...],
-    first_rows: int,
+    first_rows: int | None,
     skip_bad: bool,
     solver: str | None,
     learner: str | None,
@@ -105,12 +108,16 @@ def stream_command(
     DATA is a CSV file, or '-' for stdin, which may go on for ever. Each row is decided
     before it is learnt, so the report is of decisions on rows that were new. Rows without
     a label are not learnt, and counted. With --state, a run that was stopped goes on where it
-    ended, and other tables of the same columns may follow. Ctrl-C ends after the rows at
-    hand, with the report.
+    ended, and other tables of the same columns may follow; of stdin, whatever comes counts as
+    new rows. Ctrl-C ends after the rows at hand, with the report.
     """
+    if sys.stdout is None:
+        raise CommandError("stdout is closed, and the report goes there; > /dev/null drops it")
     check_outputs({"--state": state, "--output": output}, {"DATA": data})
     if output == "-":
         raise CommandError("--output is a file: the report goes to stdout")
+    if output is not None and output.lower().endswith(_NOT_CSV):
+        raise CommandError(f"-o writes CSV; name it .csv, not {output}")
     every = SaveEvery.parse(save_every)
     both = None if classes is None else [label.strip() for label in classes.split(",")]
     asked = Asked(target, goal, positive, both, drop, text, solver, learner, window, track)
@@ -142,6 +149,8 @@ def _tell(run: Run, data: str, output: str | None, as_json: bool) -> None:
         if run.stopped:
             return
         raise CommandError(f"{run.stream.name}: no row has a label in column {schema.target!r}")
+    for remark in run.remarks():
+        session.note(remark)
     report = run.report()
     told, run_of_report = report_json(report)
     seconds = session.seconds["learning"]
@@ -178,10 +187,19 @@ def _tell(run: Run, data: str, output: str | None, as_json: bool) -> None:
         return
     where = f"{kept.n_rows:,} rows, each decided before it was learnt"
     click.echo(f"{verdict(report, where)}\n\n{report}\n")
-    for n, why in ((kept.n_unlabelled, "without a label"), (kept.n_bad, "that cannot be read")):
+    unread = "that cannot be read"
+    if run.first_bad:
+        unread += f", the first{' of this run' if run.n_before else ''} in {run.first_bad}"
+    for n, why in ((kept.n_unlabelled, "without a label"), (kept.n_bad, unread)):
         if n:
             click.echo(f"Not learnt: {n:,} {'row' if n == 1 else 'rows'} {why}.")
     if output is not None:
         click.echo(f"Wrote the decisions to {output}.")
     if run.path is not None:
-        click.echo(f"Saved the state to {run.path}; the same command goes on from there.")
+        goes_on = "the same command goes on from there"
+        if not run.again:
+            goes_on = (
+                f"what comes next on {run.stream.name} is learnt as new rows: send only new ones, "
+                "with the header"
+            )
+        click.echo(f"Saved the state to {run.path}; {goes_on}.")

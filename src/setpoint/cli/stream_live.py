@@ -8,13 +8,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.session import StoppedByUser
 
 __all__ = ["LiveLine", "SaveEvery", "Stopping"]
 
@@ -22,7 +21,7 @@ _BETWEEN = 0.25  # seconds between two looks at a terminal
 
 
 class Stopping:
-    """Ctrl-C and SIGTERM: taken note of while rows are learnt, obeyed while waiting for rows."""
+    """Ctrl-C, SIGTERM and SIGHUP: noted while rows are learnt, obeyed while waiting for rows."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -38,7 +37,11 @@ class Stopping:
             return
         arrow = needed("pyarrow")
         arrow.enable_signal_handlers(False)  # else Ctrl-C cancels what it reads
-        before = {s: signal.signal(s, self._heard) for s in (signal.SIGINT, signal.SIGTERM)}
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        hup = getattr(signal, "SIGHUP", None)  # not on Windows
+        if hup is not None and signal.getsignal(hup) is not signal.SIG_IGN:  # as nohup has it
+            numbers.append(hup)
+        before = {number: signal.signal(number, self._heard) for number in numbers}
         try:
             yield
         finally:
@@ -52,12 +55,14 @@ class Stopping:
 
         Raises
         ------
-        StoppedByUser
+        Interrupted
         """
+        from setpoint.data.streaming.text import Interrupted
+
         self._waits = True
         try:
             if self.asked:
-                raise StoppedByUser
+                raise Interrupted
             yield
         finally:
             self._waits = False
@@ -65,7 +70,9 @@ class Stopping:
     def _heard(self, _signal: int, _frame: FrameType | None) -> None:
         self.asked = True
         if self._waits:
-            raise StoppedByUser
+            from setpoint.data.streaming.text import Interrupted
+
+            raise Interrupted
 
 
 class LiveLine:
@@ -92,7 +99,8 @@ class LiveLine:
 
     def __exit__(self, *_: object) -> None:
         if self._status is not None:
-            self._status.stop()
+            with suppress(OSError):  # a terminal that was closed: the state is to be saved yet
+                self._status.stop()
 
     def look(self) -> None:
         """Change the line, but not more often than anybody can read."""
@@ -100,7 +108,8 @@ class LiveLine:
             return
         from rich.text import Text
 
-        self._status.update(Text(self._text(), no_wrap=True, overflow="ellipsis"))
+        with suppress(OSError):
+            self._status.update(Text(self._text(), no_wrap=True, overflow="ellipsis"))
         self._next = time.monotonic() + _BETWEEN
 
 

@@ -1,19 +1,15 @@
-"""The work of ``setpoint stream``: begin or go on, learn batch by batch, save."""
+"""The work of ``setpoint stream``: learn batch by batch, save, report."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setpoint.cli.errors import CommandError, in_shell_words
+from setpoint.cli.errors import CommandError
 from setpoint.cli.files import old_stays
-from setpoint.cli.options import Reading, columns_named
-from setpoint.cli.output import step
-from setpoint.cli.session import StoppedByUser, current
+from setpoint.cli.session import current
 from setpoint.cli.stream_live import LiveLine, SaveEvery, Stopping
 from setpoint.cli.stream_output import Decisions
 
@@ -22,30 +18,11 @@ if TYPE_CHECKING:
     from setpoint.data.streaming.stream import Stream
     from setpoint.report import GoalReport
 
-__all__ = ["Asked", "Run", "opened"]
+__all__ = ["Run"]
 
 _BATCH = 2**14  # rows
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the options say; None: nothing, so that of the state, or the default."""
-
-    target: str | None
-    goal: str | None
-    positive: str | None
-    classes: Sequence[str] | None
-    drop: Sequence[str]
-    text: Sequence[str]
-    solver: str | None
-    learner: str | None
-    window: int | None
-    track: bool | None
-
-    def settings(self) -> dict[str, Any]:
-        """Arguments of the classifier that were named."""
-        names = ("goal", "solver", "learner", "window", "track")
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+_UNSCALED = ("sgd", "adagrad")  # learners that columns of different scales mislead
+_FLAT = 0.3  # a slope of calibration; 1 is right
 
 
 @dataclass(eq=False)
@@ -62,6 +39,15 @@ class Run:
         Whether the source can be read again.
     output : Decisions, optional
         Where decisions go.
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether somebody stopped it.
+    first_bad : str
+        The first row of this run that was left out as it cannot be read, and why.
+    n_before, read_before : int
+        Rows that were learnt, and read, before this run.
     """
 
     stream: Stream
@@ -70,10 +56,12 @@ class Run:
     again: bool
     output: Decisions | None = None
     stopped: bool = False
+    first_bad: str = ""
     n_before: int = field(init=False)
+    read_before: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.n_before = self.state.n_rows
+        self.n_before, self.read_before = self.state.n_rows, self.state.n_read
 
     def go(self, every: SaveEvery, skip_bad: bool, stopping: Stopping) -> None:
         """Learn what comes, until it ends or somebody stops it.
@@ -97,24 +85,27 @@ class Run:
                     self.stream.place.take(batch.text)
                     if self.output is not None:
                         self.output.write(batch.lines, decided)
-                    if batch.bad and len(batch.bad) == self.state.n_bad:
-                        current().note(f"{batch.bad[0]}; such rows are left out")
+                    if batch.bad and not self.first_bad:
+                        self.first_bad = batch.bad[0]
+                        current().note(f"{self.first_bad}; such rows are left out")
+                    for note in batch.notes:
+                        current().note(note)
                     if every.is_due(self.state.n_read):
                         self._save()
                         every.saved(self.state.n_read)
                     line.look()
-                    if stopping.asked:
-                        self.stopped = True
+                    if stopping.asked and self.again:  # a pipe would lose what was read of it
                         break
-        except StoppedByUser:  # while waiting for rows
-            self.stopped = True
         except TableError as error:
             self._save()
             n = self.state.n_rows - self.n_before
             kept = f"{n:,} rows before it were learnt"
             if self.path is None:
                 kept = "--state FILE keeps what was learnt before"
+            elif not self.again:
+                kept += ", and count as new if they are sent again"
             raise CommandError(f"{error}; {kept}") from error
+        self.stopped = stopping.asked
         self._save()
 
     def _save(self) -> None:
@@ -123,6 +114,39 @@ class Run:
                 self.state.output = self.output.kept()
             with old_stays(self.path):
                 self.state.save(self.path, self.stream.place if self.again else None)
+
+    def remarks(self) -> list[str]:
+        """What there is to say when everything was read that is there."""
+        out, state, stream = [], self.state, self.stream
+        if stream.left is not None and not self.stopped:
+            out.append(
+                f"{stream.name}: line {stream.left} has no line end and may be half-written: it is "
+                "left for a run that finds it ended"
+            )
+        elif state.n_read == self.read_before and not self.stopped:
+            out.append(f"{stream.name}: no new rows have come")
+        counts = self.report().stream if state.n_rows else None
+        if counts is None:
+            return out
+        negative, positive = state.schema.classes
+        for label, n in (
+            (negative, counts.fp + counts.tn),
+            (positive, counts.tp + counts.fn),
+        ):
+            if not n:
+                out.append(f"no row of class {label!r} has come; is the label written so?")
+        learner = self.settings()["learner"]
+        if learner in _UNSCALED:
+            flat = counts.slope is not None and counts.slope < _FLAT
+            if flat or not counts.fn + counts.tn:
+                what = f"every row was decided {positive!r}"
+                if flat:
+                    what = f"the slope of the calibration is {counts.slope:.2g}, far below 1"
+                out.append(
+                    f"{what}: --learner {learner} is for columns scaled alike; --learner nag "
+                    "scales them itself"
+                )
+        return out
 
     def report(self) -> GoalReport:
         """Of all rows that were decided, in this run and before."""
@@ -149,158 +173,3 @@ class Run:
                 told.append(f"the last {last.window_rows:,}: {last.window_value:.4f}")
             told.append(f"threshold {clf.threshold_:.4f}")
         return ", ".join(told)
-
-
-def opened(
-    data: str,
-    path: str | None,
-    asked: Asked,
-    reading: Reading,
-    first_rows: int,
-    stopping: Stopping,
-) -> Run:
-    """Begin, or go on from a state file.
-
-    Raises
-    ------
-    CommandError, TableError
-        If something does not fit.
-    """
-    from setpoint.data.streaming.stream import Stream
-
-    again = data != "-" and not (Path(data).exists() and not Path(data).is_file())
-    if path is None or not Path(path).exists():
-        return _begun(data, path, asked, reading, first_rows, stopping, again)
-    state = _loaded(path)
-    schema = state.schema
-    _check_same(state, asked, reading, path)
-
-    def source() -> Stream:
-        return Stream(
-            data,
-            encoding=reading.encoding or schema.encoding,
-            separator=reading.separator or schema.separator,
-            first_rows=0,
-            waiting=stopping.waiting,
-        )
-
-    stream = source()
-    session = current()
-    dropped = columns_named("--drop", asked.drop, stream.names, stream.name)
-    schema.check(stream.names, dropped, stream.name)
-    before = f"{state.n_rows:,} rows were learnt before, by {path}"
-    if again and state.checksum:
-        with step(f"going on in {data}"):
-            same = stream.go_on(state.offset, state.checksum)
-        if same:
-            session.note(f"{stream.name}: {before}; it goes on in line {stream.place.line}")
-            return Run(stream, state, path, again)
-        stream = source()
-        session.note(
-            f"{stream.name} is not the table in which reading stopped, or it was changed: it is "
-            f"read from its beginning; {before}"
-        )
-    else:
-        session.note(f"{stream.name}: {before}")
-    return Run(stream, state, path, again)
-
-
-def _begun(
-    data: str,
-    path: str | None,
-    asked: Asked,
-    reading: Reading,
-    first_rows: int,
-    stopping: Stopping,
-    again: bool,
-) -> Run:
-    if asked.target is None:
-        raise CommandError("name the column to predict with --target")
-    with step("loading packages"):
-        from setpoint.data.streaming.state import StreamState
-        from setpoint.data.streaming.stream import Stream
-        from setpoint.goals import as_goal
-        from setpoint.online import OnlineFClassifier
-
-        if path is not None:
-            import skops.io  # noqa: F401  (takes seconds, which rows should not wait for)
-
-        settings = asked.settings()
-        if "goal" in settings:
-            as_goal(settings["goal"])
-    with step(f"reading the first rows of {'stdin' if data == '-' else data}"):
-        stream = Stream(
-            data,
-            encoding=reading.encoding,
-            separator=reading.separator,
-            first_rows=first_rows,
-            waiting=stopping.waiting,
-        )
-        schema = stream.schema(
-            asked.target,
-            drop=columns_named("--drop", asked.drop, stream.names, stream.name),
-            text=columns_named("--text", asked.text, stream.names, stream.name),
-            classes=asked.classes,
-            positive=asked.positive,
-            decimal=reading.decimal,
-            encoding=reading.encoding,
-        )
-    for note in stream.notes:
-        current().note(f"{stream.name}: {note}")
-    if asked.positive is None and asked.classes is None:
-        current().note(
-            f"the positive class is {schema.classes[1]!r}, the last in order; --positive names "
-            "another"
-        )
-    negative, positive = schema.classes
-    classifier = OnlineFClassifier(**settings, classes=[negative, positive], pos_label=positive)
-    return Run(stream, StreamState(classifier, schema), path, again)
-
-
-def _loaded(path: str) -> StreamState:
-    with step(f"reading {path}"):
-        from setpoint.data.streaming.state import StreamState
-        from setpoint.estimators import ModelFileError
-
-        try:
-            return StreamState.load(path)
-        except ModelFileError as error:
-            raise CommandError(
-                f"--state: {in_shell_words(str(error))}; name another file, or move this one away "
-                "to begin anew"
-            ) from error
-
-
-def _check_same(state: StreamState, asked: Asked, reading: Reading, path: str) -> None:
-    """Refuse options that say otherwise than the state."""
-    from setpoint.data.streaming.schema import labels_as
-    from setpoint.goals import as_goal
-
-    schema, params = state.schema, state.classifier.get_params()
-    pairs: dict[str, tuple[Any, Any]] = {"--target": (schema.target, asked.target)}
-    for name, value in asked.settings().items():
-        if name == "goal":
-            pairs["--goal"] = (str(as_goal(params["goal"])), str(as_goal(value)))
-        else:
-            pairs[f"--{name}"] = (params[name], value)
-    if asked.classes is not None and asked.positive is None:
-        pairs["--classes"] = (schema.classes, labels_as(asked.classes, schema.classes))
-    if asked.positive is not None:
-        pairs["--positive"] = (schema.classes[1], labels_as([asked.positive], schema.classes)[0])
-    if reading.decimal is not None:
-        marks = {str(column.decimal) for column in schema.columns if column.kind == "number"}
-        pairs["--decimal"] = (marks or {reading.decimal}, {reading.decimal})
-    kinds = {c.name: c.kind for c in schema.columns}
-    for name in asked.text:
-        if kinds.get(name, "category") != "category":
-            pairs[f"--text {name}"] = (kinds[name], "text")
-    for option, (known, wanted) in pairs.items():
-        if wanted is not None and wanted != known:
-            raise CommandError(
-                f"{option}: {path} was learnt with {_told(known)}, not {_told(wanted)}; leave the "
-                "option out, or name another file with --state to begin anew"
-            )
-
-
-def _told(value: Any) -> str:
-    return " and ".join(map(_told, value)) if isinstance(value, (tuple, set)) else str(value)

@@ -33,6 +33,8 @@ class Batch:
         The part of the source that these rows are, with rows that were left out.
     bad : tuple of str
         What is wrong with rows that were left out because they cannot be read.
+    notes : tuple of str
+        What else there is to say of the rows.
     """
 
     X: Any
@@ -41,6 +43,7 @@ class Batch:
     lines: NDArray[np.int64]
     text: bytes
     bad: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def batches_of(
@@ -94,6 +97,7 @@ def batches_of(
         line = int(rows.lines[row])
         bad[line] = f"{name}, line {line}: {what}"
     codes[list(misfits)] = UNKNOWN
+    noted = {int(rows.lines[row]): what for row, what in encoder.codes.items()}
     ends = np.flatnonzero(np.frombuffer(block.text, np.uint8) == ord("\n")) + 1
     stop = block.line + len(ends)
     if bad and not skip_bad:
@@ -115,6 +119,11 @@ def batches_of(
                 rows.lines[chosen],
                 block.text[first:last],
                 tuple(bad[line] for line in sorted(bad) if start <= line < end),
+                tuple(
+                    f"{name}, line {line}: {what}"
+                    for line, what in noted.items()
+                    if start <= line < end
+                ),
             )
     if bad and not skip_bad:
         raise TableError(f"{bad[stop]}; --skip-bad leaves such rows out")

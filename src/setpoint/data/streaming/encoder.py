@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -26,6 +27,9 @@ HASHED = 2**16
 _WIDTHS = {"number": 1, "boolean": 1, "date": 3, "category": 0}
 _ZONE = r"[T ].*(Z|[+-]\d{2}(:?\d{2})?)$"
 
+_LARGEST = 2**53  # integers from here on are not told apart by float64
+_CODE = r"^(0\d|[+-]?\d{16,}$)"
+
 
 class StreamEncoder:
     """From columns to features, the same for every row of a stream and in every process.
@@ -42,6 +46,9 @@ class StreamEncoder:
     Attributes
     ----------
     n_features : int
+    codes : dict of int to str
+        Rows of the last ones with a number that looks like a code, and what it is: the
+        first one that this encoder met, for it to be told once.
 
     Examples
     --------
@@ -61,6 +68,8 @@ class StreamEncoder:
         self._hashed = [column.name for column in columns if column.kind == "category"]
         self._width = sum(_WIDTHS[c.kind] + 1 for c in columns if c.kind != "category")
         self.n_features = self._width + (HASHED if self._hashed else 0)
+        self.codes: dict[int, str] = {}
+        self._has_met_codes = False
 
     def encode(
         self, text: Mapping[str, Any]
@@ -82,6 +91,7 @@ class StreamEncoder:
         """
         n_rows = len(next(iter(text.values()))) if text else 0
         misfits: dict[int, str] = {}
+        self.codes = {}
         own, at = np.zeros((n_rows, self._width)), 0
         for column in self.columns:
             if column.kind == "category":
@@ -89,6 +99,9 @@ class StreamEncoder:
             values, wrong = _values(text[column.name], column)
             for row, what in wrong.items():
                 misfits.setdefault(row, what)
+            if column.kind == "number" and not self._has_met_codes:
+                self.codes = _codes(text[column.name], values[:, 0], column.name)
+                self._has_met_codes = bool(self.codes)
             stop = at + values.shape[1]
             gone = np.isnan(values[:, 0])
             own[:, at:stop] = np.where(gone[:, None], 0.0, values)
@@ -128,6 +141,25 @@ def _values(text: Any, column: StreamColumn) -> tuple[Floats, dict[int, str]]:
     for row in np.flatnonzero(infinite).tolist():
         wrong[row] = f"column {column.name!r} holds an infinite number, {text[row].as_py()!r}"
     return np.where(infinite, np.nan, read)[:, None], wrong
+
+
+def _codes(text: Any, numbers: Floats, name: str) -> dict[int, str]:
+    """The first row of a column of numbers whose value a number does not hold as it is."""
+    pc = needed("pyarrow.compute")
+    zeros = np.asarray(pc.fill_null(pc.starts_with(text, "0"), False))
+    # Most that begin with 0 are below 1; that "00" is let pass with them saves most of the time.
+    rows = np.flatnonzero((zeros & (numbers >= 1)) | (np.abs(numbers) >= _LARGEST))
+    if not len(rows):
+        return {}
+    at = int(pc.index(pc.match_substring_regex(text.take(rows), _CODE), True).as_py())
+    if at < 0:
+        return {}
+    row = int(rows[at])
+    return {
+        row: f"column {name!r}: {text[row].as_py()!r} looks like a code and is learnt as a number, "
+        f"as in the first rows; --text {shlex.quote(name)} keeps it as text, from the beginning of "
+        "a stream on"
+    }
 
 
 def _read(text: Any, column: StreamColumn) -> NDArray[Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,13 @@ class Rows:
 
 
 def blocks_of(
-    pieces: Iterator[bytes], separator: str, name: str, *, rest: bytes = b"", line: int = 1
+    pieces: Iterator[bytes],
+    separator: str,
+    name: str,
+    *,
+    rest: bytes = b"",
+    line: int = 1,
+    is_whole: Callable[[bytes], bool] = bool,
 ) -> Iterator[Block]:
     r"""Pieces of text cut between records.
 
@@ -72,6 +78,8 @@ def blocks_of(
         What was taken from `pieces` before; a record begins in it.
     line : int
         The number of its first line.
+    is_whole : callable
+        Whether what is left in the end, without a line end, is a row.
 
     Raises
     ------
@@ -95,7 +103,7 @@ def blocks_of(
                 f"{name}, line {line}: a row of more than {_LONGEST // 2**20} MB begins here; is "
                 "this a table, and is every double quote closed?"
             )
-    if rest:
+    if rest and is_whole(rest):
         yield Block(rest if rest.endswith(b"\n") else rest + b"\n", line)
 
 

@@ -19,6 +19,7 @@ from setpoint.goals.errors import nearest
 
 __all__ = [
     "MISSING_LABEL",
+    "SEPARATE",
     "UNKNOWN",
     "StreamColumn",
     "StreamSchema",
@@ -31,6 +32,9 @@ __all__ = [
 Label = bool | int | float | str
 
 _ID_VALUES, _ID_SHARE = 50, 0.9  # text with more different values than both may name its rows
+
+SEPARATE = "; name another separator with --separator"
+"""The remedy where a table seems to have one column."""
 
 MISSING_LABEL, UNKNOWN = -1, -2
 """Codes of labels that are none of the two classes."""
@@ -101,9 +105,10 @@ class StreamSchema:
         wanted = [column.name for column in self.columns]
         for column in (self.target, *wanted):
             if column not in names:
+                remedy = "" if len(names) > 1 else SEPARATE
                 raise TableError(
                     f"{name} has no column {column!r} ({nearest(column, names)}), which what was "
-                    "learnt before was learnt from"
+                    f"learnt before was learnt from{remedy}"
                 )
         known = {self.target, *wanted, *self.left_out, *dropped}
         new = [column for column in names if column not in known]

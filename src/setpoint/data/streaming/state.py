@@ -117,5 +117,7 @@ class StreamState:
         """
         found = load_model(path)
         if not isinstance(found, cls):
-            raise ModelFileError(f"{path} holds a {type(found).__name__}, no state of a stream")
+            raise ModelFileError(
+                f"{path} holds a {type(found).__name__}, no state of setpoint stream"
+            )
         return found

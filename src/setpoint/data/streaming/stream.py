@@ -20,8 +20,8 @@ from setpoint.data.sources import refuse_empty
 from setpoint.data.streaming.batches import Batch, batches_of
 from setpoint.data.streaming.encoder import StreamEncoder
 from setpoint.data.streaming.records import Block, Rows, blocks_of, first_record, rows_of
-from setpoint.data.streaming.schema import StreamSchema, columns_by, two_classes
-from setpoint.data.streaming.text import Waiting, name_of, pieces_of_text
+from setpoint.data.streaming.schema import SEPARATE, StreamSchema, columns_by, two_classes
+from setpoint.data.streaming.text import Interrupted, Waiting, name_of, pieces_of_text
 from setpoint.goals.errors import nearest
 
 __all__ = ["Place", "Stream"]
@@ -71,7 +71,11 @@ class Stream:
     stdin : binary stream, optional
         What "-" reads; None: the process's own.
     waiting : callable
-        Makes the context of each read.
+        Makes the context of each read. Where it raises :class:`Interrupted` the source ends,
+        with the last whole row that was read.
+    open_end : bool
+        Whether the source may grow: a last line without a line end is left, as it may be
+        half-written.
 
     Attributes
     ----------
@@ -82,11 +86,15 @@ class Stream:
     notes : list of str
     place : Place
         Where the first row begins.
+    interrupted : bool
+        Whether reading was.
 
     Raises
     ------
     TableError
         If the source cannot be read, or is no table.
+    Interrupted
+        If reading was interrupted before there was a header.
 
     Examples
     --------
@@ -109,6 +117,7 @@ class Stream:
         first_rows: int = 1000,
         stdin: BinaryIO | None = None,
         waiting: Waiting = nullcontext,
+        open_end: bool = False,
     ) -> None:
         if separator is not None and (len(separator) != 1 or separator in '"\n\r\0'):
             raise TableError(
@@ -117,23 +126,64 @@ class Stream:
         self.name = name_of(source)
         self.notes: list[str] = []
         self.place = Place()
-        pieces = pieces_of_text(source, encoding=encoding, stdin=stdin, waiting=waiting)
+        self.interrupted = False
+        self._open_end, self._is_left = open_end, False
+        pieces = self._until_interrupted(
+            pieces_of_text(
+                source, encoding=encoding, stdin=stdin, waiting=waiting, notes=self.notes
+            )
+        )
         head = b""
         for piece in pieces:
             head += piece
             if head.lstrip().count(b"\n") > first_rows:
                 break
+        if not head.strip():
+            self._check_interrupted()
         refuse_empty(head, self.name)
         self.separator = separator or separator_of(head)
-        self._blocks = blocks_of(chain([head], pieces), self.separator, self.name)
+        self._blocks = blocks_of(
+            chain([head], pieces), self.separator, self.name, is_whole=self._is_whole
+        )
         fields: list[str] = []
         while not fields:
-            block = next(self._blocks)
+            found = next(self._blocks, None)
+            if found is None:
+                raise self._no_rows()
+            block = found
             fields, size = first_record(block, self.separator, self.name)
             self.place.take(block.text[:size])
+        if len(fields) > 1 and self.separator != ",":
+            tabs = self.separator == "\t"
+            self.notes.append("tabs between fields" if tabs else f"separator {self.separator!r}")
         self.names = column_names(fields, self.name, self.notes)
         self._blocks = chain([Block(block.text[size:], self.place.line)], self._blocks)
         self._first_rows = first_rows
+
+    def _until_interrupted(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            yield from pieces
+        except Interrupted:
+            self.interrupted = True
+
+    def _is_whole(self, rest: bytes) -> bool:
+        if self.interrupted:
+            return False
+        self._is_left = self._open_end and not rest.endswith(b"\n")
+        return not self._is_left
+
+    def _check_interrupted(self) -> None:
+        if self.interrupted:
+            raise Interrupted
+
+    def _no_rows(self) -> TableError:
+        self._check_interrupted()
+        return TableError(f"{self.name} has column names and no rows below them; is it cut short?")
+
+    @property
+    def left(self) -> int | None:
+        """When everything was read: the line that was left as it has no line end, or None."""
+        return self.place.line if self._is_left else None
 
     def schema(
         self,
@@ -169,10 +219,13 @@ class Stream:
         ------
         TableError
             If there are no rows, no such column, or not two classes.
+        Interrupted
+            If reading was interrupted before there was a row.
         """
         if target not in self.names:
+            remedy = "" if len(self.names) > 1 else SEPARATE
             raise TableError(
-                f"{self.name} has no column {target!r} ({nearest(target, self.names)})"
+                f"{self.name} has no column {target!r} ({nearest(target, self.names)}){remedy}"
             )
         if target in drop:
             raise TableError(f"--drop: column {target!r} is the target")
@@ -184,6 +237,8 @@ class Stream:
         seen = [by_name[name] for name in (*used, target)]
         cells = Cells([*used, target], seen, rows.lines, self.separator)
         columns, notes = columns_by(cells, self.name, decimal=decimal, text=text)
+        if any(column.decimal == "," for column in columns):
+            self.notes.append("decimal comma")
         self.notes += [note for note in notes if not note.startswith(f"column {target!r} ")]
         known = two_classes(
             target,
@@ -212,9 +267,7 @@ class Stream:
             for part in parts:
                 for message in part.bad.values():
                     raise TableError(message)
-            raise TableError(
-                f"{self.name} has column names and no rows below them; is it cut short?"
-            )
+            raise self._no_rows()
         pa = needed("pyarrow")
         columns = [
             pa.chunked_array([chunk for part in parts for chunk in part.columns[i].chunks])

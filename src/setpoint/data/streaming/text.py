@@ -16,10 +16,15 @@ from setpoint.data.encodings import BYTE_ORDER_MARKS, refuse_zeros
 from setpoint.data.errors import TableError
 from setpoint.data.sources import is_parquet, refuse_other_files
 
-__all__ = ["Waiting", "name_of", "pieces_of_text"]
+__all__ = ["Interrupted", "Waiting", "name_of", "pieces_of_text"]
 
 Waiting = Callable[[], AbstractContextManager[object]]
 """What to be in while waiting for input, such as a context in which Ctrl-C may interrupt."""
+
+
+class Interrupted(Exception):
+    """What a :data:`Waiting` raises for the source to end here."""
+
 
 _PIECE = 2**20
 _HEAD = 4  # bytes that tell an encoding or a packed file
@@ -36,6 +41,7 @@ def pieces_of_text(
     encoding: str | None = None,
     stdin: BinaryIO | None = None,
     waiting: Waiting = nullcontext,
+    notes: list[str] | None = None,
 ) -> Iterator[bytes]:
     r"""The text of a source in pieces of about 1 MB, or what is there of a live pipe.
 
@@ -49,6 +55,8 @@ def pieces_of_text(
         What "-" reads; None: the process's own.
     waiting : callable
         Makes the context of each read.
+    notes : list of str, optional
+        Takes the encoding, where it is not plain UTF-8.
 
     Yields
     ------
@@ -78,7 +86,7 @@ def pieces_of_text(
         raw = _with_head(_unpacked(first, raw, name))
         first = next(raw, b"")
     refuse_other_files(first, name)
-    yield from _decoded(first, raw, name, encoding)
+    yield from _decoded(first, raw, name, encoding, [] if notes is None else notes)
 
 
 def _raw(
@@ -86,6 +94,8 @@ def _raw(
 ) -> Iterator[bytes]:
     """Bytes as one read gives them: a slow pipe is not waited for to fill a buffer."""
     if str(source) == "-":
+        if stdin is None and sys.stdin is None:
+            raise TableError("stdin is closed; name a file, or send rows to it")
         yield from _reads(sys.stdin.buffer if stdin is None else stdin, waiting)
         return
     try:
@@ -153,15 +163,18 @@ def _unpacked(first: bytes, rest: Iterator[bytes], name: str) -> Iterator[bytes]
 
 
 def _decoded(
-    first: bytes, rest: Iterator[bytes], name: str, encoding: str | None
+    first: bytes, rest: Iterator[bytes], name: str, encoding: str | None, notes: list[str]
 ) -> Iterator[bytes]:
+    codec, note = encoding or "utf-8", encoding
     if encoding is None:
-        codec = next((codec for mark, codec, _ in BYTE_ORDER_MARKS if first.startswith(mark)), None)
-        if codec is None:
-            codec = "utf-8"
+        for mark, marked, words in BYTE_ORDER_MARKS:
+            if first.startswith(mark):
+                codec, note = marked, words
+                break
+        else:
             refuse_zeros(first, name)
-    else:
-        codec = encoding
+    if note is not None:
+        notes.append(note)
     try:
         "".encode(codec)
         decoder = codecs.getincrementaldecoder(codec)()
