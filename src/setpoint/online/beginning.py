@@ -51,7 +51,7 @@ def begin(estimator: Any, rows: Any, classes: Classes) -> Engine:
     state = State.start(options, 0 if options.own else rows.shape[1])
     negative, positive = classes.labels
     waiting = Waiting(int(estimator.buffer_size))
-    return Engine(options, (negative, positive), state, model, waiting, classes.sorted)
+    return Engine(options, (negative, positive), classes.sorted, state, waiting, model)
 
 
 def two_classes(y: Any, declared: Any, pos_label: Any) -> Classes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
 from typing import Any, NamedTuple
@@ -32,7 +32,6 @@ Codes = NDArray[np.int8]
 _LEAST = 1e-16
 """Posteriors nearer to 0 or 1 have no other log-odds than this."""
 
-
 _MOST = 1e15
 """Scores farther out than this are as far out."""
 
@@ -55,21 +54,21 @@ class Engine:
     options : Options
     labels : tuple of labels
         (negative, positive).
-    state : State
-    model : object or None
-        The user's learner.
-    waiting : Waiting
-        Rows whose labels come late.
     classes : array (2,)
         The labels in sorted order.
+    state : State
+    waiting : Waiting
+        Rows whose labels come late.
+    model : object or None
+        The user's learner.
     """
 
     options: Options
     labels: tuple[Label, Label]
+    classes: NDArray[Any]
     state: State
+    waiting: Waiting
     model: Any = None
-    waiting: Waiting = field(default_factory=lambda: Waiting(1))
-    classes: NDArray[Any] = field(default_factory=lambda: np.array([0, 1]))
 
     @cached_property
     def judge(self) -> Judge:

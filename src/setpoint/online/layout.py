@@ -60,7 +60,7 @@ LARGEST: Final = 1e100
 """Without normalisation: larger values would end in infinite weights."""
 
 UNSEEN: Final = 1e100
-"""INVERSE of a feature that was always zero; smaller values than one over it are as good as."""
+"""INVERSE of a feature that was always zero, or so small that it may as well be."""
 
 # ------------------------------------------------------------------ memory: scalars
 # Scalars, the tally and the bins share one array: kernels take few arguments so.

@@ -30,6 +30,7 @@ from setpoint.online.engine import Engine
 from setpoint.online.options import Options
 from setpoint.online.reporting import stream_report
 from setpoint.online.state import State
+from setpoint.online.waiting import Waiting
 from setpoint.report import GoalReport
 
 __all__ = ["OnlineF"]
@@ -137,7 +138,7 @@ class OnlineF(base.Classifier):
         )
         negative, positive = found.labels
         state = State.start(options, _FEW)
-        self._engine = Engine(options, (negative, positive), state, classes=found.sorted)
+        self._engine = Engine(options, (negative, positive), found.sorted, state, Waiting(1))
         self._labels: tuple[Any, Any] = negative, positive
         self._codes: dict[Any, int] = {negative: 0, positive: 1}
         self._rows = _Rows()
