@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples
 
 from setpoint.inputs.arrays import one_column
 from setpoint.inputs.classes import Classes, classes_of
@@ -19,7 +18,7 @@ from setpoint.online.options import Options, check_whole
 from setpoint.online.state import State
 from setpoint.online.waiting import Waiting
 
-__all__ = ["begin", "check_same_classes", "n_rows_of", "names_of", "two_classes", "weights_for"]
+__all__ = ["begin", "check_same_classes", "names_of", "two_classes", "weights_for"]
 
 
 def begin(estimator: Any, rows: Any, classes: Classes) -> Engine:
@@ -122,8 +121,3 @@ def names_of(ids: Any) -> list[Hashable]:
     if odd:
         raise TypeError(f"ids are text or whole numbers, got {odd[0]!r}")
     return names
-
-
-def n_rows_of(X: Any) -> int:
-    """Number of rows."""
-    return len(X) if isinstance(X, np.ndarray) else int(_num_samples(X))

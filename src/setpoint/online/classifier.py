@@ -20,14 +20,13 @@ from setpoint.online import layout as at
 from setpoint.online.beginning import (
     begin,
     check_same_classes,
-    n_rows_of,
     names_of,
     two_classes,
     weights_for,
 )
 from setpoint.online.engine import Engine
 from setpoint.online.reporting import stream_report
-from setpoint.online.rows import as_codes, as_rows
+from setpoint.online.rows import as_codes, as_rows, n_rows_of
 from setpoint.online.waiting import WaitingRow, rows_of
 from setpoint.report import GoalReport
 from setpoint.rules import Threshold

@@ -54,12 +54,12 @@ def plain_margins(X: Rows, i: int, weight: Floats, lag: Floats) -> tuple[float, 
 
 
 @inner
-def adapt(X: Rows, i: int, weights: Floats) -> None:
+def adapt(X: Rows, i: int, memory: Floats, weights: Floats) -> None:
     """Make room for what is strange in a row."""
     for j in range(X.shape[1]):
         shrink(weights, j, abs(X[i, j] - weights[CENTRE, j]))
         if X[i, j] == 0.0 and weights[CENTRE, j] != 0.0:
-            move_centre(weights, j, 0.0)
+            move_centre(memory, weights, j, 0.0)
 
 
 @inner
@@ -72,10 +72,10 @@ def is_finite(X: Rows, i: int) -> bool:
 
 
 @inner
-def settle(X: Rows, i: int, n_rows: float, weights: Floats) -> None:
+def settle(X: Rows, i: int, memory: Floats, weights: Floats) -> None:
     """After one of the first rows: see to the centres."""
     for j in range(X.shape[1]):
-        look(weights, j, X[i, j], n_rows)
+        look(memory, weights, j, X[i, j])
 
 
 @inner_sums

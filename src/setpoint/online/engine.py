@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.online import layout as at
 from setpoint.online.judge import Judge
+from setpoint.online.kernel import set_cut
 from setpoint.online.options import Options
-from setpoint.online.rows import is_modest
-from setpoint.online.sketch import cut_score, expected, posterior
+from setpoint.online.rows import is_modest, n_rows_of
+from setpoint.online.sketch import cut_score, expected
 from setpoint.online.state import NotFiniteError, State
 from setpoint.online.waiting import SparseRow, Waiting
 
@@ -151,14 +151,12 @@ class Engine:
             start = state.run(X, y, weight, *scored, mode, start)
             if state.memory[at.DUE] == 1.0:
                 counts = expected(state.memory, bool(state.choices[at.WINDOWED]))
-                z = cut_score(counts, self.judge.best(counts))
-                state.memory[at.THRESHOLD] = z if self.options.margin else posterior(z)
-                state.memory[at.DUE] = 0.0
+                set_cut(cut_score(counts, self.judge.best(counts)), state.choices, state.memory)
 
     # ------------------------------------------------------------------ the user's learner
     def _log_odds(self, X: Any) -> Floats:
         if not self.state.tally[at.ROWS_NUMBER].sum(axis=1).all():
-            return np.zeros(_num_samples(X))  # few learners score before they know both classes
+            return np.zeros(n_rows_of(X))  # few learners score before they know both classes
         if self.options.margin:
             z: Floats = np.asarray(self.model.decision_function(X), dtype=float)
             return np.clip(self._known(z if self._positive_last else -z, 0.0), -_MOST, _MOST)
@@ -205,5 +203,5 @@ class Engine:
 
 
 def _empty(X: Any) -> Scored:
-    n = X.shape[0] if hasattr(X, "shape") else int(_num_samples(X))
+    n = n_rows_of(X)
     return Scored(np.empty((n, 2)), np.empty(n, np.int8))

@@ -16,7 +16,6 @@ from setpoint.online.layout import (
     AVERAGED,
     BINS,
     CENTRE,
-    CENTRED,
     DECIDE,
     DUE,
     EXPECTED,
@@ -27,6 +26,7 @@ from setpoint.online.layout import (
     LAG,
     LEARN,
     MARGIN,
+    N_SCALARS,
     NEGATIVE,
     NEXT,
     NORMALISED,
@@ -57,7 +57,6 @@ from setpoint.online.sketch import bin_of, posterior, refresh
 from setpoint.online.solvers import fofo, is_due, ofo
 from setpoint.online.sparse import (
     adapt_sparse,
-    count_centred,
     is_finite_sparse,
     margins_sparse,
     plain_margins_sparse,
@@ -66,7 +65,7 @@ from setpoint.online.sparse import (
     update_sparse,
 )
 
-__all__ = ["stream_dense", "stream_scores", "stream_sparse"]
+__all__ = ["set_cut", "stream_dense", "stream_scores", "stream_sparse"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -88,7 +87,7 @@ def _behind(last: float, behind: float, choices: Ints, memory: Floats) -> float:
 def _unlearnt(X: NDArray[Any], i: int, weights: Floats) -> tuple[float, float]:
     """The margins of a strange row that shall leave no trace."""
     apart = weights.copy()
-    adapt(X, i, apart)
+    adapt(X, i, np.zeros(N_SCALARS), apart)
     last, behind, _, _ = margins(X, i, apart[WEIGHT], apart[LAG], apart[INVERSE], apart[CENTRE])
     return last, behind
 
@@ -180,11 +179,16 @@ def _is_due(windowed: bool, memory: Floats) -> bool:
 
 
 @outer
-def _renew(choices: Ints, memory: Floats) -> None:
-    """Find the sketch's threshold anew."""
-    z = refresh(memory, choices[WINDOWED] == 1)
+def set_cut(z: float, choices: Ints, memory: Floats) -> None:
+    """Take a score as the threshold that was due."""
     memory[THRESHOLD] = z if choices[MARGIN] == 1 else posterior(z)
     memory[DUE] = 0.0
+
+
+@outer
+def _renew(choices: Ints, memory: Floats) -> None:
+    """Find the sketch's threshold anew."""
+    set_cut(refresh(memory, choices[WINDOWED] == 1), choices, memory)
 
 
 @outer
@@ -235,8 +239,7 @@ def stream_dense(
             last, behind, strange = plain_margins(X, i, weight, lag)
         if normalised and strange > 0 and is_finite(X, i):
             if learn and w > 0.0:
-                adapt(X, i, weights)
-                memory[CENTRED] = count_centred(weights)
+                adapt(X, i, memory, weights)
                 last, behind, norm, _ = margins(X, i, weight, lag, inverse, centre)
             else:
                 last, behind = _unlearnt(X, i, weights)
@@ -248,8 +251,7 @@ def stream_dense(
             slope = w * (posterior(last) - y[i])
             update(X, i, slope, norm, choices, memory, weight, lag, squares, inverse, centre)
             if normalised and memory[UPDATES] <= CENTRED_ROWS:
-                settle(X, i, memory[UPDATES], weights)
-                memory[CENTRED] = count_centred(weights)
+                settle(X, i, memory, weights)
             _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
             if memory[DUE] == 1.0:
                 if choices[ASK] == 1:
@@ -308,8 +310,7 @@ def stream_sparse(
                 inverse, centre,
             )  # fmt: skip
             if normalised and memory[UPDATES] <= CENTRED_ROWS:
-                settle_sparse(data, indices, low, high, memory[UPDATES], weights)
-                memory[CENTRED] = count_centred(weights)
+                settle_sparse(data, indices, low, high, memory, weights)
             _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
             if memory[DUE] == 1.0:
                 if choices[ASK] == 1:

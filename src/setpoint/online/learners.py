@@ -34,6 +34,7 @@ from setpoint.online.layout import (
     ADAGRAD,
     AVERAGED,
     CENTRE,
+    CENTRED,
     INVERSE,
     LAG,
     LEARNER,
@@ -81,8 +82,12 @@ def begin(norm: float, choices: NDArray[np.int64], memory: Floats) -> tuple[floa
 
 
 @inner
-def move_centre(weights: Floats, j: int, centre: float) -> None:
+def move_centre(memory: Floats, weights: Floats, j: int, centre: float) -> None:
     """Centre a feature elsewhere; the intercept makes up for it."""
+    if weights[CENTRE, j] != 0.0:
+        memory[CENTRED] -= 1.0
+    if centre != 0.0:
+        memory[CENTRED] += 1.0
     far, last = centre - weights[CENTRE, j], weights.shape[1] - 1
     weights[WEIGHT, last] += weights[WEIGHT, j] * far
     weights[LAG, last] += weights[LAG, j] * far
@@ -101,14 +106,15 @@ def shrink(weights: Floats, j: int, size: float) -> None:
 
 
 @inner
-def look(weights: Floats, j: int, value: float, n_rows: float) -> None:
-    """Take note of a feature's value in one of the first rows, of which there are `n_rows`."""
+def look(memory: Floats, weights: Floats, j: int, value: float) -> None:
+    """Take note of a feature's value in the last row that was learnt, one of the first."""
+    n_rows = memory[UPDATES]
     n = int(n_rows)
     if n <= FIRST_ROWS:
         weights[TOTAL, j] += value
         weights[PRESENT, j] += value != 0.0
         if n == FIRST_ROWS and weights[PRESENT, j] == n_rows:
-            move_centre(weights, j, weights[TOTAL, j] / n_rows)
+            move_centre(memory, weights, j, weights[TOTAL, j] / n_rows)
             for row in (WEIGHT, LAG, SQUARES):
                 weights[row, j] = 0.0
             weights[INVERSE, j] = UNSEEN
@@ -118,4 +124,4 @@ def look(weights: Floats, j: int, value: float, n_rows: float) -> None:
             mean = weights[TOTAL, j] / n_rows
             # What differs by rounding is no spread.
             if abs(mean - weights[CENTRE, j]) > _CLOSE * abs(mean):
-                move_centre(weights, j, mean)
+                move_centre(memory, weights, j, mean)

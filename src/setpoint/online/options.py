@@ -115,10 +115,9 @@ class Options:
             check_whole("window", window, 1, "it counts rows")
             if solver != "sketch":
                 raise ValueError(f"window is for solver='sketch', got it with solver={solver!r}")
-        code = LEARNERS.get(learner, _GIVEN) if not own else _GIVEN
         return cls(
             str(wanted),
-            code,
+            _GIVEN if own else LEARNERS[learner],
             SOLVERS[solver],
             _step(step, learner, track),
             (1.0 if beta is None else beta) ** 2,

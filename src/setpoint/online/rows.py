@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _num_samples, validate_data
 
 from setpoint.goals.populations import Label
 from setpoint.inputs.arrays import check_length
 from setpoint.inputs.labels import check_labels
 
-__all__ = ["as_codes", "as_rows", "is_modest"]
+__all__ = ["as_codes", "as_rows", "is_modest", "n_rows_of"]
 
 
 _MANY = 200_000
@@ -99,3 +99,8 @@ def as_codes(y: Any, labels: tuple[Label, Label], n_rows: int) -> NDArray[np.int
     found = check_labels(y, "y", classes=list(labels))[1]
     check_length(found, n_rows, "y")
     return found.astype(np.int8)
+
+
+def n_rows_of(X: Any) -> int:
+    """Number of rows."""
+    return int(X.shape[0]) if hasattr(X, "shape") else int(_num_samples(X))

@@ -23,7 +23,6 @@ from setpoint.online.learners import TINY, begin, look, move_centre, shrink
 
 __all__ = [
     "adapt_sparse",
-    "count_centred",
     "is_finite_sparse",
     "margins_sparse",
     "plain_margins_sparse",
@@ -91,8 +90,7 @@ def adapt_sparse(
         for j in range(weights.shape[1] - 1):
             if weights[CENTRE, j] != 0.0 and not _holds(data, indices, low, high, j):
                 shrink(weights, j, abs(weights[CENTRE, j]))
-                move_centre(weights, j, 0.0)
-        memory[CENTRED] = centred
+                move_centre(memory, weights, j, 0.0)
     for k in range(low, high):
         shrink(weights, indices[k], abs(data[k] - weights[CENTRE, indices[k]]))
 
@@ -129,15 +127,6 @@ def _shrunk(weights: Floats, j: int, size: float) -> tuple[float, float]:
 
 
 @inner
-def count_centred(weights: Floats) -> float:
-    """Number of features that have a centre."""
-    n = 0.0
-    for j in range(weights.shape[1] - 1):
-        n += weights[CENTRE, j] != 0.0
-    return n
-
-
-@inner
 def _holds(data: Values, indices: Ints, low: int, high: int, j: int) -> bool:
     for k in range(low, high):
         if indices[k] == j:
@@ -156,11 +145,11 @@ def is_finite_sparse(data: Values, low: int, high: int) -> bool:
 
 @inner
 def settle_sparse(
-    data: Values, indices: Ints, low: int, high: int, n_rows: float, weights: Floats
+    data: Values, indices: Ints, low: int, high: int, memory: Floats, weights: Floats
 ) -> None:
     """As `settle`."""
     for k in range(low, high):
-        look(weights, indices[k], data[k], n_rows)
+        look(memory, weights, indices[k], data[k])
 
 
 @inner

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
 from setpoint.inputs.arrays import some
+from setpoint.online.rows import n_rows_of
 
 __all__ = ["ExpiredWarning", "SparseRow", "Waiting", "WaitingRow", "rows_of"]
 
@@ -211,5 +211,5 @@ def rows_of(X: Any) -> list[Any]:
         cuts = zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True)
         width = X.shape[1]
         return [SparseRow(X.data[a:b].copy(), X.indices[a:b].copy(), width) for a, b in cuts]
-    rows = [_safe_indexing(X, slice(i, i + 1)) for i in range(int(_num_samples(X)))]
+    rows = [_safe_indexing(X, slice(i, i + 1)) for i in range(n_rows_of(X))]
     return [x.copy() if hasattr(x, "copy") else x for x in rows]  # polars cannot be changed
