@@ -6,10 +6,10 @@ import codecs
 
 from setpoint.data.errors import TableError
 
-__all__ = ["BYTE_ORDER_MARKS", "as_utf8", "refuse_zeros"]
+__all__ = ["as_utf8", "codec_of", "no_encoding", "no_text"]
 
 # UTF-32 first: its mark begins with that of UTF-16.
-BYTE_ORDER_MARKS = (
+_MARKS = (
     (codecs.BOM_UTF8, "utf-8", "UTF-8 with a byte order mark"),
     (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
     (codecs.BOM_UTF32_BE, "utf-32", "UTF-32"),
@@ -45,44 +45,53 @@ def as_utf8(data: bytes, name: str, encoding: str | None = None) -> tuple[bytes,
     >>> as_utf8(b"caf\xe9\r\n", "a.csv", "cp1252")
     (b'caf\xc3\xa9\n', 'cp1252')
     """
-    codec, note = "utf-8", ""
-    if encoding is not None:
-        codec = note = encoding
-    else:
-        for mark, marked, words in BYTE_ORDER_MARKS:
-            if data.startswith(mark):
-                codec, note = marked, words
-                break
-        else:
-            refuse_zeros(data, name)
+    codec, note = codec_of(data, name, encoding)
     try:
         text = data.decode(codec)
         if note:
             data = text.removeprefix("\ufeff").encode()
     except LookupError:
-        raise TableError(
-            f"{name}: there is no encoding {codec!r}; common ones are utf-8, cp1252, latin-1, "
-            "utf-16"
-        ) from None
+        raise TableError(no_encoding(codec, name)) from None
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        found = data[error.start : error.start + 1].hex()
-        remedy = "--encoding cp1252 is common for tables from Excel"
-        if encoding is not None:
-            remedy = "name the encoding that it was saved in, or leave --encoding out for UTF-8"
-        raise TableError(
-            f"{name}, line {line}: the byte 0x{found} is no {codec.upper()} text; {remedy}"
-        ) from None
+        raise TableError(no_text(error, name, codec, encoding)) from None
     except UnicodeError as error:  # a codec that is not for whole texts
         raise TableError(f"{name} is no {codec} text: {error}") from None
     del text
-    refuse_zeros(data, name)
+    _refuse_zeros(data, name)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data, note
 
 
-def refuse_zeros(data: bytes, name: str) -> None:
+def codec_of(data: bytes, name: str, encoding: str | None) -> tuple[str, str]:
+    """The codec of a text by its first bytes, and a note where it is not plain UTF-8."""
+    if encoding is not None:
+        return encoding, encoding
+    for mark, codec, words in _MARKS:
+        if data.startswith(mark):
+            return codec, words
+    _refuse_zeros(data, name)
+    return "utf-8", ""
+
+
+def no_encoding(codec: str, name: str) -> str:
+    """What to say of an encoding that there is not."""
+    return f"{name}: there is no encoding {codec!r}; common ones are utf-8, cp1252, latin-1, utf-16"
+
+
+def no_text(
+    error: UnicodeDecodeError, name: str, codec: str, encoding: str | None, before: int = 0
+) -> str:
+    """What to say of bytes that are no text of a codec, after so many lines of text."""
+    line = before + error.object.count(b"\n", 0, error.start) + 1
+    found = error.object[error.start : error.start + 1].hex()
+    remedy = "--encoding cp1252 is common for tables from Excel"
+    if encoding is not None:
+        remedy = "name the encoding that it was saved in, or leave --encoding out for UTF-8"
+    return f"{name}, line {line}: the byte 0x{found} is no {codec.upper()} text; {remedy}"
+
+
+def _refuse_zeros(data: bytes, name: str) -> None:
     """Zero bytes are in no text, but in UTF-16 every other byte may be one."""
     first = data.find(b"\0")
     if first < 0:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
-from setpoint.data.encodings import BYTE_ORDER_MARKS, refuse_zeros
+from setpoint.data.encodings import codec_of, no_encoding, no_text
 from setpoint.data.errors import TableError
 from setpoint.data.sources import is_parquet, refuse_other_files
 
@@ -165,38 +165,21 @@ def _unpacked(first: bytes, rest: Iterator[bytes], name: str) -> Iterator[bytes]
 def _decoded(
     first: bytes, rest: Iterator[bytes], name: str, encoding: str | None, notes: list[str]
 ) -> Iterator[bytes]:
-    codec, note = encoding or "utf-8", encoding
-    if encoding is None:
-        for mark, marked, words in BYTE_ORDER_MARKS:
-            if first.startswith(mark):
-                codec, note = marked, words
-                break
-        else:
-            refuse_zeros(first, name)
-    if note is not None:
+    codec, note = codec_of(first, name, encoding)
+    if note:
         notes.append(note)
     try:
         "".encode(codec)
         decoder = codecs.getincrementaldecoder(codec)()
     except LookupError:
-        raise TableError(
-            f"{name}: there is no encoding {codec!r}; common ones are utf-8, cp1252, latin-1, "
-            "utf-16"
-        ) from None
+        raise TableError(no_encoding(codec, name)) from None
     plain = io.IncrementalNewlineDecoder(decoder, translate=True)
     n_lines, start = 0, True
     for piece, last in _and_last(first, rest):
         try:
             text = plain.decode(piece, final=last)
         except UnicodeDecodeError as error:
-            line = n_lines + error.object.count(b"\n", 0, error.start) + 1
-            found = error.object[error.start : error.start + 1].hex()
-            remedy = "--encoding cp1252 is common for tables from Excel"
-            if encoding is not None:
-                remedy = "name the encoding that it was saved in, or leave --encoding out for UTF-8"
-            raise TableError(
-                f"{name}, line {line}: the byte 0x{found} is no {codec.upper()} text; {remedy}"
-            ) from None
+            raise TableError(no_text(error, name, codec, encoding, n_lines)) from None
         except UnicodeError as error:
             raise TableError(f"{name} is no {codec} text: {error}") from None
         if start and text:
