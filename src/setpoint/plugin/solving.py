@@ -21,8 +21,8 @@ from setpoint.inputs.inputs import DecideOn, Inputs, Rows
 from setpoint.plugin.options import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.weighing import choose_evidence
-from setpoint.report import GoalReport, operating_points, report_on, warn_few_rows
-from setpoint.rules import Names, Rule
+from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
+from setpoint.rules import Rule
 from setpoint.search.outcome import Outcome, Randomized
 from setpoint.search.watch import Traced
 
@@ -229,6 +229,7 @@ def reported(
         goal,
         outcome,
         evidence,
+        family="plugin",
         why=why,
         folds=folds,
         notes=(*(str(w.message) for w in caught), *notes),
@@ -265,43 +266,3 @@ def _outcome(
         options = replace(options, evidence=kind)
     outcome = search_rule(goal, evidence, options, counted)
     return outcome, "; ".join(x for x in (outcome.why, why) if x)
-
-
-def report_on_outcome(
-    goal: Goal,
-    outcome: Outcome,
-    evidence: Evidence,
-    *,
-    why: str,
-    folds: int | None,
-    notes: tuple[str, ...],
-    seconds: float,
-) -> GoalReport:
-    """The report of what a solver found, counted by labels."""
-    soft = outcome.expected
-    return report_on(
-        goal,
-        outcome.confusion,
-        status=outcome.status,
-        family="plugin",
-        solver=outcome.solver,
-        why=why,
-        gap=outcome.gap,
-        bound_on_objective=outcome.bound,
-        rivals=outcome.rivals,
-        evidence="label" if soft is None else "soft",
-        expected_objective=None if soft is None else soft.objective,
-        expected_violation=None if soft is None else soft.violation,
-        calibration=None if soft is None else soft.calibration,
-        folds=folds,
-        randomized=outcome.drawn,
-        rule=outcome.rule.explain(Names(evidence.classes)),
-        positive=evidence.classes[1] if evidence.n_classes == 2 else None,
-        decides_on=evidence.decide_on if outcome.rule.needs_slots else (),
-        warnings=notes,
-        blame=outcome.blame,
-        n_oracle_calls=outcome.n_calls,
-        operating=operating_points(goal, evidence, outcome.rule),
-        trace=[(t.call, t.objective, t.bound, t.violation) for t in outcome.trace],
-        seconds=seconds,
-    )

@@ -10,6 +10,7 @@ from setpoint.report.displays import (
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.intervals import Interval, interval
 from setpoint.report.operating import OperatingCurve, OperatingPoints, operating_points
+from setpoint.report.outcome import report_on_outcome
 from setpoint.report.page import Section
 from setpoint.report.report import GoalReport
 from setpoint.report.stream import StreamTold
@@ -31,5 +32,6 @@ __all__ = [
     "interval",
     "operating_points",
     "report_on",
+    "report_on_outcome",
     "warn_few_rows",
 ]

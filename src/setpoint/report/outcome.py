@@ -1,0 +1,74 @@
+"""From what a search found to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from setpoint.evidence import Evidence
+from setpoint.goals.goal import Goal
+from setpoint.report.counting import report_on
+from setpoint.report.operating import operating_points
+from setpoint.report.report import GoalReport
+from setpoint.rules import Names
+from setpoint.search.outcome import Outcome
+from setpoint.search.watch import Traced
+
+__all__ = ["report_on_outcome"]
+
+
+def report_on_outcome(
+    goal: Goal,
+    outcome: Outcome,
+    evidence: Evidence,
+    *,
+    family: str,
+    why: str,
+    solver: str | None = None,
+    folds: int | None = None,
+    notes: Sequence[str] = (),
+    trace: Sequence[Traced] | None = None,
+    seconds: float | None = None,
+) -> GoalReport:
+    """The report of what a search found, counted by labels.
+
+    Parameters
+    ----------
+    goal : Goal
+    outcome : Outcome
+    evidence : Evidence
+        The rows that the rule was found on.
+    family, why, folds, seconds
+        As in :func:`report_on`.
+    solver, trace : optional
+        Those of `outcome` where nothing else is said.
+    notes : sequence of str
+        Warnings of the report.
+    """
+    soft = outcome.expected
+    steps = outcome.trace if trace is None else trace
+    return report_on(
+        goal,
+        outcome.confusion,
+        status=outcome.status,
+        family=family,
+        solver=solver or outcome.solver,
+        why=why,
+        gap=outcome.gap,
+        bound_on_objective=outcome.bound,
+        rivals=outcome.rivals,
+        evidence="label" if soft is None else "soft",
+        expected_objective=None if soft is None else soft.objective,
+        expected_violation=None if soft is None else soft.violation,
+        calibration=None if soft is None else soft.calibration,
+        folds=folds,
+        randomized=outcome.drawn,
+        rule=outcome.rule.explain(Names(evidence.classes)),
+        positive=evidence.classes[1] if evidence.n_classes == 2 else None,
+        decides_on=evidence.decide_on if outcome.rule.needs_slots else (),
+        warnings=notes,
+        blame=outcome.blame,
+        n_oracle_calls=outcome.n_calls,
+        operating=operating_points(goal, evidence, outcome.rule),
+        trace=[(t.call, t.objective, t.bound, t.violation) for t in steps],
+        seconds=seconds,
+    )
