@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from setpoint.goals import Goal, GoalError, GoalSyntaxError, maximize, minimize
     from setpoint.inputs import Dataset
     from setpoint.online import ExpiredWarning, OnlineFClassifier
+    from setpoint.penalty import ExactPenaltyClassifier
     from setpoint.plugin import MissingPairWarning, PlugInClassifier, Solution, frontier, solve
     from setpoint.report import FewRowsWarning, GoalReport
     from setpoint.search import (
@@ -46,6 +47,7 @@ __all__ = [
     "ConstantGoalWarning",
     "Dataset",
     "Evidence",
+    "ExactPenaltyClassifier",
     "ExpiredWarning",
     "FewRowsWarning",
     "Frontier",
@@ -101,6 +103,7 @@ _HOME = {
     "weights_for_prior": "estimators",
     "ExpiredWarning": "online",
     "OnlineFClassifier": "online",
+    "ExactPenaltyClassifier": "penalty",
     "MissingPairWarning": "plugin",
     "PlugInClassifier": "plugin",
     "Solution": "plugin",

@@ -22,7 +22,9 @@ NAMES = sorted({p.stem for p in EXAMPLES.glob("*.py")} - NOT_EXAMPLES)
 
 # A block of commands with what it prints right after it.
 COMMANDS = re.compile(
-    r"^```sh\n(?P<code>.*?)^```$\n\n```text\n(?P<prints>.*?)^```$", re.MULTILINE | re.DOTALL
+    # Commands that print nothing here, such as those of a stream that never ends, are shown only.
+    r"^```sh\n(?P<code>(?:(?!```).*\n)+)```\n\n```text\n(?P<prints>(?:(?!```).*\n)*)```$",
+    re.MULTILINE,
 )
 PAGE = (ROOT / "docs" / "shell.md").read_text(encoding="utf-8")
 

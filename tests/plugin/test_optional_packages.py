@@ -13,6 +13,7 @@ OPTIONAL = (
     "polars",
     "pyarrow",
     "torch",
+    "safetensors",
     "matplotlib",
     "jinja2",
     "cvxpy",

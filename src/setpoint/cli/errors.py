@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from types import TracebackType
@@ -26,7 +27,7 @@ REACHED, ERROR, NOT_REACHED, STOPPED = 0, 1, 3, 130
 BROKEN_PIPE = 141
 """As other programs end whose reader has left."""
 
-_SOLVERS = ("fofo", "ofo", "ofo-rb")
+_SOLVER = re.compile(r"\bsolver='([\w-]+)'")
 
 # What messages of the library recommend, as it is written at a shell.
 _SHELL = (
@@ -47,12 +48,22 @@ _SHELL = (
     ("unknown_group='largest'", "--new-groups largest"),
     ("which datasets= does not hold", "which no --dataset gives"),
     ("trusted=[...] names those that you trust", "--trust TYPE names one that you trust"),
+    (" min_positives= sets it.", ""),
+    (" validation_fraction= holds rows out.", ""),
+    (", and ExactPenaltyClassifier trains for", ", and this --solver trains a model for"),
+    ("ExactPenaltyClassifier", "this --solver"),
+    (
+        "PlugInClassifier takes such goals, after training",
+        "without --solver setpoint fit takes such goals, after training",
+    ),
+    (
+        "PlugInClassifier takes any goal, after training",
+        "without --solver setpoint fit takes any goal, after training",
+    ),
     ("PlugInClassifier takes such goals, on rows that are kept", "setpoint fit takes such goals"),
     ("holds a TableModel, no state", "is a model file of setpoint fit, no state"),
     ("holds a StreamState, no model", "is a state of setpoint stream, no model"),
-    *((f"solver='{name}' maximises", f"--solver {name} maximises") for name in _SOLVERS),
     ("window is for solver='sketch', got it with solver=", "--window is for --solver sketch, not "),
-    ("solver='sketch' takes it", "--solver sketch takes it"),
     ("pos_label", "--positive"),
     ("vary= ", "--vary "),
     ("vary=", "--vary "),
@@ -69,12 +80,12 @@ def in_shell_words(text: str) -> str:
 
     Examples
     --------
-    >>> in_shell_words("pos_label 'x' is no class")
-    "--positive 'x' is no class"
+    >>> in_shell_words("pos_label 'x' is no class"), in_shell_words("solver='fofo' maximises F")
+    ("--positive 'x' is no class", '--solver fofo maximises F')
     """
     for python, shell in _SHELL:
         text = text.replace(python, shell)
-    return text
+    return _SOLVER.sub(r"--solver \1", text)
 
 
 def told(error: BaseException) -> str:
@@ -113,8 +124,8 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether a ValueError or TypeError is a check of the library, not an accident below it."""
-    if not isinstance(error, (ValueError, TypeError)):
+    """Whether an error is a check of the library, not an accident below it."""
+    if not isinstance(error, (ValueError, TypeError, RuntimeError)):
         return False
     last: TracebackType | None = error.__traceback__
     if last is None:

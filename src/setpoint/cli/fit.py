@@ -14,6 +14,7 @@ from setpoint.cli.layout import Choices, Layout, layout_of
 from setpoint.cli.options import Reading, as_json, datasets_option, named_files, reading_options
 from setpoint.cli.output import print_json, step
 from setpoint.cli.session import current, heeded
+from setpoint.cli.solvers import MODULES, SOLVERS, check_goal, way_of
 from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
 from setpoint.cli.telling import about_fit, fit_json
 from setpoint.cli.training import Trained, train
@@ -38,11 +39,35 @@ __all__ = ["fit"]
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
 @click.option("--positive", metavar="LABEL", help="The positive class; else the last of two.")
 @click.option(
-    "--estimator",
-    default="logistic",
+    "--solver",
+    type=click.Choice(SOLVERS),
+    default="auto",
     show_default=True,
     metavar="NAME",
-    help="logistic, hist-gradient-boosting, random-forest, or a class as package.module.Class.",
+    help="auto finds the rule for the scores of a model; portfolio trains a model for the goal. "
+    f"Or {', '.join(name for name in SOLVERS if name not in ('auto', 'portfolio'))}.",
+)
+@click.option(
+    "--estimator",
+    metavar="NAME",
+    help="logistic (the default), hist-gradient-boosting, random-forest, or a class as "
+    "package.module.Class.",
+)
+@click.option(
+    "--module",
+    type=click.Choice(MODULES),
+    help="The model that is trained for the goal: linear (the default), or a network.",
+)
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Where the training of a network keeps its state; the same command goes on from it.",
+)
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(0, min_open=True),
+    metavar="S",
+    help="For the search or the training; then the best so far is kept.",
 )
 @click.option(
     "--sensitive",
@@ -65,7 +90,8 @@ __all__ = ["fit"]
     type=click.FloatRange(0, 1, max_open=True),
     default=0.25,
     show_default=True,
-    help="Share of the rows held out to judge the rule; 0: judged by cross-validation.",
+    help="Share of the rows held out to judge the rule; 0: judged by cross-validation, or on the "
+    "rows that the model was trained on or chosen by.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N"
@@ -79,7 +105,11 @@ def fit(
     model: str,
     report: str | None,
     positive: str | None,
-    estimator: str,
+    solver: str,
+    estimator: str | None,
+    module: str | None,
+    checkpoint: str | None,
+    max_seconds: float | None,
     sensitive: tuple[str, ...],
     baseline: str | None,
     datasets: tuple[str, ...],
@@ -105,14 +135,21 @@ def fit(
     files = named_files(datasets)
     only_one_stdin([data, *files.values()])
     inputs = {"DATA": data} | {f"--dataset {name}": path for name, path in files.items()}
-    check_outputs({"--model": model, "--report": report}, inputs)
+    outputs = {"--model": model, "--report": report, "--checkpoint": checkpoint}
+    check_outputs(outputs, inputs)
     _check_packages(report)
+    way = way_of(
+        solver, estimator=estimator, module=module, checkpoint=checkpoint,
+        max_seconds=max_seconds, draws=draws, decide_on=decide_on,
+    )  # fmt: skip
     choices = Choices(
-        target, positive, estimator, sensitive, drop, decide_on, baseline, draws,
+        target, positive, way, sensitive, drop, decide_on, baseline, draws,
         test_size, seed,
     )  # fmt: skip
+    with step("loading packages"):
+        check_goal(goal, way)
+        _check_estimator(way.estimator)
     files = check_datasets(goal, files)
-    _check_estimator(estimator)
     reading = Reading(encoding, separator, decimal)
     table = read(data, reading)
     layout = layout_of(table, goal, choices)
@@ -129,6 +166,8 @@ def fit(
     from setpoint.search import Infeasible
 
     paths = {"data": data, "model": model, "report": report, "datasets": files}
+    if checkpoint is not None:
+        current().expect(checkpoint)
     try:
         trained = train(table, others, goal, choices, layout)
     except Infeasible as error:
@@ -146,12 +185,13 @@ def fit(
     else:
         where = f"{trained.n_held_out:,} rows held out"
         if trained.held_out is None:
-            where = f"{trained.n_fitted:,} rows, by cross-validation"
+            where = trained.chosen_on
         click.echo(f"{verdict(trained.judged, where)}\n\n{trained.judged}\n")
         if trained.held_out is not None and trained.report.satisfied is False:
+            n_rows = trained.report.n_rows
             click.echo(
-                f"On the {trained.n_fitted:,} rows that the rule was chosen on the goal is NOT "
-                "reached: see the page.\n"
+                f"On the {n_rows:,} rows that the rule was chosen on the goal is NOT reached: see "
+                "the page.\n"
             )
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
@@ -167,21 +207,20 @@ def _check_packages(report: str | None) -> None:
         )
 
 
-def _check_estimator(name: str) -> None:
+def _check_estimator(name: str | None) -> None:
     """Know before a table is read that there is no such estimator."""
-    with step("loading packages"):
-        from setpoint.data.learners import LEARNERS, learner_for
+    from setpoint.data.learners import LEARNERS, learner_for
 
-        if name not in LEARNERS:
-            learner_for(name)
+    if name is not None and name not in LEARNERS:
+        learner_for(name)
 
 
-def _say_foreign(estimator: str, model: str) -> None:
+def _say_foreign(estimator: str | None, model: str) -> None:
     """Whoever reads a model of another package has to trust its types."""
     from setpoint.data import LEARNERS
     from setpoint.estimators import TRUSTED_TYPES
 
-    if estimator in LEARNERS or estimator.startswith("sklearn."):
+    if estimator is None or estimator in LEARNERS or estimator.startswith("sklearn."):
         return
     import skops.io
 
@@ -220,7 +259,7 @@ def _write(
     stored = TableModel(trained.classifier, layout.columns, choices.target, datasets, notes)
     with step(f"writing {model}"), old_stays(model):
         save_model(stored, model)
-        _say_foreign(choices.estimator, model)
+        _say_foreign(choices.way.estimator, model)
     if report is None:
         return
     from setpoint.report.page import Section

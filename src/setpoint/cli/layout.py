@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from setpoint.cli.errors import CommandError
 from setpoint.cli.options import columns_named
+from setpoint.cli.solvers import Way
 from setpoint.cli.tables import kind_by_goal
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
@@ -26,7 +27,8 @@ class Choices:
     ----------
     target : str
     positive : str, optional
-    estimator : str
+    way : Way
+        The solver and its model.
     sensitive, drop, decide_on : tuple of str
         `decide_on` is empty for the goal's own columns; "none" for the score alone.
     baseline : str, optional
@@ -37,7 +39,7 @@ class Choices:
 
     target: str
     positive: str | None = None
-    estimator: str = "logistic"
+    way: Way = field(default_factory=Way)
     sensitive: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     decide_on: tuple[str, ...] = ()

@@ -83,7 +83,7 @@ class Session:
 
     def written(self) -> list[str]:
         """The files that were written: as they are, not as somebody meant to note."""
-        return [path for path, before in self.outputs.items() if _state(path) != before]
+        return [path for path, before in self.outputs.items() if _state(path) not in (None, before)]
 
     def told_written(self) -> str:
         """The same in words."""

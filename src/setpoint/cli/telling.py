@@ -10,6 +10,7 @@ from setpoint.cli.session import current
 from setpoint.cli.training import Trained
 from setpoint.cli.verdicts import report_json, status_of
 from setpoint.goals.goal import Goal
+from setpoint.goals.program import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.data import Table
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["about_fit", "fit_json"]
 
 _MOST = 12
+_NOUNS = {"linear": "A linear model", "mlp": "A network with three layers of 64"}
 
 
 def about_fit(
@@ -59,8 +61,14 @@ def about_fit(
         split = f", {held:,} of them held out" if held else ""
         data.append(f"The data set {name}: {fitted + held:,} rows from {other.name}{split}")
     data += [f"{t.name}: {note}" for t in (table, *others.values()) for note in t.notes]
-    model = [f"The model inside is {choices.estimator}, with seed {choices.seed}"]
-    model += described(trained.classifier.estimator, layout.features, dict(layout.left_out))
+    way, clf = choices.way, trained.classifier
+    if way.trains:
+        model = [_NOUNS[way.model] + f", trained for the goal by {way.solver}, seed {choices.seed}"]
+        inner = clf.preprocessor
+    else:
+        model = [f"The model inside is {way.model}, with seed {choices.seed}"]
+        inner = clf.estimator
+    model += described(inner, layout.features, dict(layout.left_out))
     groups: dict[str, list[str]] = {}
     for name, why in layout.hidden.items():
         groups.setdefault(why, []).append(name)
@@ -69,7 +77,27 @@ def about_fit(
     if layout.decides_on:
         names = [c.name for c in layout.decides_on]
         model.append(f"The rule may look at these beside the score: {_some(names)}")
-    return [("The data", data), ("The model", model)]
+    sections = [("The data", data), ("The model", model)]
+    if trained.candidates:
+        sections.append(("What was tried", _tried(trained)))
+    return sections
+
+
+def _tried(trained: Trained) -> list[str]:
+    """The best of each method, the one that was taken first."""
+    from setpoint.report.words import number
+
+    named = trained.report.objective.text
+    lines = [
+        "The best model of each method with its best threshold, counted on "
+        f"{trained.chosen_on}; the first was taken"
+    ]
+    for found in trained.candidates:
+        line = f"{found['method']}: {named} = {number(found['objective'])}"
+        if found["violation"] > SATISFIED:
+            line += f", misses the constraints by {number(found['violation'])}"
+        lines.append(line)
+    return lines
 
 
 def _some(names: list[str]) -> str:
@@ -94,7 +122,11 @@ def fit_json(
         "datasets": {
             name: {"fitted": a, "held_out": b} for name, (a, b) in trained.datasets.items()
         },
-        "estimator": choices.estimator,
+        "solver": choices.way.solver,
+        "family": choices.way.family,
+        "estimator": choices.way.estimator,
+        "module": choices.way.module,
+        "candidates": trained.candidates,
         "seed": choices.seed,
         "columns": {
             "features": {c.name: c.kind for c in layout.features},

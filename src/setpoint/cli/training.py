@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from setpoint.cli.errors import CommandError
+from setpoint.cli.errors import CommandError, in_shell_words
 from setpoint.cli.layout import Choices, Layout
 from setpoint.cli.output import step
 from setpoint.cli.session import heeded
@@ -25,6 +25,10 @@ __all__ = ["Trained", "label_of", "train"]
 
 _MOST_CLASSES = 200
 _FOLDS = 5  # of PlugInClassifier
+_DOES = {
+    False: "fitting the model and finding the rule",
+    True: "training the model for the goal",
+}
 
 
 @dataclass(frozen=True)
@@ -33,9 +37,10 @@ class Trained:
 
     Parameters
     ----------
-    classifier : PlugInClassifier
+    classifier : PlugInClassifier or ExactPenaltyClassifier
     report : GoalReport
-        On the rows that the rule was found on, out-of-fold.
+        On the rows that the rule was found on: out-of-fold, or those that a training was
+        chosen by.
     held_out : GoalReport or None
     classes : dict of str to int
         Rows of each class.
@@ -56,6 +61,21 @@ class Trained:
     def judged(self) -> GoalReport:
         """The report that decides."""
         return self.report if self.held_out is None else self.held_out
+
+    @property
+    def candidates(self) -> list[dict[str, Any]]:
+        """What a training tried, the best first; empty for a rule found after training."""
+        return list(getattr(self.classifier, "candidates_", ()))
+
+    @property
+    def chosen_on(self) -> str:
+        """The rows of `report` in words."""
+        n = self.report.n_rows
+        if not self.candidates:
+            return f"{n:,} rows, by cross-validation"
+        if n == self.n_fitted:
+            return f"the {n:,} rows that the model was trained on"
+        return f"the {n:,} rows by which the model was chosen"
 
 
 def label_of(text: str | None, labels: Sequence[Any], target: str) -> Any:
@@ -117,8 +137,6 @@ def train(
     TableError, CommandError, GoalError
         If something does not fit; whatever can be known before the fit is.
     """
-    from setpoint.plugin import PlugInClassifier
-
     with step("preparing the columns"):
         import numpy as np
 
@@ -132,6 +150,11 @@ def train(
 
         whole = prepared(table)
         labels, counts = _classes(whole.y, choices.target, table.name)
+        if choices.way.trains and len(labels) > 2:
+            raise CommandError(
+                f"{table.name}: column {choices.target!r} holds {len(labels)} classes, and "
+                f"--solver {choices.way.solver} trains models for two; leave out --solver"
+            )
         if isinstance(labels[0], str):
             # Text of fixed width sorts several times faster than objects.
             whole = replace(whole, y=np.asarray(whole.y).astype(str))
@@ -140,26 +163,15 @@ def train(
         parts = {name: prepared(other, classes, name) for name, other in others.items()}
         fitted, held = _halves(whole, choices, table.name)
         halves = {name: _halves(part, choices, None) for name, part in parts.items()}
-        model = _model(layout, fitted.X, choices)
-    few = min(counts, key=lambda label: counts[label])
-    if fitted.y is not None and np.unique(fitted.y, return_counts=True)[1].min() < _FOLDS:
-        raise CommandError(
-            f"{table.name}: class {few!r} has {counts[few]} rows, too few for cross-validation in "
-            f"{_FOLDS} folds; add rows, or leave the class out"
-        )
-    classifier = PlugInClassifier(
-        model,
-        goal,
-        pos_label=positive,
-        sensitive_features=decide or None,
-        decide_on=decide or None,
-        baseline=choices.baseline,
-        randomized="auto" if choices.draws else False,
-        random_state=choices.seed,
-    )
-    with heeded() as notes, step("fitting the model and finding the rule"):
+        classifier = _classifier(layout, fitted.X, goal, choices, positive)
+    if not choices.way.trains:
+        _check_folds(fitted.y, counts, table.name)
+    with heeded() as notes, step(_DOES[choices.way.trains]):
         datasets = {name: part.as_dataset() for name, (part, _) in halves.items()}
-        classifier.fit(fitted.X, fitted.y, datasets=datasets, **fitted.sides())
+        if choices.way.trains:
+            classifier.fit(fitted.X, fitted.y)
+        else:
+            classifier.fit(fitted.X, fitted.y, datasets=datasets, **fitted.sides())
     report = _with_notes(classifier.goal_report_, notes)
     told = None
     if held is not None:
@@ -224,13 +236,53 @@ def _halves(part: Part, choices: Choices, name: str | None) -> tuple[Part, Part 
     return part.taken(np.sort(kept)), part.taken(np.sort(held))
 
 
-def _model(layout: Layout, X: Any, choices: Choices) -> Any:
-    from setpoint.data import model_for
+def _classifier(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:
+    """The classifier of the family that was asked for, not fitted."""
+    way = choices.way
+    if way.family == "penalty":
+        from setpoint.data import transformer_for
+        from setpoint.penalty import ExactPenaltyClassifier
 
-    return model_for(X, layout.features, choices.estimator, seed=choices.seed)
+        return ExactPenaltyClassifier(
+            goal,
+            module=way.module,
+            solver=way.solver,
+            preprocessor=transformer_for(X, layout.features),
+            checkpoint=way.checkpoint,
+            max_seconds=way.max_seconds,
+            pos_label=positive,
+            random_state=choices.seed,
+        )
+    from setpoint.data import model_for
+    from setpoint.plugin import PlugInClassifier
+
+    decide = [c.name for c in layout.decides_on]
+    return PlugInClassifier(
+        model_for(X, layout.features, way.model, seed=choices.seed),
+        goal,
+        solver=way.solver,
+        pos_label=positive,
+        sensitive_features=decide or None,
+        decide_on=decide or None,
+        baseline=choices.baseline,
+        randomized="auto" if choices.draws else False,
+        max_seconds=way.max_seconds,
+        random_state=choices.seed,
+    )
+
+
+def _check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:
+    import numpy as np
+
+    few = min(counts, key=lambda label: counts[label])
+    if y is not None and np.unique(y, return_counts=True)[1].min() < _FOLDS:
+        raise CommandError(
+            f"{name}: class {few!r} has {counts[few]} rows, too few for cross-validation in "
+            f"{_FOLDS} folds; add rows, or leave the class out"
+        )
 
 
 def _with_notes(report: GoalReport, notes: Sequence[str]) -> GoalReport:
-    """The report with what else was warned of."""
+    """The report with what else was warned of, in words of the shell."""
     more = tuple(note for note in notes if note not in report.warnings)
-    return replace(report, warnings=(*report.warnings, *more))
+    return replace(report, warnings=tuple(map(in_shell_words, (*report.warnings, *more))))

@@ -1,7 +1,7 @@
 """Tables from outside: read, checked, brought into a model's columns, classified."""
 
 from setpoint.data.errors import TableError
-from setpoint.data.features import described, model_for, unusable
+from setpoint.data.features import described, model_for, transformer_for, unusable
 from setpoint.data.generators import tumours
 from setpoint.data.learners import LEARNERS
 from setpoint.data.reading import read_table
@@ -21,6 +21,7 @@ __all__ = [
     "labels_of",
     "model_for",
     "read_table",
+    "transformer_for",
     "tumours",
     "unusable",
 ]

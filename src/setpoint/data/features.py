@@ -15,7 +15,7 @@ from setpoint.data.schema import Column
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["described", "model_for", "unusable"]
+__all__ = ["described", "model_for", "transformer_for", "unusable"]
 
 _MOST_VALUES = 50  # columns that one category may become
 _MOST_CODES = 254  # what histograms take, with one bin for missing
@@ -68,30 +68,62 @@ def model_for(
     >>> model_for(X, columns).fit(X, [0, 1, 1, 0]).predict_proba(X).shape
     (4, 2)
     """
-    from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
+
+    transformer = transformer_for(frame, columns, estimator)
+    learner = learner_for(estimator, seed=seed)
+    n_categories = sum(c.kind == "category" for c in columns)
+    if estimator == "hist-gradient-boosting" and n_categories:
+        # Categories come first, one column of codes each.
+        learner.set_params(categorical_features=list(range(n_categories)))
+    return Pipeline([("columns", transformer), ("model", learner)])
+
+
+def transformer_for(
+    frame: pd.DataFrame, columns: Sequence[Column], estimator: str = "logistic"
+) -> Any:
+    """From a frame of mixed columns with missing values to features.
+
+    Parameters
+    ----------
+    frame, columns, estimator
+        As of :func:`model_for`. Linear models and networks take what "logistic" takes.
+
+    Returns
+    -------
+    sklearn.compose.ColumnTransformer
+        Not fitted.
+
+    Raises
+    ------
+    ValueError
+        If there are no columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
+    >>> transformer_for(X, [Column("age", "number")]).fit_transform(X).shape
+    (4, 2)
+    """
+    from sklearn.compose import ColumnTransformer
 
     absent = [c.name for c in columns if c.name not in frame]
     if not columns or absent:
         what = f"columns of X are missing: {absent}" if absent else "there are no columns to use"
         raise ValueError(f"{what}; name columns of the table that say something of the target")
-    learner = learner_for(estimator, seed=seed)
     names = {
         "categories": [c.name for c in columns if c.kind == "category"],
         "numbers": [c.name for c in columns if c.kind in ("number", "boolean")],
         "dates": [c.name for c in columns if c.kind == "date"],
     }
     steps = _steps(estimator)
-    if estimator == "hist-gradient-boosting" and names["categories"]:
-        # Categories come first, one column of codes each.
-        learner.set_params(categorical_features=list(range(len(names["categories"]))))
     dense = estimator != "logistic"
-    transformer = ColumnTransformer(
+    return ColumnTransformer(
         [(what, steps[what], chosen) for what, chosen in names.items() if chosen],
         remainder="drop",
         sparse_threshold=0.0 if dense else 0.3,
     )
-    return Pipeline([("columns", transformer), ("model", learner)])
 
 
 def _steps(estimator: str) -> dict[str, Any]:
@@ -169,14 +201,14 @@ def _why_unusable(values: pd.Series[Any], column: Column) -> str:
 
 
 def described(
-    pipeline: Any, columns: Sequence[Column], left_out: dict[str, str] | None = None
+    model: Any, columns: Sequence[Column], left_out: dict[str, str] | None = None
 ) -> list[str]:
-    """What a pipeline does to the columns, in sentences.
+    """What is done to the columns, in sentences.
 
     Parameters
     ----------
-    pipeline : Pipeline
-        Of :func:`model_for`.
+    model : Pipeline or ColumnTransformer
+        Of :func:`model_for` or :func:`transformer_for`.
     columns : sequence of Column
         Those that it was made for.
     left_out : dict, optional
@@ -194,7 +226,8 @@ def described(
     >>> described(model, columns, {"id": "no values"})[1:]
     ['Left out: id (no values)']
     """
-    steps = {what: step for what, step, _ in pipeline.named_steps["columns"].transformers}
+    transformer = model if hasattr(model, "transformers") else model.named_steps["columns"]
+    steps = {what: step for what, step, _ in transformer.transformers}
     filled = "missing ones become the median, with a column that says so"
     numbers = {
         "AsFloats": "taken as they are, missing ones too",

@@ -30,7 +30,7 @@ class TableModel:
 
     Parameters
     ----------
-    classifier : PlugInClassifier
+    classifier : PlugInClassifier or ExactPenaltyClassifier
         Fitted on a frame of `columns`.
     columns : tuple of Column
         The columns that it takes, with their kinds.
@@ -117,19 +117,20 @@ class TableModel:
         -------
         pandas.DataFrame of N rows
             ``prediction``; then ``score``, the probability of the positive class of two, or
-            its decision function, else ``score_<label>`` for each class. For a rule that
+            what the rule goes by instead, else ``score_<label>`` for each class. For a rule that
             draws also ``decision_<label>``, the probability of each decision.
         """
         clf, X = self.classifier, self.frame(table)
         labels = np.asarray(clf.classes_).tolist()
         out: dict[str, Array] = {"prediction": clf.predict(X)}
-        scores = clf.predict_proba(X) if hasattr(clf, "predict_proba") else clf.decision_function(X)
+        has_posteriors = hasattr(clf, "predict_proba")
         if len(labels) > 2:
+            scores = clf.predict_proba(X) if has_posteriors else clf.decision_function(X)
             out |= {f"score_{label}": scores[:, i] for i, label in enumerate(labels)}
-        elif scores.ndim == 2:
-            out["score"] = scores[:, labels.index(clf.positive_)]
-        else:  # a decision function speaks for the last class
-            out["score"] = scores if clf.positive_ == labels[1] else -scores
+        elif has_posteriors:
+            out["score"] = clf.predict_proba(X)[:, labels.index(clf.positive_)]
+        else:  # as the rule's threshold has it, for the positive class
+            out["score"] = clf._scores(X)
         if clf.rule_.randomized:
             shares = clf.decision_distribution(X)
             out |= {f"decision_{label}": shares[:, i] for i, label in enumerate(labels)}

@@ -46,6 +46,8 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "setpoint.online.options.Options",
     "setpoint.online.state.State",
     "setpoint.online.waiting.Waiting",
+    "setpoint.penalty.classifier.ExactPenaltyClassifier",
+    "setpoint.penalty.features.Standardized",
     "setpoint.plugin.classifier.PlugInClassifier",
     "setpoint.plugin.joint.JointModel",
     "setpoint.plugin.joint.JointPosterior",

@@ -13,7 +13,7 @@ from setpoint.goals.populations import Label, plain_label
 from setpoint.inputs.arrays import Array, Codes, check_length
 from setpoint.inputs.labels import check_labels
 
-__all__ = ["Classes", "classes_of", "one_score", "posteriors"]
+__all__ = ["Classes", "classes_of", "one_score", "posteriors", "two_classes"]
 
 _ROUNDING, _SINGLE, _MOST_OFF = 1e-9, 1e-6, 1e-3
 """How far posteriors may be off: by rounding, in single precision, at most."""
@@ -95,6 +95,24 @@ def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "
             labels.reverse()
     # The labels that the classes were found in need not be coded twice.
     return Classes(found, tuple(labels), (y, codes) if classes is None else None)
+
+
+def two_classes(y: Any, classes: Any = None, pos_label: Any = None) -> Classes:
+    """As :func:`classes_of`, for what is binary only.
+
+    Raises
+    ------
+    ValueError
+        If there are not two.
+    """
+    found = classes_of(y, classes, pos_label)
+    if len(found.labels) != 2:
+        what = "y" if classes is None else "classes"
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is multiclass: "
+            f"{what} holds {len(found.labels)} labels"
+        )
+    return found
 
 
 def one_score(scores: Any, classes: Classes, name: str = "scores") -> NDArray[np.float64]:

@@ -11,14 +11,14 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from setpoint.inputs.arrays import one_column
-from setpoint.inputs.classes import Classes, classes_of
+from setpoint.inputs.classes import Classes, classes_of, two_classes
 from setpoint.inputs.labels import check_weight
 from setpoint.online.engine import Engine
 from setpoint.online.options import Options, check_whole
 from setpoint.online.state import State
 from setpoint.online.waiting import Waiting
 
-__all__ = ["begin", "check_same_classes", "names_of", "two_classes", "weights_for"]
+__all__ = ["begin", "check_same_classes", "first_classes", "names_of", "weights_for"]
 
 
 def begin(estimator: Any, rows: Any, classes: Classes) -> Engine:
@@ -53,7 +53,7 @@ def begin(estimator: Any, rows: Any, classes: Classes) -> Engine:
     return Engine(options, (negative, positive), classes.sorted, state, waiting, model)
 
 
-def two_classes(y: Any, declared: Any, pos_label: Any) -> Classes:
+def first_classes(y: Any, declared: Any, pos_label: Any) -> Classes:
     """The classes that were declared, or those of the first labels.
 
     Raises
@@ -62,20 +62,13 @@ def two_classes(y: Any, declared: Any, pos_label: Any) -> Classes:
         If there are not two.
     """
     try:
-        found = classes_of(y, declared, pos_label)
+        return two_classes(y, declared, pos_label)
     except ValueError as error:
         if declared is None and "one class only" in str(error):
             raise ValueError(
                 f"{error}. A stream may begin so: declare classes=, both labels"
             ) from None
         raise
-    if len(found.labels) != 2:
-        what = "y" if declared is None else "classes"
-        raise ValueError(
-            "Only binary classification is supported. The type of the target is multiclass: "
-            f"{what} holds {len(found.labels)} labels"
-        )
-    return found
 
 
 def check_same_classes(classes: Any, known: NDArray[Any]) -> None:

@@ -20,8 +20,8 @@ from setpoint.online import layout as at
 from setpoint.online.beginning import (
     begin,
     check_same_classes,
+    first_classes,
     names_of,
-    two_classes,
     weights_for,
 )
 from setpoint.online.engine import Engine
@@ -234,7 +234,7 @@ class OnlineFClassifier(GoalClassifier):
         rows = self._as_rows(X, reset=engine is None)
         if engine is None:
             declared = self.classes if classes is None else classes
-            engine = begin(self, rows, two_classes(y, declared, self.pos_label))
+            engine = begin(self, rows, first_classes(y, declared, self.pos_label))
         elif classes is not None:
             check_same_classes(classes, self.classes_)
         codes = as_codes(y, engine.labels, n_rows_of(rows))
@@ -277,7 +277,7 @@ class OnlineFClassifier(GoalClassifier):
             )
         rows = self._as_rows(X, reset=engine is None)
         if engine is None:
-            engine = begin(self, rows, two_classes(None, self.classes, self.pos_label))
+            engine = begin(self, rows, first_classes(None, self.classes, self.pos_label))
         engine.waiting.check_new(names)
         scored = engine.score(rows)
         self._keep(engine)

@@ -23,9 +23,9 @@ except ImportError as error:
     ) from error
 
 from setpoint.goals.errors import nearest
+from setpoint.inputs.classes import two_classes
 from setpoint.inputs.labels import check_weight
 from setpoint.online import layout as at
-from setpoint.online.beginning import two_classes
 from setpoint.online.engine import Engine
 from setpoint.online.options import Options
 from setpoint.online.reporting import stream_report

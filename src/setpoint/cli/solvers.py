@@ -1,0 +1,158 @@
+"""Solvers by name: the family that each belongs to, and what else is said with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from setpoint.cli.errors import CommandError
+
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
+
+__all__ = ["FAMILIES", "MODULES", "SOLVERS", "Way", "check_goal", "way_of"]
+
+# Names and no imports: help and completion have to be quick. A test compares with the families.
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "plugin": (
+        "auto",
+        "exact",
+        "column-generation",
+        "frank-wolfe",
+        "gda",
+        "ellipsoid",
+        "bisection",
+        "argmax",
+        "balanced",
+    ),
+    "penalty": (
+        "portfolio",
+        "ero",
+        "ero-adam",
+        "profiled",
+        "sigmoid",
+        "lagrangian",
+        "cross-entropy",
+    ),
+}
+"""The solvers of each family; no name is in two."""
+
+SOLVERS = tuple(solver for solvers in FAMILIES.values() for solver in solvers)
+MODULES = ("linear", "mlp")
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the goal is to be reached.
+
+    Parameters
+    ----------
+    solver : str
+    family : str
+        A key of `FAMILIES`.
+    estimator : str or None
+        The model that keeps its scores; None where a model is trained for the goal.
+    module : str or None
+        The model that is trained for the goal.
+    checkpoint : str or None
+    max_seconds : float or None
+    """
+
+    solver: str = "auto"
+    family: str = "plugin"
+    estimator: str | None = "logistic"
+    module: str | None = None
+    checkpoint: str | None = None
+    max_seconds: float | None = None
+
+    @property
+    def trains(self) -> bool:
+        """Whether the model is trained for the goal, not only its rule found."""
+        return self.module is not None
+
+    @property
+    def model(self) -> str:
+        """The model in a word."""
+        return self.estimator or self.module or ""
+
+
+def way_of(
+    solver: str,
+    *,
+    estimator: str | None = None,
+    module: str | None = None,
+    checkpoint: str | None = None,
+    max_seconds: float | None = None,
+    draws: bool = False,
+    decide_on: tuple[str, ...] = (),
+) -> Way:
+    """The way that options name, where they fit together.
+
+    Parameters
+    ----------
+    solver : str
+        One of `SOLVERS`.
+    estimator, module, checkpoint : str, optional
+        None: not given.
+    max_seconds : float, optional
+    draws : bool
+    decide_on : tuple of str
+
+    Raises
+    ------
+    CommandError
+        If an option belongs to another family, or a package is missing.
+
+    Examples
+    --------
+    >>> way_of("auto").model, way_of("ero").model, way_of("ero", module="linear").family
+    ('logistic', 'linear', 'penalty')
+    """
+    family = next(name for name, solvers in FAMILIES.items() if solver in solvers)
+    if family == "plugin":
+        for option, value in (("--module", module), ("--checkpoint", checkpoint)):
+            if value is not None:
+                raise CommandError(
+                    f"{option} is for solvers that train the model for the goal "
+                    f"({', '.join(FAMILIES['penalty'])}), and --solver {solver} finds a rule for "
+                    "the scores of --estimator; leave one of them out"
+                )
+        return Way(solver, family, estimator or "logistic", max_seconds=max_seconds)
+    if estimator is not None:
+        raise CommandError(
+            f"--estimator is for solvers that find a rule for the scores of a model, and --solver "
+            f"{solver} trains the model itself: leave out --estimator (--module says which model), "
+            "or --solver"
+        )
+    if draws:
+        raise CommandError(
+            f"--draws: --solver {solver} trains one model with one threshold, which decides "
+            "nothing by chance; leave it out"
+        )
+    if decide_on and decide_on != ("none",):
+        raise CommandError(
+            f"--decide-on: the rule of --solver {solver} looks at the score alone; leave it out"
+        )
+    module = module or "linear"
+    missing = [name for name in ("torch", "safetensors") if find_spec(name) is None]
+    if module == "mlp" and missing:
+        raise CommandError(
+            f"--module mlp needs {' and '.join(missing)}: pip install 'setpoint[torch]'"
+        )
+    return Way(solver, family, None, module, checkpoint, max_seconds)
+
+
+def check_goal(goal: Goal, way: Way) -> None:
+    """Know before a table is read that a goal is not for this family.
+
+    Raises
+    ------
+    GoalError
+        If a model is to be trained for groups, data sets or the deployed model.
+    """
+    needs = goal.needs
+    if way.family == "penalty" and (needs.names or needs.datasets or needs.baseline):
+        from setpoint.penalty.tradeoff import Tradeoff
+
+        Tradeoff(goal, 1.0, 1.0)  # it refuses what speaks of more than the rows as a whole

@@ -1,0 +1,225 @@
+"""Where a training stands, in one file that is read without executing anything."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.inputs.files import atomic_write
+from setpoint.penalty.cuts import Cut
+from setpoint.penalty.lifted import Lifted
+from setpoint.penalty.modules import needed
+from setpoint.penalty.plan import Plan
+from setpoint.penalty.pool import Candidate
+from setpoint.search.watch import Traced
+
+__all__ = ["Checkpoint", "CheckpointError", "pool_state", "restore_pool"]
+
+_FORMAT = "1"
+_TUPLES = {"Cut": Cut, "Lifted": Lifted, "Traced": Traced}
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is damaged, no checkpoint at all, or that of another training."""
+
+
+class Checkpoint:
+    """A file to go on from.
+
+    Parameters
+    ----------
+    path : path
+    told : dict
+        What has to be the same for a training to go on: numbers and texts by name.
+    every : float
+        Seconds between two writings; 0 writes at each opportunity.
+
+    Raises
+    ------
+    CheckpointError
+        If the folder is not there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint = Checkpoint(Path(folder, "a.checkpoint"), {"seed": 0})
+    ...     checkpoint.write({"stage": 1, "scores": np.array([0.1, 0.2])})
+    ...     checkpoint.read()
+    ...     Checkpoint(checkpoint.path, {"seed": 1}).read()
+    Traceback (most recent call last):
+    ...
+    setpoint.penalty.checkpoint.CheckpointError: ... is of another training: seed was 0 and
+    is 1 now; give another path, or remove the file to start anew
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], told: Mapping[str, Any], every: float = 60.0
+    ) -> None:
+        self.path, self.every = Path(path), every
+        self.told: dict[str, Any] = json.loads(json.dumps(dict(told), default=_plain))
+        self._written = time.monotonic()
+        if not self.path.absolute().parent.is_dir():
+            raise CheckpointError(f"{self.path}: there is no folder for this checkpoint")
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to write."""
+        return time.monotonic() - self._written >= self.every
+
+    def write(self, state: Mapping[str, Any]) -> None:
+        """Replace the file.
+
+        Parameters
+        ----------
+        state : dict
+            Of numbers, texts, bytes, arrays, and lists, tuples and dicts of such.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; the file before stays.
+        """
+        arrays: Arrays = {}
+        text = json.dumps(_encoded(dict(state), arrays))
+        told = json.dumps(self.told)
+        metadata = {"setpoint checkpoint": _FORMAT, "told": told, "state": text}
+        metadata["checksum"] = _checksum(told, text, arrays)
+        atomic_write(self.path, needed("safetensors.numpy").save(arrays, metadata))
+        self._written = time.monotonic()
+
+    def read(self) -> dict[str, Any] | None:
+        """What was written last; None where there is no file. The file is left as it is.
+
+        Raises
+        ------
+        CheckpointError
+            If the file is damaged or no checkpoint, or was written by a training that was
+            told something else; the message says what.
+        """
+        if not self.path.exists():
+            return None
+        metadata, arrays = self._opened()
+        if "setpoint checkpoint" not in metadata:
+            raise CheckpointError(f"{self.path} is no checkpoint; it was left as it is")
+        if metadata["setpoint checkpoint"] != _FORMAT:
+            raise CheckpointError(
+                f"{self.path} is a checkpoint in format {metadata['setpoint checkpoint']}, and "
+                f"this setpoint reads format {_FORMAT}"
+            )
+        told, text = metadata.get("told", ""), metadata.get("state", "")
+        if metadata.get("checksum") != _checksum(told, text, arrays):
+            raise CheckpointError(f"{self.path} is damaged: its checksum does not fit")
+        self._check_told(json.loads(told))
+        out: dict[str, Any] = _decoded(json.loads(text), arrays)
+        return out
+
+    def remove(self) -> None:
+        """The training is over; what killed trainings left half written goes as well."""
+        self.path.unlink(missing_ok=True)
+        for part in self.path.absolute().parent.glob("*.part"):
+            if part.name.startswith(f"{self.path.name}."):
+                part.unlink(missing_ok=True)
+
+    def _opened(self) -> tuple[dict[str, str], Arrays]:
+        error = needed("safetensors").SafetensorError
+        try:
+            with needed("safetensors").safe_open(self.path, framework="np") as file:
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                return file.metadata() or {}, arrays
+        except (error, OSError, TypeError, AttributeError) as why:
+            raise CheckpointError(
+                f"{self.path} is no checkpoint, or was cut short: {why}; it was left as it is"
+            ) from why
+
+    def _check_told(self, found: dict[str, Any]) -> None:
+        for name in [*self.told, *found]:
+            was, now = found.get(name, "not told"), self.told.get(name, "not told")
+            if was != now:
+                raise CheckpointError(
+                    f"{self.path} is of another training: {name} was {was} and is {now} now; "
+                    "give another path, or remove the file to start anew"
+                )
+
+
+# ---------------------------------------------------------------------- pools
+def pool_state(plan: Plan) -> dict[str, Any]:
+    """The candidates so far and what was noted."""
+    pool = plan.pool
+    return {
+        "best": {name: [c.parameters, c.cut, c.method] for name, c in pool.best.items()},
+        "trace": list(pool.trace),
+        "n_offered": pool.n_offered,
+        "seconds": time.perf_counter() - pool.started,
+        "notes": list(plan.notes),
+    }
+
+
+def restore_pool(plan: Plan, state: dict[str, Any]) -> None:
+    """Go on from :func:`pool_state`."""
+    pool = plan.pool
+    pool.best = {name: Candidate(*parts) for name, parts in state["best"].items()}
+    pool.trace[:] = state["trace"]
+    pool.n_offered = state["n_offered"]
+    pool.started = time.perf_counter() - state["seconds"]
+    plan.notes[:] = state["notes"]
+
+
+# ---------------------------------------------------------------------- values as JSON
+def _encoded(value: Any, arrays: Arrays) -> Any:
+    """JSON, whose arrays are elsewhere and whose tuples, bytes and dicts are marked."""
+    if isinstance(value, np.ndarray | bytes):
+        kind = "bytes" if isinstance(value, bytes) else "array"
+        name = str(len(arrays))
+        own = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
+        arrays[name] = np.ascontiguousarray(own).reshape(own.shape)
+        return {kind: name}
+    if isinstance(value, tuple):
+        parts = [_encoded(part, arrays) for part in value]
+        return {type(value).__name__: parts}
+    if isinstance(value, list):
+        return [_encoded(part, arrays) for part in value]
+    if isinstance(value, dict):
+        return {"dict": {name: _encoded(part, arrays) for name, part in value.items()}}
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _decoded(value: Any, arrays: Arrays) -> Any:
+    if isinstance(value, list):
+        return [_decoded(part, arrays) for part in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, inner),) = value.items()
+    if kind == "bytes":
+        return arrays[inner].tobytes()
+    if kind == "array":
+        return arrays[inner]
+    if kind == "dict":
+        return {name: _decoded(part, arrays) for name, part in inner.items()}
+    parts = [_decoded(part, arrays) for part in inner]
+    return _TUPLES[kind](*parts) if kind in _TUPLES else tuple(parts)
+
+
+def _checksum(told: str, text: str, arrays: Arrays) -> str:
+    out = hashlib.blake2b(digest_size=16)
+    for part in (told, text):
+        out.update(f"{len(part)}:{part}".encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        out.update(f"{name}:{array.dtype.str}:{array.shape}".encode())
+        out.update(array.tobytes())
+    return out.hexdigest()

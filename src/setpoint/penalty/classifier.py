@@ -1,0 +1,354 @@
+"""ExactPenaltyClassifier: a model trained for the goal itself."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from setpoint.estimators.base import GoalClassifier
+from setpoint.evidence import Evidence
+from setpoint.goals.goal import as_goal
+from setpoint.inputs.arrays import check_length, one_column
+from setpoint.inputs.classes import two_classes
+from setpoint.inputs.labels import check_weight
+from setpoint.penalty.deciding import decide, told
+from setpoint.penalty.features import transformed
+from setpoint.penalty.fitting import Data, carry_out, prepare
+from setpoint.penalty.options import check_options
+from setpoint.penalty.trained import module_of, plain, scores_of
+from setpoint.rules import Threshold
+
+__all__ = ["ExactPenaltyClassifier"]
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class ExactPenaltyClassifier(GoalClassifier):
+    """Train a binary model for a goal, not for a stand-in of it.
+
+    For goals that only gain by accepting a positive and by refusing a negative: recall,
+    precision, F-beta, accuracy, G-mean, specificity, cost, with such constraints (Theorem
+    B.6 of Peng, Travadi, He, Cui and Sun, "Exact reformulation and optimization for direct
+    metric optimization in binary imbalanced classification"). Every iterate is judged by its
+    best threshold; cross-entropy stays a candidate, so on the rows that choose the result is
+    never worse.
+
+    Parameters
+    ----------
+    goal : Goal, str or metric
+        Over the rows as a whole: no groups, data sets or deployed model.
+    module : {"linear", "mlp"} or callable, default="linear"
+        "linear" is trained on all rows at once (by minibatches above 50 million numbers);
+        "mlp" has three layers of 64 (extra ``torch``). Or a function that makes a torch
+        module of shape (n, d) to (n,) or (n, 1), given d if it takes an argument.
+    solver : str, default="portfolio"
+        "portfolio" runs all of the following and keeps the best iterate. "ero": the exact
+        reformulation with its decisions s in closed form. "ero-adam": Algorithm 3.1 as
+        printed. "profiled": the best threshold and a narrowing band round it. "sigmoid":
+        soft counts with an exact penalty (with F1 this is SigmoidF1). "lagrangian": hinge
+        rates for the model, true rates for the multipliers. "cross-entropy".
+    preprocessor : "standardize", None or transformer, default="standardize"
+        "standardize": dense features by mean and deviation, cut off at 10 deviations;
+        sparse ones by their largest value.
+    min_positives : "auto" or float, default="auto"
+        Weight of rows that have to be predicted positive; precision on fewer says
+        nothing. "auto": 20, or 2 % of the positives if that is more, at most half of them.
+    polish : bool, default=True
+        In the portfolio of linear models with at most 40 features: a (1+1) evolution strategy
+        on the goal, from the best candidates and random directions.
+    temperature : float, default=None
+        Of "sigmoid"; None: 1 and 5.
+    rates : {"hinge", "sigmoid"}, default="hinge"
+        Of "lagrangian".
+    balanced : bool, default=False
+        Whether both classes weigh the same in the cross-entropy that is the start.
+    reformulation : {"inequality", "equality"}, default="inequality"
+    penalty_scale : {"paper", "code"}, default="paper"
+    logit_regularization : bool, default=True
+        Of "ero-adam": (3.18) or (3.9); the penalty of (3.30) or that of the authors' code;
+        with or without (3.26).
+    validation_fraction : "auto" or float, default="auto"
+        Share of the rows held out, on which iterates and the threshold are chosen. "auto":
+        0 for "linear", 0.2 for networks. With 0 the training rows choose.
+    max_epochs, batch_size : "auto" or int, default="auto"
+        Of minibatch training, for each method. "auto": 3 to 50 epochs, fewer for more rows,
+        and batches of 32 to 512 rows, some 64 an epoch.
+    learning_rate : float, default=1e-3
+    weight_decay : float, default=1e-2
+    refresh_every : int, default=None
+    patience : int, default=10
+        AdamW's step and decay there, the steps between two looks at
+        stored scores (None: so that they cost little), the epochs without a better iterate
+        after which a method ends.
+    device : str, default="auto"
+        Of networks, as torch names it. "auto": the GPU where there is one.
+    checkpoint : path, default=None
+        A file to which the state of training is written, and from which a training that was
+        killed goes on, with the same result. It is removed at the end.
+    checkpoint_every : float, default=60.0
+        Seconds between two writes.
+    max_seconds : float, default=None
+        The best candidate by then is kept, with a warning. So it is on Ctrl-C.
+    pos_label : label, default=None
+        The positive class; None: the last in sorted order.
+    on_infeasible : {"raise", "nearest"}, default="raise"
+    random_state : int, generator or None, default=None
+        For the rows held out, networks and the evolution strategy. None: always the same.
+    verbose : int, default=0
+        1: a line on stderr with objective and violation.
+
+    Attributes
+    ----------
+    goal_report_ : GoalReport
+        On the rows that chose.
+    candidates_ : list of dict
+        For each method its best iterate there: ``method``, ``objective``, ``violation``,
+        ``threshold``.
+    rule_ : Threshold
+    threshold_ : float
+        On logits; ``decision_function`` is what lies above it.
+    coef_, intercept_ : arrays of shape (1, d) and (1,)
+        Of "linear", for features as preprocessed; the threshold is not in the intercept.
+    module_ : torch module
+        Of other modules, in eval mode on the CPU.
+    preprocessor_ : transformer or None
+    trace_ : tuple of Traced
+        The best candidate so far, whenever it changed.
+    classes_ : array of shape (2,)
+    positive_ : label
+    evidence_ : Evidence or None
+        The rows that chose, in the process that fitted.
+    n_features_in_, feature_names_in_
+
+    See Also
+    --------
+    setpoint.PlugInClassifier : After training, for any goal, group and model. Try it first.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> X, y = make_classification(2_000, weights=[0.9], class_sep=0.8, random_state=0)
+    >>> goal = "maximize recall subject to precision >= 0.8"
+    >>> clf = ExactPenaltyClassifier(goal, solver="ero").fit(X, y)
+    >>> clf.goal_report_.satisfied, [c["method"] for c in clf.candidates_]
+    (True, ['exact penalty, s in closed form', 'cross-entropy'])
+    """
+
+    # The rule looks at the score alone, and draws nothing.
+    sensitive_features = None
+    baseline = None
+    randomized = False
+    draw = "row"
+    unknown_group = "raise"
+
+    def __init__(
+        self,
+        goal: Any,
+        *,
+        module: Any = "linear",
+        solver: str = "portfolio",
+        preprocessor: Any = "standardize",
+        min_positives: Any = "auto",
+        polish: bool = True,
+        temperature: float | None = None,
+        rates: str = "hinge",
+        balanced: bool = False,
+        reformulation: str = "inequality",
+        penalty_scale: str = "paper",
+        logit_regularization: bool = True,
+        validation_fraction: Any = "auto",
+        max_epochs: Any = "auto",
+        batch_size: Any = "auto",
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-2,
+        refresh_every: int | None = None,
+        patience: int = 10,
+        device: str = "auto",
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+        max_seconds: float | None = None,
+        pos_label: Any = None,
+        on_infeasible: Any = "raise",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.goal = goal
+        self.module = module
+        self.solver = solver
+        self.preprocessor = preprocessor
+        self.min_positives = min_positives
+        self.polish = polish
+        self.temperature = temperature
+        self.rates = rates
+        self.balanced = balanced
+        self.reformulation = reformulation
+        self.penalty_scale = penalty_scale
+        self.logit_regularization = logit_regularization
+        self.validation_fraction = validation_fraction
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.refresh_every = refresh_every
+        self.patience = patience
+        self.device = device
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.max_seconds = max_seconds
+        self.pos_label = pos_label
+        self.on_infeasible = on_infeasible
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ------------------------------------------------------------------ fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExactPenaltyClassifier:
+        """Train the model and find the threshold.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, d)
+            Numbers, or whatever `preprocessor` takes.
+        y : array-like of shape (N,)
+            Two classes.
+        sample_weight : array-like of shape (N,), optional
+            Weighs rows in the goal and in the training; rows of weight zero are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        Infeasible
+            If no threshold on the best candidate meets the goal, unless
+            ``on_infeasible="nearest"``.
+        GoalError, ShapeError
+            If the goal is of another kind; the message names who takes it.
+        StoppedError
+            If a limit was reached before there was any candidate.
+        ValueError, TypeError
+            If an argument is wrong; the message says what.
+        """
+        started = time.perf_counter()
+        goal = as_goal(self.goal)
+        check_options(self)
+        X = self._checked(X, reset=True)
+        if y is None:
+            raise ValueError(
+                "ExactPenaltyClassifier requires y to be passed, but the target y is None"
+            )
+        y = one_column(y, "y", warn=True)
+        n_rows = int(_num_samples(X))
+        check_length(y, n_rows, "y")
+        weight = check_weight(sample_weight, n_rows)
+        if weight is not None and not weight.all():
+            kept = np.flatnonzero(weight)
+            X, y, weight = _safe_indexing(X, kept), y[kept], weight[kept]
+        classes = two_classes(y, pos_label=self.pos_label)
+        data = Data(X, classes.codes(y, "y", len(y)), weight, classes)
+        key = self._key()
+        prepared = prepare(self, goal, data, key % 2**32)
+        carry_out(self, prepared)
+
+        plan, chosen_on = prepared.plan, prepared.chosen_on
+        parameters = plain(self.module, plan.pool.champion.parameters)
+        scores = scores_of(self.module, parameters, plan.chooser.X)
+        evidence = Evidence.from_arrays(
+            classes.labels, scores, chosen_on.codes, needs=goal.needs, weight=chosen_on.weight
+        )
+        rule, report = decide(
+            goal,
+            evidence,
+            plan.pool,
+            solver=self.solver,
+            on_infeasible=self.on_infeasible,
+            notes=[*told(plan), *plan.notes],
+            seconds=time.perf_counter() - started,
+        )
+        self.parameters_, self.preprocessor_ = parameters, prepared.preprocessor
+        self.n_transformed_ = int(plan.train.X.shape[1])
+        self.rule_, self.goal_report_ = rule, report
+        self.candidates_ = plan.pool.table()
+        self.trace_ = tuple(plan.pool.trace)
+        self.classes_, self.positive_ = classes.sorted, classes.labels[1]
+        self.evidence_ = evidence
+        self.draw_key_, self.draw_columns_, self.largest_slot_ = key, None, 0
+        return self
+
+    # ------------------------------------------------------------------ what is known
+    @property
+    def threshold_(self) -> float:
+        """On logits: rows with at least this are decided positive."""
+        self._check_there("threshold_")
+        rule = self.rule_
+        assert isinstance(rule, Threshold)
+        return rule.threshold
+
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients (1, d) of a linear model, for features as preprocessed."""
+        return self._linear("coef_")[None, :-1]
+
+    @property
+    def intercept_(self) -> Floats:
+        """The intercept (1,) of a linear model; the threshold is not in it."""
+        return self._linear("intercept_")[-1:]
+
+    @property
+    def module_(self) -> Any:
+        """The trained torch module, in eval mode on the CPU."""
+        self._check_there("module_")
+        return module_of(self.module, self.parameters_, self.n_transformed_)
+
+    def _linear(self, name: str) -> Floats:
+        self._check_there(name)
+        if not isinstance(self.parameters_, np.ndarray):
+            raise AttributeError(f"{name} is there for module='linear' only")
+        return self.parameters_
+
+    def _check_there(self, name: str) -> None:
+        if not hasattr(self, "parameters_"):
+            raise AttributeError(f"{name} is there after fit")
+
+    def decision_function(self, X: Any) -> Floats:
+        """How far the logits lie above the threshold.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, d)
+
+        Returns
+        -------
+        array of shape (N,)
+            At least 0 where the last of ``classes_`` is decided; where that is the negative
+            class, with the opposite sign.
+        """
+        check_is_fitted(self)
+        above = self._scores(X) - self.threshold_
+        return -above if self._classes.positive_first else above
+
+    # ------------------------------------------------------------------ shared steps
+    def _scores(self, X: Any) -> Floats:
+        features = transformed(self.preprocessor_, self._checked(X))
+        return scores_of(self.module, self.parameters_, features)
+
+    def _checked(self, X: Any, reset: bool = False) -> Any:
+        if self.preprocessor is None or isinstance(self.preprocessor, str):
+            return validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+            )
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,147 @@
+"""From trained scores to the rule and its report, by the exact solver of thresholds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from setpoint.evidence import Evidence
+from setpoint.exact import solve_exact
+from setpoint.goals.expressions import Metric
+from setpoint.goals.goal import Goal
+from setpoint.penalty.plan import Plan
+from setpoint.penalty.pool import Pool
+from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
+from setpoint.rules import Rule
+from setpoint.search.infeasible import Infeasible
+from setpoint.search.outcome import Outcome
+
+__all__ = ["decide", "least_accepted", "told"]
+
+_LEAST_ROWS, _LEAST_SHARE = 20.0, 0.02
+_ROUNDING = 1e-9
+
+
+def least_accepted(wanted: Any, positives: float) -> float:
+    """The weight of rows that have to be predicted positive.
+
+    Precision on a handful of rows says nothing: 20 rows or 2 % of the positives, whichever
+    is more, but never more than half of the positives.
+
+    Examples
+    --------
+    >>> least_accepted("auto", 5_000.0), least_accepted("auto", 30.0), least_accepted(7, 30.0)
+    (100.0, 15.0, 7.0)
+    """
+    if wanted != "auto":
+        return float(wanted)
+    return min(max(_LEAST_ROWS, _LEAST_SHARE * positives), 0.5 * positives)
+
+
+def decide(
+    goal: Goal,
+    evidence: Evidence,
+    pool: Pool[Any],
+    *,
+    solver: str,
+    on_infeasible: Literal["raise", "nearest"],
+    notes: Sequence[str],
+    seconds: float,
+) -> tuple[Rule, GoalReport]:
+    """The best threshold on the champion's scores, and the report.
+
+    Parameters
+    ----------
+    goal : Goal
+    evidence : Evidence
+        The rows that choose, with the champion's scores.
+    pool : Pool
+        Of the same rows.
+    solver : str
+        As the user named it.
+    on_infeasible : {"raise", "nearest"}
+    notes : sequence of str
+    seconds : float
+        Of training.
+
+    Raises
+    ------
+    Infeasible
+        If no threshold meets the goal, unless `on_infeasible` is "nearest".
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        outcome = _best_threshold(goal, evidence, pool, on_infeasible)
+    if outcome.status == "optimal":
+        # The threshold is the best one on these scores; of other models nothing is proved.
+        outcome = replace(outcome, status="feasible")
+    champion = pool.champion
+    n_methods = len(pool.best)
+    why = f"{champion.method}: {pool.n_offered:,} iterates judged by their best threshold"
+    if n_methods > 1:
+        why = f"{champion.method}, the best of {n_methods} methods; " + why.partition(": ")[2]
+    report = report_on_outcome(
+        goal,
+        outcome,
+        evidence,
+        family="penalty",
+        solver=solver,
+        why=f"{why}; {outcome.why}",
+        notes=[*(str(w.message) for w in caught), *notes],
+        trace=pool.trace,
+        seconds=seconds,
+    )
+    for w in caught:
+        warnings.warn(w.message, stacklevel=3)
+    warn_few_rows(report, stacklevel=4)
+    return outcome.rule, report
+
+
+def _best_threshold(
+    goal: Goal, evidence: Evidence, pool: Pool[Any], on_infeasible: Literal["raise", "nearest"]
+) -> Outcome:
+    """The best threshold; where it accepts too few rows, the best that accepts enough."""
+
+    def solved(asked: Goal) -> Outcome:
+        program = asked.bind(evidence.schema)
+        program.goal = goal  # what messages speak of
+        return solve_exact(program, evidence, randomized=False, on_infeasible=on_infeasible)
+
+    free = solved(goal)
+    accepted = float(free.confusion.counts[:, :, 1].sum())
+    if accepted >= pool.least * (1.0 - _ROUNDING):
+        return free
+    share = pool.least * (1.0 - _ROUNDING) / float(pool.goal.totals.sum())
+    try:
+        enough = solved(goal.subject_to(Metric("predicted_rate") >= share))
+    except Infeasible as error:
+        raise Infeasible(
+            f"no threshold meets the goal and predicts {pool.least:g} rows positive, as "
+            f"min_positives asks; with {accepted:g} rows it is met",
+            violation=error.violation,
+        ) from None
+    # Thresholds with fewer rows are rivals that were not compared.
+    return replace(enough, gap=None, bound=None)
+
+
+def told(plan: Plan) -> list[str]:
+    """What whoever reads the report has to know of how it came about."""
+    notes = []
+    if plan.pool.least > 0:
+        notes.append(
+            f"Rows of a weight of at least {plan.pool.least:g} have to be predicted positive: "
+            "precision on fewer says nothing. min_positives= sets it."
+        )
+    if plan.choose is None:
+        notes.append(
+            "Counted on the rows that the model was trained on, of whose many iterates the best "
+            "was kept: new rows will do worse. validation_fraction= holds rows out."
+        )
+    else:
+        notes.append(
+            f"Iterate and threshold were chosen on {len(plan.choose):,} rows held out from "
+            "training, and counted on them: new rows may do somewhat worse."
+        )
+    return notes

@@ -1,0 +1,95 @@
+"""Features as training takes them: standardised, or by a transformer of the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse
+from sklearn.base import clone
+from sklearn.utils import check_array
+
+__all__ = ["Standardized", "fit_preprocessor", "transformed"]
+
+Floats = NDArray[np.float64]
+
+_FARTHEST = 10.0
+"""Standard deviations from the mean beyond which a value is cut off."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standardized:
+    """Dense features by mean and deviation, cut off at 10; sparse ones by their largest value.
+
+    Parameters
+    ----------
+    mean, scale : array of shape (d,)
+    """
+
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def fit(cls, X: Any, weight: Floats | None = None) -> Standardized:
+        """Learn from rows; constant features stay as they are.
+
+        Examples
+        --------
+        >>> found = Standardized.fit(np.array([[1.0, 7.0], [3.0, 7.0]]))
+        >>> found.transform(np.array([[5.0, 8.0]]))
+        array([[3., 1.]])
+        """
+        if _is_sparse(X):
+            mean = np.zeros(X.shape[1])
+            scale = np.asarray(abs(X.tocsr()).max(axis=0).todense(), np.float64).ravel()
+        else:
+            mean = np.average(X, axis=0, weights=weight)
+            # A loop over features: no second matrix of this size.
+            scale = np.sqrt(
+                [np.average((x - m) ** 2, weights=weight) for x, m in zip(X.T, mean, strict=True)]
+            )
+            scale[scale <= 1e-12 * np.abs(mean)] = 0.0  # rounding of a constant
+        return cls(mean, np.where(scale > 0, scale, 1.0))
+
+    def transform(self, X: Any) -> Any:
+        """The features, as float64 or CSR."""
+        if _is_sparse(X):
+            return csr_matrix(X.multiply(1.0 / self.scale))
+        out = np.subtract(X, self.mean, dtype=np.float64)
+        out /= self.scale
+        return np.clip(out, -_FARTHEST, _FARTHEST, out=out)
+
+
+def _is_sparse(X: Any) -> bool:
+    return bool(issparse(X))
+
+
+def fit_preprocessor(given: Any, X: Any, y: Any, weight: Floats | None) -> Any:
+    """What turns X into features, fitted on the training rows; None changes nothing.
+
+    Raises
+    ------
+    ValueError
+        If `given` is neither "standardize", None nor a transformer.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str) and given == "standardize":
+        return Standardized.fit(X, weight)
+    if hasattr(given, "fit") and hasattr(given, "transform"):
+        return clone(given).fit(X, y)
+    raise ValueError(
+        "preprocessor is 'standardize', None or a transformer with fit and transform, got "
+        f"{given!r}"
+    )
+
+
+def transformed(preprocessor: Any, X: Any) -> Any:
+    """Features as a finite float matrix, dense or CSR."""
+    if preprocessor is not None:
+        X = preprocessor.transform(X)
+    if isinstance(preprocessor, Standardized):
+        return X
+    return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="the transformed X")

@@ -1,0 +1,238 @@
+"""From checked arguments to a trained model: rows split, a plan made and carried out."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
+
+from setpoint.estimators.progress import Progress
+from setpoint.goals.goal import Goal
+from setpoint.inputs.classes import Classes
+from setpoint.penalty.checkpoint import Checkpoint
+from setpoint.penalty.deciding import least_accepted
+from setpoint.penalty.features import fit_preprocessor, transformed
+from setpoint.penalty.linear import train_linear
+from setpoint.penalty.methods import stages_of
+from setpoint.penalty.network import train_network
+from setpoint.penalty.options import choices_of, schedule_of
+from setpoint.penalty.plan import Plan, Rows
+from setpoint.penalty.pool import Pool
+from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.search.watch import StoppedError, StoppedWarning
+
+__all__ = ["Data", "Prepared", "carry_out", "prepare"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+_MOST_AT_ONCE = 50_000_000
+"""Numbers in X up to which a linear model is trained on all rows at once."""
+_HELD_OUT = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Rows as given to ``fit``, checked; none of weight zero.
+
+    Parameters
+    ----------
+    X
+        As the preprocessor takes it.
+    codes : array of shape (N,)
+        1 for a positive.
+    weight : array of shape (N,) or None
+    classes : Classes
+    """
+
+    X: Any
+    codes: Codes
+    weight: Floats | None
+    classes: Classes
+
+    def part(self, index: Codes | None) -> Data:
+        """Some of the rows; None: all."""
+        if index is None:
+            return self
+        weight = None if self.weight is None else self.weight[index]
+        return Data(_safe_indexing(self.X, index), self.codes[index], weight, self.classes)
+
+    @property
+    def totals(self) -> tuple[float, float]:
+        """The weight of negatives and of positives."""
+        counts = np.bincount(self.codes, self.weight, minlength=2)
+        return float(counts[0]), float(counts[1])
+
+    def rows(self, preprocessor: Any) -> Rows:
+        """With features as training takes them."""
+        return Rows(transformed(preprocessor, self.X), self.codes == 1, self.weight)
+
+    def tradeoff(self, goal: Goal) -> Tradeoff:
+        """The goal on rows of these totals."""
+        negative, positive = self.classes.labels
+        return Tradeoff(goal, *self.totals, (negative, positive))
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A plan, and what belongs to its rows.
+
+    Parameters
+    ----------
+    plan : Plan
+    preprocessor
+    chosen_on : Data
+        The rows that choose.
+    at_once : bool
+        Whether it is a linear model on all rows at once.
+    """
+
+    plan: Plan
+    preprocessor: Any
+    chosen_on: Data
+    at_once: bool
+
+
+def prepare(estimator: Any, goal: Goal, data: Data, seed: int) -> Prepared:
+    """Split the rows, fit the preprocessor, and say what is to be done.
+
+    Raises
+    ------
+    GoalError, ShapeError, ValueError
+        If the goal is of another kind, or rows are too few to be held out.
+    """
+    e = estimator
+    progress = Progress() if e.verbose else None
+    train, choose = _split(e, data, seed)
+    tradeoff = train.tradeoff(goal)
+    preprocessor = fit_preprocessor(
+        e.preprocessor, train.X, np.array(data.classes.labels)[train.codes], train.weight
+    )
+    rows = train.rows(preprocessor)
+    judges = train if choose is None else choose
+    pool = Pool[Any](
+        judges.tradeoff(goal),
+        judges.codes.astype(np.uint8),
+        judges.weight,
+        least_accepted(e.min_positives, judges.totals[1]),
+        report=progress,
+    )
+    plan = Plan(
+        tradeoff,
+        stages_of(e.solver, choices_of(e)),
+        rows,
+        None if choose is None else choose.rows(preprocessor),
+        least_accepted(e.min_positives, train.totals[1]),
+        pool,
+        schedule_of(e, len(rows)),
+        seed,
+        e.device,
+        _ticker(e.max_seconds),
+    )
+    at_once = e.module == "linear" and np.prod(rows.X.shape, dtype=float) <= _MOST_AT_ONCE
+    return Prepared(plan, preprocessor, judges, bool(at_once))
+
+
+def carry_out(estimator: Any, prepared: Prepared) -> None:
+    """Train; whatever ends it early leaves the best candidates in the pool.
+
+    Raises
+    ------
+    StoppedError
+        If there is no candidate.
+    """
+    plan = prepared.plan
+    checkpoint = _checkpoint(estimator, prepared)
+    stopped = ""
+    polished = estimator.polish and estimator.solver == "portfolio"
+    try:
+        if prepared.at_once:
+            train_linear(plan, polished, checkpoint)
+        else:
+            train_network(plan, estimator.module, checkpoint)
+    except StoppedError as error:
+        stopped = str(error)
+    except KeyboardInterrupt:
+        if not plan.pool.best:
+            raise
+        stopped = "interrupted"
+    if isinstance(plan.pool.report, Progress):
+        plan.pool.report.done()
+    if not plan.pool.best:
+        raise StoppedError(stopped or "; ".join(plan.notes) or "there was no candidate")
+    if stopped:
+        plan.notes.append(f"Training was {stopped}: the best iterate until then was kept.")
+        warnings.warn(
+            f"training was {stopped}: the best iterate until then is kept",
+            StoppedWarning,
+            stacklevel=3,
+        )
+
+
+def _split(e: Any, data: Data, seed: int) -> tuple[Data, Data | None]:
+    """Training rows, and rows that choose where some are held out."""
+    share = e.validation_fraction
+    if share == "auto":
+        share = 0.0 if e.module == "linear" else _HELD_OUT
+    if share == 0:
+        return data, None
+    fewest = int(np.bincount(data.codes).min())
+    if min(share, 1.0 - share) * fewest < 1:
+        raise ValueError(
+            f"validation_fraction is {share:g}, and the smaller class has {fewest} rows: one at "
+            "least has to be on each side"
+        )
+    index = np.arange(len(data.codes))
+    train, choose = train_test_split(index, test_size=share, stratify=data.codes, random_state=seed)
+    return data.part(np.sort(train)), data.part(np.sort(choose))
+
+
+def _ticker(max_seconds: float | None) -> Callable[[], None]:
+    if max_seconds is None:
+        return lambda: None
+    end = time.perf_counter() + max_seconds
+
+    def tick() -> None:
+        if time.perf_counter() >= end:
+            raise StoppedError(f"stopped after {max_seconds:g} seconds")
+
+    return tick
+
+
+def _checkpoint(e: Any, prepared: Prepared) -> Checkpoint | None:
+    """The file to go on from, with what has to be the same for that."""
+    if e.checkpoint is None:
+        return None
+    plan = prepared.plan
+    module = e.module if isinstance(e.module, str) else getattr(e.module, "__qualname__", "own")
+    told = {
+        "goal": str(plan.goal.goal),
+        "module": module,
+        "solver": e.solver,
+        "rows": len(plan.train),
+        "features": int(plan.train.X.shape[1]),
+        "random_state": plan.seed,
+        "min_positives": plan.pool.least,
+        **asdict(choices_of(e)),
+        **asdict(plan.schedule),
+        "data": "-".join(_digest(rows) for rows in (plan.train, plan.choose) if rows is not None),
+    }
+    return Checkpoint(e.checkpoint, told, float(e.checkpoint_every))
+
+
+def _digest(rows: Rows) -> str:
+    """A short name for the very numbers in these rows."""
+    out = hashlib.blake2b(digest_size=8)
+    X = rows.X
+    parts = [X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
+    for part in (*parts, rows.positive, *([] if rows.weight is None else [rows.weight])):
+        out.update(np.ascontiguousarray(part).data)
+    return out.hexdigest()

@@ -1,0 +1,330 @@
+"""GoalLoss: a goal as a loss function, for training loops of one's own.
+
+PyTorch is the extra ``torch``; this module is loaded when its class is first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError(
+        f"GoalLoss is a module of PyTorch, which could not be imported ({error}); install it "
+        "with: pip install 'setpoint[torch]'"
+    ) from error
+
+from setpoint.goals.errors import nearest
+from setpoint.goals.expressions import Expression
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.penalty.batches import check_number, check_whole, checked, floats
+from setpoint.penalty.cuts import Cut, best_cut
+from setpoint.penalty.losses import CrossEntropy, Loss, Seen
+from setpoint.penalty.methods import Choices, stages_of
+from setpoint.penalty.tradeoff import Tradeoff
+
+__all__ = ["GoalLoss"]
+
+_SOLVERS = ("profiled", "lagrangian", "sigmoid", "ero", "cross-entropy")
+_MEMORY = 65_536
+_ENOUGH = 300
+"""Rows of each class that a refresh looks at where it may choose."""
+_EVERY = 10
+"""Steps between two refreshes: one costs a few steps of a small network."""
+_HALF_WAY = 1000
+"""Steps after which the progress of a training of unknown length is a half."""
+_LEAST_ROWS, _LEAST_SHARE = 20, 0.02
+"""Of predicted positives: rows, and the share of the positives."""
+
+
+class GoalLoss(torch.nn.Module):
+    """A goal as a loss function of logits and labels, batch by batch.
+
+    A goal such as recall at a precision is no mean over rows, and a batch says little about
+    it. The loss remembers the last logits it saw in training mode; every few steps it looks
+    at them (a *refresh*) and sets the threshold, slopes and multipliers that make the loss
+    of a row depend on that row alone. Until `warmup` rows and both classes were seen it is
+    cross-entropy, which is where all solvers start well.
+
+    After training, ask :meth:`threshold` with held-out scores: logits at least that high are
+    decided positive.
+
+    Parameters
+    ----------
+    goal : Goal or str
+        Over the rows as a whole, not worse for more accepted positives nor for fewer accepted
+        negatives. Labels in it are 0 and 1.
+    solver : {"profiled", "lagrangian", "sigmoid", "ero", "cross-entropy"}
+        See :class:`setpoint.ExactPenaltyClassifier`. "sigmoid" takes temperature 1.
+    memory : int or "auto"
+        How many logits are looked at, the latest. Old ones are those of another model: the
+        number of training rows, if not above some 50,000, is a good value. "auto" takes as
+        few as hold 300 rows of each class, but the last batch, and at most 65,536.
+    refresh_every : int or "auto"
+        Steps between two refreshes; "auto": 10.
+    warmup : int
+        Rows that are seen before anything but cross-entropy is descended. A third of the
+        training is a good value: from a poor start most solvers stay below cross-entropy.
+    steps : int, optional
+        Calls in training mode in all. Some solvers narrow what they look at: from the first
+        step to the last where this is given, else by t / (t + 1000) after t steps.
+    positives, negatives : float, optional
+        How many there are in the population that the goal is about; both or neither. To be
+        given where batches are drawn with other shares. By default the shares remembered.
+    min_positives : float or "auto"
+        Rows that have to be decided positive, of those remembered; "auto": 20, or 2 % of the
+        positives if that is more, but not more than there are positives.
+
+    Raises
+    ------
+    ValueError, TypeError, GoalError
+        For arguments, logits, labels or weights that are not as described; the message names
+        what was found and what is allowed. Logits that are not finite are an error, and
+        nothing of such a batch is remembered.
+
+    Notes
+    -----
+    With several processes each looks at its own rows. State dicts hold all there is: a
+    training goes on as if it had not been interrupted.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from setpoint.penalty import GoalLoss
+    >>> _ = torch.manual_seed(0)
+    >>> x = torch.randn(2000, 5)
+    >>> y = (x[:, 0] - x[:, 1] ** 2 > 0.5).float()
+    >>> model = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    >>> loss = GoalLoss("maximize recall subject to precision >= 0.9", steps=400)
+    >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    >>> for batch in torch.arange(2000).split(100) * 20:
+    ...     value = loss(model(x[batch]), y[batch])
+    ...     value.backward()
+    ...     optimizer.step()
+    ...     optimizer.zero_grad()
+    >>> with torch.no_grad():
+    ...     cut = loss.cut(model(x), y)
+    >>> cut.score > 0.9, cut.violation
+    (True, 0.0)
+    """
+
+    def __init__(
+        self,
+        goal: Goal | Expression | str,
+        solver: str = "profiled",
+        *,
+        memory: int | str = "auto",
+        refresh_every: int | str = "auto",
+        warmup: int = 16_384,
+        steps: int | None = None,
+        positives: float | None = None,
+        negatives: float | None = None,
+        min_positives: float | str = "auto",
+    ) -> None:
+        super().__init__()
+        if solver not in _SOLVERS:
+            raise ValueError(
+                f"solver is one of {', '.join(map(repr, _SOLVERS))}, got {solver!r} "
+                f"({nearest(solver, _SOLVERS)})"
+            )
+        if memory != "auto":
+            check_whole("memory", memory, 2, "'auto' or ")
+        check_whole("warmup", warmup, 0)
+        if refresh_every != "auto":
+            check_whole("refresh_every", refresh_every, 1, "'auto' or ")
+        if steps is not None:
+            check_whole("steps", steps, 1, "None or ")
+        if min_positives != "auto":
+            check_number("min_positives", min_positives, 0.0, "'auto' or ")
+        if (positives is None) != (negatives is None):
+            raise ValueError("positives and negatives are given together or not at all")
+        self._totals: tuple[float, float] | None = None
+        if positives is not None and negatives is not None:
+            check_number("positives", positives, None)
+            check_number("negatives", negatives, None)
+            self._totals = float(negatives), float(positives)
+        self.goal, self.solver = as_goal(goal), solver
+        self.refresh_every = _EVERY if refresh_every == "auto" else int(refresh_every)
+        self.warmup, self.steps, self.min_positives = int(warmup), steps, min_positives
+        stage = stages_of(solver, Choices(temperature=1.0))[-1]
+        tradeoff = Tradeoff(self.goal, *(self._totals or (1000.0, 1000.0)))
+        self._start: Loss = CrossEntropy(tradeoff)
+        self._loss = stage.loss(tradeoff, 0.0, 0)
+        self._centred = stage.start == "centred"
+        # Where the threshold of the loss is, 0 but for solvers that start from a good one.
+        self._zero = 0.0
+        self.rows_seen, self.steps_seen, self.refreshes = 0, 0, 0
+        self._first_step, self._last = 0, 0
+        self._scores: torch.Tensor
+        self._positive: torch.Tensor
+        self._weight: torch.Tensor
+        self.memory, size = memory, _MEMORY if memory == "auto" else int(memory)
+        self.register_buffer("_scores", torch.zeros(size))
+        self.register_buffer("_positive", torch.zeros(size, dtype=torch.bool))
+        self.register_buffer("_weight", torch.zeros(size))
+
+    # ------------------------------------------------------------------ the loss
+    def forward(self, logits: Any, y: Any, weight: Any = None) -> Any:
+        """The loss of a batch, a mean over its rows.
+
+        Parameters
+        ----------
+        logits : tensor of shape (n,) or (n, 1)
+            Any floating type; computed in single precision at least.
+        y : tensor of the same shape, or (n,)
+            0 or 1, of any type.
+        weight : tensor of shape (n,), optional
+            At least 0; a row of weight zero is as if absent.
+
+        Returns
+        -------
+        tensor of shape ()
+            0 for a batch without rows.
+        """
+        z, positive, w = checked(logits, y, weight)
+        if self.training:
+            self._remember(z.detach(), positive, w)
+            self.steps_seen += 1
+            since = self.steps_seen - self._first_step
+            if self.refreshes == 0 or since % self.refresh_every == 0:
+                self.refresh()
+        if self.refreshes == 0:
+            out = self._start.value(z, positive)
+        else:
+            out = self._loss.value(z - self._zero, positive)
+        if w is None:
+            return out.sum() / max(len(z), 1)
+        return (out * w).sum() / w.sum().clip(min=torch.finfo(w.dtype).tiny)
+
+    def refresh(self) -> bool:
+        """Look at the logits remembered; False if it is too early for that."""
+        if self.rows_seen < self.warmup:
+            return False
+        seen = self._latest()
+        N, P = seen.mass(np.ones(len(seen.scores)))
+        if N <= 0 or P <= 0:
+            return False
+        totals = self._totals or (N, P)
+        goal = Tradeoff(self.goal, *totals)
+        least = self._least(P) * sum(totals) / (N + P)
+        if self.refreshes == 0:
+            self._first_step = self.steps_seen
+            if self._centred:
+                scale = totals[0] / N, totals[1] / P
+                cut = best_cut(goal, *seen, least, scale)
+                self._zero = float(np.clip(cut.threshold, seen.scores.min(), seen.scores.max()))
+        self._loss.aim(goal, least)
+        self._loss.refresh(seen._replace(scores=seen.scores - self._zero), self.progress)
+        self.refreshes += 1
+        return True
+
+    @property
+    def progress(self) -> float:
+        """How far the training is, from 0 to 1."""
+        t = self.steps_seen - self._first_step
+        if self.steps is None:
+            return t / (t + _HALF_WAY)
+        return min(t / max(self.steps - self._first_step, 1), 1.0)
+
+    # ------------------------------------------------------------------ the threshold
+    def threshold(self, scores: Any, y: Any, weight: Any = None) -> float:
+        """The threshold of :meth:`cut`: scores at least that high are decided positive."""
+        return self.cut(scores, y, weight).threshold
+
+    def cut(self, scores: Any, y: Any, weight: Any = None) -> Cut:
+        """The best threshold on these rows, found exactly, and what it reaches.
+
+        Parameters
+        ----------
+        scores : array or tensor of shape (n,) or (n, 1)
+            Held-out rows, for a threshold that was not chosen on what was trained on.
+        y : array or tensor of the same shape, or (n,)
+        weight : array or tensor of shape (n,), optional
+
+        Returns
+        -------
+        Cut
+            Its `violation` is above 0 where no threshold meets the goal on these rows; the
+            threshold is then the one that misses it least.
+
+        Raises
+        ------
+        ValueError
+            If one of the classes is missing.
+        """
+        z, positive, w = checked(scores, y, weight)
+        seen = Seen(floats(z), positive.cpu().numpy(), None if w is None else floats(w))
+        N, P = seen.mass(np.ones(len(z)))
+        if N <= 0 or P <= 0:
+            missing = "1" if P <= 0 else "0"
+            raise ValueError(f"y has no row of class {missing}: a threshold needs both classes")
+        goal = Tradeoff(self.goal, N, P)
+        return best_cut(goal, seen.scores, seen.positive, seen.weight, self._least(P))
+
+    def _least(self, positives: float) -> float:
+        if self.min_positives != "auto":
+            return float(self.min_positives)
+        return min(max(_LEAST_ROWS, _LEAST_SHARE * positives), positives)
+
+    # ------------------------------------------------------------------ the memory
+    @torch.no_grad()
+    def _remember(self, z: Any, positive: Any, weight: Any) -> None:
+        weight = torch.ones_like(z) if weight is None else weight
+        if not weight.all():
+            present = weight > 0
+            z, positive, weight = z[present], positive[present], weight[present]
+        # A ring: what is remembered does not depend on how rows are cut into batches.
+        size, n = len(self._scores), len(z)
+        kept = min(n, size)
+        first = self.rows_seen + n - kept
+        at = torch.arange(first, first + kept, device=self._scores.device) % size
+        for buffer, values in (
+            (self._scores, z),
+            (self._positive, positive),
+            (self._weight, weight),
+        ):
+            buffer[at] = values[n - kept :].to(buffer)
+        self.rows_seen += n
+        self._last = n
+
+    def _latest(self) -> Seen:
+        """What a refresh looks at."""
+        size = len(self._scores)
+        n = min(self.rows_seen, size)
+        at = (self.rows_seen - 1 - np.arange(n)) % size
+        positive = self._positive.cpu().numpy()[at]
+        if self.memory == "auto":
+            enough = np.minimum(positive.cumsum(), (~positive).cumsum()) >= _ENOUGH
+            n = max(int(enough.argmax()) + 1, min(self._last, n)) if enough.any() else n
+        scores, weight = floats(self._scores)[at[:n]], floats(self._weight)[at[:n]]
+        return Seen(scores, positive[:n], None if bool((weight == 1.0).all()) else weight)
+
+    # ------------------------------------------------------------------ the state
+    def get_extra_state(self) -> dict[str, Any]:
+        """The numbers of the last refresh, as plain as ``torch.load`` wants them."""
+        loss = {k: v for k, v in vars(self._loss).items() if k != "goal"}
+        own = {k: getattr(self, k) for k in _COUNTS}
+        return {
+            "loss": {k: tuple(v) if isinstance(v, tuple) else v for k, v in loss.items()},
+            "totals": self._loss.goal.totals.tolist(),
+            **own,
+        }
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Go on from :meth:`get_extra_state`."""
+        for k in _COUNTS:
+            setattr(self, k, state[k])
+        self._loss.aim(Tradeoff(self.goal, *state["totals"]), state["loss"]["least"])
+        for k, v in state["loss"].items():
+            like = getattr(self._loss, k)
+            setattr(self._loss, k, type(like)(*v) if isinstance(like, tuple) else v)
+
+    def extra_repr(self) -> str:
+        """What is printed."""
+        return f"{str(self.goal)!r}, solver={self.solver!r}"
+
+
+_COUNTS = ("rows_seen", "_last", "steps_seen", "refreshes", "_first_step", "_zero")

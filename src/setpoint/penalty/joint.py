@@ -1,0 +1,159 @@
+"""Algorithm 3.1 as printed: model and lifted decisions s descend together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.penalty.losses import Loss, Seen
+from setpoint.penalty.ops import pick, sigmoid, softplus
+from setpoint.penalty.tradeoff import Tradeoff
+
+__all__ = ["JointPenalty"]
+
+Floats = NDArray[np.float64]
+
+_GROWTH = 1.3
+"""rho: what penalty and regularisation grow by in each of K rounds."""
+_ROUNDS = 50
+_FIRST_PENALTY, _FIRST_TAIL = 100.0, 0.5
+_STEP = 0.1
+"""Of s; each row's own Adam, projected onto [0, 1]."""
+
+
+class JointPenalty(Loss):
+    """The exact penalty function (3.30), with s by Adam beside the model ("ero-adam").
+
+    Parameters
+    ----------
+    goal : Tradeoff
+    n_rows : int
+        s is kept for each.
+    reformulation : {"inequality", "equality"}
+        Tie s to the scores from one side, by class (3.18), or from both (3.9).
+    scale : {"paper", "code"}
+        The penalty of (3.30), or that of the authors' code: over N^2 and by class, each row
+        with a multiplier that grows while it is violated, the constraint as a ratio.
+    regularised : bool
+        With the cross-entropy of s and scores (3.26).
+
+    Notes
+    -----
+    Everything is divided by the penalty parameter, so that numbers stay of one size.
+    """
+
+    name = "ero-adam"
+
+    def __init__(
+        self,
+        goal: Tradeoff,
+        n_rows: int,
+        reformulation: str = "inequality",
+        scale: str = "paper",
+        regularised: bool = True,
+    ) -> None:
+        super().__init__(goal)
+        self.reformulation, self.scale, self.regularised = reformulation, scale, regularised
+        self.s = np.full(n_rows, 0.5)
+        self.first, self.second = np.zeros(n_rows), np.zeros(n_rows)
+        self.steps = np.zeros(n_rows)
+        self.multipliers = np.ones(n_rows)
+        self.round, self.by_s = 0, (0.0, 0.0)
+
+    # ------------------------------------------------------------------ the outer loop
+    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+        now = min(int(progress * _ROUNDS), _ROUNDS - 1)
+        if now > self.round and self.scale == "code" and len(seen.scores) == len(self.s):
+            violated = self._violated(sigmoid(seen.scores), self.s, seen.positive) > 0
+            self.multipliers *= np.where(violated, _GROWTH, 1.0 / _GROWTH)
+        self.round = now
+        A, B = self._lifted_counts(seen)
+        penalty = _FIRST_PENALTY * _GROWTH**now
+        slopes = self.goal.slopes(A, B)
+        P, N = -slopes.positive / penalty, -slopes.negative / penalty
+        for i, (slack, row) in enumerate(self.goal.rows(A, B)):
+            if slack < 0:
+                side = self.goal.slopes(A, B, i) if self.scale == "code" else row
+                P, N = P - side.positive, N - side.negative
+        self.by_s = (P, N)
+
+    def _lifted_counts(self, seen: Seen) -> tuple[float, float]:
+        if len(seen.scores) != len(self.s):
+            raise ValueError("ero-adam keeps s for each row and refreshes from all of them")
+        B, A = seen.mass(self.s)
+        return A, B
+
+    # ------------------------------------------------------------------ rows
+    def _of_rows(self, values: Floats, rows: Any, like: Any) -> Any:
+        """What is kept for some rows, as an array of the kind of `like`."""
+        if isinstance(like, np.ndarray):
+            return values if rows is None else values[rows]
+        import torch
+
+        found = values if rows is None else values[rows.cpu().numpy()]
+        return torch.as_tensor(found, dtype=like.dtype, device=like.device)
+
+    def _violated(self, a: Any, s: Any, positive: Any) -> Any:
+        h = s - (s + a - 0.5).clip(0.0, 1.0)
+        if self.reformulation == "equality":
+            return abs(h)
+        return pick(positive, h, -h).clip(min=0.0)
+
+    def _prices(self, positive: Any, rows: Any, like: Any) -> tuple[Any, Any]:
+        """What a unit of violation, and of cross-entropy to s, costs each row, times N."""
+        n = self.total
+        by_class = pick(positive, 1.0 / self.goal.totals[1], 1.0 / self.goal.totals[0])
+        tail = _FIRST_TAIL / _FIRST_PENALTY
+        if self.scale == "paper":
+            return n, tail * by_class
+        return by_class * self._of_rows(self.multipliers, rows, like), tail
+
+    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        s, a = self._of_rows(self.s, rows, z), sigmoid(z)
+        price, tail = self._prices(positive, rows, z)
+        out = price * self._violated(a, s, positive)
+        if self.regularised:
+            out = out + tail * (s * softplus(-z) + (1.0 - s) * softplus(z))
+        return out
+
+    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        s, a = self._of_rows(self.s, rows, z), sigmoid(z)
+        price, tail = self._prices(positive, rows, z)
+        inside = (s + a > 0.5) & (s + a < 1.5)
+        side = self._side(a, s, positive)
+        out = -price * side * inside * a * (1.0 - a)
+        return out + tail * (a - s) if self.regularised else out
+
+    def _side(self, a: Any, s: Any, positive: Any) -> Any:
+        """The sign of H where it is penalised, else 0."""
+        h = s - (s + a - 0.5).clip(0.0, 1.0)
+        above, below = 1.0 * (h > 0), -1.0 * (h < 0)
+        if self.reformulation == "equality":
+            return above + below
+        return pick(positive, above, below)
+
+    def advance(self, z: Any, positive: Any, rows: Any = None) -> None:
+        """One Adam step of these rows' s, projected onto [0, 1]."""
+        if not isinstance(z, np.ndarray):
+            z, positive = z.detach().double().cpu().numpy(), positive.cpu().numpy()
+            rows = None if rows is None else rows.cpu().numpy()
+        at = slice(None) if rows is None else rows
+        s, a = self.s[at], sigmoid(z)
+        price, tail = self._prices(positive, at, z)
+        outside = (s + a <= 0.5) | (s + a >= 1.5)
+        g = self.total * np.where(positive, *self.by_s)
+        g = g + price * self._side(a, s, positive) * outside
+        if self.regularised:
+            g = g + tail * (softplus(-z) - softplus(z))
+        self.steps[at] += 1
+        self.first[at] = 0.9 * self.first[at] + 0.1 * g
+        self.second[at] = 0.999 * self.second[at] + 0.001 * g * g
+        t = self.steps[at]
+        move = (self.first[at] / (1 - 0.9**t)) / (np.sqrt(self.second[at] / (1 - 0.999**t)) + 1e-12)
+        self.s[at] = np.clip(s - _STEP * move, 0.0, 1.0)
+
+    def state(self) -> dict[str, Any]:
+        names = ("s", "first", "second", "steps", "multipliers", "round", "by_s")
+        return {name: getattr(self, name) for name in names}

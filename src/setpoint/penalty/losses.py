@@ -1,0 +1,356 @@
+"""What is descended: losses row by row whose few numbers are refreshed from all scores.
+
+A goal is no mean over rows. Each loss here becomes one between two refreshes: a refresh looks
+at the last scores of all rows and sets a threshold, slopes and multipliers; after it the
+loss of a row depends on that row alone, so that batches can be drawn. With a refresh before
+each step, descent on all rows follows the gradient of what is meant.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.penalty.cuts import best_cut
+from setpoint.penalty.lifted import Lifted, lift
+from setpoint.penalty.ops import pick, ramp, sigmoid, softplus
+from setpoint.penalty.tradeoff import Slopes, Tradeoff
+
+__all__ = ["CrossEntropy", "ExactPenalty", "Lagrangian", "Loss", "Profiled", "Seen", "Sigmoid"]
+
+Floats = NDArray[np.float64]
+
+_STEEPEST = 100.0
+"""Multipliers are kept below this."""
+_FEWEST = 5
+"""Rows in the band round a threshold, at least."""
+
+
+class Seen(NamedTuple):
+    """The last scores of the rows a refresh looks at.
+
+    Parameters
+    ----------
+    scores : array of shape (n,)
+        Logits.
+    positive : array of shape (n,)
+    weight : array of shape (n,) or None
+    """
+
+    scores: Floats
+    positive: NDArray[np.bool_]
+    weight: Floats | None = None
+
+    def mass(self, share: Floats) -> tuple[float, float]:
+        """Weight of negatives and of positives, each row counted by its `share`."""
+        if self.weight is not None:
+            share = share * self.weight
+        positives = float(share[self.positive].sum())
+        return float(share.sum()) - positives, positives
+
+    def scale(self, totals: Floats) -> tuple[float, float] | None:
+        """What makes these rows stand for all, class by class; None if a class is missing."""
+        N, P = self.mass(np.ones(len(self.scores)))
+        if N <= 0 or P <= 0:
+            return None
+        return _factor(totals[0], N), _factor(totals[1], P)
+
+
+def _factor(all_: float, some: float) -> float:
+    factor = float(all_) / some
+    return 1.0 if abs(factor - 1.0) < 1e-12 else factor
+
+
+class Loss:
+    """A loss for one goal. Subclasses say what a refresh finds and what a row loses.
+
+    Parameters
+    ----------
+    goal : Tradeoff
+        Its totals are those of all rows; what a refresh sees may be some of them, of which
+        shares are taken class by class.
+    least : float
+        Weight of rows that have to be accepted.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, goal: Tradeoff, least: float = 0.0) -> None:
+        self.aim(goal, least)
+
+    def aim(self, goal: Tradeoff, least: float) -> None:
+        """Take another goal, such as the same one with other totals, from the next refresh on."""
+        self.goal = goal
+        self.least = least
+        self.total = float(goal.totals.sum())
+
+    def refresh(self, seen: Seen, progress: float) -> None:
+        """Look at scores; `progress` runs from 0 to 1 over the training.
+
+        Rows without one of the classes change nothing.
+        """
+        scale = seen.scale(self.goal.totals)
+        if scale is not None:
+            self._refresh(seen, scale, progress)
+
+    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+        """Look at rows of both classes, whose counts times `scale` are those of all."""
+
+    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        """The loss of each row (n,) at logits z (n,), NumPy or torch.
+
+        `rows` says which of all rows these are (None: all), for a loss that keeps something
+        for each.
+        """
+        raise NotImplementedError
+
+    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        """Its derivative by z."""
+        raise NotImplementedError
+
+    def advance(self, z: Any, positive: Any, rows: Any = None) -> None:
+        """Move what is kept for each row, after a step of the model."""
+
+    def state(self) -> dict[str, Any]:
+        """The numbers that the next refresh starts from, for checkpoints."""
+        return {}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on from :meth:`state`."""
+        self.__dict__.update(state)
+
+
+class CrossEntropy(Loss):
+    """Log-loss; `balanced` gives both classes the same weight."""
+
+    name = "cross-entropy"
+
+    def __init__(self, goal: Tradeoff, least: float = 0.0, balanced: bool = False) -> None:
+        super().__init__(goal, least)
+        negatives, positives = goal.totals
+        self._of_positive, self._of_negative = 1.0, 1.0
+        if balanced:
+            self._of_positive = 0.5 * self.total / positives
+            self._of_negative = 0.5 * self.total / negatives
+
+    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        return pick(positive, self._of_positive * softplus(-z), self._of_negative * softplus(z))
+
+    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        return pick(positive, -self._of_positive * sigmoid(-z), self._of_negative * sigmoid(z))
+
+
+def _accepted(seen: Seen, share: Floats, scale: tuple[float, float]) -> tuple[float, float]:
+    """A and B, each row counted by its share of being accepted."""
+    N, P = seen.mass(share)
+    return scale[1] * P, scale[0] * N
+
+
+class _Coefficients(NamedTuple):
+    """What a unit of accepted positive, and of accepted negative, is worth in the mean."""
+
+    positive: float = 0.0
+    negative: float = 0.0
+
+
+class _Accepting(Loss):
+    """Losses ``-worth * accepted(z)`` with a stand-in for being accepted."""
+
+    def __init__(self, goal: Tradeoff, least: float = 0.0) -> None:
+        super().__init__(goal, least)
+        self.worth = _Coefficients()
+
+    def _weigh(self, slopes: Slopes, others: list[tuple[float, Slopes]]) -> None:
+        """Set the worth: the score's slopes and multiples of the slacks', brought to size."""
+        size = 1.0 + sum(mu for mu, _ in others)
+        P = slopes.positive + sum(mu * s.positive for mu, s in others)
+        N = slopes.negative + sum(mu * s.negative for mu, s in others)
+        self.worth = _Coefficients(self.total * P / size, self.total * N / size)
+
+
+def _nearest(away: Floats, weight: Floats | None, wanted: float) -> float:
+    """The distance within which rows of so much weight lie, five of them at least."""
+    if weight is None:
+        i = min(max(_FEWEST, int(wanted)), len(away) - 1)
+        return float(np.partition(away, i)[i])
+    order = np.argsort(away)
+    i = int(np.searchsorted(np.cumsum(weight[order]), wanted, side="right"))
+    return float(away[order[min(max(_FEWEST, i), len(away) - 1)]])
+
+
+class Profiled(_Accepting):
+    """The threshold is always the best one; soft counts in a band round it.
+
+    The multiplier is what makes the threshold stationary, by implicit differentiation of
+    the band's counts. The band holds `wide` times the positives at first, `narrow` at last.
+    """
+
+    name = "profiled"
+
+    def __init__(
+        self, goal: Tradeoff, least: float = 0.0, wide: float = 1.0, narrow: float = 0.1
+    ) -> None:
+        super().__init__(goal, least)
+        self.wide, self.narrow = wide, narrow
+        self.threshold, self.width = 0.0, 1.0
+
+    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+        z, positive, weight = seen
+        cut = best_cut(self.goal, z, positive, weight, self.least, scale)
+        self.threshold = float(np.clip(cut.threshold, z.min(), z.max()))
+        m = self.wide * (self.narrow / self.wide) ** progress
+        self.width = max(
+            _nearest(np.abs(z - self.threshold), weight, m * seen.mass(np.ones(len(z)))[1]), 1e-6
+        )
+        p = sigmoid((z - self.threshold) / self.width)
+        A, B = _accepted(seen, p, scale)
+        slopes = self.goal.slopes(A, B)
+        others = []
+        if self.goal.n_constraints:
+            dA, dB = _accepted(seen, -p * (1.0 - p) / self.width, scale)
+            slacks = self.goal.slacks(A, B)
+            i = int(np.argmin(slacks))  # the constraint that ties the threshold
+            of_slack = self.goal.slopes(A, B, i)
+            by_t = of_slack.positive * dA + of_slack.negative * dB
+            mu = -(slopes.positive * dA + slopes.negative * dB) / by_t if by_t else _STEEPEST
+            others = [(float(np.clip(mu, 0.0, _STEEPEST)), of_slack)]
+        self._weigh(slopes, others)
+
+    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        worth = pick(positive, self.worth.positive, self.worth.negative)
+        return -worth * sigmoid((z - self.threshold) / self.width)
+
+    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        worth = pick(positive, self.worth.positive, self.worth.negative)
+        p = sigmoid((z - self.threshold) / self.width)
+        return -worth * p * (1.0 - p) / self.width
+
+
+class Sigmoid(_Accepting):
+    """Sigmoids of temperature T for indicators, violations by an exact penalty.
+
+    With F1 and no constraint this is SigmoidF1 (Benedict et al. 2021).
+    """
+
+    name = "sigmoid"
+
+    def __init__(
+        self, goal: Tradeoff, least: float = 0.0, temperature: float = 1.0, penalty: float = 1.0
+    ) -> None:
+        super().__init__(goal, least)
+        self.temperature, self.penalty = temperature, penalty
+
+    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+        A, B = _accepted(seen, sigmoid(self.temperature * seen.scores), scale)
+        others = [
+            (self.penalty, self.goal.slopes(A, B, i))
+            for i, slack in enumerate(self.goal.slacks(A, B))
+            if slack < 0
+        ]
+        self._weigh(self.goal.slopes(A, B), others)
+
+    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        worth = pick(positive, self.worth.positive, self.worth.negative)
+        return -worth * sigmoid(self.temperature * z)
+
+    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        worth = pick(positive, self.worth.positive, self.worth.negative)
+        p = sigmoid(self.temperature * z)
+        return -worth * self.temperature * p * (1.0 - p)
+
+
+class Lagrangian(_Accepting):
+    """Hinge or sigmoid rates for the model, true rates for the multipliers.
+
+    The proxy-Lagrangian of Cotter et al. 2019 (TFCO): what is descended and what the
+    multipliers see are two things.
+    """
+
+    name = "lagrangian"
+
+    def __init__(
+        self, goal: Tradeoff, least: float = 0.0, rates: str = "hinge", step: float = 0.05
+    ) -> None:
+        super().__init__(goal, least)
+        self.rates, self.step = rates, step
+        self.multipliers = [0.0] * goal.n_constraints
+
+    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+        A, B = _accepted(seen, (seen.scores >= 0).astype(np.float64), scale)
+        # Where nearly nobody is accepted, ratios have no slope worth following.
+        A = max(A, self.least)
+        slacks = self.goal.slacks(A, B)
+        self.multipliers = [
+            min(max(0.0, mu - self.step * slack), _STEEPEST)
+            for mu, slack in zip(self.multipliers, slacks, strict=True)
+        ]
+        slopes = [self.goal.slopes(A, B, i) for i in range(len(slacks))]
+        self._weigh(self.goal.slopes(A, B), list(zip(self.multipliers, slopes, strict=True)))
+
+    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        if self.rates == "sigmoid":
+            p = sigmoid(z)
+            return pick(positive, -self.worth.positive * p, -self.worth.negative * p)
+        return pick(
+            positive, self.worth.positive * ramp(1.0 - z), -self.worth.negative * ramp(1.0 + z)
+        )
+
+    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        if self.rates == "sigmoid":
+            d = sigmoid(z) * sigmoid(-z)
+            return pick(positive, -self.worth.positive * d, -self.worth.negative * d)
+        return pick(
+            positive,
+            -self.worth.positive * (z < 1.0),
+            -self.worth.negative * (z > -1.0),
+        )
+
+    def state(self) -> dict[str, Any]:
+        return {"multipliers": self.multipliers}
+
+
+class ExactPenalty(Loss):
+    """The exact reformulation with its decisions s in closed form ("ERO").
+
+    Minimising s out leaves a one-sided ramp on the rows whose s is their label, of a width
+    that narrows, and cross-entropy to s as regularisation (3.26); the goal itself is met by s.
+    """
+
+    name = "ero"
+
+    def __init__(
+        self, goal: Tradeoff, least: float = 0.0, wide: float = 8.0, narrow: float = 0.5
+    ) -> None:
+        super().__init__(goal, least)
+        self.wide, self.narrow = wide, narrow
+        self.penalty = 0.0
+        self.lifted = Lifted(0.0, 0.0, True)
+
+    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+        width = self.wide * (self.narrow / self.wide) ** progress
+        self.penalty = self.total / (float(self.goal.totals[1]) * width)
+        each = self.penalty / self.total
+        found = lift(self.goal, *seen, each, each, self.least, scale)
+        if found is not None:
+            self.lifted = found
+
+    def _agrees(self, z: Any, positive: Any) -> Any:
+        """Whether s is the label."""
+        accepted = pick(positive, z >= self.lifted.positive, z >= self.lifted.negative)
+        return accepted == positive
+
+    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        m = pick(positive, z, -z)
+        keep = ramp(-m) + softplus(-m)
+        return self.penalty * pick(self._agrees(z, positive), keep, softplus(m))
+
+    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        m = pick(positive, z, -z)
+        keep = -1.0 * (m < 0) - sigmoid(-m)
+        d = self.penalty * pick(self._agrees(z, positive), keep, sigmoid(m))
+        return pick(positive, d, -d)
+
+    def state(self) -> dict[str, Any]:
+        return {"lifted": self.lifted}

@@ -1,0 +1,331 @@
+"""Torch modules: made, checked, scored and stored. torch is imported when it is used."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = [
+    "as_batch",
+    "build",
+    "device_for",
+    "dtype_of",
+    "load_bytes",
+    "logits",
+    "needed",
+    "pack",
+    "scores",
+    "seeded",
+    "to_bytes",
+    "unpack",
+]
+
+Floats = NDArray[np.float64]
+
+_HIDDEN = (64, 64, 64)
+_MOST_ROWS, _MOST_NUMBERS = 8192, 1 << 24
+"""A batch that is only scored: rows, and numbers where rows are wide."""
+
+
+def needed(name: str) -> Any:
+    """A module of torch or safetensors.
+
+    Parameters
+    ----------
+    name : str
+        The module's full name.
+
+    Raises
+    ------
+    ImportError
+        If the package is missing; the message says how to install it.
+
+    Examples
+    --------
+    >>> needed("safetensors.numpy").__name__
+    'safetensors.numpy'
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise ImportError(
+            f"networks and checkpoints need {package}, which could not be imported ({error}): "
+            "pip install 'setpoint[torch]'"
+        ) from error
+
+
+def device_for(name: str) -> str:
+    """The device to use; "auto" is CUDA where there is any, else the CPU.
+
+    Raises
+    ------
+    ValueError
+        If torch does not know the device, or cannot use it here.
+    """
+    torch = needed("torch")
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+        said = str(error).partition("\n")[0]
+        raise ValueError(f"device={name!r} cannot be used here: {said}") from error
+    if device.type == "meta":
+        raise ValueError("device='meta' holds no numbers, so nothing can be trained there")
+    return str(device)
+
+
+# ---------------------------------------------------------------------- making
+@contextmanager
+def seeded(*key: int) -> Iterator[None]:
+    """Within, torch draws from this seed; after, the user's generators are as before."""
+    torch = needed("torch")
+    seed = int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])
+    n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    with torch.random.fork_rng(devices=range(n_devices)):
+        torch.manual_seed(seed)
+        yield
+
+
+def build(module: str | Callable[..., Any], n_features: int, seed: int) -> torch.nn.Module:
+    """A new module, and the same one each time.
+
+    Parameters
+    ----------
+    module : {"linear", "mlp"} or callable
+        "mlp" has three hidden layers of 64 with ReLU. A callable is given the number of
+        features, or nothing if it takes no argument, and returns a module.
+    n_features : int
+    seed : int
+
+    Returns
+    -------
+    Module
+        From rows (n, n_features) to logits (n,) or (n, 1).
+
+    Raises
+    ------
+    TypeError
+        If `module` is no such thing, or what a callable returns is no module.
+    ValueError
+        If the module does not take such rows, gives logits of another shape, or has
+        nothing to train.
+    """
+    needed("torch")
+    with seeded(seed):
+        made = _made(module, n_features)
+        _check_output(made, n_features)
+    _check_state(made)
+    return made
+
+
+def _made(module: str | Callable[..., Any], d: int) -> torch.nn.Module:
+    from torch import nn
+
+    if module == "linear":
+        return nn.Linear(d, 1)
+    if module == "mlp":
+        sizes = [d, *_HIDDEN]
+        layers: list[nn.Module] = []
+        for i in range(len(_HIDDEN)):
+            layers += [nn.Linear(sizes[i], sizes[i + 1]), nn.ReLU()]
+        return nn.Sequential(*layers, nn.Linear(sizes[-1], 1))
+    if isinstance(module, nn.Module):
+        raise TypeError(
+            f"module is a {type(module).__name__} that is made already, and several fits would "
+            "share its weights: give a function that makes it"
+        )
+    if not callable(module):
+        raise TypeError(
+            f"module={module!r}: 'linear', 'mlp' or a function that makes a torch module is needed"
+        )
+    made = module(*_arguments(module, d))
+    if not isinstance(made, nn.Module):
+        raise TypeError(f"module returned {_told(made)}, which is no torch.nn.Module")
+    return made
+
+
+def _arguments(factory: Callable[..., Any], d: int) -> tuple[int, ...]:
+    """The number of features, or nothing, as the factory takes it."""
+    try:
+        signature = inspect.signature(factory)
+    except ValueError:  # written in C
+        return (d,)
+    for arguments in ((d,), ()):
+        try:
+            signature.bind(*arguments)
+        except TypeError:
+            continue
+        return arguments
+    raise TypeError(
+        f"module takes {signature}: it is called with the number of features, or with nothing"
+    )
+
+
+def _check_output(module: torch.nn.Module, d: int) -> None:
+    import torch
+
+    was = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            # The first call also gives lazy modules their shape.
+            out = module(torch.zeros(2, d, dtype=dtype_of(module)))
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        raise ValueError(f"module cannot take rows of {d} features: {error}") from error
+    module.train(was)
+    if not isinstance(out, torch.Tensor) or tuple(out.shape) not in ((2,), (2, 1)):
+        raise ValueError(
+            f"module made {_told(out)} of 2 rows, and one logit for each row is needed: "
+            "shape (2,) or (2, 1)"
+        )
+
+
+def _told(x: Any) -> str:
+    shape = getattr(x, "shape", None)
+    return f"a {type(x).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
+
+
+def _check_state(module: torch.nn.Module) -> None:
+    import torch
+
+    if not any(p.requires_grad for p in module.parameters()):
+        raise ValueError("module has no parameters to train")
+    for name, value in module.state_dict().items():
+        if not isinstance(value, torch.Tensor):
+            raise ValueError(f"module keeps {name}, {_told(value)}: only tensors can be stored")
+
+
+# ---------------------------------------------------------------------- scoring
+def dtype_of(module: torch.nn.Module) -> torch.dtype:
+    """Of the module's parameters; float32 where it has none yet."""
+    import torch
+    from torch.nn.parameter import UninitializedParameter
+
+    for p in module.parameters():
+        if not isinstance(p, UninitializedParameter) and p.is_floating_point():
+            return p.dtype
+    return torch.float32
+
+
+def as_batch(X: Any, rows: slice | NDArray[np.int64], like: torch.dtype) -> torch.Tensor:
+    """Some rows of an array or CSR matrix, dense; only they are copied."""
+    import torch
+
+    kind = np.float64 if like == torch.float64 else np.float32
+    some = X[rows]
+    with np.errstate(over="ignore"):  # an infinity is seen in the scores
+        if isinstance(some, np.ndarray):
+            dense = some.astype(kind, copy=isinstance(rows, slice))
+        else:
+            dense = some.astype(kind).toarray()
+    return torch.from_numpy(dense).to(like)
+
+
+def logits(module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """Logits (n,) of a batch (n, d)."""
+    out: torch.Tensor = module(x).reshape(-1)
+    return out
+
+
+def scores(
+    module: torch.nn.Module,
+    X: Any,
+    device: str = "cpu",
+    batch: int | None = None,
+    rows: NDArray[np.int64] | slice | None = None,
+) -> Floats:
+    """Logits in evaluation mode, batch by batch.
+
+    Parameters
+    ----------
+    module : Module
+        Moved to the device.
+    X : array or CSR matrix of shape (N, d)
+    device : str
+    batch : int, optional
+        Rows at a time; None: what fits easily.
+    rows : array or slice, optional
+        Which rows; None: all.
+
+    Returns
+    -------
+    array of shape (n,)
+    """
+    import torch
+
+    if rows is None:
+        rows = slice(0, X.shape[0])
+    start, stop = (rows.start, rows.stop) if isinstance(rows, slice) else (0, len(rows))
+    if batch is None:
+        batch = max(1, min(_MOST_ROWS, _MOST_NUMBERS // max(X.shape[1], 1)))
+    out = np.empty(stop - start)
+    like, was = dtype_of(module), module.training
+    module.to(device).eval()
+    try:
+        with torch.no_grad():
+            for i in range(start, stop, batch):
+                part = slice(i, min(i + batch, stop))
+                some = part if isinstance(rows, slice) else rows[part]
+                z = logits(module, as_batch(X, some, like).to(device))
+                kept = z if like == torch.float64 else z.float()
+                out[part.start - start : part.stop - start] = kept.cpu().numpy()
+    finally:
+        module.train(was)
+    return out
+
+
+# ---------------------------------------------------------------------- storing
+def pack(tensors: Mapping[str, torch.Tensor]) -> bytes:
+    """Tensors as the bytes of a safetensors file."""
+    # Copies, because tied weights share their memory, which the format refuses.
+    own = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
+    out: bytes = needed("safetensors.torch").save(own)
+    return out
+
+
+def unpack(data: bytes) -> dict[str, torch.Tensor]:
+    """Tensors from :func:`pack`.
+
+    Raises
+    ------
+    ValueError
+        If the bytes are no such file.
+    """
+    error = needed("safetensors").SafetensorError
+    try:
+        out: dict[str, torch.Tensor] = needed("safetensors.torch").load(data)
+    except error as why:
+        raise ValueError(f"these are no weights of a module: {why}") from why
+    return out
+
+
+def to_bytes(module: torch.nn.Module) -> bytes:
+    """Parameters and buffers."""
+    return pack(module.state_dict())
+
+
+def load_bytes(module: torch.nn.Module, data: bytes) -> None:
+    """Parameters and buffers from :func:`to_bytes` of a module that was made likewise.
+
+    Raises
+    ------
+    ValueError
+        If they are not those of such a module.
+    """
+    state = unpack(data)
+    try:
+        module.load_state_dict(state)
+    except RuntimeError as error:
+        raise ValueError(f"these are weights of another module: {error}") from error

@@ -1,0 +1,339 @@
+"""Networks by descent in minibatches, refreshed from the last scores of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
+from setpoint.penalty.cuts import best_cut
+from setpoint.penalty.distributed import Team
+from setpoint.penalty.joint import JointPenalty
+from setpoint.penalty.losses import Seen
+from setpoint.penalty.methods import Stage
+from setpoint.penalty.modules import (
+    as_batch,
+    build,
+    device_for,
+    dtype_of,
+    load_bytes,
+    logits,
+    pack,
+    scores,
+    seeded,
+    to_bytes,
+    unpack,
+)
+from setpoint.penalty.order import Order
+from setpoint.penalty.plan import DiedError, Plan
+from setpoint.search.watch import StoppedError
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["train_network"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+_LEAST_STEPS, _ROWS_A_STEP, _REFRESHES = 10, 1000, 4
+"""Steps between refreshes: so many at least, and one for so many rows looked at; but with few
+steps in an epoch so many refreshes in it."""
+
+
+def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None) -> None:
+    """Run the stages of a plan; candidates in its pool are the bytes of a module's state.
+
+    Parameters
+    ----------
+    plan : Plan
+    module : {"linear", "mlp"} or callable
+        As :func:`~setpoint.penalty.modules.build` takes it.
+    checkpoint : Checkpoint, optional
+        Gone on from if it is there, written in between, removed at the end. A training on
+        the CPU that was killed and goes on ends with the same bits.
+
+    Notes
+    -----
+    Where ``torch.distributed`` is initialised, all its processes call this with the same
+    plan, and a step is that of a single process with the whole batch. The first process
+    writes checkpoints; all read them.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is no checkpoint, or that of another training.
+    TypeError, ValueError
+        If the module or the device is no such thing.
+    """
+    plan = replace(plan, device=device_for(plan.device))
+    made = build(module, plan.train.X.shape[1], plan.seed)
+    saved = None if checkpoint is None else checkpoint.read()
+    team = Team.here()
+    made.to(plan.device)
+    team.share(made.state_dict().values())
+    first, fresh = 0, to_bytes(made)
+    if saved is not None:
+        restore_pool(plan, saved["pool"])
+        first, fresh = saved["stage"], saved["fresh"]
+    for i in range(first, len(plan.stages)):
+        descent = _Descent(plan, i, made, fresh, team, checkpoint)
+        try:
+            descent.run(None if saved is None else saved["descent"])
+        except DiedError as error:
+            plan.notes.append(str(error))
+        saved = None
+    if checkpoint is not None and team.rank == 0:
+        checkpoint.remove()
+
+
+class _Descent:
+    """One stage: the module, its optimiser, the loss and the last score of each row."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        index: int,
+        module: torch.nn.Module,
+        fresh: bytes,
+        team: Team,
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        import torch
+
+        self.plan, self.index, self.team, self.checkpoint = plan, index, team, checkpoint
+        self.fresh, self.device = fresh, torch.device(plan.device)
+        self.stage: Stage = plan.stages[index]
+        self.loss = self.stage.loss(plan.goal, plan.least, len(plan.train))
+        # Joint descent keeps something for each row.
+        joint = isinstance(self.loss, JointPenalty)
+        self.order = Order((plan.seed, index), plan.train.positive, joint)
+        self.module = module
+        self.dtype = dtype_of(module)
+        self.exact = torch.float64 if self.dtype == torch.float64 else torch.float32
+        self.parameters = [p for p in module.parameters() if p.requires_grad]
+        s = plan.schedule
+        self.optimizer = torch.optim.AdamW(
+            self.parameters,
+            lr=s.rate,
+            weight_decay=s.decay,
+            fused=self.device.type in ("cpu", "cuda"),
+        )
+        rows = plan.train
+        self.last = torch.zeros(len(rows), dtype=self.exact, device=self.device)
+        self.positive = torch.from_numpy(rows.positive.copy()).to(self.device)
+        self.weight: torch.Tensor | None = None
+        if rows.weight is not None:
+            self.weight = torch.from_numpy(rows.weight.copy()).to(self.device, self.exact)
+        self.offset = 0.0
+        self.epoch = self.step = self.stale = 0
+
+    # ------------------------------------------------------------------ the loop
+    def run(self, saved: dict[str, Any] | None) -> None:
+        """From the start, or from where it was saved; DiedError where numbers end."""
+        schedule, rng = self.plan.schedule, None
+        if saved is None:
+            self.begin()
+        else:
+            rng = self.resume(saved)
+        while self.epoch < schedule.max_epochs and self.stale < schedule.patience:
+            with seeded(self.plan.seed, self.index, self.epoch, self.team.rank):
+                if rng is not None and self.team.rank == 0:
+                    _set_rng(rng)
+                rng = None
+                self.run_epoch()
+            self.team.share(self.module.buffers())
+            self.stale = 0 if self.judge() else self.stale + 1
+            self.epoch, self.step = self.epoch + 1, 0
+
+    def begin(self) -> None:
+        """Where an earlier stage was best, or the module as built."""
+        first = next((s.name for s in self.plan.stages if s.start == "zero"), "")
+        known = None if self.stage.start == "zero" else self.plan.pool.best.get(first)
+        load_bytes(self.module, self.fresh if known is None else known.parameters)
+        self.judge()
+        self.look(self.order.looked(0, 0))
+
+    def look(self, rows: Rows | slice) -> None:
+        """The first scores; for some losses shifted so that the best threshold is 0."""
+        import torch
+
+        X = self.plan.train.X
+        z = scores(self.module, X, self.plan.device, rows=rows)
+        at = rows if isinstance(rows, slice) else torch.from_numpy(rows).to(self.device)
+        self.last[at] = torch.from_numpy(z).to(self.device, self.exact)
+        if self.stage.start != "centred":
+            return
+        goal, seen = self.plan.goal, self.seen(rows)
+        scale = seen.scale(goal.totals)
+        if scale is not None and np.isfinite(seen.scores).all():
+            cut = best_cut(goal, *seen, self.plan.least, scale)
+            self.offset = cut.threshold if np.isfinite(cut.threshold) else 0.0
+            self.last -= self.offset
+
+    def run_epoch(self) -> None:
+        """All batches, or those that a resumed epoch has left."""
+        size, order = self.plan.schedule.batch_size, self.order.of(self.epoch)
+        total = self.plan.schedule.max_epochs * self.n_steps
+        self.module.train()
+        while self.step < self.n_steps:
+            done = self.step * size
+            if self.step % self.refresh_every == 0:
+                self.save()
+                progress = (self.epoch * self.n_steps + self.step) / total
+                self.loss.refresh(self.seen(self.order.looked(self.epoch, done)), progress)
+            self.descend(order[done : done + size])
+            self.step += 1
+
+    def descend(self, rows: Rows) -> None:
+        """One step on a batch, of which this process takes its part."""
+        import torch
+
+        stop = self.told_to_stop()
+        at = torch.from_numpy(rows).to(self.device)
+        own = self.team.part(len(rows))
+        share: torch.Tensor | float = 1.0 / len(rows)
+        if self.weight is not None:
+            w = self.weight[at]
+            share = w[own] / w.sum()
+        z = self.last.new_empty(0)
+        self.optimizer.zero_grad(set_to_none=True)
+        if len(rows[own]):
+            x = as_batch(self.plan.train.X, rows[own], self.dtype).to(self.device)
+            with torch.autocast("cuda", torch.bfloat16, enabled=self.device.type == "cuda"):
+                z = logits(self.module, x)
+            z = z.to(self.exact) - self.offset
+            slope = self.loss.slope(z.detach(), self.positive[at[own]], at[own])
+            z.backward(gradient=(slope * share).to(self.exact))  # type: ignore[no-untyped-call]
+        z, stopped = self.team.step(self.parameters, z.detach(), len(rows), stop is not None)
+        if stopped:
+            raise stop or StoppedError("another process of this training was stopped")
+        if not torch.isfinite(z).all():
+            raise DiedError(self.died)
+        self.last[at] = z
+        self.optimizer.step()
+        self.loss.advance(z, self.positive[at], at)
+
+    def told_to_stop(self) -> BaseException | None:
+        """What ends the training, kept until the other processes know."""
+        try:
+            self.plan.tick()
+        except BaseException as error:
+            if self.team.size == 1:
+                raise
+            return error
+        return None
+
+    def judge(self) -> bool:
+        """Offer the module as it is; whether it is the best of its stage."""
+        pool, name, X = self.plan.pool, self.stage.name, self.plan.chooser.X
+        n = X.shape[0]
+        z = scores(self.module, X, self.plan.device, rows=self.team.part(n))
+        z = self.team.gathered(z, n, self.plan.device)
+        before = pool.best.get(name)
+        if pool.offer(name, z, lambda: to_bytes(self.module)) is None:
+            raise DiedError(self.died)
+        return pool.best.get(name) is not before
+
+    @property
+    def died(self) -> str:
+        """What is noted."""
+        return f"{self.stage.name}: the scores were no longer finite; it was stopped there"
+
+    # ------------------------------------------------------------------ rows
+    @cached_property
+    def n_steps(self) -> int:
+        """Batches of an epoch, without a last one that a process could not normalise."""
+        from torch.nn.modules.batchnorm import _BatchNorm
+
+        n, size = len(self.plan.train), self.plan.schedule.batch_size
+        normalises = any(isinstance(m, _BatchNorm) for m in self.module.modules())
+        if not normalises or self.team.least_part(n % size or size) > 1:
+            return -(-n // size)
+        if n < size or self.team.least_part(size) == 1:
+            raise ValueError(
+                "module normalises batches, which takes two rows of a batch in each process: "
+                f"batch_size={size} of {n} rows leaves fewer"
+            )
+        return n // size
+
+    @cached_property
+    def refresh_every(self) -> int:
+        """Steps between two refreshes."""
+        every = self.plan.schedule.refresh_every
+        if every is not None:
+            return every
+        least = max(min(_LEAST_STEPS, self.n_steps // _REFRESHES), 1)
+        return max(least, self.order.n_looked // _ROWS_A_STEP)
+
+    def seen(self, rows: Rows | slice) -> Seen:
+        """Their last scores."""
+        import torch
+
+        at = rows if isinstance(rows, slice) else torch.from_numpy(rows).to(self.device)
+        z = self.last[at].cpu().numpy().astype(np.float64)
+        all_ = self.plan.train
+        weight = None if all_.weight is None else all_.weight[rows]
+        return Seen(z, all_.positive[rows], weight)
+
+    # ------------------------------------------------------------------ checkpoints
+    def save(self) -> None:
+        """Write where this stands, before a refresh: what it sets need not be kept."""
+        if self.checkpoint is None or self.team.rank != 0 or not self.checkpoint.due:
+            return
+        state = self.optimizer.state_dict()["state"]
+        tensors = {f"{i}.{k}": t for i, kept in state.items() for k, t in kept.items()}
+        descent = {
+            "epoch": self.epoch,
+            "step": self.step,
+            "stale": self.stale,
+            "offset": self.offset,
+            "module": to_bytes(self.module),
+            "optimizer": pack(tensors),
+            "last": self.last.cpu().numpy(),
+            "loss": self.loss.state(),
+            "rng": _rng(self.device),
+        }
+        pool = pool_state(self.plan)
+        self.checkpoint.write(
+            {"stage": self.index, "fresh": self.fresh, "pool": pool, "descent": descent}
+        )
+
+    def resume(self, saved: dict[str, Any]) -> list[NDArray[np.uint8]]:
+        """Go on from what was saved; the state of torch's generators is left to set."""
+        import torch
+
+        for name in ("epoch", "step", "stale", "offset"):
+            setattr(self, name, saved[name])
+        load_bytes(self.module, saved["module"])
+        state: dict[int, dict[str, torch.Tensor]] = {}
+        for name, tensor in unpack(saved["optimizer"]).items():
+            i, _, k = name.partition(".")
+            state.setdefault(int(i), {})[k] = tensor
+        whole = self.optimizer.state_dict()
+        self.optimizer.load_state_dict({**whole, "state": state})
+        self.last.copy_(torch.from_numpy(saved["last"]))
+        self.loss.resume(saved["loss"])
+        rng: list[NDArray[np.uint8]] = saved["rng"]
+        return rng
+
+
+def _rng(device: torch.device) -> list[NDArray[np.uint8]]:
+    import torch
+
+    states = [torch.get_rng_state()]
+    if device.type == "cuda":
+        states.append(torch.cuda.get_rng_state(device))
+    return [state.numpy() for state in states]
+
+
+def _set_rng(states: list[NDArray[np.uint8]]) -> None:
+    import torch
+
+    torch.set_rng_state(torch.from_numpy(states[0]))
+    if len(states) > 1:
+        torch.cuda.set_rng_state(torch.from_numpy(states[1]))

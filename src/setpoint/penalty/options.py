@@ -1,0 +1,115 @@
+"""What the user asks for, checked before any work is done."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import replace
+from typing import Any
+
+from setpoint.penalty.methods import SOLVERS, Choices
+from setpoint.penalty.plan import Schedule
+
+__all__ = ["check_options", "choices_of", "schedule_of"]
+
+_ONE_OF: dict[str, tuple[Any, ...]] = {
+    "solver": SOLVERS,
+    "rates": ("hinge", "sigmoid"),
+    "reformulation": ("inequality", "equality"),
+    "penalty_scale": ("paper", "code"),
+    "on_infeasible": ("raise", "nearest"),
+    "balanced": (False, True),
+    "logit_regularization": (False, True),
+    "polish": (False, True),
+}
+_NUMBERS: dict[str, tuple[str, float, bool, bool]] = {
+    # name: what is allowed, the least value, whether that itself is allowed, whether None is
+    "temperature": ("a number above 0 or None", 0.0, False, True),
+    "learning_rate": ("a number above 0", 0.0, False, False),
+    "weight_decay": ("a number >= 0", 0.0, True, False),
+    "checkpoint_every": ("seconds >= 0", 0.0, True, False),
+    "max_seconds": ("a number above 0 or None", 0.0, False, True),
+}
+_WHOLE: dict[str, tuple[str, Any]] = {
+    # name: what is allowed, and a value that is beside whole numbers
+    "max_epochs": ("'auto' or a whole number >= 1", "auto"),
+    "batch_size": ("'auto' or a whole number >= 1", "auto"),
+    "patience": ("a whole number >= 1", 1),
+    "refresh_every": ("a whole number >= 1 or None", None),
+}
+_NARROW_OF_NETWORKS = 0.3
+_BATCHES, _SMALLEST_BATCH, _LARGEST_BATCH = 64, 32, 512
+"""Batches of an epoch, of a size within these."""
+_ROWS_PASSED, _FEWEST_EPOCHS, _MOST_EPOCHS = 10_000_000, 3, 50
+"""Rows that a method passes over in all its epochs, whose number lies within these."""
+
+
+def check_options(estimator: Any) -> None:
+    """Refuse what no training could use.
+
+    Raises
+    ------
+    ValueError
+        It names the parameter, what was found and what is allowed.
+    """
+    for name, allowed in _ONE_OF.items():
+        value = getattr(estimator, name)
+        if not any(type(value) is type(a) and value == a for a in allowed):
+            raise ValueError(f"{name} is one of {list(allowed)}, got {value!r}")
+    for name, (words, least, itself, none) in _NUMBERS.items():
+        value = getattr(estimator, name)
+        if value is None and none:
+            continue
+        if not (_is_number(value) and (value > least or (itself and value == least))):
+            raise ValueError(f"{name} is {words}, got {value!r}")
+    for name, (words, other) in _WHOLE.items():
+        value = getattr(estimator, name)
+        if type(value) is type(other) and value == other:
+            continue
+        if not (_is_number(value) and value >= 1 and value % 1 == 0):
+            raise ValueError(f"{name} is {words}, got {value!r}")
+    for name, words, top in (
+        ("min_positives", "'auto' or a number >= 0", float("inf")),
+        ("validation_fraction", "'auto' or a number in [0, 1)", 1.0),
+    ):
+        value = getattr(estimator, name)
+        auto = isinstance(value, str) and value == "auto"
+        if not auto and not (_is_number(value) and 0 <= value < top):
+            raise ValueError(f"{name} is {words}, got {value!r}")
+    module = estimator.module
+    if not callable(module) and module not in ("linear", "mlp"):
+        raise ValueError(
+            f"module is 'linear', 'mlp' or a function that makes a torch module, got {module!r}"
+        )
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, numbers.Real) and not isinstance(x, bool)
+
+
+def choices_of(estimator: Any) -> Choices:
+    """What was said about single solvers."""
+    e = estimator
+    t = None if e.temperature is None else float(e.temperature)
+    found = Choices(
+        t, e.rates, e.balanced, e.reformulation, e.penalty_scale, e.logit_regularization
+    )
+    return found if e.module == "linear" else replace(found, narrow=_NARROW_OF_NETWORKS)
+
+
+def schedule_of(estimator: Any, n_rows: int) -> Schedule:
+    """How networks are trained on so many rows."""
+    e = estimator
+    every = None if e.refresh_every is None else int(e.refresh_every)
+    batch, epochs = e.batch_size, e.max_epochs
+    if batch == "auto":
+        batch = min(max(n_rows // _BATCHES, _SMALLEST_BATCH), _LARGEST_BATCH)
+    if epochs == "auto":
+        epochs = min(max(_ROWS_PASSED // n_rows, _FEWEST_EPOCHS), _MOST_EPOCHS)
+    return Schedule(
+        int(epochs),
+        int(batch),
+        float(e.learning_rate),
+        float(e.weight_decay),
+        every,
+        int(e.patience),
+    )

@@ -1,0 +1,121 @@
+"""A training, all arguments checked: what trainers of linear models and of networks take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.penalty.losses import Seen
+from setpoint.penalty.methods import Stage
+from setpoint.penalty.pool import Pool
+from setpoint.penalty.tradeoff import Tradeoff
+
+__all__ = ["DiedError", "Plan", "Rows", "Schedule"]
+
+Floats = NDArray[np.float64]
+
+
+class DiedError(ArithmeticError):
+    """Scores or losses are no longer finite: the stage ends, its iterates before stay."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Features and labels of some rows, none of weight zero.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (N, d)
+    positive : array of shape (N,)
+    weight : array of shape (N,) or None
+    """
+
+    X: Any
+    positive: NDArray[np.bool_]
+    weight: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    def seen(self, scores: Floats) -> Seen:
+        """All rows, for a refresh."""
+        return Seen(scores, self.positive, self.weight)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How networks are trained, minibatch by minibatch.
+
+    Parameters
+    ----------
+    max_epochs : int
+        Of each stage.
+    batch_size : int
+    rate : float
+        AdamW's step.
+    decay : float
+        AdamW's weight decay.
+    refresh_every : int or None
+        Steps between two looks at the stored scores; None: as often as costs little.
+    patience : int
+        Epochs without a better candidate after which a stage ends.
+    """
+
+    max_epochs: int = 50
+    batch_size: int = 512
+    rate: float = 1e-3
+    decay: float = 1e-2
+    refresh_every: int | None = None
+    patience: int = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is to be trained, for what, on which rows.
+
+    Parameters
+    ----------
+    goal : Tradeoff
+        With the totals of the training rows.
+    stages : tuple of Stage
+    train : Rows
+    choose : Rows or None
+        Held-out rows on which candidates are ranked; None: the training rows.
+    least : float
+        Weight of training rows that have to be accepted.
+    pool : Pool
+        Of the rows that choose.
+    schedule : Schedule
+    seed : int
+    device : str
+    tick : callable
+        Called often; raises what ends the training early.
+    notes : list of str
+        What happened, for the report.
+    """
+
+    goal: Tradeoff
+    stages: tuple[Stage, ...]
+    train: Rows
+    choose: Rows | None
+    least: float
+    pool: Pool[Any]
+    schedule: Schedule = Schedule()
+    seed: int = 0
+    device: str = "cpu"
+    tick: Callable[[], None] = lambda: None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def chooser(self) -> Rows:
+        """The rows that choose."""
+        return self.train if self.choose is None else self.choose
+
+    def train_pool(self) -> Pool[Any]:
+        """An empty pool of the training rows."""
+        rows = self.train
+        return Pool(self.goal, rows.positive.view(np.uint8), rows.weight, self.least)

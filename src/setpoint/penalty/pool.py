@@ -1,0 +1,110 @@
+"""Candidates: every iterate, judged after exact threshold adjustment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.penalty.cuts import Cut, best_cut
+from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.search.watch import Traced
+
+__all__ = ["Candidate", "Pool"]
+
+Floats = NDArray[np.float64]
+P = TypeVar("P")
+"""Parameters of a model, in whatever form the trainer keeps them."""
+
+
+@dataclass(frozen=True)
+class Candidate(Generic[P]):
+    """Parameters, and what the best threshold on them reaches.
+
+    Parameters
+    ----------
+    parameters
+    cut : Cut
+    method : str
+        What found them.
+    """
+
+    parameters: P
+    cut: Cut
+    method: str
+
+
+@dataclass
+class Pool(Generic[P]):
+    """The best candidate of each method on the rows that choose.
+
+    Parameters
+    ----------
+    goal : Tradeoff
+        With the totals of these rows.
+    true : array of shape (n,)
+        1 for a positive.
+    weight : array of shape (n,) or None
+    least : float
+        Weight of rows that have to be accepted.
+    report : callable, optional
+        Told of each better candidate, for a line on the terminal.
+    """
+
+    goal: Tradeoff
+    true: NDArray[np.uint8]
+    weight: Floats | None
+    least: float
+    best: dict[str, Candidate[P]] = field(default_factory=dict)
+    trace: list[Traced] = field(default_factory=list)
+    n_offered: int = 0
+    started: float = field(default_factory=time.perf_counter)
+    report: Callable[[Traced], None] | None = None
+
+    def offer(self, method: str, scores: Floats, parameters: Any) -> Cut | None:
+        """Judge an iterate; its parameters, called for if kept, are a copy.
+
+        Returns None for scores that are not finite.
+        """
+        if not np.isfinite(scores).all():
+            return None
+        self.n_offered += 1
+        cut = best_cut(self.goal, scores, self.true, self.weight, self.least)
+        known = self.best.get(method)
+        if known is None or cut.rank > known.cut.rank:
+            first = self.best and cut.rank <= self.champion.cut.rank
+            self.best[method] = Candidate(parameters(), cut, method)
+            if not first:
+                self._record(cut)
+        return cut
+
+    @property
+    def champion(self) -> Candidate[P]:
+        """The best of all; of equals the earliest method."""
+        return max(self.best.values(), key=lambda c: c.cut.rank)
+
+    def table(self) -> list[dict[str, Any]]:
+        """The best candidate of each method in plain words and the user's units, best first."""
+        ranked = sorted(self.best.values(), key=lambda c: c.cut.rank, reverse=True)
+        sense = self.goal.program.sense
+        return [
+            {
+                "method": c.method,
+                "objective": sense * c.cut.score,
+                "violation": c.cut.violation,
+                "threshold": c.cut.threshold,
+            }
+            for c in ranked
+        ]
+
+    def _record(self, cut: Cut) -> None:
+        sense = self.goal.program.sense
+        seconds = time.perf_counter() - self.started
+        now = Traced(self.n_offered, sense * cut.score, sense * np.inf, cut.violation, seconds)
+        self.trace.append(now)
+        if self.report is not None:
+            self.report(now)

@@ -1,0 +1,282 @@
+"""``setpoint fit --solver``: the families, what goes with each, and models trained for the goal."""
+
+import contextlib
+import json
+import signal
+
+import numpy as np
+import pytest
+
+from setpoint import load_model
+from setpoint.cli import solvers as solvers_module
+from setpoint.cli.solvers import FAMILIES, SOLVERS
+from setpoint.penalty import ExactPenaltyClassifier
+from setpoint.penalty.methods import SOLVERS as PENALTY
+from setpoint.plugin.options import SOLVERS as PLUGIN
+
+GOAL = "maximize recall subject to precision >= 0.4"
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory):
+    """rare.csv and later.csv: one row in six is positive, with a group and a category."""
+    at = tmp_path_factory.mktemp("solver")
+    for seed, name in enumerate(("rare.csv", "later.csv")):
+        r = np.random.default_rng(seed)
+        lines = ["a,b,kind,sex,y"]
+        for _ in range(600):
+            a, b = r.normal(size=2)
+            kind, sex = r.choice(["x", "y", "z"]), r.choice(["f", "m"])
+            y = "yes" if a + 0.6 * b * b + (kind == "z") + r.normal() > 2.4 else "no"
+            lines.append(f"{a:.4f},{'' if r.random() < 0.05 else f'{b:.4f}'},{kind},{sex},{y}")
+        (at / name).write_text("\n".join(lines) + "\n")
+    return at
+
+
+@pytest.fixture
+def fit(run, there, tmp_path):
+    def invoke(*more, goal=GOAL):
+        model = tmp_path / "m.skops"
+        return run(
+            "fit", there / "rare.csv", "--target", "y", "--goal", goal, "--model", model, *more
+        )
+
+    return invoke
+
+
+def error_of(done):
+    assert done.exit_code == 1, done.output
+    assert done.stdout == ""
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith("error: ")
+    return line.removeprefix("error: ")
+
+
+def test_the_table_of_solvers_is_that_of_the_families():
+    assert FAMILIES == {"plugin": PLUGIN, "penalty": PENALTY}
+    assert len(set(SOLVERS)) == len(SOLVERS)
+
+
+def test_help_and_completion_know_the_solvers(run):
+    told = " ".join(run("fit", "--help").stdout.split())
+    assert all(name in told for name in SOLVERS)
+    env = {"COMP_WORDS": "setpoint fit --solver pr", "COMP_CWORD": "3"}
+    done = run(env={**env, "_SETPOINT_COMPLETE": "bash_complete"}, prog_name="setpoint")
+    assert done.stdout.split() == ["plain,profiled"]
+
+
+# ---------------------------------------------------------------------- what does not fit together
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--solver", "eros"), "Invalid value for '--solver': 'eros' is not one of 'auto'"),
+        (("--solver", "ero", "--estimator", "logistic"), "trains the model itself: leave out"),
+        (("--module", "mlp"), "--module is for solvers that train the model for the goal"),
+        (("--solver", "exact", "--module", "linear"), "--solver exact finds a rule"),
+        (("--checkpoint", "c"), "--checkpoint is for solvers that train"),
+        (("--solver", "ero", "--draws"), "decides nothing by chance"),
+        (("--solver", "ero", "--decide-on", "sex"), "looks at the score alone"),
+        (("--max-seconds", "0"), "--max-seconds"),
+    ],
+)
+def test_options_of_another_family(fit, tmp_path, more, words):
+    assert words in error_of(fit(*more))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("goal", "more", "words"),
+    [
+        ("maximize recall s.t. recall.difference(sex) <= 0.1", (), "'sex'"),
+        ("maximize recall s.t. churn <= 0.1", ("--baseline", "y"), "the deployed model"),
+        ("maximize recall s.t. churn <= 0.1", (), "the deployed model"),
+        ("maximize accuracy.on('checked')", (), "'checked'"),
+    ],
+)
+def test_goals_over_more_than_the_rows_as_a_whole(fit, tmp_path, goal, more, words):
+    assert error_of(fit("--solver", "ero", *more, goal=goal)) == (
+        f"the goal speaks of {words}, and this --solver trains a model for goals over the rows as "
+        "a whole; without --solver setpoint fit takes such goals, after training"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_goals_that_fall_with_accepted_positives(fit):
+    told = error_of(fit("--solver", "ero", goal="maximize recall s.t. predicted_rate <= 0.1"))
+    assert "predicted_rate <= 0.1" in told
+    assert told.endswith("; without --solver setpoint fit takes any goal, after training")
+
+
+def test_more_than_two_classes(run, there, tmp_path):
+    done = run(
+        "fit", there / "rare.csv", "--target", "kind", "--goal", "macro_f1", "--solver", "ero",
+        "--model", tmp_path / "m.skops",
+    )  # fmt: skip
+    assert "column 'kind' holds 3 classes, and --solver ero trains models for two" in error_of(done)
+    done = run(
+        "fit", there / "rare.csv", "--target", "kind", "--goal", "macro_f1", "--solver", "exact",
+        "--model", tmp_path / "m.skops",
+    )  # fmt: skip
+    assert "--solver exact is for two classes" in error_of(done)
+
+
+def test_a_missing_package_is_found_before_the_table_is_read(run, tmp_path, monkeypatch):
+    real = solvers_module.find_spec
+    monkeypatch.setattr(
+        solvers_module, "find_spec", lambda name: None if name == "torch" else real(name)
+    )
+    done = run(
+        "fit", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",
+        "--module", "mlp", "--model", tmp_path / "m.skops",
+    )  # fmt: skip
+    assert error_of(done) == "--module mlp needs torch: pip install 'setpoint[torch]'"
+
+
+# ---------------------------------------------------------------------- rules after training
+def test_solvers_of_the_plug_in_family(fit, tmp_path):
+    done = fit("--solver", "frank-wolfe", "--json", goal="maximize g_mean")
+    out = json.loads(done.stdout)
+    assert done.exit_code == 0, done.stderr
+    assert (out["solver"], out["family"]) == ("frank-wolfe", "plugin")
+    assert (out["estimator"], out["module"], out["candidates"]) == ("logistic", None, [])
+    assert out["fitted"]["solver"] == "frank-wolfe"
+    assert load_model(tmp_path / "m.skops").classifier.solver == "frank-wolfe"
+    same = json.loads(fit("--json").stdout)
+    named = json.loads(fit("--solver", "auto", "--estimator", "logistic", "--json").stdout)
+    del same["run"], named["run"]
+    assert same == named
+
+
+# ---------------------------------------------------------------------- models trained for the goal
+def test_a_linear_model_is_trained_told_and_used(fit, run, there, tmp_path):
+    page, model = tmp_path / "r.html", tmp_path / "m.skops"
+    done = fit("--solver", "portfolio", "--report", page, "--sensitive", "sex", "--json")
+    assert done.exit_code in (0, 3), done.stderr
+    out = json.loads(done.stdout)
+    assert (out["solver"], out["family"], out["module"]) == ("portfolio", "penalty", "linear")
+    assert out["estimator"] is None
+    assert out["positive"] == "yes"
+    assert out["rows"] == {"fitted": 450, "held_out": 150}
+    assert out["fitted"]["n_rows"] == 450
+    tried = {c["method"]: c for c in out["candidates"]}
+    assert len(tried) == len(out["candidates"]) >= 7
+    first = out["candidates"][0]
+    assert first["violation"] == 0
+    assert first["objective"] == pytest.approx(out["fitted"]["objective"]["value"])
+    assert first["objective"] >= tried["cross-entropy"]["objective"]
+
+    text = page.read_text("utf-8")
+    for words in (
+        "What was tried",
+        "Lagrangian, hinge rates: recall = ",
+        "A linear model, trained for the goal by portfolio, seed 0",
+        "missing ones become the median",
+        "counted on the 450 rows that the model was trained on; the first was taken",
+    ):
+        assert words in text
+    assert "min_positives" not in text
+    assert "validation_fraction" not in text
+
+    stored = load_model(model).classifier
+    assert isinstance(stored, ExactPenaltyClassifier)
+    head, *rows = run("predict", model, there / "later.csv").stdout.splitlines()
+    assert head == "prediction,score"
+    # The score is what the rule goes by, so the threshold that is told is one for this column.
+    accepted = {row.split(",")[0] == "yes" for row in rows}
+    assert accepted == {True, False}
+    for row in rows:
+        decision, score = row.split(",")
+        assert (decision == "yes") == (float(score) >= stored.threshold_)
+    judged = run("evaluate", model, there / "later.csv", "--report", tmp_path / "e.html")
+    assert judged.exit_code in (0, 3), judged.stderr
+    assert "(penalty, portfolio)" in judged.stdout
+    assert "What was tried" not in judged.stdout
+    costs = run("frontier", model, there / "later.csv", "--values", "0.3,0.5,0.7")
+    assert costs.exit_code == 0, costs.stderr
+    assert "best recall" in costs.stdout
+    assert costs.stdout.count("\n") >= 6
+
+
+def test_the_score_is_that_of_the_positive_class(fit, run, there, tmp_path):
+    done = fit("--solver", "cross-entropy", "--positive", "no", "--json")
+    assert json.loads(done.stdout)["positive"] == "no"
+    cut = load_model(tmp_path / "m.skops").classifier.threshold_
+    for row in run("predict", tmp_path / "m.skops", there / "later.csv").stdout.splitlines()[1:]:
+        decision, score = row.split(",")
+        assert (decision == "no") == (float(score) >= cut)
+
+
+def test_the_same_in_every_run(fit):
+    told = []
+    for _ in range(2):
+        out = json.loads(fit("--solver", "ero", "--json").stdout)
+        out.pop("run")
+        told.append(json.dumps(out))
+    assert told[0] == told[1]
+
+
+def test_without_rows_held_out_it_says_which_rows_judge(fit):
+    done = fit("--solver", "ero", "--test-size", "0")
+    assert done.exit_code == 0, done.stderr
+    first = done.stdout.splitlines()[0]
+    assert first == "The goal is reached on the 600 rows that the model was trained on."
+    assert "cross-validation" not in done.stdout
+    assert "of whose many iterates the best" in " ".join(done.stdout.split())
+
+
+def test_a_goal_that_no_iterate_meets(fit, tmp_path):
+    goal = "maximize recall subject to precision >= 0.99 and recall >= 0.9"
+    done = fit("--solver", "ero", goal=goal)
+    assert done.exit_code == 3, done.stderr
+    assert "so nothing was written" in done.stdout
+    assert "on_infeasible" not in done.stdout
+    assert not list(tmp_path.iterdir())
+    assert json.loads(fit("--solver", "ero", "--json", goal=goal).stdout)["status"] == "infeasible"
+
+
+def test_a_network(fit, run, there, tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    state = tmp_path / "state"
+    more = ("--solver", "profiled", "--module", "mlp", "--test-size", "0")
+    done = fit(*more, "--checkpoint", state, "--report", tmp_path / "r.html")
+    assert done.exit_code == 0, done.stderr
+    first = done.stdout.splitlines()[0]
+    assert first == "The goal is reached on the 120 rows by which the model was chosen."
+    assert not state.exists()
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "A network with three layers of 64, trained for the goal by profiled, seed 0" in page
+    assert "the 120 rows by which the model was chosen; the first was taken" in page
+    model = tmp_path / "m.skops"
+    assert run("predict", model, there / "later.csv").stdout.count("\n") == 601
+    assert run("evaluate", model, there / "later.csv").exit_code in (0, 3)
+    assert run("frontier", model, there / "later.csv", "--values", "0.3").exit_code == 0
+
+
+# ---------------------------------------------------------------------- stopped before the end
+def test_a_limit_on_seconds_keeps_the_best_so_far(fit, tmp_path):
+    done = fit("--solver", "portfolio", "--max-seconds", "1e-9")
+    if done.exit_code == 1:  # not even cross-entropy took a step
+        assert "stopped after 1e-09 seconds" in done.stderr
+        assert "unexpected" not in done.stderr
+        assert not list(tmp_path.iterdir())
+    later = fit("--solver", "portfolio", "--max-seconds", "0.2", "--json")
+    assert later.exit_code in (0, 3), later.stderr
+    assert "note: training was stopped after 0.2 seconds" in later.stderr
+    assert load_model(tmp_path / "m.skops").target == "y"
+
+
+def test_ctrl_c_writes_no_model(fit, tmp_path, monkeypatch):
+    """As with a rule: who presses it at a shell does not want half a training."""
+    real = ExactPenaltyClassifier.fit
+
+    def interrupted(self, *args, **kw):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return real(self, *args, **kw)
+
+    monkeypatch.setattr(ExactPenaltyClassifier, "fit", interrupted)
+    done = fit("--solver", "ero")
+    assert (done.exit_code, done.stdout) == (130, "")
+    assert done.stderr.splitlines()[-1] == "stopped; nothing was written"
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,259 @@
+"""Goals as functions of two counts: against the program, scikit-learn and differences."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+from setpoint import Goal
+from setpoint.goals.errors import GoalError, ShapeError
+from setpoint.penalty.cuts import ratio
+from setpoint.penalty.tradeoff import Tradeoff
+
+N, P = 70.0, 30.0
+TAKEN = (
+    "maximize recall subject to precision >= 0.8",
+    "maximize precision subject to recall >= 0.8",
+    "maximize f1",
+    "maximize fbeta(2) subject to precision >= 0.5",
+    "maximize accuracy",
+    "minimize error_rate subject to false_positive_rate <= 0.2 and recall >= 0.5",
+    "maximize balanced_accuracy",
+    "maximize g_mean subject to specificity >= 0.7",
+    "maximize h_mean",
+    "maximize q_mean",
+    "maximize min_recall",
+    "maximize mcc",
+    "maximize jaccard subject to negative_predictive_value >= 0.85",
+    "maximize negative_predictive_value subject to recall(label=0) >= 0.5",
+    "minimize cost({(1, 0): 5, (0, 1): 1})",
+    "maximize macro_f1",
+    "maximize recall + precision subject to min_recall >= 0.2",
+    "maximize tp subject to 0.5 <= precision",
+)
+REFUSED = (
+    "maximize predicted_rate",
+    "minimize predicted_rate",
+    "maximize recall subject to predicted_rate <= 0.2",
+    "maximize precision subject to predicted_rate >= 0.2",
+    "maximize recall subject to abs(predicted_rate - prior) <= 0.05",
+    "maximize false_positive_rate",
+    "minimize recall",
+    "maximize recall subject to precision <= 0.8",
+    "maximize cost({(1, 0): 5, (0, 1): 1})",
+    "minimize prior_divergence",
+)
+taken = pytest.mark.parametrize("text", TAKEN)
+
+
+def of(text, negatives=N, positives=P, classes=(0, 1)):
+    return Tradeoff(Goal.parse(text), negatives, positives, classes)
+
+
+def grid():
+    return np.meshgrid(np.arange(P + 1), np.arange(N + 1), indexing="ij")
+
+
+def inner():
+    """Points at which nothing is at an edge."""
+    rng = np.random.default_rng(0)
+    return zip(rng.uniform(3, P - 3, 40), rng.uniform(3, N - 3, 40), strict=True)
+
+
+# -- values ---------------------------------------------------------------------------------
+
+
+@taken
+def test_score_and_violation_are_those_of_the_program(text):
+    goal = of(text)
+    for A, B in [(0, 0), (P, N), (P, 0), (0, N), (11, 5), (7.5, 33.25)]:
+        counts = np.array([[[N - B, B], [P - A, A], [0.0, 0.0]]])
+        v = goal.program.features_of(counts)
+        np.testing.assert_allclose(goal.features(A, B), v, atol=1e-12)
+        value, violation = goal.program.value(v), goal.program.violation(v)
+        assert goal.score(A, B) == pytest.approx(goal.program.sense * value, abs=1e-12)
+        assert goal.violation(A, B) == pytest.approx(violation, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "of_sklearn"),
+    [
+        ("maximize recall", metrics.recall_score),
+        ("maximize precision", metrics.precision_score),
+        ("maximize f1", metrics.f1_score),
+        ("maximize accuracy", metrics.accuracy_score),
+        ("maximize balanced_accuracy", metrics.balanced_accuracy_score),
+        ("maximize mcc", metrics.matthews_corrcoef),
+        ("maximize jaccard", metrics.jaccard_score),
+        ("maximize recall(label=0)", lambda y, p: metrics.recall_score(y, p, pos_label=0)),
+    ],
+)
+def test_score_is_that_of_scikit_learn(text, of_sklearn):
+    rng = np.random.default_rng(1)
+    true = np.repeat([0, 1], [int(N), int(P)])
+    for _ in range(5):
+        decided = (rng.random(100) < 0.2 + 0.5 * true).astype(int)
+        goal = of(text)
+        A, B = decided[true == 1].sum(), decided[true == 0].sum()
+        assert goal.score(A, B) == pytest.approx(of_sklearn(true, decided))
+
+
+@taken
+def test_slacks_are_violations_with_a_sign(text):
+    goal = of(text)
+    assert len(goal.slacks(1.0, 1.0)) == goal.n_constraints == len(goal.goal.constraints)
+    for A, B in inner():
+        worst = max([0.0, *(-slack for slack in goal.slacks(A, B))])
+        assert goal.violation(A, B) == pytest.approx(worst, abs=1e-12)
+
+
+def test_labels_name_classes():
+    goal = of("maximize recall(label='spam') subject to precision(label='spam') >= 0.5",
+              classes=("ham", "spam"))  # fmt: skip
+    assert goal.score(12.0, 3.0) == pytest.approx(0.4)
+    other = of("maximize recall(label='ham')", classes=("ham", "spam"))
+    assert other.score(12.0, 7.0) == pytest.approx(0.9)
+    with pytest.raises(GoalError, match="eggs"):
+        of("maximize recall(label='eggs')", classes=("ham", "spam"))
+
+
+# -- slopes ---------------------------------------------------------------------------------
+
+
+@taken
+def test_slopes_are_derivatives(text):
+    goal, h = of(text), 1e-5
+    for A, B in inner():
+        if "min" in text and abs(A / P - (1 - B / N)) < 1e-3:
+            continue  # a kink
+        for i in [None, *range(goal.n_constraints)]:
+
+            def value(A, B, i=i):
+                return float(goal.score(A, B)) if i is None else goal.slacks(A, B)[i]
+
+            found = goal.slopes(A, B, i)
+            by_A = (value(A + h, B) - value(A - h, B)) / (2 * h)
+            by_B = (value(A, B + h) - value(A, B - h)) / (2 * h)
+            assert found.positive == pytest.approx(by_A, abs=1e-7)
+            assert found.negative == pytest.approx(by_B, abs=1e-7)
+
+
+@taken
+def test_slopes_are_finite_and_gain_everywhere(text):
+    goal = of(text)
+    for A in (0.0, 1e-12, 1.0, P):
+        for B in (0.0, 1e-12, 1.0, N):
+            for i in [None, *range(goal.n_constraints)]:
+                found = goal.slopes(A, B, i)
+                assert np.isfinite([found.positive, found.negative]).all()
+
+
+@taken
+def test_constraints_multiplied_out(text):
+    goal = of(text)
+    for A, B in inner():
+        for i, (slack, slopes) in enumerate(goal.rows(A, B)):
+            own = goal.slacks(A, B)[i]
+            assert np.sign(slack) == np.sign(own) or abs(own) < 1e-9
+            if goal.forms is not None:  # affine: its own tangent anywhere
+                there = goal.rows(A + 1.0, B + 2.0)[i][0]
+                assert there == pytest.approx(slack + slopes.positive + 2 * slopes.negative)
+
+
+def test_precision_multiplied_out():
+    slack, slopes = of("maximize recall subject to precision >= 0.8").rows(10.0, 5.0)[0]
+    # (3.28) up to a factor: (1 - c) A - c B >= 0.
+    assert slopes.positive / slopes.negative == pytest.approx(-0.2 / 0.8)
+    assert slack == pytest.approx(slopes.positive * 10.0 + slopes.negative * 5.0)
+
+
+# -- forms ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("totals", [(N, P), (70.1, 0.3), (0.1 + 0.2, 12345.678)])
+@taken
+def test_forms_are_the_same_functions(text, totals):
+    goal = of(text, *totals)
+    if goal.forms is None:
+        assert any(word in text for word in ("mean", "min_", "mcc", "macro", "+"))
+        return
+    A, B = np.meshgrid(totals[1] * np.linspace(0, 1, 21), totals[0] * np.linspace(0, 1, 21))
+    objective = [ratio(goal.forms.objective, a, b) for a, b in zip(A.flat, B.flat, strict=True)]
+    np.testing.assert_allclose(objective, goal.score(A, B).ravel(), atol=1e-9)
+    v = goal.features(A, B)
+    for form, level, c in zip(
+        goal.forms.constraints, goal.forms.levels, goal.program.constraints, strict=True
+    ):
+        slack = [ratio(form, a, b) - level for a, b in zip(A.flat, B.flat, strict=True)]
+        expected = c.sign * (c.function.value(v) - c.level)
+        np.testing.assert_allclose(slack, expected.ravel(), atol=1e-9)
+
+
+def test_nothing_over_nothing_is_nothing():
+    goal = of("maximize precision")
+    assert ratio(goal.forms.objective, 0.0, 0.0) == 0.0 == goal.score(0.0, 0.0)
+    assert goal.score(np.zeros(3), np.array([0.0, 1.0, 2.0])).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("maximize negative_predictive_value", 0.0),
+        ("maximize macro_precision", 0.5),
+        ("maximize mcc", 0.0),
+    ],
+)
+def test_all_but_rounding_is_all(text, share):
+    # Weights summed in another order leave 1e-15 of a class, and NPV was that over that.
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        w = rng.uniform(0.1, 3.0, 50)
+        goal = of(text, w[:30].sum(), w[30:].sum())
+        A, B = np.cumsum(np.sort(w[30:]))[-1], np.cumsum(np.sort(w[:30]))[-1]
+        expected = share * A / (A + B)
+        assert goal.score(A, B) == pytest.approx(expected, abs=1e-7)
+        if goal.forms is not None:
+            assert ratio(goal.forms.objective, A, B) == pytest.approx(expected, abs=1e-9)
+
+
+# -- what is taken --------------------------------------------------------------------------
+
+
+@taken
+def test_taken_goals_gain_by_positives_and_lose_by_negatives(text):
+    A, B = grid()
+    score = of(text).score(A, B)
+    assert (np.diff(score, axis=0) >= -1e-9).all()
+    assert (np.diff(score, axis=1) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_other_goals_are_refused_with_the_way_out(text):
+    with pytest.raises(ShapeError, match="PlugInClassifier") as error:
+        of(text)
+    objective, *bound = text.split(" subject to ")
+    what = bound[0] if bound else objective.split("{")[0]
+    assert what in str(error.value)
+    assert re.search("accepted (positives|negatives)", str(error.value))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("maximize f1.min(sex)", "'sex'"),
+        ("maximize recall.on('new')", "'new'"),
+        ("maximize recall subject to recall.on(country='IN') >= 0.5", "'country'"),
+        ("maximize recall subject to churn <= 0.1", "the deployed model"),
+        ("maximize recall subject to recall >= recall.baseline()", "the deployed model"),
+    ],
+)
+def test_groups_data_sets_and_deployed_models_are_refused(text, named):
+    with pytest.raises(GoalError, match="PlugInClassifier") as error:
+        of(text)
+    assert named in str(error.value)
+
+
+def test_what_no_decision_changes_is_taken():
+    # Idle, but neither falls nor rises.
+    assert of("maximize recall subject to prior >= 0.1").violation(0.0, 0.0) == 0.0
