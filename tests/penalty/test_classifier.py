@@ -191,7 +191,7 @@ def test_interrupted(monkeypatch, after):
         ({"validation_fraction": 1.0}, ValueError, r"validation_fraction is .* \[0, 1\), got 1.0"),
         ({"validation_fraction": 0.002}, ValueError, "the smaller class has"),
         ({"temperature": 0}, ValueError, "temperature is a number above 0"),
-        ({"learning_rate": float("nan")}, ValueError, "learning_rate is"),
+        ({"learning_rate": float("nan")}, ValueError, "learning_rate is 'auto' or .*got nan"),
         ({"max_epochs": 1.5}, ValueError, "max_epochs is 'auto' or a whole number"),
         ({"batch_size": 0}, ValueError, "batch_size is 'auto' or a whole number >= 1, got 0"),
         ({"rates": "ramp"}, ValueError, r"rates is one of \['hinge', 'sigmoid'\]"),

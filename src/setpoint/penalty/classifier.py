@@ -79,13 +79,13 @@ class ExactPenaltyClassifier(GoalClassifier):
     max_epochs, batch_size : "auto" or int, default="auto"
         Of minibatch training, for each method. "auto": 3 to 50 epochs, fewer for more rows,
         and batches of 32 to 512 rows, some 64 an epoch.
-    learning_rate : float, default=1e-3
-    weight_decay : float, default=1e-2
+    learning_rate, weight_decay : "auto" or float, default="auto"
+        AdamW's step and decay there. "auto": 1e-3 and 1e-2, for "linear" 3e-3 and 1e-4.
     refresh_every : int, default=None
+        Steps between two looks at stored scores; None: so that they cost little.
     patience : int, default=10
-        AdamW's step and decay there, the steps between two looks at
-        stored scores (None: so that they cost little), the epochs without a better iterate
-        after which a method ends.
+        Epochs without a better iterate after which cross-entropy and sigmoid end. Others
+        follow a schedule to the last epoch.
     device : str, default="auto"
         Of networks, as torch names it. "auto": the GPU where there is one.
     checkpoint : path, default=None
@@ -166,8 +166,8 @@ class ExactPenaltyClassifier(GoalClassifier):
         validation_fraction: Any = "auto",
         max_epochs: Any = "auto",
         batch_size: Any = "auto",
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-2,
+        learning_rate: Any = "auto",
+        weight_decay: Any = "auto",
         refresh_every: int | None = None,
         patience: int = 10,
         device: str = "auto",

@@ -45,6 +45,7 @@ class JointPenalty(Loss):
     """
 
     name = "ero-adam"
+    scheduled = True
 
     def __init__(
         self,

@@ -76,6 +76,8 @@ class Loss:
     """
 
     name: ClassVar[str]
+    scheduled: ClassVar[bool] = False
+    """Whether it follows `progress` to the end, so that nobody should stop it on the way."""
 
     def __init__(self, goal: Tradeoff, least: float = 0.0) -> None:
         self.aim(goal, least)
@@ -188,6 +190,7 @@ class Profiled(_Accepting):
     """
 
     name = "profiled"
+    scheduled = True
 
     def __init__(
         self, goal: Tradeoff, least: float = 0.0, wide: float = 1.0, narrow: float = 0.1
@@ -269,6 +272,7 @@ class Lagrangian(_Accepting):
     """
 
     name = "lagrangian"
+    scheduled = True  # multipliers take their time
 
     def __init__(
         self, goal: Tradeoff, least: float = 0.0, rates: str = "hinge", step: float = 0.05
@@ -319,6 +323,7 @@ class ExactPenalty(Loss):
     """
 
     name = "ero"
+    scheduled = True
 
     def __init__(
         self, goal: Tradeoff, least: float = 0.0, wide: float = 8.0, narrow: float = 0.5

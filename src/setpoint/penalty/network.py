@@ -140,7 +140,7 @@ class _Descent:
             self.begin()
         else:
             rng = self.resume(saved)
-        while self.epoch < schedule.max_epochs and self.stale < schedule.patience:
+        while self.epoch < schedule.max_epochs and not self.is_stale:
             with seeded(self.plan.seed, self.index, self.epoch, self.team.rank):
                 if rng is not None and self.team.rank == 0:
                     _set_rng(rng)
@@ -149,6 +149,11 @@ class _Descent:
             self.team.share(self.module.buffers())
             self.stale = 0 if self.judge() else self.stale + 1
             self.epoch, self.step = self.epoch + 1, 0
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether too many epochs brought nothing; a schedule is followed to its end."""
+        return not self.loss.scheduled and self.stale >= self.plan.schedule.patience
 
     def begin(self) -> None:
         """Where an earlier stage was best, or the module as built."""

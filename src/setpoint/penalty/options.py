@@ -21,13 +21,14 @@ _ONE_OF: dict[str, tuple[Any, ...]] = {
     "logit_regularization": (False, True),
     "polish": (False, True),
 }
-_NUMBERS: dict[str, tuple[str, float, bool, bool]] = {
-    # name: what is allowed, the least value, whether that itself is allowed, whether None is
-    "temperature": ("a number above 0 or None", 0.0, False, True),
-    "learning_rate": ("a number above 0", 0.0, False, False),
-    "weight_decay": ("a number >= 0", 0.0, True, False),
-    "checkpoint_every": ("seconds >= 0", 0.0, True, False),
-    "max_seconds": ("a number above 0 or None", 0.0, False, True),
+_ONLY_NUMBERS = object()
+_NUMBERS: dict[str, tuple[str, float, bool, Any]] = {
+    # name: what is allowed, the least value, whether that is, and a value beside numbers
+    "temperature": ("a number above 0 or None", 0.0, False, None),
+    "learning_rate": ("'auto' or a number above 0", 0.0, False, "auto"),
+    "weight_decay": ("'auto' or a number >= 0", 0.0, True, "auto"),
+    "checkpoint_every": ("seconds >= 0", 0.0, True, _ONLY_NUMBERS),
+    "max_seconds": ("a number above 0 or None", 0.0, False, None),
 }
 _WHOLE: dict[str, tuple[str, Any]] = {
     # name: what is allowed, and a value that is beside whole numbers
@@ -37,6 +38,8 @@ _WHOLE: dict[str, tuple[str, Any]] = {
     "refresh_every": ("a whole number >= 1 or None", None),
 }
 _NARROW_OF_NETWORKS = 0.3
+_RATE, _DECAY = (1e-3, 3e-3), (1e-2, 1e-4)
+"""Of AdamW, for networks and for linear models."""
 _BATCHES, _SMALLEST_BATCH, _LARGEST_BATCH = 64, 32, 512
 """Batches of an epoch, of a size within these."""
 _ROWS_PASSED, _FEWEST_EPOCHS, _MOST_EPOCHS = 10_000_000, 3, 50
@@ -55,9 +58,9 @@ def check_options(estimator: Any) -> None:
         value = getattr(estimator, name)
         if not any(type(value) is type(a) and value == a for a in allowed):
             raise ValueError(f"{name} is one of {list(allowed)}, got {value!r}")
-    for name, (words, least, itself, none) in _NUMBERS.items():
+    for name, (words, least, itself, other) in _NUMBERS.items():
         value = getattr(estimator, name)
-        if value is None and none:
+        if type(value) is type(other) and value == other:
             continue
         if not (_is_number(value) and (value > least or (itself and value == least))):
             raise ValueError(f"{name} is {words}, got {value!r}")
@@ -100,7 +103,8 @@ def schedule_of(estimator: Any, n_rows: int) -> Schedule:
     """How networks are trained on so many rows."""
     e = estimator
     every = None if e.refresh_every is None else int(e.refresh_every)
-    batch, epochs = e.batch_size, e.max_epochs
+    batch, epochs, rate, decay = e.batch_size, e.max_epochs, e.learning_rate, e.weight_decay
+    linear = e.module == "linear"
     if batch == "auto":
         batch = min(max(n_rows // _BATCHES, _SMALLEST_BATCH), _LARGEST_BATCH)
     if epochs == "auto":
@@ -108,8 +112,8 @@ def schedule_of(estimator: Any, n_rows: int) -> Schedule:
     return Schedule(
         int(epochs),
         int(batch),
-        float(e.learning_rate),
-        float(e.weight_decay),
+        float(_RATE[linear] if rate == "auto" else rate),
+        float(_DECAY[linear] if decay == "auto" else decay),
         every,
         int(e.patience),
     )
