@@ -12,7 +12,7 @@ from setpoint.evidence.order import cutoffs
 from setpoint.goals.program import SATISFIED
 from setpoint.penalty.tradeoff import Tradeoff
 
-__all__ = ["Cut", "best_cut", "ratio"]
+__all__ = ["Cut", "best_cut", "best_of", "ratio"]
 
 Floats = NDArray[np.float64]
 
@@ -78,17 +78,37 @@ def best_cut(
     values, (B, A) = cutoffs(scores, true.astype(np.uint8, copy=False), weight, 2)
     if scale != (1.0, 1.0):
         B, A = scale[0] * B, scale[1] * A
-    first = min(int(np.searchsorted(A + B, least - SATISFIED)), len(A) - 1)
-    forms = goal.forms
-    if forms is not None:
-        j, score, violation = _best(A, B, first, *forms)
-    else:
-        worst = goal.violation(A[first:], B[first:])
-        worst[worst <= SATISFIED] = 0.0
-        worth = np.where(worst <= worst.min(), goal.score(A[first:], B[first:]), -np.inf)
-        i = int(np.argmax(worth))
-        j, score, violation = first + i, worth[i], worst[i]
-    return Cut(_threshold(values, j), float(A[j]), float(B[j]), float(score), float(violation))
+    j, score, violation = best_of(goal, A, B, min(least, float(A[-1] + B[-1])))
+    return Cut(_threshold(values, j), float(A[j]), float(B[j]), score, violation)
+
+
+def best_of(goal: Tradeoff, A: Floats, B: Floats, least: float = 0.0) -> tuple[int, float, float]:
+    """Which of some counts is best: feasible first, then the objective, then A - B.
+
+    Parameters
+    ----------
+    goal : Tradeoff
+    A, B : array of shape (m,)
+    least : float
+        The least A + B that is allowed.
+
+    Returns
+    -------
+    index : int
+        -1 where none is allowed.
+    score, violation : float
+        As in :class:`Cut`.
+    """
+    if goal.forms is not None:
+        return _best(A, B, least, *goal.forms)
+    allowed = np.flatnonzero(least - SATISFIED <= A + B)
+    if len(allowed) == 0:
+        return -1, -np.inf, np.inf
+    A, B = A[allowed], B[allowed]
+    worst, worth = goal.violation(A, B), goal.score(A, B)
+    worst[worst <= SATISFIED] = 0.0
+    i = int(np.lexsort((A - B, worth, -worst))[-1])
+    return int(allowed[i]), float(worth[i]), float(worst[i])
 
 
 def _threshold(values: Floats, j: int) -> float:
@@ -113,10 +133,12 @@ def ratio(form: Floats, a: float, b: float) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _best(
-    A: Floats, B: Floats, first: int, objective: Floats, constraints: Floats, levels: Floats
+    A: Floats, B: Floats, least: float, objective: Floats, constraints: Floats, levels: Floats
 ) -> tuple[int, float, float]:
-    best, best_score, best_violation = first, -np.inf, np.inf
-    for j in range(first, A.size):
+    best, best_score, best_violation, best_spread = -1, -np.inf, np.inf, -np.inf
+    for j in range(A.size):
+        if A[j] + B[j] < least - 1e-9:
+            continue
         violation = 0.0
         for i in range(levels.size):
             past = levels[i] - ratio(constraints[i], A[j], B[j])
@@ -124,7 +146,11 @@ def _best(
                 violation = max(violation, past)
         if violation > best_violation:
             continue
-        score = ratio(objective, A[j], B[j])
-        if violation < best_violation or score > best_score:
-            best, best_score, best_violation = j, score, violation
+        score, spread = ratio(objective, A[j], B[j]), A[j] - B[j]
+        if (
+            violation < best_violation
+            or score > best_score
+            or (score == best_score and spread > best_spread)
+        ):
+            best, best_score, best_violation, best_spread = j, score, violation, spread
     return best, best_score, best_violation

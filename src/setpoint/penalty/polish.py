@@ -1,4 +1,9 @@
-"""A (1+1) evolution strategy on the goal itself, for models of few parameters."""
+"""A (1+1) evolution strategy on the goal itself, for models of few parameters.
+
+A step in a random direction is as long as is best: on a line through the coefficients every
+row is accepted from one point on or up to one, so that one sort of these points judges all
+classifiers on the line exactly.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from setpoint.penalty.cuts import Cut
+from setpoint.penalty.cuts import best_cut, best_of
 from setpoint.penalty.plan import DiedError
 from setpoint.penalty.pool import Pool
 
@@ -19,15 +25,11 @@ Floats = NDArray[np.float64]
 MOST_PARAMETERS = 40
 """Beyond so many a random direction is hardly ever better."""
 
-_ROUNDS = ((64, 200), (24, 400), (6, 600))
-"""How many starts go on, and for how many evaluations each: the best go further."""
-_ROWS_SEEN = 80_000_000
-"""Evaluations times rows: more rows, fewer evaluations, from a fifth to all of the rounds."""
-_GROW, _SHRINK = 1.5, 1.5**-0.25
-"""The one-fifth rule."""
-_TAIL = 1.5
-"""Sizes of single steps vary by exp of a normal with this deviation: plateaus are wide."""
-_WIDEST, _NARROWEST = 0.5, 1e-4
+_ROUNDS = ((160, 60), (40, 150), (8, 500))
+"""How many starts go on, and for how many steps each: the best go further."""
+_ROWS_SEEN = 60_000_000
+"""Steps times rows: more rows, fewer steps, from a tenth to all of the rounds."""
+_FEWEST = 0.1
 _FLATTEST = 1e-8
 """Of the largest variance: directions with less are left as they are."""
 
@@ -39,12 +41,11 @@ def polish(
     rng: np.random.Generator,
     tick: Callable[[], None] = lambda: None,
 ) -> None:
-    """Search directions whose best threshold reaches more.
+    """Go on from the candidates, and from random directions, to what reaches more.
 
-    The goal does not change with the length of the coefficients nor with the intercept, so
-    directions on the sphere are searched, after whitening: the best direction is often the
-    difference of two features that are nearly the same. Violations rank before the objective:
-    from an infeasible start this is a phase 1.
+    Directions are drawn after whitening: the best one is often the difference of two features
+    that are nearly the same. Violations rank before the objective: from an infeasible start
+    this is a phase 1.
 
     Parameters
     ----------
@@ -58,75 +59,119 @@ def polish(
     Raises
     ------
     DiedError
-        If the features have no finite covariance.
+        If the features are too large to be whitened.
     """
     starts = [c.parameters for c in sorted(pool.best.values(), key=lambda c: c.cut.rank)[::-1]]
-    whitener, spreader = _whitening(X)
+    whitener, spreader = _whitening(X, name)
     white = np.asarray(X @ whitener)
-    if not np.isfinite(white).all():
-        raise DiedError(f"{name}: features are too large to be whitened; it was left out")
-    points = [spreader @ start[:-1] for start in starts]
-    n_random = max(_ROUNDS[0][0] - len(points), 0)
-    points += [rng.normal(size=len(points[0])) for _ in range(n_random)]
-
-    def judged(u: Floats) -> Cut:
-        cut = pool.offer(name, white @ u, lambda: np.append(whitener @ u, 0.0))
-        assert cut is not None
-        return cut
-
-    climbers = [_Climber(point, judged) for point in points]
-    wanted = sum(n * evaluations for n, evaluations in _ROUNDS)
-    part = min(max(_ROWS_SEEN / len(white) / wanted, 0.2), 1.0)
-    for n_kept, evaluations in _ROUNDS:
+    rows = np.column_stack([white, np.ones(len(white))])
+    n_random = max(_ROUNDS[0][0] - len(starts), 0)
+    drawn = rng.normal(size=(n_random, white.shape[1]))
+    points = [*(spreader @ start[:-1] for start in starts), *drawn]
+    climbers = [_Climber(point, rows, pool) for point in points]
+    wanted = sum(n * steps for n, steps in _ROUNDS)
+    part = min(max(_ROWS_SEEN / len(rows) / wanted, _FEWEST), 1.0)
+    best: tuple[float, ...] = ()
+    for n_kept, steps in _ROUNDS:
         climbers = sorted(climbers, key=lambda c: c.rank)[::-1][:n_kept]
         for climber in climbers:
-            climber.climb(int(part * evaluations), rng, tick)
+            for _ in range(int(part * steps)):
+                tick()
+                climber.step(rng)
+            if climber.rank > best:
+                best, u = climber.rank, climber.at[:-1].copy()
+                pool.offer(name, white @ u, lambda u=u: np.append(whitener @ u, 0.0))
 
 
-def _whitening(X: Any) -> tuple[Floats, Floats]:
+def _whitening(X: Any, name: str) -> tuple[Floats, Floats]:
     """From whitened coefficients to coefficients, and back."""
     dense = X if isinstance(X, np.ndarray) else X.toarray()
-    covariance = np.cov(dense, rowvar=False).reshape(2 * (X.shape[1],))
+    with np.errstate(over="ignore", invalid="ignore"):
+        covariance = np.cov(dense, rowvar=False).reshape(2 * (X.shape[1],))
     if not np.isfinite(covariance).all():
-        return np.full_like(covariance, np.nan), covariance
+        raise DiedError(f"{name}: the features are too large to be whitened; it was left out")
     values, vectors = np.linalg.eigh(covariance)
     spread = np.sqrt(np.maximum(values, _FLATTEST * max(values.max(), 1e-300)))
     return vectors / spread, (vectors * spread).T
 
 
 class _Climber:
-    """One point on the sphere that moves to whatever is not worse."""
+    """A classifier, intercept last, that moves to whatever is not worse."""
 
-    def __init__(self, start: Floats, judged: Callable[[Floats], Cut]) -> None:
-        self.judged = judged
+    def __init__(self, start: Floats, rows: Floats, pool: Pool[Floats]) -> None:
+        self.rows, self.pool = rows, pool
         norm = float(np.linalg.norm(start))
-        self.at = start / norm if norm > 0 else np.eye(len(start))[0]
-        self.size = _WIDEST
-        self.cut = judged(self.at)
+        start = start / norm if norm > 0 else np.eye(len(start))[0]
+        cut = best_cut(pool.goal, rows[:, :-1] @ start, pool.true, pool.weight, pool.least)
+        threshold = cut.threshold if np.isfinite(cut.threshold) else 0.0
+        self.at = np.append(start, -threshold)
+        self.scores = rows @ self.at
+        self.rank = (*cut.rank, cut.A - cut.B)
+        """Of equals the one that accepts fewer negatives is on its way."""
 
-    @property
-    def rank(self) -> tuple[float, ...]:
-        """As candidates rank; of equals the one that accepts fewer negatives is on its way."""
-        return _rank(self.cut)
+    def step(self, rng: np.random.Generator) -> None:
+        """Go to the best point of a line in a random direction."""
+        pool = self.pool
+        direction = rng.normal(size=len(self.at))
+        moves = self.rows @ direction
+        with np.errstate(divide="ignore", invalid="ignore"):
+            points = -self.scores / moves
+        still = moves == 0.0
+        order = np.argsort(points)
+        if still.any():
+            order = order[~still[order]]
+        A, B, at = _along(
+            order, points, moves, self.scores, pool.true, pool.weight_or_ones, len(order)
+        )
+        j, score, violation = best_of(pool.goal, A, B, pool.least)
+        if j < 0:
+            return
+        rank = (-violation, score, float(A[j] - B[j]))
+        if rank < self.rank or not np.isfinite(at[j]):
+            return
+        there = self.at + at[j] * direction
+        there /= np.linalg.norm(there)
+        self.at, self.scores, self.rank = there, self.rows @ there, rank
 
-    def climb(self, evaluations: int, rng: np.random.Generator, tick: Callable[[], None]) -> None:
-        """Try so many steps; their size follows the one-fifth rule."""
-        d = len(self.at)
-        for _ in range(evaluations):
-            tick()
-            size = self.size * np.exp(_TAIL * rng.normal())
-            there = self.at + rng.normal(size=d) * (size / np.sqrt(d))
-            there /= np.linalg.norm(there)
-            cut = self.judged(there)
-            if _rank(cut) > self.rank:
-                self.size = min(self.size * _GROW, _WIDEST)
-            if _rank(cut) >= self.rank:
-                self.at, self.cut = there, cut
-                continue
-            self.size *= _SHRINK
-            if self.size < _NARROWEST:
-                self.size = _WIDEST
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _along(
+    order: NDArray[np.int64],
+    points: Floats,
+    moves: Floats,
+    scores: Floats,
+    true: NDArray[np.uint8],
+    weight: Floats,
+    n: int,
+) -> tuple[Floats, Floats, Floats]:
+    """Accepted weight of both classes between the points where rows change sides.
 
-def _rank(cut: Cut) -> tuple[float, ...]:
-    return (*cut.rank, cut.A - cut.B)
+    Row i is accepted where ``scores[i] + t * moves[i] >= 0``. The third array has a t in each
+    interval.
+    """
+    a, b = 0.0, 0.0
+    for i in range(points.size):
+        if moves[i] < 0.0 or (moves[i] == 0.0 and scores[i] >= 0.0):
+            if true[i]:
+                a += weight[i]
+            else:
+                b += weight[i]
+    A, B, at = np.empty(n + 1), np.empty(n + 1), np.empty(n + 1)
+    A[0], B[0], at[0] = a, b, 0.0
+    m = 0
+    for j in range(n):
+        i = order[j]
+        w = weight[i] if moves[i] > 0.0 else -weight[i]
+        if true[i]:
+            a += w
+        else:
+            b += w
+        if j + 1 < n and points[order[j + 1]] == points[i]:
+            continue
+        m += 1
+        A[m], B[m] = a, b
+        at[m] = 0.5 * (points[i] + points[order[j + 1]]) if j + 1 < n else 0.0
+    if n > 0:
+        at[0] = points[order[0]] - abs(points[order[0]]) - 1.0
+        at[m] = points[order[n - 1]] + abs(points[order[n - 1]]) + 1.0
+    return A[: m + 1], B[: m + 1], at[: m + 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -81,6 +82,11 @@ class Pool(Generic[P]):
             if not first:
                 self._record(cut)
         return cut
+
+    @cached_property
+    def weight_or_ones(self) -> Floats:
+        """The weights; ones where there are none."""
+        return np.ones(len(self.true)) if self.weight is None else self.weight
 
     @property
     def champion(self) -> Candidate[P]:
