@@ -250,8 +250,8 @@ def test_other_files_are_refused_and_left(path):
     save_file({"weight": np.zeros(3)}, path, {"setpoint checkpoint": "7"})
     with pytest.raises(CheckpointError, match="in format 7"):
         Checkpoint(path, TOLD).read()
-    with pytest.raises(CheckpointError, match="is no checkpoint"):
-        Checkpoint(path.parent, TOLD).read()
+    with pytest.raises(CheckpointError, match="is a folder; a checkpoint is a file"):
+        Checkpoint(path.parent, TOLD)
     with pytest.raises(CheckpointError, match="no folder"):
         Checkpoint(path.parent / "nowhere" / "a", TOLD)
 
@@ -259,8 +259,8 @@ def test_other_files_are_refused_and_left(path):
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written(path):
     path.parent.chmod(0o500)
-    with pytest.raises(PermissionError):
-        Checkpoint(path, TOLD).write({})
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        Checkpoint(path, TOLD)
 
 
 def test_pools_come_back():

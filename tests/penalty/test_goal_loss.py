@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from setpoint import Goal
+from setpoint import Goal, Infeasible
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.penalty import losses
 from setpoint.penalty.cuts import best_cut
@@ -41,6 +41,15 @@ def logits(n=400, seed=0):
     return (2 * x[:, 0] - 1.0 + 0.5 * x[:, 2]).requires_grad_(), y
 
 
+def two_kinds(n, seed=0):
+    """Positives of two kinds, of which a linear model can find one."""
+    r = np.random.default_rng(seed)
+    kind = r.choice(3, n, p=[0.85, 0.075, 0.075])
+    centre = np.array([[0, 0], [3, -1.5], [0, 2]])[kind]
+    x = np.hstack([centre + r.normal(size=(n, 2)), r.normal(size=(n, 2))])
+    return torch.tensor(x, dtype=torch.float32), torch.tensor(kind > 0)
+
+
 def train(model, loss, x, y, batches, rate=0.02):
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     for rows in batches:
@@ -65,6 +74,8 @@ def test_all_rows_at_once_give_the_gradient_of_the_loss(solver, weighted):
     seen = losses.Seen(z.detach().numpy().astype(float), positive, weight)
     N, P = seen.mass(np.ones(len(positive)))
     theirs = SOLVERS[solver](Tradeoff(Goal.parse(FPOR), N, P), 3.0)
+    if solver == "sigmoid":
+        theirs.temperature = 5.0
     zero = 0.0
     if solver == "sigmoid":  # starts where the best threshold is 0
         zero = best_cut(theirs.goal, *seen, 3.0).threshold
@@ -225,9 +236,13 @@ def test_progress():
         known(z, y)
         unknown(z, y)
     assert known.progress == 1.0
-    assert unknown.progress == pytest.approx(11 / 1011)
+    assert unknown.progress == pytest.approx(11 / 111)
     known(z, y)
     assert known.progress == 1.0
+    late = GoalLoss("f1", warmup=200 * len(y))
+    for _ in range(400):
+        late(z, y)
+    assert late.progress == 0.5  # as many steps as the warm-up took
 
 
 # -- thresholds -----------------------------------------------------------------------------
@@ -257,6 +272,36 @@ def test_a_handful_is_not_enough():
     assert several.violation > 0.0  # and says so
     few = GoalLoss(FPOR).cut(np.arange(50.0), np.arange(50) >= 47)
     assert (few.A, few.violation) == (3.0, 0.0)
+
+
+def test_where_no_threshold_meets_the_goal_it_is_said():
+    y = np.arange(200) % 2
+    scores = np.random.default_rng(0).normal(size=200)
+    loss = GoalLoss(FPOR)
+    cut = loss.cut(scores, y)
+    assert cut.violation > 0.1
+    with pytest.raises(Infeasible, match=r"violation is 0\.\d+.* cut\(\) returns") as caught:
+        loss.threshold(scores, y)
+    assert caught.value.violation == cut.violation
+
+
+@solvers
+@pytest.mark.parametrize("options", [{}, {"steps": 320, "warmup": 21_000}])
+def test_the_last_iterate_of_a_linear_model_beats_cross_entropy(solver, options):
+    if solver in ("cross-entropy", "lagrangian"):
+        pytest.skip("no last iterate to trust")
+    x, y = two_kinds(4000)
+    torch.manual_seed(0)
+    model, loss = torch.nn.Linear(4, 1), GoalLoss(FPOR, solver, **options)
+    batches = [rows for _ in range(20) for rows in torch.randperm(4000).split(256)]
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    for rows in batches:
+        loss(model(x[rows]), y[rows]).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    cut = loss.cut(model(x).detach(), y)
+    assert cut.violation == 0.0
+    assert cut.score > 0.4  # cross-entropy: 0.25
 
 
 def test_a_constrained_goal_is_learnt_as_well_as_by_cross_entropy():
@@ -319,6 +364,28 @@ def test_saved_and_loaded_it_goes_on_with_the_same_bits(solver, stop):
     assert same(model.state_dict(), other.state_dict())
     assert same(loss.state_dict(), again.state_dict())
     assert same(copy.deepcopy(loss).state_dict(), loss.state_dict())
+
+
+def test_a_state_of_another_goal_or_solver_is_refused_and_changes_nothing():
+    z, y = logits()
+    loss = GoalLoss("maximize f1", warmup=0)
+    loss(z, y)
+    model = torch.nn.ModuleDict({"loss": GoalLoss("f1", warmup=0)})
+    before = copy.deepcopy(model.state_dict())
+    for goal, solver in ((FPOR, "profiled"), ("f1", "sigmoid"), ("f1", "cross-entropy")):
+        other = GoalLoss(goal, solver, warmup=0)
+        other(z, y)
+        message = (
+            "has goal 'maximize f1' and solver 'profiled', .* "
+            f"goal '{'maximize f1' if goal == 'f1' else goal}' and solver '{solver}'"
+        )
+        with pytest.raises(ValueError, match=message):
+            model.load_state_dict(torch.nn.ModuleDict({"loss": other}).state_dict())
+        with pytest.raises(ValueError, match=message):
+            loss.set_extra_state(other.get_extra_state())
+    assert same(before, model.state_dict())
+    model["loss"].load_state_dict(loss.state_dict())
+    assert model["loss"].rows_seen == len(y)
 
 
 def test_it_is_part_of_a_model():
@@ -387,6 +454,21 @@ def test_batches_are_checked_and_leave_nothing_behind():
             loss(*arguments)
     with pytest.raises(TypeError, match="logits are floating-point numbers"):
         loss(y.long(), y)
+    for ask in (loss.threshold, loss.cut):
+        with pytest.raises(ValueError, match="scores are finite numbers, got nan in row 3") as said:
+            ask(bad, y)
+        assert "remembered" not in str(said.value)
+        with pytest.raises(ValueError, match="as there are 6 scores, got"):
+            ask(z, y[:5])
+    text = ["no", "yes"] * 3
+    for names in (text, np.array(text), np.array(text, object)):
+        for ask in (loss, loss.cut):
+            with pytest.raises(TypeError, match="y is .* of 0 and 1, .*got .*, such as 'no'"):
+                ask(z, names)
+    with pytest.raises(TypeError, match="y is .* got a list of parts of different shapes"):
+        loss(z, [[0], [0, 1]])
+    with pytest.raises(TypeError, match="weight is .* got list .* such as 'a'"):
+        loss(z, y, ["a"] * 6)
     with pytest.raises(ValueError, match="y has no row of class 1"):
         loss.threshold(z, torch.zeros(6))
     assert (loss.rows_seen, loss.steps_seen, loss.refreshes) == (0, 0, 0)

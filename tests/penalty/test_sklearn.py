@@ -108,6 +108,30 @@ def test_sparse_rows_are_dense_ones(form):
     assert np.allclose(scaled.decision_function(S), scaled.decision_function(form(S)))
 
 
+@pytest.mark.parametrize("fitted", [np.asarray, sparse.csr_matrix])
+def test_dense_and_sparse_rows_are_decided_alike(fitted):
+    moved = np.where(np.abs(X) > 0.3, X + 5.0, 0.0)
+    clf = penalty(FPOR, min_positives=5).fit(fitted(moved), Y)
+    far = np.vstack([moved, 100.0 * moved[:5]])
+    assert np.allclose(clf.decision_function(far), clf.decision_function(sparse.csr_matrix(far)))
+
+
+def test_notebooks_look_at_everything():
+    clf = penalty(FPOR).fit(X, Y)
+    assert "coef_" in dir(clf)
+    assert "module_" not in dir(clf)
+    assert "ExactPenaltyClassifier" in clf._repr_html_()
+    with pytest.raises(AttributeError, match="module_ is not there for module='linear'"):
+        _ = clf.module_
+
+
+def test_what_cannot_be_found_again_is_not_saved(tmp_path):
+    clf = penalty(FPOR).fit(X, Y).set_params(module=lambda d: None)
+    with pytest.raises(TypeError, match=r"module is .*<lambda>"):
+        save_model(clf, tmp_path / "a.skops")
+    assert not list(tmp_path.iterdir())
+
+
 def test_texts_by_a_transformer():
     texts = np.array(["rare event" if y else "usual thing" for y in Y])
     texts = np.char.add(texts, np.where(X[:, 2] > 0, " now", " then"))

@@ -97,14 +97,29 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     ------
     OSError
         If the file cannot be written.
+    TypeError
+        If a parameter is a function that no reader of the file could find.
     """
     import skops.io
 
+    _check_findable(model)
     data = io.BytesIO(skops.io.dumps(model))
     with zipfile.ZipFile(data, "a") as archive:
         told = {"format": FORMAT, "setpoint": version("setpoint")}
         archive.writestr(_MEMBER, json.dumps(told))
     atomic_write(path, data.getvalue())
+
+
+def _check_findable(model: Any) -> None:
+    """Refuse lambdas and functions made within others: files hold them by name."""
+    parameters = model.get_params() if hasattr(model, "get_params") else {}
+    for name, value in parameters.items():
+        where = getattr(value, "__qualname__", "")
+        if "<" in where:
+            raise TypeError(
+                f"{name} is {where}, which no reader of a file can find by its name: define it "
+                "with def or class at the top of a module"
+            )
 
 
 def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,7 +48,7 @@ class Checkpoint:
     Raises
     ------
     CheckpointError
-        If the folder is not there.
+        If the file cannot be written there.
 
     Examples
     --------
@@ -69,8 +70,18 @@ class Checkpoint:
         self.path, self.every = Path(path), every
         self.told: dict[str, Any] = json.loads(json.dumps(dict(told), default=_plain))
         self._written = time.monotonic()
-        if not self.path.absolute().parent.is_dir():
+        folder = self.path.absolute().parent
+        if not folder.is_dir():
             raise CheckpointError(f"{self.path}: there is no folder for this checkpoint")
+        if self.path.is_dir():
+            raise CheckpointError(f"{self.path} is a folder; a checkpoint is a file")
+        try:  # before any work: the folder may not be writable, or no real one
+            with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{self.path.name}."):
+                pass
+        except OSError as error:
+            raise CheckpointError(
+                f"{self.path} cannot be written: {error.strerror or error}"
+            ) from None
 
     @property
     def due(self) -> bool:
@@ -139,7 +150,8 @@ class Checkpoint:
                 return file.metadata() or {}, arrays
         except (error, OSError, TypeError, AttributeError) as why:
             raise CheckpointError(
-                f"{self.path} is no checkpoint, or was cut short: {why}; it was left as it is"
+                f"{self.path} is no checkpoint, or was cut short; it was left as it is: give "
+                "another path, or remove the file to start anew"
             ) from why
 
     def _check_told(self, found: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, one_column
 from setpoint.inputs.classes import two_classes
 from setpoint.inputs.labels import check_weight
-from setpoint.penalty.deciding import decide, told
+from setpoint.penalty.deciding import decide, named_class, told
 from setpoint.penalty.features import transformed
 from setpoint.penalty.fitting import Data, carry_out, prepare
 from setpoint.penalty.options import check_options
@@ -96,7 +96,8 @@ class ExactPenaltyClassifier(GoalClassifier):
     max_seconds : float, default=None
         The best candidate by then is kept, with a warning. So it is on Ctrl-C.
     pos_label : label, default=None
-        The positive class; None: the last in sorted order.
+        The positive class; None: the one that the goal names by ``label=``, if it names no
+        other, else the last in sorted order.
     on_infeasible : {"raise", "nearest"}, default="raise"
     random_state : int, generator or None, default=None
         For the rows held out, networks and the evolution strategy. None: always the same.
@@ -252,6 +253,8 @@ class ExactPenaltyClassifier(GoalClassifier):
             kept = np.flatnonzero(weight)
             X, y, weight = _safe_indexing(X, kept), y[kept], weight[kept]
         classes = two_classes(y, pos_label=self.pos_label)
+        if self.pos_label is None:
+            classes = two_classes(y, pos_label=named_class(goal, classes))
         data = Data(X, classes.codes(y, "y", len(y)), weight, classes)
         key = self._key()
         prepared = prepare(self, goal, data, key % 2**32)
@@ -305,6 +308,8 @@ class ExactPenaltyClassifier(GoalClassifier):
     def module_(self) -> Any:
         """The trained torch module, in eval mode on the CPU."""
         self._check_there("module_")
+        if isinstance(self.parameters_, np.ndarray):
+            raise AttributeError("module_ is not there for module='linear': see coef_")
         return module_of(self.module, self.parameters_, self.n_transformed_)
 
     def _linear(self, name: str) -> Floats:
@@ -341,9 +346,17 @@ class ExactPenaltyClassifier(GoalClassifier):
 
     def _checked(self, X: Any, reset: bool = False) -> Any:
         if self.preprocessor is None or isinstance(self.preprocessor, str):
-            return validate_data(
-                self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-            )
+            try:
+                return validate_data(
+                    self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+                )
+            except ValueError as error:
+                if "could not convert" not in str(error):
+                    raise
+                raise ValueError(
+                    f"{error}: X holds text; preprocessor= takes a transformer that makes numbers "
+                    "of it, such as a ColumnTransformer with OneHotEncoder"
+                ) from error
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.goals.expressions import Metric
+from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
+from setpoint.inputs.classes import Classes
 from setpoint.penalty.plan import Plan
 from setpoint.penalty.pool import Pool
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
@@ -18,17 +19,25 @@ from setpoint.rules import Rule
 from setpoint.search.infeasible import Infeasible
 from setpoint.search.outcome import Outcome
 
-__all__ = ["decide", "least_accepted", "told"]
+__all__ = ["decide", "least_accepted", "named_class", "told"]
 
 _LEAST_ROWS, _LEAST_SHARE = 20.0, 0.02
 _ROUNDING = 1e-9
 
 
-def least_accepted(wanted: Any, positives: float) -> float:
+def least_accepted(wanted: Any, positives: float, unit: float = 1.0) -> float:
     """The weight of rows that have to be predicted positive.
 
     Precision on a handful of rows says nothing: 20 rows or 2 % of the positives, whichever
     is more, but never more than half of the positives.
+
+    Parameters
+    ----------
+    wanted : "auto" or float
+    positives : float
+        Their weight.
+    unit : float
+        The weight of a row, where weights do not count rows.
 
     Examples
     --------
@@ -37,7 +46,15 @@ def least_accepted(wanted: Any, positives: float) -> float:
     """
     if wanted != "auto":
         return float(wanted)
-    return min(max(_LEAST_ROWS, _LEAST_SHARE * positives), 0.5 * positives)
+    return min(max(_LEAST_ROWS * unit, _LEAST_SHARE * positives), 0.5 * positives)
+
+
+def named_class(goal: Goal, classes: Classes) -> Any:
+    """The class that all metrics of a goal name, if they do; else the positive one."""
+    sides = [side for c in goal.constraints for side in (c.lhs, c.rhs)]
+    named = {e.label for x in (goal.objective, *sides) for e in walk(x) if isinstance(e, Metric)}
+    label = named.pop() if len(named) == 1 else None
+    return label if label in classes.labels else classes.labels[1]
 
 
 def decide(
@@ -75,8 +92,9 @@ def decide(
         warnings.simplefilter("always")
         outcome = _best_threshold(goal, evidence, pool, on_infeasible)
     if outcome.status == "optimal":
-        # The threshold is the best one on these scores; of other models nothing is proved.
         outcome = replace(outcome, status="feasible")
+    # The threshold is the best one on these scores; of other models nothing is proved.
+    outcome = replace(outcome, gap=None, bound=None)
     champion = pool.champion
     n_methods = len(pool.best)
     why = f"{champion.method}: {pool.n_offered:,} iterates judged by their best threshold"
@@ -109,39 +127,62 @@ def _best_threshold(
         program.goal = goal  # what messages speak of
         return solve_exact(program, evidence, randomized=False, on_infeasible=on_infeasible)
 
-    free = solved(goal)
+    try:
+        free = solved(goal)
+    except Infeasible as error:
+        raise _not_found(error, pool) from None
     accepted = float(free.confusion.counts[:, :, 1].sum())
     if accepted >= pool.least * (1.0 - _ROUNDING):
         return free
     share = pool.least * (1.0 - _ROUNDING) / float(pool.goal.totals.sum())
     try:
-        enough = solved(goal.subject_to(Metric("predicted_rate") >= share))
+        return solved(goal.subject_to(Metric("predicted_rate") >= share))
     except Infeasible as error:
         raise Infeasible(
-            f"no threshold meets the goal and predicts {pool.least:g} rows positive, as "
-            f"min_positives asks; with {accepted:g} rows it is met",
+            f"no threshold on the best of {pool.n_offered:,} iterates meets the goal and predicts "
+            f"{pool.least:g} rows positive, as min_positives asks; with {accepted:g} rows it is "
+            "met",
             violation=error.violation,
         ) from None
-    # Thresholds with fewer rows are rivals that were not compared.
-    return replace(enough, gap=None, bound=None)
+
+
+def _not_found(error: Infeasible, pool: Pool[Any]) -> Infeasible:
+    """What is certain of thresholds is not certain of models: another may meet the goal."""
+    what = f"the least violation is {error.violation:.4g}"
+    if error.reachable:
+        best = "; ".join(f"{text}: {value:.4g}" for text, value in error.reachable.items())
+        what = f"its thresholds come as far as ({best}), and {what}"
+    return Infeasible(
+        f"none of the {pool.n_offered:,} iterates that were trained was found to meet the goal, "
+        f"which does not say that no model can. Of the best one {what} "
+        "(on_infeasible='nearest' returns it)",
+        violation=error.violation,
+        blame=error.blame,
+        reachable=error.reachable,
+    )
 
 
 def told(plan: Plan) -> list[str]:
     """What whoever reads the report has to know of how it came about."""
-    notes = []
-    if plan.pool.least > 0:
+    notes, pool = [], plan.pool
+    if pool.least > 0:
+        what = "rows have" if pool.weight is None else "of the rows' weight has"
         notes.append(
-            f"Rows of a weight of at least {plan.pool.least:g} have to be predicted positive: "
-            "precision on fewer says nothing. min_positives= sets it."
+            f"At least {pool.least:g} {what} to be predicted positive: precision on fewer says "
+            "nothing. min_positives= sets it."
         )
     if plan.choose is None:
         notes.append(
-            "Counted on the rows that the model was trained on, of whose many iterates the best "
-            "was kept: new rows will do worse. validation_fraction= holds rows out."
+            f"What is counted on the {len(plan.train):,} rows that the model was trained on "
+            "flatters it, as the best of its many iterates there was kept: new rows will do "
+            "worse. validation_fraction= holds rows out."
         )
     else:
         notes.append(
             f"Iterate and threshold were chosen on {len(plan.choose):,} rows held out from "
-            "training, and counted on them: new rows may do somewhat worse."
+            "training: what is counted on them flatters the model somewhat."
         )
+    first = pool.best.get(plan.stages[0].name)
+    if len(pool.best) > 1 and first is not None and pool.champion.cut.rank <= first.cut.rank:
+        notes.append("Nothing improved on cross-entropy on these rows.")
     return notes

@@ -45,18 +45,28 @@ class Standardized:
             mean = np.zeros(X.shape[1])
             scale = np.asarray(abs(X.tocsr()).max(axis=0).todense(), np.float64).ravel()
         else:
-            mean = np.average(X, axis=0, weights=weight)
-            # A loop over features: no second matrix of this size.
-            scale = np.sqrt(
-                [np.average((x - m) ** 2, weights=weight) for x, m in zip(X.T, mean, strict=True)]
-            )
+            with np.errstate(over="ignore", invalid="ignore"):
+                mean = np.average(X, axis=0, weights=weight)
+                # A loop over features: no second matrix of this size.
+                pairs = zip(X.T, mean, strict=True)
+                scale = np.sqrt([np.average((x - m) ** 2, weights=weight) for x, m in pairs])
             scale[scale <= 1e-12 * np.abs(mean)] = 0.0  # rounding of a constant
+        large = ~np.isfinite(mean + scale)
+        if large.any():
+            raise ValueError(
+                f"X: the values of column {int(large.argmax())} are too large to be standardised; "
+                "scale them first, or pass preprocessor=None"
+            )
         return cls(mean, np.where(scale > 0, scale, 1.0))
 
     def transform(self, X: Any) -> Any:
-        """The features, as float64 or CSR."""
+        """The features, as float64 or CSR; the same numbers in either form."""
+        if _is_sparse(X) and not self.mean.any():
+            out = csr_matrix(X.multiply(1.0 / self.scale))
+            np.clip(out.data, -_FARTHEST, _FARTHEST, out=out.data)
+            return out
         if _is_sparse(X):
-            return csr_matrix(X.multiply(1.0 / self.scale))
+            X = X.toarray()  # what has a mean is dense without it
         out = np.subtract(X, self.mean, dtype=np.float64)
         out /= self.scale
         return np.clip(out, -_FARTHEST, _FARTHEST, out=out)

@@ -71,6 +71,23 @@ class Data:
         counts = np.bincount(self.codes, self.weight, minlength=2)
         return float(counts[0]), float(counts[1])
 
+    def least(self, wanted: Any) -> float:
+        """The weight of rows that have to be predicted positive.
+
+        Raises
+        ------
+        ValueError
+            If it is more than all rows.
+        """
+        # Weights below 1 on average are shares, not numbers of rows.
+        unit = 1.0 if self.weight is None else min(float(self.weight.mean()), 1.0)
+        least = least_accepted(wanted, self.totals[1], unit)
+        if least > sum(self.totals):
+            raise ValueError(
+                f"min_positives is {least:g}, and the rows have a weight of {sum(self.totals):g}"
+            )
+        return least
+
     def rows(self, preprocessor: Any) -> Rows:
         """With features as training takes them."""
         return Rows(transformed(preprocessor, self.X), self.codes == 1, self.weight)
@@ -122,7 +139,7 @@ def prepare(estimator: Any, goal: Goal, data: Data, seed: int) -> Prepared:
         judges.tradeoff(goal),
         judges.codes.astype(np.uint8),
         judges.weight,
-        least_accepted(e.min_positives, judges.totals[1]),
+        judges.least(e.min_positives),
         report=progress,
     )
     plan = Plan(
@@ -130,7 +147,7 @@ def prepare(estimator: Any, goal: Goal, data: Data, seed: int) -> Prepared:
         stages_of(e.solver, choices_of(e)),
         rows,
         None if choose is None else choose.rows(preprocessor),
-        least_accepted(e.min_positives, train.totals[1]),
+        train.least(e.min_positives),
         pool,
         schedule_of(e, len(rows)),
         seed,
@@ -152,12 +169,14 @@ def carry_out(estimator: Any, prepared: Prepared) -> None:
     plan = prepared.plan
     checkpoint = _checkpoint(estimator, prepared)
     stopped = ""
+    quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # scores are looked at
     polished = estimator.polish and estimator.solver == "portfolio"
     try:
-        if prepared.at_once:
-            train_linear(plan, polished, checkpoint)
-        else:
-            train_network(plan, estimator.module, checkpoint)
+        with quiet:
+            if prepared.at_once:
+                train_linear(plan, polished, checkpoint)
+            else:
+                train_network(plan, estimator.module, checkpoint)
     except StoppedError as error:
         stopped = str(error)
     except KeyboardInterrupt:

@@ -22,9 +22,10 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.penalty.batches import check_number, check_whole, checked, floats
 from setpoint.penalty.cuts import Cut, best_cut
-from setpoint.penalty.losses import CrossEntropy, Loss, Seen
+from setpoint.penalty.losses import CrossEntropy, Lagrangian, Loss, Seen
 from setpoint.penalty.methods import Choices, stages_of
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.search.infeasible import Infeasible
 
 __all__ = ["GoalLoss"]
 
@@ -34,8 +35,10 @@ _ENOUGH = 300
 """Rows of each class that a refresh looks at where it may choose."""
 _EVERY = 10
 """Steps between two refreshes: one costs a few steps of a small network."""
-_HALF_WAY = 1000
-"""Steps after which the progress of a training of unknown length is a half."""
+_HALF_WAY = 100
+"""Steps after which the progress of a training of unknown length is a half, at least."""
+_TEMPERATURE = 5.0
+"""At 1 a sigmoid is as wide as cross-entropy's slope, and ends below it on linear models."""
 _LEAST_ROWS, _LEAST_SHARE = 20, 0.02
 """Of predicted positives: rows, and the share of the positives."""
 
@@ -52,13 +55,20 @@ class GoalLoss(torch.nn.Module):
     After training, ask :meth:`threshold` with held-out scores: logits at least that high are
     decided positive.
 
+    *The last iterate is no guarantee*: nothing here compares it with an earlier one, or with
+    cross-entropy, and it may be worse than both. Judge the model after each epoch by the `rank` of
+    :meth:`cut` on held-out rows, and keep the best, as in the example.
+    :class:`setpoint.ExactPenaltyClassifier` does this on its own.
+
     Parameters
     ----------
     goal : Goal or str
         Over the rows as a whole, not worse for more accepted positives nor for fewer accepted
         negatives. Labels in it are 0 and 1.
     solver : {"profiled", "lagrangian", "sigmoid", "ero", "cross-entropy"}
-        See :class:`setpoint.ExactPenaltyClassifier`. "sigmoid" takes temperature 1.
+        See :class:`setpoint.ExactPenaltyClassifier`. Take "profiled": it needs the least care.
+        "ero" wants `steps` and a `warmup` of a third of them. "lagrangian" swings about what it
+        looks for: only the best of its iterates is of use. "sigmoid" takes temperature 5.
     memory : int or "auto"
         How many logits are looked at, the latest. Old ones are those of another model: the
         number of training rows, if not above some 50,000, is a good value. "auto" takes as
@@ -69,8 +79,9 @@ class GoalLoss(torch.nn.Module):
         Rows that are seen before anything but cross-entropy is descended. A third of the
         training is a good value: from a poor start most solvers stay below cross-entropy.
     steps : int, optional
-        Calls in training mode in all. Some solvers narrow what they look at: from the first
-        step to the last where this is given, else by t / (t + 1000) after t steps.
+        Calls in training mode in all. "profiled" and "ero" narrow what they look at: from the
+        first refresh to the last step where this is given; else half of it is done after as
+        many steps more as the first refresh came after, 100 at least.
     positives, negatives : float, optional
         How many there are in the population that the goal is about; both or neither. To be
         given where batches are drawn with other shares. By default the shares remembered.
@@ -97,17 +108,23 @@ class GoalLoss(torch.nn.Module):
     >>> _ = torch.manual_seed(0)
     >>> x = torch.randn(2000, 5)
     >>> y = (x[:, 0] - x[:, 1] ** 2 > 0.5).float()
+    >>> train, held = torch.arange(1500), torch.arange(1500, 2000)
     >>> model = torch.nn.Sequential(torch.nn.Linear(5, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
-    >>> loss = GoalLoss("maximize recall subject to precision >= 0.9", steps=400)
+    >>> loss = GoalLoss("maximize recall subject to precision >= 0.9", steps=300, warmup=10_000)
     >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    >>> for batch in torch.arange(2000).split(100) * 20:
-    ...     value = loss(model(x[batch]), y[batch])
-    ...     value.backward()
-    ...     optimizer.step()
-    ...     optimizer.zero_grad()
-    >>> with torch.no_grad():
-    ...     cut = loss.cut(model(x), y)
-    >>> cut.score > 0.9, cut.violation
+    >>> best = None
+    >>> for epoch in range(20):
+    ...     for rows in train.split(100):
+    ...         value = loss(model(x[rows]), y[rows])
+    ...         value.backward()
+    ...         optimizer.step()
+    ...         optimizer.zero_grad()
+    ...     with torch.no_grad():
+    ...         cut = loss.cut(model(x[held]), y[held])
+    ...     if best is None or cut.rank > best.rank:
+    ...         best, kept = cut, {k: v.clone() for k, v in model.state_dict().items()}
+    >>> _ = model.load_state_dict(kept)  # rows with logits >= best.threshold are accepted
+    >>> best.score > 0.9, best.violation
     (True, 0.0)
     """
 
@@ -149,10 +166,12 @@ class GoalLoss(torch.nn.Module):
         self.goal, self.solver = as_goal(goal), solver
         self.refresh_every = _EVERY if refresh_every == "auto" else int(refresh_every)
         self.warmup, self.steps, self.min_positives = int(warmup), steps, min_positives
-        stage = stages_of(solver, Choices(temperature=1.0))[-1]
+        stage = stages_of(solver, Choices(temperature=_TEMPERATURE))[-1]
         tradeoff = Tradeoff(self.goal, *(self._totals or (1000.0, 1000.0)))
         self._start: Loss = CrossEntropy(tradeoff)
         self._loss = stage.loss(tradeoff, 0.0, 0)
+        if isinstance(self._loss, Lagrangian):
+            self._loss.step *= self.refresh_every  # as fast, however often it is refreshed
         self._centred = stage.start == "centred"
         # Where the threshold of the loss is, 0 but for solvers that start from a good one.
         self._zero = 0.0
@@ -226,13 +245,27 @@ class GoalLoss(torch.nn.Module):
         """How far the training is, from 0 to 1."""
         t = self.steps_seen - self._first_step
         if self.steps is None:
-            return t / (t + _HALF_WAY)
+            return t / (t + max(self._first_step, _HALF_WAY))
         return min(t / max(self.steps - self._first_step, 1), 1.0)
 
     # ------------------------------------------------------------------ the threshold
     def threshold(self, scores: Any, y: Any, weight: Any = None) -> float:
-        """The threshold of :meth:`cut`: scores at least that high are decided positive."""
-        return self.cut(scores, y, weight).threshold
+        """The threshold of :meth:`cut`: scores at least that high are decided positive.
+
+        Raises
+        ------
+        Infeasible
+            If no threshold meets the goal on these rows.
+        """
+        cut = self.cut(scores, y, weight)
+        if cut.violation > 0:
+            raise Infeasible(
+                f"no threshold on these scores meets the goal {str(self.goal)!r}: the least "
+                f"violation is {cut.violation:.4g} (threshold {cut.threshold:.6g}). cut() returns "
+                "that threshold with its violation",
+                violation=cut.violation,
+            )
+        return cut.threshold
 
     def cut(self, scores: Any, y: Any, weight: Any = None) -> Cut:
         """The best threshold on these rows, found exactly, and what it reaches.
@@ -255,7 +288,7 @@ class GoalLoss(torch.nn.Module):
         ValueError
             If one of the classes is missing.
         """
-        z, positive, w = checked(scores, y, weight)
+        z, positive, w = checked(scores, y, weight, "scores")
         seen = Seen(floats(z), positive.cpu().numpy(), None if w is None else floats(w))
         N, P = seen.mass(np.ones(len(z)))
         if N <= 0 or P <= 0:
@@ -308,19 +341,44 @@ class GoalLoss(torch.nn.Module):
         loss = {k: v for k, v in vars(self._loss).items() if k != "goal"}
         own = {k: getattr(self, k) for k in _COUNTS}
         return {
+            "goal": str(self.goal),
+            "solver": self.solver,
             "loss": {k: tuple(v) if isinstance(v, tuple) else v for k, v in loss.items()},
             "totals": self._loss.goal.totals.tolist(),
             **own,
         }
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Go on from :meth:`get_extra_state`."""
+        """Go on from :meth:`get_extra_state`.
+
+        Raises
+        ------
+        ValueError
+            If the state is that of another goal or solver.
+        """
+        self._check_state(state)
         for k in _COUNTS:
             setattr(self, k, state[k])
         self._loss.aim(Tradeoff(self.goal, *state["totals"]), state["loss"]["least"])
         for k, v in state["loss"].items():
             like = getattr(self._loss, k)
             setattr(self._loss, k, type(like)(*v) if isinstance(like, tuple) else v)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        # Before the memory is filled with what belongs to another loss.
+        if f"{prefix}_extra_state" in state_dict:
+            self._check_state(state_dict[f"{prefix}_extra_state"])
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    def _check_state(self, state: dict[str, Any]) -> None:
+        found = state.get("goal"), state.get("solver")
+        expected = str(self.goal), self.solver
+        if found != expected:
+            raise ValueError(
+                f"this GoalLoss has goal {expected[0]!r} and solver {expected[1]!r}, and the state "
+                f"is that of one with goal {found[0]!r} and solver {found[1]!r}: make it with the "
+                "goal and solver of the training that is to go on"
+            )
 
     def extra_repr(self) -> str:
         """What is printed."""

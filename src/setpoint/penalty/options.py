@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -78,6 +79,9 @@ def check_options(estimator: Any) -> None:
         auto = isinstance(value, str) and value == "auto"
         if not auto and not (_is_number(value) and 0 <= value < top):
             raise ValueError(f"{name} is {words}, got {value!r}")
+    path = estimator.checkpoint
+    if path is not None and (not isinstance(path, str | os.PathLike) or not str(path)):
+        raise ValueError(f"checkpoint is a path or None, got {path!r}")
     module = estimator.module
     if not callable(module) and module not in ("linear", "mlp"):
         raise ValueError(

@@ -111,8 +111,8 @@ class Tradeoff:
             strange.append("the deployed model")
         if strange:
             raise GoalError(
-                f"the goal speaks of {', '.join(strange)}, and ExactPenaltyClassifier trains for "
-                "goals over the rows as a whole; PlugInClassifier takes such goals, after training"
+                f"the goal speaks of {', '.join(strange)}, and a model is trained for goals over "
+                "the rows as a whole; PlugInClassifier takes such goals, after training"
             )
         self.goal = goal
         self.totals = np.array([negatives, positives])

@@ -40,7 +40,8 @@ def report_on_outcome(
     family, why, folds, seconds
         As in :func:`report_on`.
     solver, trace : optional
-        Those of `outcome` where nothing else is said.
+        Those of `outcome` where nothing else is said. With a `trace` of something else its
+        calls are not told.
     notes : sequence of str
         Warnings of the report.
     """
@@ -67,7 +68,7 @@ def report_on_outcome(
         decides_on=evidence.decide_on if outcome.rule.needs_slots else (),
         warnings=notes,
         blame=outcome.blame,
-        n_oracle_calls=outcome.n_calls,
+        n_oracle_calls=None if trace is not None else outcome.n_calls,
         operating=operating_points(goal, evidence, outcome.rule),
         trace=[(t.call, t.objective, t.bound, t.violation) for t in steps],
         seconds=seconds,
