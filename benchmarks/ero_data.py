@@ -161,6 +161,8 @@ def outcomes(
     plan = replace(prepared.plan, pool=pool, stages=stages or prepared.plan.stages)
     train_linear(plan, estimator.polish and stages is None and estimator.solver == "portfolio")
     seconds = time.perf_counter() - started
+    if POLISH in pool.ended:  # it comes last, and offers only what is better
+        pool.ended[POLISH] = started + seconds
     test = Rows(transformed(prepared.preprocessor, b), y_b == 1)
     measured = functools.partial(reached, goal, plan.chooser, test)
     out, before = {}, started

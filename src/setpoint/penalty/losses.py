@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 
 _STEEPEST = 100.0
 """Multipliers are kept below this."""
+_REFRESHES, _FARTHEST = 500, 20.0
+"""Of a training on all rows, for which steps of multipliers are meant; at most so many in one."""
 _FEWEST = 5
 """Rows in the band round a threshold, at least."""
 
@@ -280,14 +282,18 @@ class Lagrangian(_Accepting):
         super().__init__(goal, least)
         self.rates, self.step = rates, step
         self.multipliers = [0.0] * goal.n_constraints
+        self.progress = 0.0
 
     def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
         A, B = _accepted(seen, (seen.scores >= 0).astype(np.float64), scale)
         # Where nearly nobody is accepted, ratios have no slope worth following.
         A = max(A, self.least)
         slacks = self.goal.slacks(A, B)
+        # With few refreshes each has to go further.
+        step = self.step * min(max(_REFRESHES * (progress - self.progress), 1.0), _FARTHEST)
+        self.progress = progress
         self.multipliers = [
-            min(max(0.0, mu - self.step * slack), _STEEPEST)
+            min(max(0.0, mu - step * slack), _STEEPEST)
             for mu, slack in zip(self.multipliers, slacks, strict=True)
         ]
         slopes = [self.goal.slopes(A, B, i) for i in range(len(slacks))]
@@ -312,7 +318,7 @@ class Lagrangian(_Accepting):
         )
 
     def state(self) -> dict[str, Any]:
-        return {"multipliers": self.multipliers}
+        return {"multipliers": self.multipliers, "progress": self.progress}
 
 
 class ExactPenalty(Loss):
