@@ -285,11 +285,9 @@ def test_where_no_threshold_meets_the_goal_it_is_said():
     assert caught.value.violation == cut.violation
 
 
-@solvers
-@pytest.mark.parametrize("options", [{}, {"steps": 320, "warmup": 21_000}])
+@pytest.mark.parametrize("solver", ["profiled", "sigmoid", "ero"])  # "lagrangian" swings
+@pytest.mark.parametrize("options", [{}, {"steps": 320, "warmup": 27_000}])
 def test_the_last_iterate_of_a_linear_model_beats_cross_entropy(solver, options):
-    if solver in ("cross-entropy", "lagrangian"):
-        pytest.skip("no last iterate to trust")
     x, y = two_kinds(4000)
     torch.manual_seed(0)
     model, loss = torch.nn.Linear(4, 1), GoalLoss(FPOR, solver, **options)
@@ -463,11 +461,11 @@ def test_batches_are_checked_and_leave_nothing_behind():
     text = ["no", "yes"] * 3
     for names in (text, np.array(text), np.array(text, object)):
         for ask in (loss, loss.cut):
-            with pytest.raises(TypeError, match="y is .* of 0 and 1, .*got .*, such as 'no'"):
+            with pytest.raises(TypeError, match=r"y is .* of 0 and 1, .*got .*, such as 'no'"):
                 ask(z, names)
-    with pytest.raises(TypeError, match="y is .* got a list of parts of different shapes"):
+    with pytest.raises(TypeError, match=r"y is .* got a list of parts of different shapes"):
         loss(z, [[0], [0, 1]])
-    with pytest.raises(TypeError, match="weight is .* got list .* such as 'a'"):
+    with pytest.raises(TypeError, match=r"weight is .* got list .* such as 'a'"):
         loss(z, y, ["a"] * 6)
     with pytest.raises(ValueError, match="y has no row of class 1"):
         loss.threshold(z, torch.zeros(6))

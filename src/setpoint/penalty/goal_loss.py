@@ -22,7 +22,7 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.penalty.batches import check_number, check_whole, checked, floats
 from setpoint.penalty.cuts import Cut, best_cut
-from setpoint.penalty.losses import CrossEntropy, Lagrangian, Loss, Seen
+from setpoint.penalty.losses import CrossEntropy, Loss, Seen
 from setpoint.penalty.methods import Choices, stages_of
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.search.infeasible import Infeasible
@@ -170,8 +170,6 @@ class GoalLoss(torch.nn.Module):
         tradeoff = Tradeoff(self.goal, *(self._totals or (1000.0, 1000.0)))
         self._start: Loss = CrossEntropy(tradeoff)
         self._loss = stage.loss(tradeoff, 0.0, 0)
-        if isinstance(self._loss, Lagrangian):
-            self._loss.step *= self.refresh_every  # as fast, however often it is refreshed
         self._centred = stage.start == "centred"
         # Where the threshold of the loss is, 0 but for solvers that start from a good one.
         self._zero = 0.0
