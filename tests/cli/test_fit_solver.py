@@ -11,6 +11,7 @@ from setpoint import load_model
 from setpoint.cli import solvers as solvers_module
 from setpoint.cli.solvers import FAMILIES, SOLVERS
 from setpoint.penalty import ExactPenaltyClassifier
+from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.penalty.methods import SOLVERS as PENALTY
 from setpoint.plugin.options import SOLVERS as PLUGIN
 
@@ -74,6 +75,26 @@ def test_help_and_completion_know_the_solvers(run):
         (("--module", "mlp"), "--module is for solvers that train the model for the goal"),
         (("--solver", "exact", "--module", "linear"), "--solver exact finds a rule"),
         (("--checkpoint", "c"), "--checkpoint is for solvers that train"),
+        (("--min-positives", "9"), "--min-positives is for solvers that train"),
+        (("--validation-fraction", "0"), "--validation-fraction is for solvers that train"),
+        (("--solver", "ero", "--min-positives", "-1"), "--min-positives"),
+        (("--solver", "ero", "--validation-fraction", "1"), "--validation-fraction"),
+        (
+            ("--solver", "ero", "--validation-fraction", "nan"),
+            "--validation-fraction is a number in [0, 1), got nan",
+        ),
+        (
+            ("--solver", "ero", "--validation-fraction", "0.999"),
+            "--validation-fraction is 0.999, and the smaller class has",
+        ),
+        (
+            ("--solver", "ero", "--min-positives", "451"),
+            "--min-positives is 451, and there are 450 rows to count it on",
+        ),
+        (
+            ("--solver", "ero", "--max-seconds", "nan"),
+            "--max-seconds is a number above 0, got nan",
+        ),
         (("--solver", "ero", "--draws"), "decides nothing by chance"),
         (("--solver", "ero", "--decide-on", "sex"), "looks at the score alone"),
         (("--max-seconds", "0"), "--max-seconds"),
@@ -95,8 +116,8 @@ def test_options_of_another_family(fit, tmp_path, more, words):
 )
 def test_goals_over_more_than_the_rows_as_a_whole(fit, tmp_path, goal, more, words):
     assert error_of(fit("--solver", "ero", *more, goal=goal)) == (
-        f"the goal speaks of {words}, and this --solver trains a model for goals over the rows as "
-        "a whole; without --solver setpoint fit takes such goals, after training"
+        f"the goal speaks of {words}, and a model is trained for goals over the rows as a whole; "
+        "without --solver setpoint fit takes such goals, after training"
     )
     assert not list(tmp_path.iterdir())
 
@@ -130,6 +151,14 @@ def test_a_missing_package_is_found_before_the_table_is_read(run, tmp_path, monk
         "--module", "mlp", "--model", tmp_path / "m.skops",
     )  # fmt: skip
     assert error_of(done) == "--module mlp needs torch: pip install 'setpoint[torch]'"
+    monkeypatch.setattr(
+        solvers_module, "find_spec", lambda name: None if name == "safetensors" else real(name)
+    )
+    done = run(
+        "fit", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",
+        "--checkpoint", tmp_path / "c", "--model", tmp_path / "m.skops",
+    )  # fmt: skip
+    assert error_of(done) == "--checkpoint needs safetensors: pip install 'setpoint[torch]'"
 
 
 # ---------------------------------------------------------------------- rules after training
@@ -174,8 +203,19 @@ def test_a_linear_model_is_trained_told_and_used(fit, run, there, tmp_path):
         "counted on the 450 rows that the model was trained on; the first was taken",
     ):
         assert words in text
-    assert "min_positives" not in text
-    assert "validation_fraction" not in text
+    for words in (
+        "At least 20 rows have to be predicted positive",
+        "--min-positives sets it.",
+        "What is counted on the 450 rows that the model was trained on flatters it",
+        "--validation-fraction keeps rows from the training to choose by.",
+    ):
+        assert words in text
+        assert words in " ".join(out["fitted"]["warnings"])
+    # What is not known of a training is not told: it passes over the data in many ways.
+    assert out["fitted"]["n_oracle_calls"] is None
+    assert "<dt>passes over the data</dt>" not in text
+    for python in ("min_positives", "validation_fraction", "ExactPenalty", "on_infeasible"):
+        assert python not in text + done.output
 
     stored = load_model(model).classifier
     assert isinstance(stored, ExactPenaltyClassifier)
@@ -221,7 +261,43 @@ def test_without_rows_held_out_it_says_which_rows_judge(fit):
     first = done.stdout.splitlines()[0]
     assert first == "The goal is reached on the 600 rows that the model was trained on."
     assert "cross-validation" not in done.stdout
-    assert "of whose many iterates the best" in " ".join(done.stdout.split())
+    assert "the best of its many iterates" in " ".join(done.stdout.split())
+
+
+def test_rows_that_choose(fit, tmp_path):
+    more = ("--solver", "ero", "--validation-fraction", "0.2", "--min-positives", "7")
+    done = fit(*more, "--json")
+    assert done.exit_code in (0, 3), done.stderr
+    out = json.loads(done.stdout)
+    assert out["rows"] == {"fitted": 450, "held_out": 150}
+    assert out["fitted"]["n_rows"] == 90
+    told = " ".join(out["fitted"]["warnings"])
+    assert "At least 7 rows have to be predicted positive" in told
+    assert "Iterate and threshold were chosen on 90 rows held out from training" in told
+    stored = load_model(tmp_path / "m.skops").classifier
+    assert (stored.validation_fraction, stored.min_positives) == (0.2, 7)
+    text = fit(*more, "--test-size", "0").stdout
+    assert " on the 120 rows by which the model was chosen." in text.splitlines()[0]
+
+
+def test_too_few_predicted_positive(fit, tmp_path):
+    done = fit("--solver", "cross-entropy", "--min-positives", "440")
+    assert done.exit_code == 3, done.stderr
+    assert "predicts 440 rows positive, as --min-positives asks" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("solver", ["auto", "cross-entropy"])
+def test_a_deployed_model_that_the_goal_does_not_speak_of(fit, solver):
+    done = fit("--solver", solver, "--baseline", "kind", "--json")
+    assert done.exit_code in (0, 3), done.stderr
+    out = json.loads(done.stdout)
+    told = (
+        "--baseline kind: the goal does not speak of the deployed model, so the column is not "
+        "looked at"
+    )
+    assert told in out["notes"]
+    assert out["columns"]["hidden"]["kind"] == "what the deployed model says"
 
 
 def test_a_goal_that_no_iterate_meets(fit, tmp_path):
@@ -256,14 +332,32 @@ def test_a_network(fit, run, there, tmp_path):
 # ---------------------------------------------------------------------- stopped before the end
 def test_a_limit_on_seconds_keeps_the_best_so_far(fit, tmp_path):
     done = fit("--solver", "portfolio", "--max-seconds", "1e-9")
-    if done.exit_code == 1:  # not even cross-entropy took a step
-        assert "stopped after 1e-09 seconds" in done.stderr
-        assert "unexpected" not in done.stderr
-        assert not list(tmp_path.iterdir())
+    assert error_of(done) == (  # not even cross-entropy took a step
+        "stopped after 1e-09 seconds, before there was anything to keep; give more with "
+        "--max-seconds, or leave it out"
+    )
+    assert not list(tmp_path.iterdir())
     later = fit("--solver", "portfolio", "--max-seconds", "0.2", "--json")
     assert later.exit_code in (0, 3), later.stderr
     assert "note: training was stopped after 0.2 seconds" in later.stderr
     assert load_model(tmp_path / "m.skops").target == "y"
+
+
+def test_a_checkpoint_of_another_training(fit, tmp_path, monkeypatch):
+    pytest.importorskip("safetensors")
+    state = tmp_path / "state"
+    monkeypatch.setattr(Checkpoint, "due", True)
+    monkeypatch.setattr(Checkpoint, "remove", lambda self: None)
+    same = ("--solver", "cross-entropy", "--checkpoint", state)
+    assert fit(*same).exit_code in (0, 3)
+    for more, what in (
+        (("--min-positives", "9"), "--min-positives was 20.0 and is 9.0"),
+        (("--seed", "3"), "--seed was 0 and is 3"),
+        (("--drop", "a"), "the number of its features was"),
+        (("--validation-fraction", "0.2"), "the number of its rows was 450 and is 360"),
+    ):
+        assert error_of(fit(*same, *more)).startswith(f"{state} is of another training: {what} ")
+    assert fit(*same).exit_code in (0, 3)
 
 
 def test_ctrl_c_writes_no_model(fit, tmp_path, monkeypatch):

@@ -28,6 +28,19 @@ BROKEN_PIPE = 141
 """As other programs end whose reader has left."""
 
 _SOLVER = re.compile(r"\bsolver='([\w-]+)'")
+_WEIGHT = re.compile(r"and the rows have a weight of (\S+)$")
+_TOLD = re.compile(r"(?<=is of another training: )\w+(?= was )")
+_TOLD_AS = {
+    "goal": "--goal",
+    "module": "--module",
+    "solver": "--solver",
+    "random_state": "--seed",
+    "min_positives": "--min-positives",
+    "rows": "the number of its rows",
+    "features": "the number of its features",
+    "data": "the digest of its rows",
+}
+"""What a checkpoint remembers of its training."""
 
 # What messages of the library recommend, as it is written at a shell.
 _SHELL = (
@@ -48,10 +61,18 @@ _SHELL = (
     ("unknown_group='largest'", "--new-groups largest"),
     ("which datasets= does not hold", "which no --dataset gives"),
     ("trusted=[...] names those that you trust", "--trust TYPE names one that you trust"),
-    (" min_positives= sets it.", ""),
-    (" validation_fraction= holds rows out.", ""),
-    (", and ExactPenaltyClassifier trains for", ", and this --solver trains a model for"),
-    ("ExactPenaltyClassifier", "this --solver"),
+    (" (on_infeasible='nearest' returns it)", ""),
+    (" min_positives= sets it.", " --min-positives sets it."),
+    ("as min_positives asks", "as --min-positives asks"),
+    ("min_positives is ", "--min-positives is "),
+    (
+        "validation_fraction= holds rows out.",
+        "--validation-fraction keeps rows from the training to choose by.",
+    ),
+    ("validation_fraction is 'auto' or a ", "--validation-fraction is a "),
+    ("validation_fraction is ", "--validation-fraction is "),
+    ("max_seconds is a number above 0 or None", "--max-seconds is a number above 0"),
+    ("give another path, or remove the file", "give another --checkpoint, or remove the file"),
     (
         "PlugInClassifier takes such goals, after training",
         "without --solver setpoint fit takes such goals, after training",
@@ -85,6 +106,8 @@ def in_shell_words(text: str) -> str:
     """
     for python, shell in _SHELL:
         text = text.replace(python, shell)
+    text = _WEIGHT.sub(r"and there are \1 rows to count it on", text)
+    text = _TOLD.sub(lambda found: _TOLD_AS.get(found[0], found[0]), text)
     return _SOLVER.sub(r"--solver \1", text)
 
 

@@ -61,7 +61,21 @@ __all__ = ["fit"]
 @click.option(
     "--checkpoint",
     metavar="FILE",
-    help="Where the training of a network keeps its state; the same command goes on from it.",
+    help="Where the training for the goal keeps its state; the same command goes on from it.",
+)
+@click.option(
+    "--min-positives",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Rows that a model trained for the goal has to predict positive; fewer prove nothing. "
+    "Else 20, or 2 % of the positives if that is more, at most half of them.",
+)
+@click.option(
+    "--validation-fraction",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="F",
+    help="Share of the rows not held out that is kept from the training, to choose model and "
+    "threshold by. Else 0.2 for a network and 0 for linear: the training rows choose.",
 )
 @click.option(
     "--max-seconds",
@@ -110,6 +124,8 @@ def fit(
     module: str | None,
     checkpoint: str | None,
     max_seconds: float | None,
+    min_positives: int | None,
+    validation_fraction: float | None,
     sensitive: tuple[str, ...],
     baseline: str | None,
     datasets: tuple[str, ...],
@@ -140,7 +156,8 @@ def fit(
     _check_packages(report)
     way = way_of(
         solver, estimator=estimator, module=module, checkpoint=checkpoint,
-        max_seconds=max_seconds, draws=draws, decide_on=decide_on,
+        max_seconds=max_seconds, min_positives=min_positives,
+        validation_fraction=validation_fraction, draws=draws, decide_on=decide_on,
     )  # fmt: skip
     choices = Choices(
         target, positive, way, sensitive, drop, decide_on, baseline, draws,
@@ -153,6 +170,11 @@ def fit(
     reading = Reading(encoding, separator, decimal)
     table = read(data, reading)
     layout = layout_of(table, goal, choices)
+    if baseline is not None and not goal.needs.baseline:
+        current().note(
+            f"--baseline {baseline}: the goal does not speak of the deployed model, so the column "
+            "is not looked at"
+        )
     if files:
         kinds = layout.columns
         others = {name: read(path, reading, kinds) for name, path in files.items()}

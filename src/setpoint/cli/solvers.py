@@ -57,6 +57,9 @@ class Way:
         The model that is trained for the goal.
     checkpoint : str or None
     max_seconds : float or None
+    min_positives : int or None
+    validation_fraction : float or None
+        None for either: what the family chooses by itself.
     """
 
     solver: str = "auto"
@@ -65,6 +68,8 @@ class Way:
     module: str | None = None
     checkpoint: str | None = None
     max_seconds: float | None = None
+    min_positives: int | None = None
+    validation_fraction: float | None = None
 
     @property
     def trains(self) -> bool:
@@ -84,6 +89,8 @@ def way_of(
     module: str | None = None,
     checkpoint: str | None = None,
     max_seconds: float | None = None,
+    min_positives: int | None = None,
+    validation_fraction: float | None = None,
     draws: bool = False,
     decide_on: tuple[str, ...] = (),
 ) -> Way:
@@ -96,6 +103,8 @@ def way_of(
     estimator, module, checkpoint : str, optional
         None: not given.
     max_seconds : float, optional
+    min_positives : int, optional
+    validation_fraction : float, optional
     draws : bool
     decide_on : tuple of str
 
@@ -111,7 +120,12 @@ def way_of(
     """
     family = next(name for name, solvers in FAMILIES.items() if solver in solvers)
     if family == "plugin":
-        for option, value in (("--module", module), ("--checkpoint", checkpoint)):
+        for option, value in (
+            ("--module", module),
+            ("--checkpoint", checkpoint),
+            ("--min-positives", min_positives),
+            ("--validation-fraction", validation_fraction),
+        ):
             if value is not None:
                 raise CommandError(
                     f"{option} is for solvers that train the model for the goal "
@@ -135,12 +149,19 @@ def way_of(
             f"--decide-on: the rule of --solver {solver} looks at the score alone; leave it out"
         )
     module = module or "linear"
-    missing = [name for name in ("torch", "safetensors") if find_spec(name) is None]
-    if module == "mlp" and missing:
-        raise CommandError(
-            f"--module mlp needs {' and '.join(missing)}: pip install 'setpoint[torch]'"
-        )
-    return Way(solver, family, None, module, checkpoint, max_seconds)
+    if module == "mlp":
+        _check_packages("--module mlp", "torch", "safetensors")
+    if checkpoint is not None:
+        _check_packages("--checkpoint", "safetensors")
+    return Way(
+        solver, family, None, module, checkpoint, max_seconds, min_positives, validation_fraction
+    )
+
+
+def _check_packages(option: str, *names: str) -> None:
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        raise CommandError(f"{option} needs {' and '.join(missing)}: pip install 'setpoint[torch]'")
 
 
 def check_goal(goal: Goal, way: Way) -> None:

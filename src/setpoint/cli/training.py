@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -166,7 +167,7 @@ def train(
         classifier = _classifier(layout, fitted.X, goal, choices, positive)
     if not choices.way.trains:
         _check_folds(fitted.y, counts, table.name)
-    with heeded() as notes, step(_DOES[choices.way.trains]):
+    with heeded() as notes, step(_DOES[choices.way.trains]), _time_enough():
         datasets = {name: part.as_dataset() for name, (part, _) in halves.items()}
         if choices.way.trains:
             classifier.fit(fitted.X, fitted.y)
@@ -185,6 +186,22 @@ def train(
     rows = {name: (a.n_rows, 0 if b is None else b.n_rows) for name, (a, b) in halves.items()}
     n_held = 0 if held is None else held.n_rows
     return Trained(classifier, report, told, counts, fitted.n_rows, n_held, rows)
+
+
+@contextmanager
+def _time_enough() -> Iterator[None]:
+    """Say what to do where the limit on seconds left nothing to keep."""
+    from setpoint.search.watch import StoppedError
+
+    try:
+        yield
+    except StoppedError as error:
+        if not str(error).startswith("stopped after"):
+            raise
+        raise CommandError(
+            f"{error}, before there was anything to keep; give more with --max-seconds, or leave "
+            "it out"
+        ) from error
 
 
 def _classes(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int]]:
@@ -250,6 +267,8 @@ def _classifier(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: 
             preprocessor=transformer_for(X, layout.features),
             checkpoint=way.checkpoint,
             max_seconds=way.max_seconds,
+            min_positives=_or_auto(way.min_positives),
+            validation_fraction=_or_auto(way.validation_fraction),
             pos_label=positive,
             random_state=choices.seed,
         )
@@ -269,6 +288,10 @@ def _classifier(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: 
         max_seconds=way.max_seconds,
         random_state=choices.seed,
     )
+
+
+def _or_auto(value: float | None) -> Any:
+    return "auto" if value is None else value
 
 
 def _check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:

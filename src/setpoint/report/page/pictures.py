@@ -205,11 +205,11 @@ def _convergence(report: GoalReport, goal: Goal) -> Iterator[Picture]:
         if math.isfinite(last[2])
         else "No limit is known that no rule passes."
     )
+    steps = "passes over the data" if report.n_oracle_calls is not None else "steps"
     yield Picture(
         "How the search went",
         ConvergenceDisplay(report.trace, goal).plot,
-        f"The best objective after each of {last[0]} passes over the data; at the end "
-        f"{number(last[1])}.",
+        f"The best objective after each of {last[0]:,} {steps}; at the end {number(last[1])}.",
         f"To the right the search has looked longer. {bound}",
         panels=True,
     )
