@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any
+
+from setpoint.inputs.packages import needed_by
 
 __all__ = ["needed"]
 
@@ -32,11 +33,4 @@ def needed(name: str) -> Any:
     >>> needed("pyarrow.csv").__name__
     'pyarrow.csv'
     """
-    try:
-        return import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise ImportError(
-            f"tables need {package}, which could not be imported ({error}): "
-            "pip install 'setpoint[cli]'"
-        ) from error
+    return needed_by("tables", "cli", name)

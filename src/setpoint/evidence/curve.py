@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence.hull import hull
-from setpoint.evidence.order import cutoffs
+from setpoint.evidence.order import cutoffs, midway
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
@@ -61,21 +61,12 @@ class Curve:
     def threshold(self, cutoff: int) -> float:
         """A threshold that accepts exactly the first `cutoff` blocks.
 
-        It lies midway to the next score, so that a last bit that differs between
-        batches does not flip a decision.
-
         Examples
         --------
         >>> Curve(np.array([0.9, 0.5]), np.zeros((1, 3)), ((0, 1),)).threshold(1)
         0.7
         """
-        if cutoff <= 0:
-            return float("inf")
-        if cutoff >= len(self.values):
-            return float("-inf")
-        upper, lower = float(self.values[cutoff - 1]), float(self.values[cutoff])
-        middle = lower + 0.5 * (upper - lower)
-        return middle if lower < middle <= upper and np.isfinite(middle) else upper
+        return midway(self.values, cutoff)
 
 
 def curve_of(evidence: Evidence, slot: int) -> Curve:

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["cutoffs"]
+__all__ = ["cutoffs", "midway"]
 
 _MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 _SIGN = np.int64(-0x8000_0000_0000_0000)
@@ -105,6 +105,21 @@ def cutoffs(
     counts = np.empty((n_kinds, values.size + 1))
     _accumulate(ranked, kind[order], weight[order], values, counts)
     return values, counts
+
+
+def midway(values: NDArray[np.float64], k: int) -> float:
+    """A threshold that accepts exactly the first `k` of descending scores.
+
+    It lies midway to the next score, so that a last bit that differs between batches does
+    not flip a decision.
+    """
+    if k <= 0:
+        return float("inf")
+    if k >= len(values):
+        return float("-inf")
+    upper, lower = float(values[k - 1]), float(values[k])
+    middle = lower + 0.5 * (upper - lower)
+    return middle if lower < middle <= upper and np.isfinite(middle) else upper
 
 
 def _pack(

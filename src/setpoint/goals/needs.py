@@ -11,7 +11,7 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, Other
 from setpoint.goals.table import TABLE
 
-__all__ = ["Needs", "needs_of", "require_label_free"]
+__all__ = ["Needs", "needs_of", "require_label_free", "require_rows_alone"]
 
 Split = frozenset[Label] | None
 """The values of a column that are told apart; None for all of them."""
@@ -93,6 +93,22 @@ def needs_of(goal: Goal) -> Needs:
     for e in (goal.objective, *(side for c in goal.constraints for side in (c.lhs, c.rhs))):
         visit(e, None, frozenset(), False)
     return Needs(columns, frozenset(baseline), frozenset(labels))
+
+
+def require_rows_alone(goal: Goal, why: str) -> None:
+    """Refuse a goal over more than true and predicted class; `why` ends the message.
+
+    Raises
+    ------
+    GoalError
+        If it names groups, data sets or the deployed model.
+    """
+    needs = goal.needs
+    strange = [*map(repr, needs.names), *map(repr, needs.datasets)]
+    if needs.baseline:
+        strange.append("the deployed model")
+    if strange:
+        raise GoalError(f"the goal speaks of {', '.join(strange)}, and {why}")
 
 
 def require_label_free(goal: Goal) -> None:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from setpoint.goals.atoms import Bound
 from setpoint.goals.bind import Binder
-from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Metric
 from setpoint.goals.goal import Goal
+from setpoint.goals.needs import require_rows_alone
 from setpoint.goals.populations import EVERYWHERE, Label
 from setpoint.goals.program import SATISFIED
 from setpoint.goals.schema import Cell, Schema
@@ -76,15 +76,11 @@ class Judge:
     """
 
     def __init__(self, goal: Goal, classes: tuple[Label, Label]) -> None:
-        needs = goal.needs
-        strange = [*map(repr, needs.names), *map(repr, needs.datasets)]
-        if needs.baseline:
-            strange.append("the deployed model")
-        if strange:
-            raise GoalError(
-                f"the goal speaks of {', '.join(strange)}, and a stream is counted by true and "
-                "predicted class alone; PlugInClassifier takes such goals, on rows that are kept"
-            )
+        require_rows_alone(
+            goal,
+            "a stream is counted by true and predicted class alone; PlugInClassifier takes such "
+            "goals, on rows that are kept",
+        )
         schema = Schema.of_counts(classes, (Cell(),), np.array([[[1.0, 1], [1, 1], [0, 0]]]))
         binder = Binder(schema, fold=False)
         self.goal = goal

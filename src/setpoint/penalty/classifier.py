@@ -253,8 +253,8 @@ class ExactPenaltyClassifier(GoalClassifier):
             kept = np.flatnonzero(weight)
             X, y, weight = _safe_indexing(X, kept), y[kept], weight[kept]
         classes = two_classes(y, pos_label=self.pos_label)
-        if self.pos_label is None:
-            classes = two_classes(y, pos_label=named_class(goal, classes))
+        if self.pos_label is None and named_class(goal, classes) != classes.labels[1]:
+            classes = two_classes(y, pos_label=classes.labels[0])
         data = Data(X, classes.codes(y, "y", len(y)), weight, classes)
         key = self._key()
         prepared = prepare(self, goal, data, key % 2**32)

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from setpoint.evidence.order import cutoffs
+from setpoint.evidence.order import cutoffs, midway
 from setpoint.goals.program import SATISFIED
 from setpoint.penalty.tradeoff import Tradeoff
 
@@ -79,7 +79,7 @@ def best_cut(
     if scale != (1.0, 1.0):
         B, A = scale[0] * B, scale[1] * A
     j, score, violation = best_of(goal, A, B, min(least, float(A[-1] + B[-1])))
-    return Cut(_threshold(values, j), float(A[j]), float(B[j]), score, violation)
+    return Cut(midway(values, j), float(A[j]), float(B[j]), score, violation)
 
 
 def best_of(goal: Tradeoff, A: Floats, B: Floats, least: float = 0.0) -> tuple[int, float, float]:
@@ -109,14 +109,6 @@ def best_of(goal: Tradeoff, A: Floats, B: Floats, least: float = 0.0) -> tuple[i
     worst[worst <= SATISFIED] = 0.0
     i = int(np.lexsort((A - B, worth, -worst))[-1])
     return int(allowed[i]), float(worth[i]), float(worst[i])
-
-
-def _threshold(values: Floats, j: int) -> float:
-    if j == 0:
-        return np.inf
-    if j == len(values):
-        return -np.inf
-    return float(0.5 * (values[j - 1] + values[j]))
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")

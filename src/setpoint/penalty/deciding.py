@@ -97,16 +97,16 @@ def decide(
     outcome = replace(outcome, gap=None, bound=None)
     champion = pool.champion
     n_methods = len(pool.best)
-    why = f"{champion.method}: {pool.n_offered:,} iterates judged by their best threshold"
-    if n_methods > 1:
-        why = f"{champion.method}, the best of {n_methods} methods; " + why.partition(": ")[2]
+    who = f"{champion.method}, the best of {n_methods} methods;"
+    if n_methods == 1:
+        who = f"{champion.method}:"
     report = report_on_outcome(
         goal,
         outcome,
         evidence,
         family="penalty",
         solver=solver,
-        why=f"{why}; {outcome.why}",
+        why=f"{who} {pool.n_offered:,} iterates judged by their best threshold; {outcome.why}",
         notes=[*(str(w.message) for w in caught), *notes],
         trace=pool.trace,
         seconds=seconds,

@@ -136,7 +136,7 @@ def prepare(estimator: Any, goal: Goal, data: Data, seed: int) -> Prepared:
     rows = train.rows(preprocessor)
     judges = train if choose is None else choose
     pool = Pool[Any](
-        judges.tradeoff(goal),
+        tradeoff if choose is None else choose.tradeoff(goal),
         judges.codes.astype(np.uint8),
         judges.weight,
         judges.least(e.min_positives),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.penalty.lifted import tie
 from setpoint.penalty.losses import Loss, Seen
 from setpoint.penalty.ops import pick, sigmoid, softplus
 from setpoint.penalty.tradeoff import Tradeoff
@@ -97,7 +98,7 @@ class JointPenalty(Loss):
         return torch.as_tensor(found, dtype=like.dtype, device=like.device)
 
     def _violated(self, a: Any, s: Any, positive: Any) -> Any:
-        h = s - (s + a - 0.5).clip(0.0, 1.0)
+        h = tie(a, s, 0.5)
         if self.reformulation == "equality":
             return abs(h)
         return pick(positive, h, -h).clip(min=0.0)
@@ -129,7 +130,7 @@ class JointPenalty(Loss):
 
     def _side(self, a: Any, s: Any, positive: Any) -> Any:
         """The sign of H where it is penalised, else 0."""
-        h = s - (s + a - 0.5).clip(0.0, 1.0)
+        h = tie(a, s, 0.5)
         above, below = 1.0 * (h > 0), -1.0 * (h < 0)
         if self.reformulation == "equality":
             return above + below

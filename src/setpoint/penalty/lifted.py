@@ -7,12 +7,13 @@ metric optimization in binary imbalanced classification": each row has a decisio
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from setpoint.evidence.order import midway
 from setpoint.goals.program import SATISFIED
 from setpoint.penalty.cuts import ratio
 from setpoint.penalty.tradeoff import Tradeoff
@@ -28,14 +29,14 @@ _MOST_SLOW = 500_000
 _COARSE = 64
 
 
-def tie(a: Floats, s: Floats, t: float) -> Floats:
+def tie(a: Any, s: Any, t: float) -> Any:
     """H_t(a, s), which is 0 exactly where s = 1{a > t}, for any real a != t (Lemma 3.1).
 
     Parameters
     ----------
-    a : array of shape (N,)
+    a : array or tensor of shape (N,)
         Scores.
-    s : array of shape (N,)
+    s : array or tensor of shape (N,)
         Decisions in [0, 1].
     t : float
 
@@ -49,8 +50,7 @@ def tie(a: Floats, s: Floats, t: float) -> Floats:
     >>> tie(np.array([0.75, 0.75, 0.25]), np.array([1.0, 0.5, 0.0]), 0.5).tolist()
     [0.0, -0.25, 0.0]
     """
-    out: Floats = s - (s + a - t).clip(0.0, 1.0)
-    return out
+    return s - (s + a - t).clip(0.0, 1.0)
 
 
 def untied(a: Floats, s: Floats, t: float, positive: NDArray[np.bool_]) -> Floats:
@@ -60,7 +60,8 @@ def untied(a: Floats, s: Floats, t: float, positive: NDArray[np.bool_]) -> Float
     On [0, 1]^2 this is min(s, [t - a]_+) for positives and min(1 - s, [a - t]_+) else.
     """
     h = tie(a, s, t)
-    return np.maximum(np.where(positive, h, -h), 0.0)
+    out: Floats = np.maximum(np.where(positive, h, -h), 0.0)
+    return out
 
 
 class Pair(NamedTuple):
@@ -249,7 +250,7 @@ def lift(
     found = best_pair(goal, A, B[: n + 1], cost_A, cost_B, least)
     if found.k < 0:
         return None
-    return Lifted(_between(zp, found.k), _between(zn, found.l), found.exact)
+    return Lifted(midway(zp, found.k), midway(zn, found.l), found.exact)
 
 
 def _ranked(
@@ -261,11 +262,3 @@ def _ranked(
         return -z, scale * count.astype(np.float64)
     z, block = np.unique(-scores[of_class], return_inverse=True)
     return -z, np.bincount(block, scale * weight[of_class], len(z)).astype(np.float64)
-
-
-def _between(ranked: Floats, k: int) -> float:
-    if k == 0:
-        return np.inf
-    if k == len(ranked):
-        return -np.inf
-    return float(0.5 * (ranked[k - 1] + ranked[k]))

@@ -173,6 +173,23 @@ class _Accepting(Loss):
         N = slopes.negative + sum(mu * s.negative for mu, s in others)
         self.worth = _Coefficients(self.total * P / size, self.total * N / size)
 
+    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        return -self._worth(positive) * self._accepts(z, positive)
+
+    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        return -self._worth(positive) * self._accepts_more(z, positive)
+
+    def _worth(self, positive: Any) -> Any:
+        return pick(positive, self.worth.positive, self.worth.negative)
+
+    def _accepts(self, z: Any, positive: Any) -> Any:
+        """The stand-in for being accepted, row by row."""
+        raise NotImplementedError
+
+    def _accepts_more(self, z: Any, positive: Any) -> Any:
+        """Its derivative by z."""
+        raise NotImplementedError
+
 
 def _nearest(away: Floats, weight: Floats | None, wanted: float) -> float:
     """The distance within which rows of so much weight lie, five of them at least."""
@@ -223,14 +240,12 @@ class Profiled(_Accepting):
             others = [(float(np.clip(mu, 0.0, _STEEPEST)), of_slack)]
         self._weigh(slopes, others)
 
-    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
-        worth = pick(positive, self.worth.positive, self.worth.negative)
-        return -worth * sigmoid((z - self.threshold) / self.width)
+    def _accepts(self, z: Any, positive: Any) -> Any:
+        return sigmoid((z - self.threshold) / self.width)
 
-    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
-        worth = pick(positive, self.worth.positive, self.worth.negative)
-        p = sigmoid((z - self.threshold) / self.width)
-        return -worth * p * (1.0 - p) / self.width
+    def _accepts_more(self, z: Any, positive: Any) -> Any:
+        p = self._accepts(z, positive)
+        return p * (1.0 - p) / self.width
 
 
 class Sigmoid(_Accepting):
@@ -256,14 +271,12 @@ class Sigmoid(_Accepting):
         ]
         self._weigh(self.goal.slopes(A, B), others)
 
-    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
-        worth = pick(positive, self.worth.positive, self.worth.negative)
-        return -worth * sigmoid(self.temperature * z)
+    def _accepts(self, z: Any, positive: Any) -> Any:
+        return sigmoid(self.temperature * z)
 
-    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
-        worth = pick(positive, self.worth.positive, self.worth.negative)
-        p = sigmoid(self.temperature * z)
-        return -worth * self.temperature * p * (1.0 - p)
+    def _accepts_more(self, z: Any, positive: Any) -> Any:
+        p = self._accepts(z, positive)
+        return self.temperature * p * (1.0 - p)
 
 
 class Lagrangian(_Accepting):
@@ -299,23 +312,15 @@ class Lagrangian(_Accepting):
         slopes = [self.goal.slopes(A, B, i) for i in range(len(slacks))]
         self._weigh(self.goal.slopes(A, B), list(zip(self.multipliers, slopes, strict=True)))
 
-    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
+    def _accepts(self, z: Any, positive: Any) -> Any:
         if self.rates == "sigmoid":
-            p = sigmoid(z)
-            return pick(positive, -self.worth.positive * p, -self.worth.negative * p)
-        return pick(
-            positive, self.worth.positive * ramp(1.0 - z), -self.worth.negative * ramp(1.0 + z)
-        )
+            return sigmoid(z)
+        return pick(positive, -ramp(1.0 - z), ramp(1.0 + z))
 
-    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
+    def _accepts_more(self, z: Any, positive: Any) -> Any:
         if self.rates == "sigmoid":
-            d = sigmoid(z) * sigmoid(-z)
-            return pick(positive, -self.worth.positive * d, -self.worth.negative * d)
-        return pick(
-            positive,
-            -self.worth.positive * (z < 1.0),
-            -self.worth.negative * (z > -1.0),
-        )
+            return sigmoid(z) * sigmoid(-z)
+        return pick(positive, z < 1.0, z > -1.0)
 
     def state(self) -> dict[str, Any]:
         return {"multipliers": self.multipliers, "progress": self.progress}

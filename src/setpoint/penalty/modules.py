@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from setpoint.inputs.packages import needed_by
 
 if TYPE_CHECKING:
     import torch
@@ -54,14 +55,7 @@ def needed(name: str) -> Any:
     >>> needed("safetensors.numpy").__name__
     'safetensors.numpy'
     """
-    try:
-        return import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise ImportError(
-            f"networks and checkpoints need {package}, which could not be imported ({error}): "
-            "pip install 'setpoint[torch]'"
-        ) from error
+    return needed_by("networks and checkpoints", "torch", name)
 
 
 def device_for(name: str) -> str:

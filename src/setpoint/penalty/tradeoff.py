@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.goals.atoms import Affine, Bound, Ratio
-from setpoint.goals.errors import GoalError, ShapeError
+from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
+from setpoint.goals.needs import require_rows_alone
 from setpoint.goals.populations import Label
 from setpoint.goals.program import SATISFIED, BoundConstraint
 from setpoint.goals.schema import Cell, Schema
@@ -105,15 +106,11 @@ class Tradeoff:
         positives: float,
         classes: tuple[Label, Label] = (0, 1),
     ) -> None:
-        needs = goal.needs
-        strange = [*map(repr, needs.names), *map(repr, needs.datasets)]
-        if needs.baseline:
-            strange.append("the deployed model")
-        if strange:
-            raise GoalError(
-                f"the goal speaks of {', '.join(strange)}, and a model is trained for goals over "
-                "the rows as a whole; PlugInClassifier takes such goals, after training"
-            )
+        require_rows_alone(
+            goal,
+            "a model is trained for goals over the rows as a whole; PlugInClassifier takes such "
+            "goals, after training",
+        )
         self.goal = goal
         self.totals = np.array([negatives, positives])
         marginals = np.array([[negatives, positives, 0.0]])
