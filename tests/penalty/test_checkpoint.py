@@ -90,9 +90,11 @@ train_network(small(max_epochs=2000, patience=2000), normalised, Checkpoint({str
 """
     process = subprocess.Popen([sys.executable, "-c", code], cwd=TESTS)
     until = time.monotonic() + 60
-    while not path.exists() and time.monotonic() < until:
+    while time.monotonic() < until:
+        state = Checkpoint(path, TOLD).read()
+        if state and state["descent"]["epoch"] > 0:
+            break
         time.sleep(0.02)
-    time.sleep(0.2)
     process.kill()
     process.wait()
     state = Checkpoint(path, TOLD).read()
