@@ -89,7 +89,7 @@ from setpoint.penalty.network import train_network
 train_network(small(max_epochs=2000, patience=2000), normalised, Checkpoint({str(path)!r}, TOLD, 0))
 """
     process = subprocess.Popen([sys.executable, "-c", code], cwd=TESTS)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while time.monotonic() < until:
         state = Checkpoint(path, TOLD).read()
         if state and state["descent"]["epoch"] > 0:

@@ -36,7 +36,7 @@ from setpoint.search.watch import StoppedError
 rank, folder = int(sys.argv[1]), sys.argv[2]
 dist.init_process_group(
     "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2,
-    timeout=timedelta(seconds=60),
+    timeout=timedelta(seconds=300),
 )
 """
 EPILOGUE = """
@@ -68,7 +68,7 @@ def in_two(folder, code):
         for rank in range(2)
     ]
     try:
-        said = [p.communicate(timeout=120)[1] for p in processes]
+        said = [p.communicate(timeout=300)[1] for p in processes]
     finally:
         for p in processes:
             p.kill()
