@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from setpoint import load_model
-from setpoint.cli import solvers as solvers_module
+from setpoint.cli import errors
 from setpoint.cli.solvers import FAMILIES, SOLVERS
 from setpoint.penalty import ExactPenaltyClassifier
 from setpoint.penalty.checkpoint import Checkpoint
@@ -142,17 +142,15 @@ def test_more_than_two_classes(run, there, tmp_path):
 
 
 def test_a_missing_package_is_found_before_the_table_is_read(run, tmp_path, monkeypatch):
-    real = solvers_module.find_spec
-    monkeypatch.setattr(
-        solvers_module, "find_spec", lambda name: None if name == "torch" else real(name)
-    )
+    real = errors.find_spec
+    monkeypatch.setattr(errors, "find_spec", lambda name: None if name == "torch" else real(name))
     done = run(
         "fit", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",
         "--module", "mlp", "--model", tmp_path / "m.skops",
     )  # fmt: skip
     assert error_of(done) == "--module mlp needs torch: pip install 'setpoint[torch]'"
     monkeypatch.setattr(
-        solvers_module, "find_spec", lambda name: None if name == "safetensors" else real(name)
+        errors, "find_spec", lambda name: None if name == "safetensors" else real(name)
     )
     done = run(
         "fit", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",

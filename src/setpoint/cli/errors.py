@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import traceback
+from importlib.util import find_spec
 from types import TracebackType
 
 import click
@@ -20,6 +21,7 @@ __all__ = [
     "STOPPED",
     "CommandError",
     "in_shell_words",
+    "require_packages",
     "told",
 ]
 
@@ -109,6 +111,21 @@ def in_shell_words(text: str) -> str:
     text = _WEIGHT.sub(r"and there are \1 rows to count it on", text)
     text = _TOLD.sub(lambda found: _TOLD_AS.get(found[0], found[0]), text)
     return _SOLVER.sub(r"--solver \1", text)
+
+
+def require_packages(option: str, extra: str, *names: str) -> None:
+    """Know before any work that a package is missing; `extra` of setpoint installs it.
+
+    Raises
+    ------
+    CommandError
+        If there is one.
+    """
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        raise CommandError(
+            f"{option} needs {' and '.join(missing)}: pip install 'setpoint[{extra}]'"
+        )
 
 
 def told(error: BaseException) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
 
-from setpoint.cli.errors import NOT_REACHED, CommandError
+from setpoint.cli.errors import NOT_REACHED, require_packages
 from setpoint.cli.files import check_outputs, old_stays
 from setpoint.cli.layout import Choices, Layout, layout_of
 from setpoint.cli.options import Reading, as_json, datasets_option, named_files, reading_options
@@ -153,7 +152,8 @@ def fit(
     inputs = {"DATA": data} | {f"--dataset {name}": path for name, path in files.items()}
     outputs = {"--model": model, "--report": report, "--checkpoint": checkpoint}
     check_outputs(outputs, inputs)
-    _check_packages(report)
+    if report is not None:
+        require_packages("--report", "report", "jinja2", "matplotlib")
     way = way_of(
         solver, estimator=estimator, module=module, checkpoint=checkpoint,
         max_seconds=max_seconds, min_positives=min_positives,
@@ -219,14 +219,6 @@ def fit(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
         )
     raise click.exceptions.Exit(code_of(trained.judged))
-
-
-def _check_packages(report: str | None) -> None:
-    missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
-    if report is not None and missing:
-        raise CommandError(
-            f"--report needs {' and '.join(missing)}: pip install 'setpoint[report]'"
-        )
 
 
 def _check_estimator(name: str | None) -> None:

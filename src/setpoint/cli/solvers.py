@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from setpoint.cli.errors import CommandError
+from setpoint.cli.errors import CommandError, require_packages
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
@@ -150,18 +149,12 @@ def way_of(
         )
     module = module or "linear"
     if module == "mlp":
-        _check_packages("--module mlp", "torch", "safetensors")
+        require_packages("--module mlp", "torch", "torch", "safetensors")
     if checkpoint is not None:
-        _check_packages("--checkpoint", "safetensors")
+        require_packages("--checkpoint", "torch", "safetensors")
     return Way(
         solver, family, None, module, checkpoint, max_seconds, min_positives, validation_fraction
     )
-
-
-def _check_packages(option: str, *names: str) -> None:
-    missing = [name for name in names if find_spec(name) is None]
-    if missing:
-        raise CommandError(f"{option} needs {' and '.join(missing)}: pip install 'setpoint[torch]'")
 
 
 def check_goal(goal: Goal, way: Way) -> None:

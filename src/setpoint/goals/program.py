@@ -50,10 +50,14 @@ class BoundConstraint:
         """1 for a floor (>=), -1 for a cap (<=)."""
         return 1.0 if self.written.relation == ">=" else -1.0
 
+    def slack(self, v: Array) -> Array:
+        """How far the bound is met, negative where it is not: (...,) at features (..., d)."""
+        return self.sign * (self.function.value(v) - self.level)
+
     def violation(self, v: Array) -> Array:
         """How far past the bound, in the user's units: (...,) at features (..., d)."""
         xp = backend(v)
-        past = self.sign * (self.level - self.function.value(v))
+        past = -self.slack(v)
         # What cannot be compared (infinite minus infinite) is not met.
         return xp.where(past <= 0, xp.like(past, 0.0), xp.where(past > 0, past, xp.like(past, INF)))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import Classes
+from setpoint.inputs.numeric import is_number, is_whole
 from setpoint.online import layout as at
 from setpoint.online.judge import Judge, f_beta_of
 from setpoint.online.solvers import LEAST_ROWS
@@ -154,7 +154,7 @@ def _check_own(learner: Any, solver: str) -> None:
 
 def check_whole(name: str, value: Any, least: int, why: str) -> None:
     """Refuse what is no whole number from `least` on."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+    if not is_whole(value):
         raise TypeError(f"{name} is a whole number or None, got {value!r}")
     if value < least:
         raise ValueError(f"{name} is at least {least}, got {value}: {why}")
@@ -166,7 +166,7 @@ def _step(step: Any, learner: Any, track: bool) -> float:
             raise ValueError(f"step is 'auto' or a positive number, got {step!r}")
         named = learner if isinstance(learner, str) else "nag"
         return (_CONSTANT_STEPS if track else _STEPS)[named]
-    if isinstance(step, bool) or not isinstance(step, numbers.Real):
+    if not is_number(step):
         raise TypeError(f"step is 'auto' or a positive number, got {step!r}")
     if not 0.0 < float(step) < math.inf:
         raise ValueError(f"step is 'auto' or a positive number, got {step!r}")

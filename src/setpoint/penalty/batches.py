@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+
+from setpoint.inputs.numeric import is_number, is_whole
 
 __all__ = ["check_number", "check_whole", "checked", "floats"]
 
@@ -103,14 +104,13 @@ def _complain(z: torch.Tensor, y: torch.Tensor, w: torch.Tensor | None, name: st
 
 def check_whole(name: str, value: Any, least: int, other: str = "") -> None:
     """Refuse what is no whole number from `least` on; `other` says what else is allowed."""
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or value < least:
+    if not is_whole(value) or value < least:
         raise ValueError(f"{name} is {other}a whole number of at least {least}, got {value!r}")
 
 
 def check_number(name: str, value: Any, least: float | None, other: str = "") -> None:
     """Refuse what is no finite number from `least` on, or above 0."""
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or (value <= 0 if least is None else value < least):
-        allowed = "above 0" if least is None else f"of at least {least:g}"
+    allowed = "above 0" if least is None else f"of at least {least:g}"
+    fine = is_number(value) and math.isfinite(value)
+    if not fine or (value <= 0 if least is None else value < least):
         raise ValueError(f"{name} is {other}a finite number {allowed}, got {value!r}")

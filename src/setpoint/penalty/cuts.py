@@ -43,6 +43,11 @@ class Cut(NamedTuple):
         """Higher is better: feasible first, then the objective; else the least violation."""
         return (-self.violation, self.score)
 
+    @property
+    def shift(self) -> float:
+        """What to take off scores so that 0 is the threshold; 0 where it is infinite."""
+        return self.threshold if np.isfinite(self.threshold) else 0.0
+
 
 def best_cut(
     goal: Tradeoff,

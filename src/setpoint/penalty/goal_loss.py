@@ -222,15 +222,15 @@ class GoalLoss(torch.nn.Module):
             return False
         seen = self._latest()
         N, P = seen.mass(np.ones(len(seen.scores)))
-        if N <= 0 or P <= 0:
-            return False
         totals = self._totals or (N, P)
+        scale = seen.scale(totals)
+        if scale is None:
+            return False
         goal = Tradeoff(self.goal, *totals)
         least = self._least(P) * sum(totals) / (N + P)
         if self.refreshes == 0:
             self._first_step = self.steps_seen
             if self._centred:
-                scale = totals[0] / N, totals[1] / P
                 cut = best_cut(goal, *seen, least, scale)
                 self._zero = float(np.clip(cut.threshold, seen.scores.min(), seen.scores.max()))
         self._loss.aim(goal, least)

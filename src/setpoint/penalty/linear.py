@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
+from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.losses import Loss
 from setpoint.penalty.methods import Stage
 from setpoint.penalty.plan import DiedError, Plan, Rows
@@ -95,14 +96,13 @@ class _Descent:
         choose = self.plan.choose
         judged = z if choose is None else linear_scores(choose.X, theta)
         if self.plan.pool.offer(name, judged, theta.copy) is None or not np.isfinite(z).all():
-            raise DiedError(f"{name}: the scores were no longer finite; it was stopped there")
+            raise DiedError(name)
 
     def centred(self, theta: Floats) -> Floats:
         """With the intercept moved so that the best threshold is 0."""
         out = theta.copy()
-        cut = self.plan.train_pool().offer("", self.scores(theta), theta.copy)
-        if cut is not None and np.isfinite(cut.threshold):
-            out[-1] -= cut.threshold
+        plan = self.plan
+        out[-1] -= best_cut(plan.goal, *plan.train.seen(self.scores(theta)), plan.least).shift
         return out
 
     def adam(self, loss: Loss, theta: Floats, name: str, rate: float) -> Floats:

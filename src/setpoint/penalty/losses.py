@@ -52,7 +52,7 @@ class Seen(NamedTuple):
         positives = float(share[self.positive].sum())
         return float(share.sum()) - positives, positives
 
-    def scale(self, totals: Floats) -> tuple[float, float] | None:
+    def scale(self, totals: Floats | tuple[float, float]) -> tuple[float, float] | None:
         """What makes these rows stand for all, class by class; None if a class is missing."""
         N, P = self.mass(np.ones(len(self.scores)))
         if N <= 0 or P <= 0:

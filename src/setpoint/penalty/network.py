@@ -176,8 +176,7 @@ class _Descent:
         goal, seen = self.plan.goal, self.seen(rows)
         scale = seen.scale(goal.totals)
         if scale is not None and np.isfinite(seen.scores).all():
-            cut = best_cut(goal, *seen, self.plan.least, scale)
-            self.offset = cut.threshold if np.isfinite(cut.threshold) else 0.0
+            self.offset = best_cut(goal, *seen, self.plan.least, scale).shift
             self.last -= self.offset
 
     def run_epoch(self) -> None:
@@ -218,7 +217,7 @@ class _Descent:
         if stopped:
             raise stop or StoppedError("another process of this training was stopped")
         if not torch.isfinite(z).all():
-            raise DiedError(self.died)
+            raise DiedError(self.stage.name)
         self.last[at] = z
         self.optimizer.step()
         self.loss.advance(z, self.positive[at], at)
@@ -241,13 +240,8 @@ class _Descent:
         z = self.team.gathered(z, n, self.plan.device)
         before = pool.best.get(name)
         if pool.offer(name, z, lambda: to_bytes(self.module)) is None:
-            raise DiedError(self.died)
+            raise DiedError(self.stage.name)
         return pool.best.get(name) is not before
-
-    @property
-    def died(self) -> str:
-        """What is noted."""
-        return f"{self.stage.name}: the scores were no longer finite; it was stopped there"
 
     # ------------------------------------------------------------------ rows
     @cached_property

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 from dataclasses import replace
 from typing import Any
 
+from setpoint.inputs.numeric import is_number
 from setpoint.penalty.methods import SOLVERS, Choices
 from setpoint.penalty.plan import Schedule
 
@@ -63,13 +63,13 @@ def check_options(estimator: Any) -> None:
         value = getattr(estimator, name)
         if type(value) is type(other) and value == other:
             continue
-        if not (_is_number(value) and (value > least or (itself and value == least))):
+        if not (is_number(value) and (value > least or (itself and value == least))):
             raise ValueError(f"{name} is {words}, got {value!r}")
     for name, (words, other) in _WHOLE.items():
         value = getattr(estimator, name)
         if type(value) is type(other) and value == other:
             continue
-        if not (_is_number(value) and value >= 1 and value % 1 == 0):
+        if not (is_number(value) and value >= 1 and value % 1 == 0):
             raise ValueError(f"{name} is {words}, got {value!r}")
     for name, words, top in (
         ("min_positives", "'auto' or a number >= 0", float("inf")),
@@ -77,7 +77,7 @@ def check_options(estimator: Any) -> None:
     ):
         value = getattr(estimator, name)
         auto = isinstance(value, str) and value == "auto"
-        if not auto and not (_is_number(value) and 0 <= value < top):
+        if not auto and not (is_number(value) and 0 <= value < top):
             raise ValueError(f"{name} is {words}, got {value!r}")
     path = estimator.checkpoint
     if path is not None and (not isinstance(path, str | os.PathLike) or not str(path)):
@@ -87,10 +87,6 @@ def check_options(estimator: Any) -> None:
         raise ValueError(
             f"module is 'linear', 'mlp' or a function that makes a torch module, got {module!r}"
         )
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, numbers.Real) and not isinstance(x, bool)
 
 
 def choices_of(estimator: Any) -> Choices:

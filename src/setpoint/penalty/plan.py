@@ -20,7 +20,19 @@ Floats = NDArray[np.float64]
 
 
 class DiedError(ArithmeticError):
-    """Scores or losses are no longer finite: the stage ends, its iterates before stay."""
+    """Scores or losses are no longer finite: the stage ends, its iterates before stay.
+
+    Parameters
+    ----------
+    stage : str
+    why : str
+        What is noted of it.
+    """
+
+    def __init__(
+        self, stage: str, why: str = "the scores were no longer finite; it was stopped there"
+    ) -> None:
+        super().__init__(f"{stage}: {why}")
 
 
 @dataclass(frozen=True, eq=False)

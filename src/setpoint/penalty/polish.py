@@ -89,7 +89,7 @@ def _whitening(X: Any, name: str) -> tuple[Floats, Floats]:
     with np.errstate(over="ignore", invalid="ignore"):
         covariance = np.cov(dense, rowvar=False).reshape(2 * (X.shape[1],))
     if not np.isfinite(covariance).all():
-        raise DiedError(f"{name}: the features are too large to be whitened; it was left out")
+        raise DiedError(name, "the features are too large to be whitened; it was left out")
     values, vectors = np.linalg.eigh(covariance)
     spread = np.sqrt(np.maximum(values, _FLATTEST * max(values.max(), 1e-300)))
     return vectors / spread, (vectors * spread).T
@@ -103,8 +103,7 @@ class _Climber:
         norm = float(np.linalg.norm(start))
         start = start / norm if norm > 0 else np.eye(len(start))[0]
         cut = best_cut(pool.goal, rows[:, :-1] @ start, pool.true, pool.weight, pool.least)
-        threshold = cut.threshold if np.isfinite(cut.threshold) else 0.0
-        self.at = np.append(start, -threshold)
+        self.at = np.append(start, -cut.shift)
         self.scores = rows @ self.at
         self.rank = (*cut.rank, cut.A - cut.B)
         """Of equals the one that accepts fewer negatives is on its way."""

@@ -14,7 +14,7 @@ from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
 from setpoint.goals.needs import require_rows_alone
 from setpoint.goals.populations import Label
-from setpoint.goals.program import SATISFIED, BoundConstraint
+from setpoint.goals.program import SATISFIED
 from setpoint.goals.schema import Cell, Schema
 
 __all__ = ["Forms", "Slopes", "Tradeoff"]
@@ -146,7 +146,7 @@ class Tradeoff:
     def slacks(self, A: float, B: float) -> list[float]:
         """How far each constraint is met, negative where it is not."""
         v = self.features(A, B)
-        return [float(c.sign * (c.function.value(v) - c.level)) for c in self.program.constraints]
+        return [float(c.slack(v)) for c in self.program.constraints]
 
     # ------------------------------------------------------------------ slopes
     def slopes(self, A: float, B: float, constraint: int | None = None) -> Slopes:
@@ -219,7 +219,7 @@ class Tradeoff:
         objective = self.program.sense * self.program.value(v)
         self._require(objective, str(self.goal.objective), self.goal.sense)
         for c in self.program.constraints:
-            self._require(_slack(c, v), str(c.written), "the constraint")
+            self._require(np.asarray(c.slack(v)), str(c.written), "the constraint")
 
     @staticmethod
     def _require(values: Floats, text: str, what: str) -> None:
@@ -235,10 +235,6 @@ class Tradeoff:
             "gain by accepting a positive and by refusing a negative, such as recall, precision, "
             "F-beta, accuracy, G-mean and cost; PlugInClassifier takes any goal, after training"
         )
-
-
-def _slack(c: BoundConstraint, v: Floats) -> Floats:
-    return np.asarray(c.sign * (c.function.value(v) - c.level))
 
 
 def _rest(all_: float, some: Floats | float) -> Floats:

@@ -95,7 +95,7 @@ class Plane:
             v = self._features(program, x, y)
             (bound,) = program.constraints
             with np.errstate(invalid="ignore"):
-                slack = bound.sign * (np.asarray(bound.function.value(v)) - bound.level)
+                slack = np.asarray(bound.slack(v))
             slack = np.nan_to_num(slack, nan=-_FAR, posinf=_FAR, neginf=-_FAR)
             out = np.minimum(out, np.clip(slack, -_FAR, _FAR))
         return out
