@@ -23,9 +23,9 @@ from cma_data import one_hot, require
 from sklearn.model_selection import train_test_split
 
 from setpoint import ExactPenaltyClassifier, Goal
+from setpoint.estimators.features import transformed
 from setpoint.inputs.classes import two_classes
 from setpoint.penalty.cuts import Cut, best_cut
-from setpoint.penalty.features import transformed
 from setpoint.penalty.fitting import Data, prepare
 from setpoint.penalty.linear import linear_scores, train_linear
 from setpoint.penalty.methods import Stage

@@ -36,9 +36,9 @@ from ero_data import (
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import Goal
+from setpoint.estimators.features import Standardized
+from setpoint.inputs.least import least_accepted
 from setpoint.penalty.cuts import best_cut
-from setpoint.penalty.deciding import least_accepted
-from setpoint.penalty.features import Standardized
 from setpoint.penalty.plan import Rows
 from setpoint.penalty.tradeoff import Tradeoff
 

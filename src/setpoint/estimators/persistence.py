@@ -47,7 +47,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "setpoint.online.state.State",
     "setpoint.online.waiting.Waiting",
     "setpoint.penalty.classifier.ExactPenaltyClassifier",
-    "setpoint.penalty.features.Standardized",
+    "setpoint.estimators.features.Standardized",
     "setpoint.plugin.classifier.PlugInClassifier",
     "setpoint.plugin.joint.JointModel",
     "setpoint.plugin.joint.JointPosterior",

@@ -23,6 +23,7 @@ __all__ = [
     "Spread",
     "Times",
     "Total",
+    "has_kinks",
 ]
 
 
@@ -322,3 +323,11 @@ class PowerMean(Node):
 
     def watched(self, xs: list[float]) -> float:
         return INF if self.order == 2 else min(xs)
+
+
+def has_kinks(f: Bound) -> bool:
+    """Whether a function has a gradient that jumps."""
+    if f.is_constant:
+        return False
+    kinked = isinstance(f, (Absolute, Extremes, Largest, Smallest, Spread))
+    return kinked or any(has_kinks(c) for c in f.children)

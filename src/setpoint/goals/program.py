@@ -216,19 +216,24 @@ class Program:
                 coefs[j] = a
         return self.weights.tensor(coefs)
 
-    def row_builder(self) -> RowBuilder:
+    def row_builder(self, least: float = 0.0) -> RowBuilder:
         """A builder of linear rows over this program's features."""
-        return RowBuilder(self.weights)
+        return RowBuilder(self.weights, least)
 
-    def rows(self) -> list[tuple[BoundConstraint, list[Affine]]]:
+    def rows(self, least: float = 0.0) -> list[tuple[BoundConstraint, list[Affine]]]:
         """The constraints as rows ``<= 0``.
+
+        Parameters
+        ----------
+        least : float
+            The weight of rows that a floor under a denominator asks for; else one row.
 
         Raises
         ------
         NotLinearError
             If a constraint is no conjunction of linear rows.
         """
-        builder = self.row_builder()
+        builder = self.row_builder(least)
         out = []
         for c in self.constraints:
             start = len(builder.rows)

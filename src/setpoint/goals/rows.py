@@ -23,11 +23,12 @@ from setpoint.goals.composites import (
 )
 from setpoint.goals.weights import Weights
 
-__all__ = ["NotLinearError", "RowBuilder"]
+__all__ = ["NotLinearError", "RowBuilder", "without_auxiliaries"]
 
 _TINY = 1e-12
 _NEVER = Affine({}, 1.0)
 """A row that nothing meets."""
+_MOST_ROWS = 3000
 
 
 class NotLinearError(Exception):
@@ -41,10 +42,13 @@ class RowBuilder:
     ----------
     weights : Weights
         What the features weigh on the data, for the floor under a denominator.
+    least : float
+        The weight of rows that such a floor asks for: one row's, or this where it is more.
     """
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, least: float = 0.0) -> None:
         self._weights = weights
+        self._least = least
         self._numbers = count(-1, -1)
         self.rows: list[Affine] = []
 
@@ -134,7 +138,7 @@ class RowBuilder:
             if self._weights.range(above)[0] < -_TINY:
                 raise NotLinearError
             below = below.plus(above)
-        step = self._weights.step(below)
+        step = self._weights.step(below, self._least)
         self.rows.append(_NEVER if step is None else Affine({}, step).plus(below.scaled(-1.0)))
 
     def _spread(self, x: Spread, k: Affine) -> None:
@@ -155,7 +159,7 @@ class RowBuilder:
         lows = [self._weights.range(c)[0] for c in children]
         if max(lows) > _TINY:
             return
-        steps = [s for c in children if (s := self._weights.step(c)) is not None]
+        steps = [s for c in children if (s := self._weights.step(c, self._least)) is not None]
         self.rows.append(Affine({}, min(steps)).plus(t.scaled(-1.0)) if steps else _NEVER)
 
 
@@ -175,3 +179,27 @@ def _affine(x: Bound) -> Affine:
     if not isinstance(x, Affine):
         raise NotLinearError
     return x
+
+
+def without_auxiliaries(rows: list[Affine]) -> list[Affine]:
+    """The same region of the features without free variables (Fourier and Motzkin).
+
+    Raises
+    ------
+    NotLinearError
+        If there are too many.
+    """
+    while free := {j for row in rows for j in row.terms if j < 0}:
+        j = max(free)
+        ups = [r for r in rows if r.terms.get(j, 0.0) > 0]
+        downs = [r for r in rows if r.terms.get(j, 0.0) < 0]
+        rows = [r for r in rows if j not in r.terms]
+        for up in ups:
+            for down in downs:
+                row = up.scaled(1.0 / up.terms[j]).plus(down.scaled(-1.0 / down.terms[j]))
+                row = Affine({i: a for i, a in row.terms.items() if i != j}, row.const)
+                if row.terms or row.const > 0.0:
+                    rows.append(row)
+        if len(rows) > _MOST_ROWS:
+            raise NotLinearError
+    return rows

@@ -167,12 +167,26 @@ class Weights:
             high += float(np.where(least, xs, -np.inf).max(axis=1) @ rows)
         return low, high
 
-    def step(self, x: Affine) -> float | None:
-        """The least that one row can lift x above its minimum; None if no row can."""
+    def step(self, x: Affine, least: float = 0.0) -> float | None:
+        """The least that one row can lift x above its minimum; None if no row can.
+
+        With `least`, a weight, it is what rows of that weight can, but never more than half
+        of what all rows can.
+        """
         key = frozenset(x.terms.items())
         if key not in self._steps:
             self._steps[key] = self._step(x)
-        return self._steps[key]
+        one = self._steps[key]
+        if one is None or not least:
+            return one
+        low, high = self.range(x)
+        return max(one, min(self._gain(x) * least, 0.5 * (high - low)))
+
+    def _gain(self, x: Affine) -> float:
+        """The least that rows of weight 1 can lift x."""
+        gains = [e - e.min(axis=1, keepdims=True) for _, (e,) in self._alike(x)]
+        sizes = np.concatenate([np.ravel(g) for g in gains])
+        return float(sizes[sizes > _TINY * sizes.max()].min())
 
     def _step(self, x: Affine) -> float | None:
         steps: list[float] = []

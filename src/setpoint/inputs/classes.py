@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.goals.errors import nearest
+from setpoint.goals.expressions import Metric, walk
+from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, plain_label
 from setpoint.inputs.arrays import Array, Codes, check_length
 from setpoint.inputs.labels import check_labels
 
-__all__ = ["Classes", "classes_of", "one_score", "posteriors", "two_classes"]
+__all__ = ["Classes", "classes_of", "one_score", "posteriors", "two_classes", "two_classes_for"]
 
 _ROUNDING, _SINGLE, _MOST_OFF = 1e-9, 1e-6, 1e-3
 """How far posteriors may be off: by rounding, in single precision, at most."""
@@ -113,6 +115,21 @@ def two_classes(y: Any, classes: Any = None, pos_label: Any = None) -> Classes:
             f"{what} holds {len(found.labels)} labels"
         )
     return found
+
+
+def two_classes_for(goal: Goal, y: Any, pos_label: Any = None) -> Classes:
+    """As :func:`two_classes`; unless `pos_label` says so, the class that a goal names counts.
+
+    Where all metrics of the goal name the same class by ``label=``, it is the positive one.
+    """
+    classes = two_classes(y, pos_label=pos_label)
+    if pos_label is not None:
+        return classes
+    sides = [side for c in goal.constraints for side in (c.lhs, c.rhs)]
+    named = {e.label for x in (goal.objective, *sides) for e in walk(x) if isinstance(e, Metric)}
+    if named == {classes.labels[0]}:
+        return two_classes(y, pos_label=classes.labels[0])
+    return classes
 
 
 def one_score(scores: Any, classes: Classes, name: str = "scores") -> NDArray[np.float64]:

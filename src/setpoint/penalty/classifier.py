@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.estimators.base import GoalClassifier
+from setpoint.estimators.features import checked_features, transformed
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, one_column
-from setpoint.inputs.classes import two_classes
+from setpoint.inputs.classes import two_classes_for
 from setpoint.inputs.labels import check_weight
-from setpoint.penalty.deciding import decide, named_class, told
-from setpoint.penalty.features import transformed
+from setpoint.penalty.deciding import decide, told
 from setpoint.penalty.fitting import Data, carry_out, prepare
 from setpoint.penalty.options import check_options
 from setpoint.penalty.trained import module_of, plain, scores_of
@@ -240,7 +240,7 @@ class ExactPenaltyClassifier(GoalClassifier):
         started = time.perf_counter()
         goal = as_goal(self.goal)
         check_options(self)
-        X = self._checked(X, reset=True)
+        X = checked_features(self, X, reset=True)
         if y is None:
             raise ValueError(
                 "ExactPenaltyClassifier requires y to be passed, but the target y is None"
@@ -252,9 +252,7 @@ class ExactPenaltyClassifier(GoalClassifier):
         if weight is not None and not weight.all():
             kept = np.flatnonzero(weight)
             X, y, weight = _safe_indexing(X, kept), y[kept], weight[kept]
-        classes = two_classes(y, pos_label=self.pos_label)
-        if self.pos_label is None and named_class(goal, classes) != classes.labels[1]:
-            classes = two_classes(y, pos_label=classes.labels[0])
+        classes = two_classes_for(goal, y, self.pos_label)
         data = Data(X, classes.codes(y, "y", len(y)), weight, classes)
         key = self._key()
         prepared = prepare(self, goal, data, key % 2**32)
@@ -341,24 +339,8 @@ class ExactPenaltyClassifier(GoalClassifier):
 
     # ------------------------------------------------------------------ shared steps
     def _scores(self, X: Any) -> Floats:
-        features = transformed(self.preprocessor_, self._checked(X))
+        features = transformed(self.preprocessor_, checked_features(self, X))
         return scores_of(self.module, self.parameters_, features)
-
-    def _checked(self, X: Any, reset: bool = False) -> Any:
-        if self.preprocessor is None or isinstance(self.preprocessor, str):
-            try:
-                return validate_data(
-                    self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-                )
-            except ValueError as error:
-                if "could not convert" not in str(error):
-                    raise
-                raise ValueError(
-                    f"{error}: X holds text; preprocessor= takes a transformer that makes numbers "
-                    "of it, such as a ColumnTransformer with OneHotEncoder"
-                ) from error
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return X
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.goals.expressions import Metric, walk
+from setpoint.goals.expressions import Metric
 from setpoint.goals.goal import Goal
-from setpoint.inputs.classes import Classes
 from setpoint.penalty.plan import Plan
 from setpoint.penalty.pool import Pool
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
@@ -19,42 +18,9 @@ from setpoint.rules import Rule
 from setpoint.search.infeasible import Infeasible
 from setpoint.search.outcome import Outcome
 
-__all__ = ["decide", "least_accepted", "named_class", "told"]
+__all__ = ["decide", "told"]
 
-_LEAST_ROWS, _LEAST_SHARE = 20.0, 0.02
 _ROUNDING = 1e-9
-
-
-def least_accepted(wanted: Any, positives: float, unit: float = 1.0) -> float:
-    """The weight of rows that have to be predicted positive.
-
-    Precision on a handful of rows says nothing: 20 rows or 2 % of the positives, whichever
-    is more, but never more than half of the positives.
-
-    Parameters
-    ----------
-    wanted : "auto" or float
-    positives : float
-        Their weight.
-    unit : float
-        The weight of a row, where weights do not count rows.
-
-    Examples
-    --------
-    >>> least_accepted("auto", 5_000.0), least_accepted("auto", 30.0), least_accepted(7, 30.0)
-    (100.0, 15.0, 7.0)
-    """
-    if wanted != "auto":
-        return float(wanted)
-    return min(max(_LEAST_ROWS * unit, _LEAST_SHARE * positives), 0.5 * positives)
-
-
-def named_class(goal: Goal, classes: Classes) -> Any:
-    """The class that all metrics of a goal name, if they do; else the positive one."""
-    sides = [side for c in goal.constraints for side in (c.lhs, c.rhs)]
-    named = {e.label for x in (goal.objective, *sides) for e in walk(x) if isinstance(e, Metric)}
-    label = named.pop() if len(named) == 1 else None
-    return label if label in classes.labels else classes.labels[1]
 
 
 def decide(

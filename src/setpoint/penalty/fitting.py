@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
+from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import Classes
+from setpoint.inputs.least import least_accepted, row_unit
 from setpoint.penalty.checkpoint import Checkpoint
-from setpoint.penalty.deciding import least_accepted
-from setpoint.penalty.features import fit_preprocessor, transformed
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.methods import stages_of
 from setpoint.penalty.network import train_network
@@ -79,9 +79,7 @@ class Data:
         ValueError
             If it is more than all rows.
         """
-        # Weights below 1 on average are shares, not numbers of rows.
-        unit = 1.0 if self.weight is None else min(float(self.weight.mean()), 1.0)
-        least = least_accepted(wanted, self.totals[1], unit)
+        least = least_accepted(wanted, self.totals[1], row_unit(self.weight))
         if least > sum(self.totals):
             raise ValueError(
                 f"min_positives is {least:g}, and the rows have a weight of {sum(self.totals):g}"

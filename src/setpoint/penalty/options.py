@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from setpoint.inputs.numeric import is_number
+from setpoint.inputs.options import Number, check_numbers, check_one_of
 from setpoint.penalty.methods import SOLVERS, Choices
 from setpoint.penalty.plan import Schedule
 
@@ -22,21 +22,18 @@ _ONE_OF: dict[str, tuple[Any, ...]] = {
     "logit_regularization": (False, True),
     "polish": (False, True),
 }
-_ONLY_NUMBERS = object()
-_NUMBERS: dict[str, tuple[str, float, bool, Any]] = {
-    # name: what is allowed, the least value, whether that is, and a value beside numbers
-    "temperature": ("a number above 0 or None", 0.0, False, None),
-    "learning_rate": ("'auto' or a number above 0", 0.0, False, "auto"),
-    "weight_decay": ("'auto' or a number >= 0", 0.0, True, "auto"),
-    "checkpoint_every": ("seconds >= 0", 0.0, True, _ONLY_NUMBERS),
-    "max_seconds": ("a number above 0 or None", 0.0, False, None),
-}
-_WHOLE: dict[str, tuple[str, Any]] = {
-    # name: what is allowed, and a value that is beside whole numbers
-    "max_epochs": ("'auto' or a whole number >= 1", "auto"),
-    "batch_size": ("'auto' or a whole number >= 1", "auto"),
-    "patience": ("a whole number >= 1", 1),
-    "refresh_every": ("a whole number >= 1 or None", None),
+_NUMBERS = {
+    "temperature": Number("a number above 0 or None", 0.0, False, other=None),
+    "learning_rate": Number("'auto' or a number above 0", 0.0, False, other="auto"),
+    "weight_decay": Number("'auto' or a number >= 0", 0.0, other="auto"),
+    "checkpoint_every": Number("seconds >= 0", 0.0),
+    "max_seconds": Number("a number above 0 or None", 0.0, False, other=None),
+    "max_epochs": Number("'auto' or a whole number >= 1", 1.0, whole=True, other="auto"),
+    "batch_size": Number("'auto' or a whole number >= 1", 1.0, whole=True, other="auto"),
+    "patience": Number("a whole number >= 1", 1.0, whole=True),
+    "refresh_every": Number("a whole number >= 1 or None", 1.0, whole=True, other=None),
+    "min_positives": Number("'auto' or a number >= 0", 0.0, other="auto"),
+    "validation_fraction": Number("'auto' or a number in [0, 1)", 0.0, below=1.0, other="auto"),
 }
 _NARROW_OF_NETWORKS = 0.3
 _RATE, _DECAY = (1e-3, 3e-3), (1e-2, 1e-4)
@@ -55,30 +52,8 @@ def check_options(estimator: Any) -> None:
     ValueError
         It names the parameter, what was found and what is allowed.
     """
-    for name, allowed in _ONE_OF.items():
-        value = getattr(estimator, name)
-        if not any(type(value) is type(a) and value == a for a in allowed):
-            raise ValueError(f"{name} is one of {list(allowed)}, got {value!r}")
-    for name, (words, least, itself, other) in _NUMBERS.items():
-        value = getattr(estimator, name)
-        if type(value) is type(other) and value == other:
-            continue
-        if not (is_number(value) and (value > least or (itself and value == least))):
-            raise ValueError(f"{name} is {words}, got {value!r}")
-    for name, (words, other) in _WHOLE.items():
-        value = getattr(estimator, name)
-        if type(value) is type(other) and value == other:
-            continue
-        if not (is_number(value) and value >= 1 and value % 1 == 0):
-            raise ValueError(f"{name} is {words}, got {value!r}")
-    for name, words, top in (
-        ("min_positives", "'auto' or a number >= 0", float("inf")),
-        ("validation_fraction", "'auto' or a number in [0, 1)", 1.0),
-    ):
-        value = getattr(estimator, name)
-        auto = isinstance(value, str) and value == "auto"
-        if not auto and not (is_number(value) and 0 <= value < top):
-            raise ValueError(f"{name} is {words}, got {value!r}")
+    check_one_of(estimator, _ONE_OF)
+    check_numbers(estimator, _NUMBERS)
     path = estimator.checkpoint
     if path is not None and (not isinstance(path, str | os.PathLike) or not str(path)):
         raise ValueError(f"checkpoint is a path or None, got {path!r}")

@@ -6,10 +6,11 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from setpoint.goals.atoms import Bound
+from setpoint.goals.composites import has_kinks
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.explore import Explorer
-from setpoint.plugin.named.losses import Losses, has_kinks
+from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.slack import Slack
 from setpoint.search.mixed import Mixed
 from setpoint.search.space import Floats

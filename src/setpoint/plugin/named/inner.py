@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from setpoint.goals.atoms import Affine, Bound
-from setpoint.plugin.named.losses import Losses, has_kinks
+from setpoint.goals.composites import has_kinks
+from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.slack import Slack
 from setpoint.search.pieces import nearest_trusted
 from setpoint.search.space import Floats

@@ -10,28 +10,17 @@ import numpy as np
 
 from setpoint.goals import algebra
 from setpoint.goals.atoms import Affine, Bound, Ratio
-from setpoint.goals.composites import Absolute, Extremes, Largest, Smallest, Spread
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.program import BoundConstraint, Program
-from setpoint.goals.rows import NotLinearError
+from setpoint.goals.rows import NotLinearError, without_auxiliaries
 from setpoint.search.space import Floats, Space
 
-__all__ = ["Losses", "has_kinks", "score_of"]
-
-_MOST_ROWS = 2000
+__all__ = ["Losses", "score_of"]
 
 
 def score_of(program: Program) -> Bound:
     """The objective as a score, higher is better."""
     return algebra.scaled(program.sense, program.objective)
-
-
-def has_kinks(f: Bound) -> bool:
-    """Whether a function has a gradient that jumps."""
-    if f.is_constant:
-        return False
-    kinked = isinstance(f, (Absolute, Extremes, Largest, Smallest, Spread))
-    return kinked or any(has_kinks(c) for c in f.children)
 
 
 class Losses:
@@ -114,7 +103,7 @@ def _convex(program: Program, c: BoundConstraint, solver: str, by_row: bool) -> 
     builder = program.row_builder()
     try:
         (builder.at_least if c.sign > 0 else builder.at_most)(c.function, c.level)
-        return [*_without_auxiliaries(builder.rows)]
+        return [*without_auxiliaries(builder.rows)]
     except NotLinearError:
         if past.shape.convex:
             return [past]
@@ -122,21 +111,3 @@ def _convex(program: Program, c: BoundConstraint, solver: str, by_row: bool) -> 
             f"{c}: solver={solver!r} takes bounds that are convex or linear rows, this one is "
             f"{c.function.shape_name}; 'auto' takes every shape that can be solved"
         ) from None
-
-
-def _without_auxiliaries(rows: list[Affine]) -> list[Affine]:
-    """The same region of the features without free variables (Fourier and Motzkin)."""
-    while free := {j for row in rows for j in row.terms if j < 0}:
-        j = max(free)
-        ups = [r for r in rows if r.terms.get(j, 0.0) > 0]
-        downs = [r for r in rows if r.terms.get(j, 0.0) < 0]
-        rows = [r for r in rows if j not in r.terms]
-        for up in ups:
-            for down in downs:
-                row = up.scaled(1.0 / up.terms[j]).plus(down.scaled(-1.0 / down.terms[j]))
-                row = Affine({i: a for i, a in row.terms.items() if i != j}, row.const)
-                if row.terms or row.const > 0.0:
-                    rows.append(row)
-        if len(rows) > _MOST_ROWS:
-            raise NotLinearError
-    return rows

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
-__all__ = ["Standardized", "fit_preprocessor", "transformed"]
+__all__ = ["Standardized", "checked_features", "fit_preprocessor", "transformed"]
 
 Floats = NDArray[np.float64]
 
@@ -74,6 +75,39 @@ class Standardized:
 
 def _is_sparse(X: Any) -> bool:
     return bool(issparse(X))
+
+
+def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
+    """X as the preprocessor takes it; names and number of columns as scikit-learn keeps them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With a parameter `preprocessor`; a transformer of the user's sees X untouched.
+    X : array-like, sparse matrix or frame of shape (N, d)
+    reset : bool
+        Whether the columns are learnt, not compared.
+
+    Raises
+    ------
+    ValueError
+        If columns differ from those of ``fit``, or values are no finite numbers and there
+        is no transformer for them.
+    """
+    if estimator.preprocessor is not None and not isinstance(estimator.preprocessor, str):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return X
+    try:
+        return validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(
+            f"{error}: X holds text; preprocessor= takes a transformer that makes numbers of it, "
+            "such as a ColumnTransformer with OneHotEncoder"
+        ) from error
 
 
 def fit_preprocessor(given: Any, X: Any, y: Any, weight: Floats | None) -> Any:
