@@ -286,16 +286,28 @@ def test_too_few_predicted_positive(fit, tmp_path):
 
 
 @pytest.mark.parametrize("solver", ["auto", "cross-entropy"])
-def test_a_deployed_model_that_the_goal_does_not_speak_of(fit, solver):
-    done = fit("--solver", solver, "--baseline", "kind", "--json")
+def test_a_deployed_model_that_the_goal_does_not_speak_of(run, fit, there, tmp_path, solver):
+    head, *lines = (there / "rare.csv").read_text().splitlines()
+    lines = [f"{line},{'yes' if float(line.split(',')[0]) > 1 else 'no'}" for line in lines]
+    (tmp_path / "t.csv").write_text("\n".join([f"{head},old", *lines]) + "\n")
+    done = run(
+        "fit", tmp_path / "t.csv", "--target", "y", "--goal", GOAL, "--solver", solver,
+        "--baseline", "old", "--model", tmp_path / "m.skops", "--json",
+    )  # fmt: skip
     assert done.exit_code in (0, 3), done.stderr
     out = json.loads(done.stdout)
     told = (
-        "--baseline kind: the goal does not speak of the deployed model, so the column is not "
-        "looked at"
+        "--baseline old: the goal does not speak of the deployed model, so the column is only "
+        "compared with, on the rows held out"
     )
     assert told in out["notes"]
-    assert out["columns"]["hidden"]["kind"] == "what the deployed model says"
+    assert out["columns"]["hidden"]["old"] == "what the deployed model says"
+    assert out["held_out"]["deployed"]["rows"] == 150
+    assert out["fitted"]["deployed"] is None
+    # What is no decision of any model is told before anything is fitted.
+    told = error_of(fit("--solver", solver, "--baseline", "kind"))
+    assert "rare.csv, line 2: the label" in told
+    assert "in column 'kind' is no class" in told
 
 
 def test_a_goal_that_no_iterate_meets(fit, tmp_path):

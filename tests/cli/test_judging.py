@@ -15,7 +15,11 @@ def test_evaluate_agrees_with_the_library(run, folder, model, tmp_path):
     out = json.loads(done.stdout)
     stored = load_model(model)
     table = read_table(folder / "new.csv", columns=stored.columns)
-    report = stored.classifier.evaluate(stored.frame(table), stored.target_of(table))
+    # The goal is silent on the deployed model; the fit named the column, and it is there.
+    report = stored.classifier.evaluate(
+        stored.frame(table), stored.target_of(table), baseline=table.frame["old"]
+    )
+    assert report.deployed.rows == 300
     same = report.to_dict()
     same.pop("run")
     assert out["evaluated"] == json.loads(json.dumps(same))
@@ -36,6 +40,19 @@ def test_evaluate_takes_other_names_and_writes_a_page(run, folder, model, tmp_pa
     assert done.exit_code in (0, 3)
     assert done.stdout.startswith("The goal is")
     assert "300 rows from t.csv" in page.read_text("utf-8")
+
+
+def test_evaluate_compares_with_the_deployed_model(run, folder, model, tmp_path):
+    title = "\nAgainst the deployed model\n"
+    assert title in run("evaluate", model, folder / "new.csv").stdout
+    table = pd.read_csv(folder / "new.csv", dtype=str, keep_default_na=False)
+    table.rename(columns={"old": "today"}).to_csv(tmp_path / "t.csv", index=False)
+    assert title in run("evaluate", model, tmp_path / "t.csv", "--baseline", "today").stdout
+    without = run("evaluate", model, tmp_path / "t.csv")
+    assert without.exit_code in (0, 3), without.stderr
+    assert title not in without.stdout
+    missing = run("evaluate", model, tmp_path / "t.csv", "--baseline", "old")
+    assert (missing.exit_code, "t.csv has no column 'old'" in missing.stderr) == (1, True)
 
 
 def test_evaluate_names_a_label_that_is_no_class(run, folder, model, tmp_path):

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from imblearn import metrics as imblearn
 from sklearn import metrics as sklearn
+from sklearn.linear_model import LogisticRegression
 
 from plugin.samples import GOALS, same, sample
-from setpoint import Dataset, GoalError, evaluate, maximize
+from setpoint import Dataset, GoalError, PlugInClassifier, evaluate, maximize
 from setpoint.metrics import churn, recall
 
 SEEDS = st.integers(0, 10_000)
@@ -184,6 +185,54 @@ def test_data_sets():
     rate = "maximize recall subject to predicted_rate.on('new') <= 0.5"
     report = evaluate(rate, y, pred, datasets={"new": (None, pred[:40])})
     assert report.constraints[0].value == pytest.approx(pred[:40].mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("goal", ["recall", "maximize recall subject to churn <= 0.9"])
+def test_the_deployed_model_is_compared_with_whatever_the_goal(goal):
+    y, pred, weight, _, deployed = decided(classes=2)
+    found = evaluate(goal, y, pred, baseline=deployed, sample_weight=weight).deployed
+    rates = {"churn": "changed", "wins": "wins", "losses": "losses"}
+    for metric, name in rates.items():
+        report = evaluate(f"minimize {metric}", y, pred, baseline=deployed, sample_weight=weight)
+        assert getattr(found, name) == pytest.approx(report.objective.value, abs=1e-12)
+    with pytest.raises(ValueError, match="baseline has 299 rows, 300 are expected"):
+        evaluate(goal, y, pred, baseline=deployed[1:])
+    with pytest.raises(ValueError, match="baseline holds the label 2, which is no class"):
+        evaluate(goal, y, pred, baseline=2 * deployed)
+
+
+class Deployed:
+    """A model at work today; counts how often it is asked."""
+
+    asked = 0
+
+    def predict(self, X):
+        Deployed.asked += 1
+        return X["old"]
+
+
+@pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
+def test_a_classifier_compares_with_the_deployed_model():
+    s = sample(200)
+    X = pd.DataFrame({"x": s.scores, "old": s.deployed})
+    given = {"sample_weight": s.weight}
+    for goal in ("f1", "maximize accuracy subject to churn <= 0.5"):
+        model = PlugInClassifier(LogisticRegression(), goal, baseline="old").fit(X, s.y)
+        found = model.evaluate(X, s.y, **given).deployed
+        plain = evaluate("f1", s.y, model.predict(X), baseline=s.deployed, **given).deployed
+        for name in ("rows", "changed", "wins", "losses"):
+            assert getattr(found, name) == pytest.approx(getattr(plain, name), abs=1e-12)
+        assert model.evaluate(X, s.y, baseline=s.deployed, **given).deployed == found
+        with pytest.raises(ValueError, match="baseline has 199 rows, 200 are expected"):
+            model.evaluate(X, s.y, baseline=s.deployed[1:])
+    # A goal that is silent on the deployed model goes without the column, and asks a model once.
+    model = PlugInClassifier(LogisticRegression(), "f1", baseline="old").fit(X[["x"]], s.y)
+    assert model.evaluate(X[["x"]], s.y).deployed is None
+    model = PlugInClassifier(LogisticRegression(), "f1", baseline=Deployed()).fit(X, s.y)
+    assert model.goal_report_.deployed is None
+    before = Deployed.asked
+    assert model.evaluate(X, s.y).deployed.rows == 200
+    assert Deployed.asked == before + 1
 
 
 def test_status():

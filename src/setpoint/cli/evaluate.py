@@ -61,8 +61,9 @@ def evaluate(
     check_outputs({"--report": report}, inputs)
     reading = Reading(encoding, separator, decimal)
     judged = opened(
-        model, data, reading, trust=trust, target=target, baseline=baseline, files=files
-    )
+        model, data, reading, trust=trust, target=target, baseline=baseline, files=files,
+        compare=True,
+    )  # fmt: skip
     judged.model.classifier.unknown_group = "raise" if new_groups == "error" else "largest"
     with heeded() as notes, step("judging the rule"):
         found = judged.model.classifier.evaluate(**judged.rows())

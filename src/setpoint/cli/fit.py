@@ -171,9 +171,12 @@ def fit(
     table = read(data, reading)
     layout = layout_of(table, goal, choices)
     if baseline is not None and not goal.needs.baseline:
+        looked = "is not looked at"
+        if test_size > 0:
+            looked = "is only compared with, on the rows held out"
         current().note(
             f"--baseline {baseline}: the goal does not speak of the deployed model, so the column "
-            "is not looked at"
+            f"{looked}"
         )
     if files:
         kinds = layout.columns

@@ -60,6 +60,7 @@ def opened(
     baseline: str | None,
     files: Mapping[str, str],
     vary: str | None = None,
+    compare: bool = False,
 ) -> Judged:
     """Open a model and read the rows to judge it on.
 
@@ -75,6 +76,8 @@ def opened(
         Further data sets.
     vary : str, optional
         A constraint to add to the goal.
+    compare : bool
+        Whether the deployed model is wanted where the goal does not speak of it.
     """
     import numpy as np
 
@@ -90,6 +93,8 @@ def opened(
     if target is not None:
         model = replace(model, target=target)
     deployed = clf.baseline if baseline is None else baseline
+    if not compare and not goal.needs.baseline:
+        deployed = None
     groups = tuple(clf.goal_report_.decides_on)
 
     def prepared(table: Table, dataset: str | None = None) -> Part:
@@ -99,6 +104,8 @@ def opened(
         )  # fmt: skip
 
     table = read(data, reading, model.columns)
+    if baseline is None and not goal.needs.baseline and deployed not in table.frame:
+        deployed = None  # named in the fit, and needed nowhere
     others = {name: read(file, reading, model.columns) for name, file in files.items()}
     used = {*(c.name for c in model.columns), *goal.needs.names, model.target, deployed}
     for one in (table, *others.values()):

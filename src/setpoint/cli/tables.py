@@ -208,7 +208,8 @@ def part_of(
     dataset : str, optional
         The name by which the goal speaks of this table.
     baseline : str, optional
-        The column with the deployed model's predictions.
+        The column with the deployed model's predictions. It is read where the goal speaks of
+        them, and for the rows of X in any case.
     groups : sequence of str
         Columns that the rule looks at, beside those of the goal.
 
@@ -224,12 +225,12 @@ def part_of(
     if dataset is None or dataset in needs.labels or target in table.frame:
         y = labels_of(table, target, classes)
     deployed = None
-    if dataset in needs.baseline:
-        if baseline is None:
-            raise CommandError(
-                "the goal speaks of the deployed model: name the column with its predictions "
-                "with --baseline"
-            )
+    if dataset in needs.baseline and baseline is None:
+        raise CommandError(
+            "the goal speaks of the deployed model: name the column with its predictions with "
+            "--baseline"
+        )
+    if baseline is not None and (dataset is None or dataset in needs.baseline):
         deployed = labels_of(table, baseline, classes)
     names = sorted({*needs.columns.get(dataset, {}), *groups})
     known = {c.name: c for c in columns}

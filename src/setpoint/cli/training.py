@@ -141,12 +141,17 @@ def train(
     with step("preparing the columns"):
         import numpy as np
 
+        from setpoint.data import labels_of
+
         decide = [c.name for c in layout.decides_on]
+        # Where the goal is silent on the deployed model, the rows held out are compared with it.
+        wanted = goal.needs.baseline or choices.test_size > 0
+        baseline = choices.baseline if wanted else None
 
         def prepared(table: Table, classes: Any = None, dataset: str | None = None) -> Part:
             return part_of(
                 table, layout.columns, goal, choices.target, classes,
-                dataset=dataset, baseline=choices.baseline, groups=decide,
+                dataset=dataset, baseline=baseline, groups=decide,
             )  # fmt: skip
 
         whole = prepared(table)
@@ -161,6 +166,8 @@ def train(
             whole = replace(whole, y=np.asarray(whole.y).astype(str))
         positive = label_of(choices.positive, labels, choices.target)
         classes = np.array(labels)
+        if baseline is not None:  # a label that is no class is told with its line, before the fit
+            whole = replace(whole, baseline=labels_of(table, baseline, classes))
         parts = {name: prepared(other, classes, name) for name, other in others.items()}
         fitted, held = _halves(whole, choices, table.name)
         halves = {name: _halves(part, choices, None) for name, part in parts.items()}

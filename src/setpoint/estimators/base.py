@@ -22,8 +22,8 @@ from setpoint.inputs.arrays import column_names, column_of
 from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.dataset import as_datasets
-from setpoint.inputs.inputs import Inputs, Rows
-from setpoint.report import GoalReport, operating_points, report_on
+from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
+from setpoint.report import Comparison, GoalReport, compared, operating_points, report_on
 from setpoint.rules import Rule
 from setpoint.rules.slots import slot_in_words
 from setpoint.search.frontier import Frontier, Vary, vary_of
@@ -150,7 +150,9 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X, y, sample_weight, sensitive_features, baseline, datasets
-            As in ``fit``. A rule that draws is measured in expectation.
+            As in ``fit``. A rule that draws is measured in expectation. Where the deployed
+            model's decisions on X are at hand, the report compares with them, whether the
+            goal speaks of them or not.
 
         Returns
         -------
@@ -177,6 +179,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             goal,
             evidence.confusion(evidence.scores),
             operating=shown,
+            deployed=self._against(inputs, rows[None], decided[None], baseline),
             randomized=_drawn(evidence) if self.rule_.randomized else 0.0,
             family=self.goal_report_.family,
             solver=self.goal_report_.solver,
@@ -184,6 +187,20 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             positive=self.goal_report_.positive,
             decides_on=self.goal_report_.decides_on,
         )
+
+    def _against(
+        self, inputs: Inputs, rows: Rows, decided: NDArray[np.float64], given: Any
+    ) -> Comparison | None:
+        """What changes against the deployed model, on the rows of X."""
+        part = inputs.parts[None]
+        deployed = part.baseline
+        # A column that only the constructor names may be missing where the goal is silent on it.
+        lasting = not isinstance(self.baseline, str) or _has(rows.X, self.baseline)
+        if deployed is None and (given is not None or lasting):
+            deployed = baseline_codes(rows, inputs.classes, "baseline")
+        if deployed is None:
+            return None
+        return compared(part.true, deployed, decided, part.weight)
 
     def _frontier(
         self,

@@ -7,8 +7,9 @@ from typing import Any
 
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.decided import decided
-from setpoint.report import GoalReport, report_on
+from setpoint.inputs.decided import decided_inputs
+from setpoint.inputs.inputs import Rows, baseline_codes
+from setpoint.report import GoalReport, compared, report_on
 
 __all__ = ["evaluate"]
 
@@ -37,7 +38,8 @@ def evaluate(
     sensitive_features : column, dict or frame, optional
         Side information that the goal names.
     baseline : array-like of shape (N,), optional
-        The deployed model's predictions.
+        The deployed model's predictions. The report compares the decisions with them, whether
+        the goal speaks of them or not.
     sample_weight : array-like of shape (N,), optional
     datasets : dict, optional
         Name to (y_true or None, y_pred), or a Dataset of y_pred (its X) and y_true
@@ -67,7 +69,7 @@ def evaluate(
     (0.5, True)
     """
     goal = as_goal(goal)
-    evidence = decided(
+    inputs, decisions = decided_inputs(
         goal,
         y_true,
         y_pred,
@@ -78,4 +80,13 @@ def evaluate(
         classes=classes,
         pos_label=pos_label,
     )
-    return report_on(goal, evidence.confusion(evidence.scores))
+    rows = inputs.parts[None]
+    deployed = rows.baseline
+    if deployed is None:
+        given = Rows(inputs.n_rows[None], y_true, baseline=baseline)
+        deployed = baseline_codes(given, inputs.classes, "baseline")
+    against = None
+    if deployed is not None:
+        against = compared(rows.true, deployed, decisions[None], rows.weight)
+    evidence = inputs.evidence(decisions)
+    return report_on(goal, evidence.confusion(evidence.scores), deployed=against)

@@ -15,7 +15,7 @@ from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import Inputs, Rows
 from setpoint.inputs.labels import check_labels
 
-__all__ = ["decided"]
+__all__ = ["decided", "decided_inputs"]
 
 
 def decided(
@@ -34,6 +34,33 @@ def decided(
 
     Arguments as of :func:`setpoint.evaluate`.
     """
+    inputs, decisions = decided_inputs(
+        goal,
+        y_true,
+        y_pred,
+        sensitive_features=sensitive_features,
+        baseline=baseline,
+        sample_weight=sample_weight,
+        datasets=datasets,
+        classes=classes,
+        pos_label=pos_label,
+    )
+    return inputs.evidence(decisions)
+
+
+def decided_inputs(
+    goal: Goal,
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+    sample_weight: Any = None,
+    datasets: Mapping[str, Any] | None = None,
+    classes: Any = None,
+    pos_label: Any = None,
+) -> tuple[Inputs, dict[str | None, Codes]]:
+    """The rows, checked, and for each data set the class codes of the decisions."""
     if datasets is not None and not isinstance(datasets, Mapping):
         raise TypeError(
             "datasets must be a dict from names to (y_true or None, y_pred) or Dataset, found "
@@ -54,8 +81,7 @@ def decided(
     for name, d in sets.items():
         codes = decisions[name] = known.codes(d.X, f"datasets[{name!r}]: y_pred")
         rows[name] = Rows(len(codes), d.y, d.sample_weight, d.sensitive_features, d.baseline)
-    inputs = Inputs.check(goal, known, rows, None, "y_true")
-    return inputs.evidence(decisions)
+    return Inputs.check(goal, known, rows, None, "y_true"), decisions
 
 
 def _pair(name: str, value: Any) -> Dataset:

@@ -30,7 +30,7 @@ from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.labels import check_weight
 
-__all__ = ["DecideOn", "Inputs", "Part", "Rows"]
+__all__ = ["DecideOn", "Inputs", "Part", "Rows", "baseline_codes"]
 
 DecideOn: TypeAlias = Literal["auto"] | str | Sequence[str] | None
 Scores: TypeAlias = Mapping[str | None, NDArray[Any]]
@@ -289,7 +289,7 @@ def _part(
     weight = check_weight(r.sample_weight, r.n_rows, f"{where}sample_weight")
     baseline = None
     if dataset in goal.needs.baseline:
-        baseline = _baseline(r, classes, f"{where}baseline")
+        baseline = baseline_codes(r, classes, f"{where}baseline")
         if baseline is None:
             raise GoalError(
                 f"{where}the goal speaks of the deployed model: pass its predictions as baseline="
@@ -297,7 +297,7 @@ def _part(
     return Part(true, weight, columns, baseline)
 
 
-def _baseline(r: Rows, classes: Classes, name: str) -> Codes | None:
+def baseline_codes(r: Rows, classes: Classes, name: str) -> Codes | None:
     """Class codes that the deployed model predicts: an array, a column of X, or the model."""
     given = r.baseline
     if given is None:

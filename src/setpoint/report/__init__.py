@@ -1,6 +1,7 @@
 """Reports: what was reached, with intervals, for the person who set the goal."""
 
 from setpoint.report.counting import FewRowsWarning, report_on, warn_few_rows
+from setpoint.report.deployed import Comparison, compared
 from setpoint.report.displays import (
     ConvergenceDisplay,
     FrontierDisplay,
@@ -8,6 +9,7 @@ from setpoint.report.displays import (
     OperatingPointDisplay,
 )
 from setpoint.report.entry import Entry, GroupRow
+from setpoint.report.fresh import FreshLabels, fresh_labels
 from setpoint.report.intervals import Interval, interval
 from setpoint.report.operating import OperatingCurve, OperatingPoints, operating_points
 from setpoint.report.outcome import report_on_outcome
@@ -16,9 +18,11 @@ from setpoint.report.report import GoalReport
 from setpoint.report.stream import StreamTold
 
 __all__ = [
+    "Comparison",
     "ConvergenceDisplay",
     "Entry",
     "FewRowsWarning",
+    "FreshLabels",
     "FrontierDisplay",
     "GoalReport",
     "GroupRatesDisplay",
@@ -29,6 +33,8 @@ __all__ = [
     "OperatingPoints",
     "Section",
     "StreamTold",
+    "compared",
+    "fresh_labels",
     "interval",
     "operating_points",
     "report_on",

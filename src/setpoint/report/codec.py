@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.operating import OperatingPoints
 from setpoint.report.stream import StreamTold
@@ -64,6 +65,8 @@ def read(data: Any) -> dict[str, Any]:
     points = flat["operating"]
     out["operating"] = None if points is None else OperatingPoints.from_dict(points)
     out["trace"] = tuple((int(call), *map(float, rest)) for call, *rest in flat["trace"])
+    against = flat["deployed"]
+    out["deployed"] = None if against is None else Comparison.from_dict(against)
     told = flat["stream"]
     out["stream"] = None if told is None else StreamTold.from_dict(told)
     out["frontiers"] = tuple(Frontier.from_dict(f) for f in flat["frontiers"])
@@ -75,7 +78,7 @@ def _plain(value: Any) -> Any:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, (Entry, GroupRow)):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, (OperatingPoints, Frontier, StreamTold)):
+    if isinstance(value, (OperatingPoints, Frontier, StreamTold, Comparison)):
         return value.to_dict()
     if isinstance(value, Mapping):
         return {k: _plain(v) for k, v in value.items()}

@@ -20,6 +20,7 @@ from setpoint.goals.expressions import Constraint, Expression
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.goals.program import SATISFIED
+from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry
 from setpoint.report.groups import GroupMetric, group_metrics, group_row
 from setpoint.report.intervals import Interval, interval_of, is_group_gap
@@ -141,6 +142,7 @@ def report_on(
     expected_violation: float | None = None,
     randomized: float = 0.0,
     baseline_objective: float | None = None,
+    deployed: Comparison | None = None,
     rule: str = "",
     positive: Label | None = None,
     decides_on: Sequence[str] = (),
@@ -164,7 +166,8 @@ def report_on(
         Confidence of the intervals.
     status, family, solver, why, gap, bound_on_objective, rivals, evidence, n_rows, folds, \
     calibration, expected_objective, expected_violation, randomized, baseline_objective, \
-    rule, positive, decides_on, warnings, blame, n_oracle_calls, operating, trace, seconds, versions
+    deployed, rule, positive, decides_on, warnings, blame, n_oracle_calls, operating, trace, \
+    seconds, versions
         Passed on to :class:`GoalReport`. Left out: `n_rows` is counted, `positive` is the
         second of two classes, `baseline_objective` is measured where its cells know
         the deployed class, `versions` are the ones in use.
@@ -192,15 +195,15 @@ def report_on(
     objective = counter.bind(goal.objective)
     sides = [(c, *counter.sides(c)) for c in goal.constraints]
     metrics = group_metrics(goal, counter.binder)
-    deployed = None
+    todays = None
     if baseline_objective is None and any(c.baseline is not None for c in confusion.cells):
-        deployed = _deployed(counter, goal.objective)
+        todays = _deployed(counter, goal.objective)
     counter.measure()
     for parts in sides:
         _check_reachable(counter, *parts)
     entries = tuple(counter.constraint(*parts) for parts in sides)
-    if deployed is not None:
-        baseline_objective = counter.sample.value(deployed)
+    if todays is not None:
+        baseline_objective = counter.sample.value(todays)
     if positive is None and len(confusion.classes) == 2:
         positive = confusion.classes[1]
     bounds = [objective, *(left for _, left, _, _ in sides)]
@@ -225,6 +228,7 @@ def report_on(
         expected_violation=_number(expected_violation),
         randomized=float(randomized),
         baseline_objective=_number(baseline_objective),
+        deployed=deployed,
         groups=tuple(group_row(m, counter.sample, level) for m in metrics),
         rule=rule,
         positive=positive,

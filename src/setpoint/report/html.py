@@ -23,7 +23,8 @@ def report_html(report: GoalReport) -> str:
     )
     rows = [_row("objective", report.objective, report.level)]
     rows += [_row(mark(c), c, report.level) for c in report.constraints]
-    notes = [verdict(report), certificate(report), report.rule, *report.warnings]
+    against = "" if report.deployed is None else " ".join(report.deployed.lines())
+    notes = [verdict(report), against, certificate(report), report.rule, *report.warnings]
     below = "".join(f"<p>{_text(note)}</p>" for note in notes if note)
     return (
         f'<div class="setpoint-report"><p><strong>{_text(report.goal)}</strong></p>'

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from setpoint.goals.populations import Label
 from setpoint.report import codec
+from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.operating import OperatingPoints
 from setpoint.report.stream import StreamTold
@@ -73,6 +74,8 @@ class GoalReport:
         Share of rows whose decision depends on a draw.
     baseline_objective : float or None
         The deployed model's objective.
+    deployed : Comparison or None
+        What changes against the deployed model, where its predictions are known.
     groups : tuple of GroupRow
         Every metric that the goal compares over groups, in each of them.
     rule : str
@@ -119,6 +122,7 @@ class GoalReport:
     expected_violation: float | None = None
     randomized: float = 0.0
     baseline_objective: float | None = None
+    deployed: Comparison | None = None
     groups: tuple[GroupRow, ...] = ()
     rule: str = ""
     positive: Label | None = None

@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from setpoint.goals.program import SATISFIED
+from setpoint.report.deployed import TITLE
 from setpoint.report.entry import Entry, GroupRow
 
 if TYPE_CHECKING:
@@ -238,6 +239,8 @@ def report_text(report: GoalReport) -> str:
     if report.blame:
         shares = ", ".join(f"{text} ({number(share)})" for text, share in report.blame.items())
         out.append(_wrapped(f"Cannot hold together: {shares}", 2, 2))
+    if report.deployed is not None:
+        out += ["", TITLE, *(_wrapped(line, 2, 2) for line in report.deployed.lines())]
     rule = rule_lines(report)
     if rule:
         out += ["", "Rule", *(_indented(line) for line in rule)]

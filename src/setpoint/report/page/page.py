@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.goals.goal import Goal
 from setpoint.inputs.files import atomic_write
+from setpoint.report.deployed import TITLE
 from setpoint.report.entry import GroupRow
 from setpoint.report.page.advice import notes_of
 from setpoint.report.page.goal_words import cases, glossary, goal_in_words
@@ -157,6 +158,8 @@ def _told(
         "where": where,
         "search_cards": cards_of(report) if held_out is not None else [],
         "search_verdict": verdict_of(report, _where(report)) if held_out is not None else None,
+        "against": TITLE,
+        "deployed": [] if lead.deployed is None else lead.deployed.lines(),
         "notes": notes_of(report, held_out),
         "rule": rule,
         "rule_lines": rule_lines,

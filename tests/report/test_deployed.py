@@ -1,0 +1,247 @@
+"""Against the deployed model: what changes, and how many fresh labels prove a gain."""
+
+from dataclasses import replace
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setpoint import evaluate
+from setpoint.report import (
+    Comparison,
+    Entry,
+    FreshLabels,
+    GoalReport,
+    compared,
+    fresh_labels,
+)
+from setpoint.report.deployed import TITLE
+from setpoint.report.page import page_text
+
+PLAIN = GoalReport("maximize recall", Entry("recall", 0.8), n_rows=100)
+
+
+# -- how many labels --------------------------------------------------------------------
+def tail(k, m, p):
+    """The chance of k wins or more among m."""
+    return sum(comb(m, j) * p**j * (1 - p) ** (m - j) for j in range(k, m + 1))
+
+
+def by_hand(p, confidence, power):
+    """The smallest m with which the sign test has the power, each m by its own sums."""
+    m = 0
+    while True:
+        m += 1
+        k = next(k for k in range(m + 2) if tail(k, m, 0.5) <= 1 - confidence)
+        if tail(k, m, p) >= power:
+            return m
+
+
+@pytest.mark.parametrize("p", [1.0, 0.95, 0.9, 0.8, 0.75, 0.7, 0.65])
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_labels_are_those_of_the_binomial(p, confidence):
+    for power in (0.5, 0.8, 0.9):
+        found = fresh_labels(p / 10, 0.1 - p / 10, confidence=confidence, power=power)
+        m = by_hand(p, confidence, power)
+        assert found == FreshLabels(m, 10 * m)
+
+
+def test_known_numbers():
+    # Five heads in a row are the first that a fair coin shows in 5 % of cases at most.
+    assert fresh_labels(0.02, 0.0) == FreshLabels(5, 250)
+    assert fresh_labels(1.0, 0.0) == FreshLabels(5, 5)
+    assert fresh_labels(0.02, 0.0, confidence=0.5).labels == 1
+    assert fresh_labels(0.06, 0.04) == FreshLabels(158, 1580)
+
+
+@given(st.floats(0.51, 1), st.floats(0, 1), st.floats(0.5, 0.99), st.floats(0, 1))
+def test_more_wins_need_fewer_labels_and_more_certainty_more(p, q, sure, surer):
+    decisive = 0.125
+    better = p + q * (1 - p)
+    few = fresh_labels(decisive * better, decisive * (1 - better))
+    many = fresh_labels(decisive * p, decisive * (1 - p))
+    assert few <= many
+    surer = sure + surer * (0.99 - sure)
+    wins, losses = decisive * better, decisive * (1 - better)
+    for name in ("confidence", "power"):
+        low, high = (fresh_labels(wins, losses, **{name: x}) for x in (sure, surer))
+        assert low <= high
+
+
+def test_rare_changes_need_as_many_labels_and_more_rows():
+    often, seldom = fresh_labels(0.2, 0.05), fresh_labels(0.02, 0.005)
+    assert often.labels == seldom.labels
+    assert seldom.rows == 10 * often.rows
+
+
+def test_changes_that_are_neither_are_labelled_in_vain():
+    plain = fresh_labels(0.06, 0.02)
+    half = fresh_labels(0.06, 0.02, changed=0.16)
+    assert half == FreshLabels(2 * plain.labels, plain.rows)
+
+
+def test_many_labels():
+    # Where the normal approximation takes over, it is right, and nobody waits.
+    exact, normal = (fresh_labels(x, 1 - x).labels for x in (0.504, 0.5039))
+    assert exact < 1e5 < normal
+    assert normal / exact == pytest.approx((0.004 / 0.0039) ** 2, rel=3e-3)
+    assert fresh_labels(0.5 + 1e-9, 0.5 - 1e-9).labels > 1e17
+
+
+@pytest.mark.parametrize("shares", [(0.0, 0.0), (0.1, 0.1), (0.0, 0.3), (0.1 + 2e-17, 0.1)])
+def test_no_gain_cannot_be_shown(shares):
+    assert fresh_labels(*shares) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"wins": -0.1, "losses": 0.0}, "wins is a share of the rows, from 0 to 1, got -0.1"),
+        ({"wins": 0.1, "losses": float("nan")}, "losses is a share"),
+        ({"wins": 0.8, "losses": 0.4}, "changed is a share"),
+        ({"wins": 0.2, "losses": 0.1, "changed": 0.2}, "exceed the share of changes, 0.2"),
+        ({"wins": 0.2, "losses": 0.1, "power": 1.0}, "power lies between 0 and 1"),
+        ({"wins": 0.2, "losses": 0.1, "confidence": 95}, "confidence lies between 0 and 1"),
+    ],
+)
+def test_what_is_no_share(given, words):
+    with pytest.raises(ValueError, match=words):
+        fresh_labels(**given)
+
+
+# -- counting ---------------------------------------------------------------------------
+def rows(n=200, classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    true, old, new = rng.integers(0, classes, (3, n))
+    return true, old, new, rng.integers(0, 3, n).astype(float)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_shares_by_hand(classes):
+    true, old, new, _ = rows(classes=classes)
+    found = compared(true, old, new)
+    assert found.rows == 200
+    assert found.changed == np.mean(old != new)
+    assert found.wins == np.mean((old != true) & (new == true))
+    assert found.losses == np.mean((old == true) & (new != true))
+    if classes == 2:
+        assert found.changed == pytest.approx(found.wins + found.losses, abs=1e-15)
+    else:
+        assert found.changed > found.wins + found.losses + 0.1
+
+
+def test_a_weight_is_a_number_of_rows():
+    true, old, new, weight = rows()
+    found = compared(true, old, new, weight)
+    again = np.repeat(np.arange(200), weight.astype(int))
+    plain = compared(true[again], old[again], new[again])
+    assert found.rows == np.count_nonzero(weight)
+    assert found.changed == pytest.approx(plain.changed, abs=1e-15)
+    assert found.wins == pytest.approx(plain.wins, abs=1e-15)
+    assert found.losses == pytest.approx(plain.losses, abs=1e-15)
+    kept = weight > 0
+    assert found == compared(true[kept], old[kept], new[kept], weight[kept])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_rule_that_draws_counts_in_expectation(classes):
+    true, old, new, weight = rows(classes=classes)
+    other = rows(classes=classes, seed=1)[2]
+    kinds = np.eye(classes)
+    drawn = compared(true, old, 0.25 * kinds[new] + 0.75 * kinds[other], weight)
+    one, two = compared(true, old, kinds[new], weight), compared(true, old, other, weight)
+    assert one == compared(true, old, new, weight)
+    for name in ("changed", "wins", "losses"):
+        mean = 0.25 * getattr(one, name) + 0.75 * getattr(two, name)
+        assert getattr(drawn, name) == pytest.approx(mean, abs=1e-12)
+
+
+def test_no_changes_and_no_labels():
+    true, old, *_ = rows()
+    found = compared(true, old, old)
+    assert found == Comparison(200, 0.0, 0.0, 0.0)
+    assert found.fresh_labels is found.fresh_rows is None
+    # What a mixture's weights leave behind is no change.
+    assert compared(true, old, np.eye(3)[old] * (1 - 1e-16)) == found
+    unknown = compared(None, old, (old + 1) % 3)
+    assert unknown == Comparison(200, 1.0)
+    assert unknown.wins is unknown.losses is unknown.fresh_labels is None
+
+
+def test_what_cannot_be_compared():
+    with pytest.raises(ValueError, match="one entry a row"):
+        compared([0, 1], [0, 1], [0, 1, 1])
+    with pytest.raises(ValueError, match="weights sum to zero"):
+        compared([0, 1], [0, 1], [0, 1], [0.0, 0.0])
+
+
+# -- in reports -------------------------------------------------------------------------
+SEVERAL = [
+    Comparison(1000, 0.02, 0.015, 0.005),
+    Comparison(1000, 0.0, 0.0, 0.0),
+    Comparison(1, 0.3),
+    Comparison(7, 0.5, 0.0, 0.5),
+    Comparison(90, 0.5, 0.2, 0.1),
+]
+
+
+@pytest.mark.parametrize("found", SEVERAL)
+def test_to_json_and_back(found):
+    report = replace(PLAIN, deployed=found)
+    data = report.to_dict()
+    assert data["deployed"]["fresh_labels"] == found.fresh_labels
+    assert data["deployed"]["fresh_rows"] == found.fresh_rows
+    back = GoalReport.from_json(report.to_json())
+    assert back == report
+    assert back.deployed == found
+    assert isinstance(back.deployed.changed, float)
+    # A writer of JSON elsewhere may turn 0.0 into 0.
+    data["deployed"].update({k: int(v) for k, v in data["deployed"].items() if v == 0})
+    assert isinstance(GoalReport.from_dict(data).deployed.changed, float)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    list(
+        zip(
+            SEVERAL,
+            [
+                "2 % of the decisions on 1,000 rows change (churn): 1.5 % from wrong to right "
+                "(wins), 0.5 % from right to wrong (losses). To show with 95 % confidence that the "
+                "new model is better, if that holds for new rows too, about 23 fresh rows have to "
+                "be labelled: those on which the two models differ, of about 1,150 drawn.",
+                "No decision on 1,000 rows changes.",
+                "30 % of the decisions on 1 row change (churn). Without labels it is open",
+                "no number of labels shows the new model to be better: it does not win more",
+                "10 % from right to wrong (losses), 20 % from one wrong class to another.",
+            ],
+            strict=True,
+        )
+    ),
+)
+def test_text_and_page_say_it(found, words):
+    report = replace(PLAIN, deployed=found)
+    assert words in " ".join(str(report).split())
+    assert f"\n{TITLE}\n" in str(report)
+    assert max(map(len, str(report).split("\n"))) <= 88
+    assert words in report._repr_html_()
+    page = page_text(report)
+    assert page.count(f"<h2>{TITLE}</h2>") == 1
+    assert words in " ".join(page.replace("</p>", "").replace("<p>", "").split())
+    assert page_text(report, held_out=PLAIN).count(f"<h2>{TITLE}</h2>") == 0
+    assert TITLE not in str(PLAIN)
+    assert f"<h2>{TITLE}</h2>" not in page_text(PLAIN)
+
+
+def test_evaluate_compares_whatever_the_goal():
+    y, old, new = ["a", "b", "b", "a"], ["a", "a", "b", "a"], ["a", "b", "b", "a"]
+    found = Comparison(4, 0.25, 0.25, 0.0)
+    for goal in ("recall", "maximize recall subject to churn <= 0.5"):
+        assert evaluate(goal, y, new, baseline=old).deployed == found
+    assert evaluate("recall", y, new).deployed is None
+    unlabelled = evaluate("maximize predicted_rate", None, new, baseline=old, classes=["a", "b"])
+    assert unlabelled.deployed == Comparison(4, 0.25)
+    weighted = evaluate("recall", y, new, baseline=old, sample_weight=[1, 2, 0, 1])
+    assert weighted.deployed == Comparison(3, 0.5, 0.5, 0.0)
