@@ -17,6 +17,7 @@ ORDER = (
     "price_of_precision",
     "equal_opportunity",
     "deployed_model",
+    "fewer_changes",
     "costs",
     "another_mix",
     "model_selection",

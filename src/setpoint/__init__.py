@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         TRUSTED_TYPES,
         ModelFileError,
         UnknownGroupWarning,
+        bound_path,
         evaluate,
         goal_scorer,
         load_model,
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from setpoint.online import ExpiredWarning, OnlineFClassifier
     from setpoint.penalty import ExactPenaltyClassifier
     from setpoint.plugin import MissingPairWarning, PlugInClassifier, Solution, frontier, solve
-    from setpoint.report import FewRowsWarning, GoalReport
+    from setpoint.ramp import RampClassifier
+    from setpoint.report import BoundPath, FewRowsWarning, GoalReport
     from setpoint.search import (
         ConstantGoalWarning,
         Frontier,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TRUSTED_TYPES",
+    "BoundPath",
     "Confusion",
     "ConstantGoalWarning",
     "Dataset",
@@ -60,11 +63,13 @@ __all__ = [
     "ModelFileError",
     "OnlineFClassifier",
     "PlugInClassifier",
+    "RampClassifier",
     "Solution",
     "StoppedError",
     "StoppedWarning",
     "UnknownGroupWarning",
     "__version__",
+    "bound_path",
     "evaluate",
     "frontier",
     "goal_scorer",
@@ -92,7 +97,9 @@ _HOME = {
     "StoppedWarning": "search",
     "FewRowsWarning": "report",
     "GoalReport": "report",
+    "BoundPath": "report",
     "TRUSTED_TYPES": "estimators",
+    "bound_path": "estimators",
     "Dataset": "inputs",
     "ModelFileError": "estimators",
     "UnknownGroupWarning": "estimators",
@@ -109,6 +116,7 @@ _HOME = {
     "Solution": "plugin",
     "frontier": "plugin",
     "solve": "plugin",
+    "RampClassifier": "ramp",
 }
 
 

@@ -14,6 +14,7 @@ from setpoint.penalty import ExactPenaltyClassifier
 from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.penalty.methods import SOLVERS as PENALTY
 from setpoint.plugin.options import SOLVERS as PLUGIN
+from setpoint.ramp.options import SOLVERS as RAMP
 
 GOAL = "maximize recall subject to precision >= 0.4"
 
@@ -54,7 +55,7 @@ def error_of(done):
 
 
 def test_the_table_of_solvers_is_that_of_the_families():
-    assert FAMILIES == {"plugin": PLUGIN, "penalty": PENALTY}
+    assert FAMILIES == {"plugin": PLUGIN, "penalty": PENALTY, "ramp": RAMP}
     assert len(set(SOLVERS)) == len(SOLVERS)
 
 

@@ -30,6 +30,7 @@ BROKEN_PIPE = 141
 """As other programs end whose reader has left."""
 
 _SOLVER = re.compile(r"\bsolver='([\w-]+)'")
+_DATASET = re.compile(r"\bdatasets\['([^']*)'\]")
 _WEIGHT = re.compile(r"and the rows have a weight of (\S+)$")
 _TOLD = re.compile(r"(?<=is of another training: )\w+(?= was )")
 _TOLD_AS = {
@@ -64,6 +65,7 @@ _SHELL = (
     ("which datasets= does not hold", "which no --dataset gives"),
     ("trusted=[...] names those that you trust", "--trust TYPE names one that you trust"),
     (" (on_infeasible='nearest' returns it)", ""),
+    ("; min_positives allows that", "; --min-positives allows that"),
     (" min_positives= sets it.", " --min-positives sets it."),
     ("as min_positives asks", "as --min-positives asks"),
     ("min_positives is ", "--min-positives is "),
@@ -74,6 +76,10 @@ _SHELL = (
     ("validation_fraction is 'auto' or a ", "--validation-fraction is a "),
     ("validation_fraction is ", "--validation-fraction is "),
     ("max_seconds is a number above 0 or None", "--max-seconds is a number above 0"),
+    ("baseline_threshold is a number or None", "--baseline-threshold is a number"),
+    ("C is a number above 0", "--inverse-regularization is a number above 0"),
+    ("PlugInClassifier takes more of them", "without --solver setpoint fit takes more of them"),
+    ("RampClassifier takes ", "a linear model is trained for "),
     ("give another path, or remove the file", "give another --checkpoint, or remove the file"),
     (
         "PlugInClassifier takes such goals, after training",
@@ -108,6 +114,7 @@ def in_shell_words(text: str) -> str:
     """
     for python, shell in _SHELL:
         text = text.replace(python, shell)
+    text = _DATASET.sub(r"--dataset \1", text)
     text = _WEIGHT.sub(r"and there are \1 rows to count it on", text)
     text = _TOLD.sub(lambda found: _TOLD_AS.get(found[0], found[0]), text)
     return _SOLVER.sub(r"--solver \1", text)

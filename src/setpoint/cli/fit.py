@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from setpoint.cli.errors import NOT_REACHED, require_packages
+from setpoint.cli.errors import NOT_REACHED, CommandError, require_packages
 from setpoint.cli.files import check_outputs, old_stays
 from setpoint.cli.layout import Choices, Layout, layout_of
-from setpoint.cli.options import Reading, as_json, datasets_option, named_files, reading_options
+from setpoint.cli.options import (
+    Reading,
+    as_json,
+    datasets_option,
+    named_files,
+    reading_options,
+    training_options,
+)
 from setpoint.cli.output import print_json, step
 from setpoint.cli.session import current, heeded
-from setpoint.cli.solvers import MODULES, SOLVERS, check_goal, way_of
+from setpoint.cli.solvers import SOLVERS, check_goal, way_of
 from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
 from setpoint.cli.telling import about_fit, fit_json
 from setpoint.cli.training import Trained, train
@@ -23,6 +30,8 @@ if TYPE_CHECKING:
     from setpoint.search import Frontier
 
 __all__ = ["fit"]
+
+_TOLD = ("auto", "portfolio", "augmented-lagrangian")
 
 
 @click.command(
@@ -43,8 +52,9 @@ __all__ = ["fit"]
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="auto finds the rule for the scores of a model; portfolio trains a model for the goal. "
-    f"Or {', '.join(name for name in SOLVERS if name not in ('auto', 'portfolio'))}.",
+    help="auto finds the rule for the scores of a model; portfolio trains a model for the goal, "
+    "augmented-lagrangian a linear one for goals over groups, data sets and the deployed model "
+    f"too. Or {', '.join(name for name in SOLVERS if name not in _TOLD)}.",
 )
 @click.option(
     "--estimator",
@@ -52,36 +62,7 @@ __all__ = ["fit"]
     help="logistic (the default), hist-gradient-boosting, random-forest, or a class as "
     "package.module.Class.",
 )
-@click.option(
-    "--module",
-    type=click.Choice(MODULES),
-    help="The model that is trained for the goal: linear (the default), or a network.",
-)
-@click.option(
-    "--checkpoint",
-    metavar="FILE",
-    help="Where the training for the goal keeps its state; the same command goes on from it.",
-)
-@click.option(
-    "--min-positives",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Rows that a model trained for the goal has to predict positive; fewer prove nothing. "
-    "Else 20, or 2 % of the positives if that is more, at most half of them.",
-)
-@click.option(
-    "--validation-fraction",
-    type=click.FloatRange(0, 1, max_open=True),
-    metavar="F",
-    help="Share of the rows not held out that is kept from the training, to choose model and "
-    "threshold by. Else 0.2 for a network and 0 for linear: the training rows choose.",
-)
-@click.option(
-    "--max-seconds",
-    type=click.FloatRange(0, min_open=True),
-    metavar="S",
-    help="For the search or the training; then the best so far is kept.",
-)
+@training_options
 @click.option(
     "--sensitive",
     multiple=True,
@@ -89,6 +70,13 @@ __all__ = ["fit"]
     help="Columns that the model may not look at. Those that the goal names are.",
 )
 @click.option("--baseline", metavar="COL", help="The column with the deployed model's predictions.")
+@click.option(
+    "--baseline-threshold",
+    type=float,
+    metavar="T",
+    help="Then COL holds scores, positive from T on, and a model trained by augmented-lagrangian "
+    "or cutting-plane looks at them.",
+)
 @datasets_option
 @click.option("--drop", multiple=True, metavar="COLS", help="Columns to leave out.")
 @click.option(
@@ -125,8 +113,10 @@ def fit(
     max_seconds: float | None,
     min_positives: int | None,
     validation_fraction: float | None,
+    inverse_regularization: float | None,
     sensitive: tuple[str, ...],
     baseline: str | None,
+    baseline_threshold: float | None,
     datasets: tuple[str, ...],
     drop: tuple[str, ...],
     decide_on: tuple[str, ...],
@@ -157,11 +147,17 @@ def fit(
     way = way_of(
         solver, estimator=estimator, module=module, checkpoint=checkpoint,
         max_seconds=max_seconds, min_positives=min_positives,
-        validation_fraction=validation_fraction, draws=draws, decide_on=decide_on,
+        validation_fraction=validation_fraction, inverse_regularization=inverse_regularization,
+        baseline_threshold=baseline_threshold, draws=draws, decide_on=decide_on,
     )  # fmt: skip
+    if baseline_threshold is not None and baseline is None:
+        raise CommandError(
+            "--baseline-threshold is for the scores of the deployed model: name their column with "
+            "--baseline"
+        )
     choices = Choices(
-        target, positive, way, sensitive, drop, decide_on, baseline, draws,
-        test_size, seed,
+        target, positive, way, sensitive, drop, decide_on, baseline, baseline_threshold,
+        draws, test_size, seed,
     )  # fmt: skip
     with step("loading packages"):
         check_goal(goal, way)
@@ -170,8 +166,8 @@ def fit(
     reading = Reading(encoding, separator, decimal)
     table = read(data, reading)
     layout = layout_of(table, goal, choices)
-    if baseline is not None and not goal.needs.baseline:
-        looked = "is not looked at"
+    if baseline is not None and layout.scores is None and not goal.needs.baseline:
+        looked = "is only compared with" if way.family == "ramp" else "is not looked at"
         if test_size > 0:
             looked = "is only compared with, on the rows held out"
         current().note(

@@ -95,12 +95,14 @@ def opened(
     deployed = clf.baseline if baseline is None else baseline
     if not compare and not goal.needs.baseline:
         deployed = None
+    scored = getattr(clf, "baseline_threshold", None) is not None
     groups = tuple(clf.goal_report_.decides_on)
 
     def prepared(table: Table, dataset: str | None = None) -> Part:
         return part_of(
             table, model.columns, goal, model.target, np.asarray(clf.classes_),
-            dataset=dataset, baseline=deployed, groups=groups,
+            dataset=dataset, baseline=deployed, scores=clf.baseline if scored else None,
+            groups=groups,
         )  # fmt: skip
 
     table = read(data, reading, model.columns)

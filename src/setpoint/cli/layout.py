@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,8 @@ class Choices:
     sensitive, drop, decide_on : tuple of str
         `decide_on` is empty for the goal's own columns; "none" for the score alone.
     baseline : str, optional
+    baseline_threshold : float, optional
+        With it the column holds scores, and the deployed model decides positive from here on.
     draws : bool
     test_size : float
     seed : int
@@ -44,6 +46,7 @@ class Choices:
     drop: tuple[str, ...] = ()
     decide_on: tuple[str, ...] = ()
     baseline: str | None = None
+    baseline_threshold: float | None = None
     draws: bool = True
     test_size: float = 0.25
     seed: int = 0
@@ -63,12 +66,15 @@ class Layout:
         Neither for the model, with the reason.
     left_out : dict of str to str
         What says nothing, with the reason.
+    scores : Column, optional
+        The deployed model's, which the model takes as they are.
     """
 
     features: tuple[Column, ...]
     decides_on: tuple[Column, ...]
     hidden: Mapping[str, str]
     left_out: Mapping[str, str]
+    scores: Column | None = None
 
     @property
     def hidden_in_use(self) -> list[str]:
@@ -79,7 +85,8 @@ class Layout:
     def columns(self) -> tuple[Column, ...]:
         """The columns of X: what ``predict`` asks for."""
         own = {c.name for c in self.features}
-        return self.features + tuple(c for c in self.decides_on if c.name not in own)
+        more = (*self.decides_on, *([] if self.scores is None else [self.scores]))
+        return self.features + tuple(c for c in more if c.name not in own)
 
 
 def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table] = ()) -> Layout:
@@ -114,9 +121,13 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
                 f"({nearest(name, there)})"
             )
     hidden = {target: "the target"}
+    scores = None
     if choices.baseline is not None:
         columns_named("--baseline", [choices.baseline], there, table.name)
-        hidden[choices.baseline] = "what the deployed model says"
+        if choices.baseline_threshold is None:
+            hidden[choices.baseline] = "what the deployed model says"
+        else:
+            scores = _scores(table, choices, {*dropped, *sensitive, *goal.needs.names})
     of_goal = [name for name in goal.needs.names if name in there]
     hidden |= {name: "sensitive" for name in (*sensitive, *of_goal) if name not in hidden}
     for option, names in (("--drop", dropped), ("--sensitive", sensitive)):
@@ -133,7 +144,8 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
             raise CommandError(f"the goal compares groups of {name!r}, and that is the target")
     decide = _decide_on(table, goal, choices, others)
     hidden |= {name: "dropped" for name in dropped if name not in hidden}
-    candidates = kinds_of(table.frame[[name for name in there if name not in hidden]])
+    apart = {*hidden, *([] if scores is None else [scores.name])}
+    candidates = kinds_of(table.frame[[name for name in there if name not in apart]])
     left_out = unusable(table.frame, candidates)
     features = tuple(c for c in candidates if c.name not in left_out)
     if not features:
@@ -141,13 +153,37 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
         raise CommandError(f"{table.name} has no column for the model to look at: {reasons}")
     kinds = {c.name: c for c in features}
     decides_on = tuple(kinds.get(name) or kind_by_goal(name, goal, table) for name in decide)
-    return Layout(features, decides_on, hidden, left_out)
+    return Layout(features, decides_on, hidden, left_out, scores)
+
+
+def _scores(table: Table, choices: Choices, taken: Collection[str]) -> Column:
+    """The column of the deployed model's scores."""
+    from setpoint.data import kinds_of
+
+    name = choices.baseline
+    assert name is not None
+    if name == choices.target:
+        raise CommandError(f"--baseline: {name!r} is the target")
+    if name in taken:
+        raise CommandError(
+            f"--baseline-threshold: the column {name!r} holds the deployed model's scores, and "
+            "the model takes them as a feature; do not name it in the goal, --drop or --sensitive"
+        )
+    (column,) = kinds_of(table.frame[[name]])
+    if column.kind != "number":
+        raise CommandError(
+            f"--baseline-threshold is for scores, and column {name!r} of {table.name} holds no "
+            "numbers; leave it out where --baseline names decisions"
+        )
+    return column
 
 
 def _decide_on(
     table: Table, goal: Goal, choices: Choices, others: Sequence[Table]
 ) -> tuple[str, ...]:
     """The columns that the rule may look at; they have to be in every table."""
+    if choices.way.trains:
+        return ()
     if not choices.decide_on:
         wanted = sorted(goal.needs.columns.get(None, {}))
         return tuple(name for name in wanted if all(name in t.frame for t in others))

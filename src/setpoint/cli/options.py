@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from setpoint.cli.errors import CommandError
+from setpoint.cli.solvers import MODULES
 from setpoint.goals.errors import nearest
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "named_files",
     "new_groups_option",
     "reading_options",
+    "training_options",
     "trust_option",
 ]
 
@@ -46,6 +48,53 @@ def reading_options(command: F) -> F:
         click.option("--decimal", metavar="D", help="The decimal mark, '.' or ','."),
         click.option("--separator", metavar="S", help=r"Between fields: ',', ';', '|' or '\t'."),
         click.option("--encoding", metavar="E", help="Such as latin-1. Else UTF-8."),
+    ):
+        command = option(command)
+    return command
+
+
+def training_options(command: F) -> F:
+    """What is said to solvers that train the model for the goal."""
+    for option in (
+        click.option(
+            "--max-seconds",
+            type=click.FloatRange(0, min_open=True),
+            metavar="S",
+            help="For the search or the training; then the best so far is kept.",
+        ),
+        click.option(
+            "--inverse-regularization",
+            type=click.FloatRange(0, min_open=True),
+            metavar="C",
+            help="How closely augmented-lagrangian and cutting-plane follow the rows: smaller is "
+            "smoother. Else 0.1.",
+        ),
+        click.option(
+            "--validation-fraction",
+            type=click.FloatRange(0, 1, max_open=True),
+            metavar="F",
+            help="Share of the rows not held out that is kept from the training, to choose model "
+            "and threshold by. Else 0.2 for a network and 0 for linear: the training rows choose.",
+        ),
+        click.option(
+            "--min-positives",
+            type=click.IntRange(0),
+            metavar="N",
+            help="Rows that a model trained for the goal has to predict positive; fewer prove "
+            "nothing. Else 20, or 2 % of the positives if that is more, at most half of them.",
+        ),
+        click.option(
+            "--checkpoint",
+            metavar="FILE",
+            help="Where the training for the goal keeps its state; the same command goes on from "
+            "it.",
+        ),
+        click.option(
+            "--module",
+            type=click.Choice(MODULES),
+            help="The model that portfolio and the methods in it train: linear (the default), or "
+            "a network.",
+        ),
     ):
         command = option(command)
     return command

@@ -20,7 +20,7 @@ from setpoint.cli.options import (
 from setpoint.cli.output import step
 from setpoint.cli.rows import FORMATS, write_rows
 from setpoint.cli.session import current, heeded
-from setpoint.cli.tables import open_model, read, tell
+from setpoint.cli.tables import open_model, read, scores_of, tell
 
 if TYPE_CHECKING:
     from setpoint.data import Table, TableModel
@@ -104,6 +104,9 @@ def _decided(model: TableModel, table: Table, keep: tuple[str, ...]) -> dict[str
 
     kept = columns_named("--keep", keep, map(str, table.frame), table.name)
     tell(table, {*kept, *(c.name for c in model.columns)})
+    clf = model.classifier
+    if getattr(clf, "baseline_threshold", None) is not None:
+        scores_of(table, clf.baseline)  # a feature that has to be there
     with heeded(), step("deciding"):
         decided = model.predict(table)
     for name in kept:

@@ -34,11 +34,18 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "lagrangian",
         "cross-entropy",
     ),
+    "ramp": ("augmented-lagrangian", "cutting-plane"),
 }
 """The solvers of each family; no name is in two."""
 
 SOLVERS = tuple(solver for solvers in FAMILIES.values() for solver in solvers)
 MODULES = ("linear", "mlp")
+
+_DOES = {
+    "plugin": "finds a rule for the scores of --estimator",
+    "penalty": "trains a model for goals over the rows as a whole",
+    "ramp": "trains a linear model",
+}
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,8 @@ class Way:
     max_seconds : float or None
     min_positives : int or None
     validation_fraction : float or None
-        None for either: what the family chooses by itself.
+    inverse_regularization : float or None
+        None for any of these: what the family chooses by itself.
     """
 
     solver: str = "auto"
@@ -69,6 +77,7 @@ class Way:
     max_seconds: float | None = None
     min_positives: int | None = None
     validation_fraction: float | None = None
+    inverse_regularization: float | None = None
 
     @property
     def trains(self) -> bool:
@@ -90,6 +99,8 @@ def way_of(
     max_seconds: float | None = None,
     min_positives: int | None = None,
     validation_fraction: float | None = None,
+    inverse_regularization: float | None = None,
+    baseline_threshold: float | None = None,
     draws: bool = False,
     decide_on: tuple[str, ...] = (),
 ) -> Way:
@@ -103,7 +114,7 @@ def way_of(
         None: not given.
     max_seconds : float, optional
     min_positives : int, optional
-    validation_fraction : float, optional
+    validation_fraction, inverse_regularization, baseline_threshold : float, optional
     draws : bool
     decide_on : tuple of str
 
@@ -118,27 +129,29 @@ def way_of(
     ('logistic', 'linear', 'penalty')
     """
     family = next(name for name, solvers in FAMILIES.items() if solver in solvers)
+    for option, value, takes in (
+        ("--module", module, ("penalty",)),
+        ("--checkpoint", checkpoint, ("penalty",)),
+        ("--min-positives", min_positives, ("penalty", "ramp")),
+        ("--validation-fraction", validation_fraction, ("penalty",)),
+        ("--inverse-regularization", inverse_regularization, ("ramp",)),
+        ("--baseline-threshold", baseline_threshold, ("ramp",)),
+    ):
+        if value is not None and family not in takes:
+            solvers = ", ".join(name for one in takes for name in FAMILIES[one])
+            raise CommandError(
+                f"{option} is for solvers that train the model for the goal ({solvers}), and "
+                f"--solver {solver} {_DOES[family]}; leave one of them out"
+            )
     if family == "plugin":
-        for option, value in (
-            ("--module", module),
-            ("--checkpoint", checkpoint),
-            ("--min-positives", min_positives),
-            ("--validation-fraction", validation_fraction),
-        ):
-            if value is not None:
-                raise CommandError(
-                    f"{option} is for solvers that train the model for the goal "
-                    f"({', '.join(FAMILIES['penalty'])}), and --solver {solver} finds a rule for "
-                    "the scores of --estimator; leave one of them out"
-                )
         return Way(solver, family, estimator or "logistic", max_seconds=max_seconds)
     if estimator is not None:
+        model = "--module says which model" if family == "penalty" else "it is a linear one"
         raise CommandError(
             f"--estimator is for solvers that find a rule for the scores of a model, and --solver "
-            f"{solver} trains the model itself: leave out --estimator (--module says which model), "
-            "or --solver"
+            f"{solver} trains the model itself: leave out --estimator ({model}), or --solver"
         )
-    if draws:
+    if draws and family == "penalty":
         raise CommandError(
             f"--draws: --solver {solver} trains one model with one threshold, which decides "
             "nothing by chance; leave it out"
@@ -153,8 +166,9 @@ def way_of(
     if checkpoint is not None:
         require_packages("--checkpoint", "torch", "safetensors")
     return Way(
-        solver, family, None, module, checkpoint, max_seconds, min_positives, validation_fraction
-    )
+        solver, family, None, module, checkpoint, max_seconds, min_positives, validation_fraction,
+        inverse_regularization,
+    )  # fmt: skip
 
 
 def check_goal(goal: Goal, way: Way) -> None:
@@ -163,7 +177,8 @@ def check_goal(goal: Goal, way: Way) -> None:
     Raises
     ------
     GoalError
-        If a model is to be trained for groups, data sets or the deployed model.
+        If a model of the penalty family is to be trained for groups, data sets or the
+        deployed model.
     """
     needs = goal.needs
     if way.family == "penalty" and (needs.names or needs.datasets or needs.baseline):

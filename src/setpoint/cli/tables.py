@@ -29,6 +29,7 @@ __all__ = [
     "open_model",
     "part_of",
     "read",
+    "scores_of",
     "tell",
 ]
 
@@ -192,6 +193,7 @@ def part_of(
     *,
     dataset: str | None = None,
     baseline: str | None = None,
+    scores: str | None = None,
     groups: Sequence[str] = (),
 ) -> Part:
     """A table as the classifier and the goal take it.
@@ -210,6 +212,9 @@ def part_of(
     baseline : str, optional
         The column with the deployed model's predictions. It is read where the goal speaks of
         them, and for the rows of X in any case.
+    scores : str, optional
+        The column of X with the deployed model's scores, where the model takes them as a
+        feature; `baseline` then names scores too.
     groups : sequence of str
         Columns that the rule looks at, beside those of the goal.
 
@@ -230,13 +235,55 @@ def part_of(
             "the goal speaks of the deployed model: name the column with its predictions with "
             "--baseline"
         )
+    if scores is not None:
+        scores_of(table, scores)
     if baseline is not None and (dataset is None or dataset in needs.baseline):
-        deployed = labels_of(table, baseline, classes)
+        if scores is None:
+            deployed = labels_of(table, baseline, classes)
+        elif baseline != scores:  # else the classifier finds them in X
+            deployed = scores_of(table, baseline)
     names = sorted({*needs.columns.get(dataset, {}), *groups})
     known = {c.name: c for c in columns}
     wanted = [known.get(name) or kind_by_goal(name, goal, table) for name in names]
     side = conform(table, wanted) if wanted else None
     return Part(conform(table, columns), y, side, deployed)
+
+
+def scores_of(table: Table, name: str) -> NDArray[np.float64]:
+    """The deployed model's scores, one for each row.
+
+    Raises
+    ------
+    TableError
+        If the column is missing, or a score is, or one is no number.
+    """
+    import numpy as np
+
+    from setpoint.data import Column, conform
+    from setpoint.data.errors import TableError
+    from setpoint.data.kinds import MISFITS, as_kind, first_misfit
+    from setpoint.data.schema import absent
+
+    if name not in table.frame:
+        raise TableError(f"{absent(table, [name])}; it holds the deployed model's scores")
+    stored = table.column(name)
+    if as_kind(stored, "number", table.decimal) is None:
+        row = first_misfit(stored, "number", table.decimal)
+        raise TableError(
+            f"{table.name}: column {name!r}, {table.place(row)}: {stored[row].as_py()!r} is "
+            f"{MISFITS['number']}, and the column holds the deployed model's scores"
+        )
+    found = np.asarray(conform(table, [Column(name, "number")])[name], np.float64)
+    gone = np.isnan(found)
+    if gone.any():
+        n = int(gone.sum())
+        count = "1 row has" if n == 1 else f"{n:,} rows have"
+        first = "" if n == 1 else "the first "
+        raise TableError(
+            f"{table.name}: {count} no score of the deployed model in column {name!r}, {first}in "
+            f"{table.place(int(gone.argmax()))}; leave such rows out, or fill them in"
+        )
+    return found
 
 
 def kind_by_goal(name: str, goal: Goal, table: Table) -> Column:

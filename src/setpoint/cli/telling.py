@@ -74,6 +74,11 @@ def about_fit(
         groups.setdefault(why, []).append(name)
     for why, names in groups.items():
         model.append(f"Not shown to the model, {why}: {_some(names)}")
+    if layout.scores is not None:
+        model.append(
+            f"The deployed model's scores, {layout.scores.name}, are one more feature; it decides "
+            f"positive from {choices.baseline_threshold:g} on"
+        )
     if layout.decides_on:
         names = [c.name for c in layout.decides_on]
         model.append(f"The rule may look at these beside the score: {_some(names)}")
@@ -133,6 +138,7 @@ def fit_json(
             "decides_on": {c.name: c.kind for c in layout.decides_on},
             "hidden": dict(layout.hidden),
             "left_out": dict(layout.left_out),
+            "scores": None if layout.scores is None else layout.scores.name,
         },
         "fitted": fitted,
         "held_out": held,

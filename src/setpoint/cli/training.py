@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError, in_shell_words
+from setpoint.cli.families import classifier_for, fit_classifier
 from setpoint.cli.layout import Choices, Layout
 from setpoint.cli.output import step
-from setpoint.cli.session import heeded
+from setpoint.cli.session import current, heeded
 from setpoint.cli.tables import Part, part_of
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
@@ -38,7 +39,7 @@ class Trained:
 
     Parameters
     ----------
-    classifier : PlugInClassifier or ExactPenaltyClassifier
+    classifier : PlugInClassifier, ExactPenaltyClassifier or RampClassifier
     report : GoalReport
         On the rows that the rule was found on: out-of-fold, or those that a training was
         chosen by.
@@ -46,6 +47,8 @@ class Trained:
     classes : dict of str to int
         Rows of each class.
     n_fitted, n_held_out : int
+    trained : bool
+        Whether the model was trained for the goal, not only its rule found.
     datasets : dict of str to (int, int)
         Rows of further data sets, fitted and held out.
     """
@@ -56,6 +59,7 @@ class Trained:
     classes: Mapping[str, int]
     n_fitted: int
     n_held_out: int
+    trained: bool = False
     datasets: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
@@ -65,16 +69,16 @@ class Trained:
 
     @property
     def candidates(self) -> list[dict[str, Any]]:
-        """What a training tried, the best first; empty for a rule found after training."""
+        """What a training tried, the best first; empty where it is one way."""
         return list(getattr(self.classifier, "candidates_", ()))
 
     @property
     def chosen_on(self) -> str:
         """The rows of `report` in words."""
         n = self.report.n_rows
-        if not self.candidates:
+        if not self.trained:
             return f"{n:,} rows, by cross-validation"
-        if n == self.n_fitted:
+        if n >= self.n_fitted:  # and those of further data sets
             return f"the {n:,} rows that the model was trained on"
         return f"the {n:,} rows by which the model was chosen"
 
@@ -144,14 +148,15 @@ def train(
         from setpoint.data import labels_of
 
         decide = [c.name for c in layout.decides_on]
+        scores = None if layout.scores is None else layout.scores.name
         # Where the goal is silent on the deployed model, the rows held out are compared with it.
-        wanted = goal.needs.baseline or choices.test_size > 0
+        wanted = goal.needs.baseline or choices.test_size > 0 or choices.way.family == "ramp"
         baseline = choices.baseline if wanted else None
 
         def prepared(table: Table, classes: Any = None, dataset: str | None = None) -> Part:
             return part_of(
                 table, layout.columns, goal, choices.target, classes,
-                dataset=dataset, baseline=baseline, groups=decide,
+                dataset=dataset, baseline=baseline, scores=scores, groups=decide,
             )  # fmt: skip
 
         whole = prepared(table)
@@ -166,20 +171,21 @@ def train(
             whole = replace(whole, y=np.asarray(whole.y).astype(str))
         positive = label_of(choices.positive, labels, choices.target)
         classes = np.array(labels)
-        if baseline is not None:  # a label that is no class is told with its line, before the fit
+        if (
+            baseline is not None and scores is None
+        ):  # a label that is no class is told with its line, before the fit
             whole = replace(whole, baseline=labels_of(table, baseline, classes))
+        if scores is not None and choices.baseline_threshold is not None:
+            _check_threshold(whole.X[scores], choices.baseline_threshold, table.name)
         parts = {name: prepared(other, classes, name) for name, other in others.items()}
         fitted, held = _halves(whole, choices, table.name)
         halves = {name: _halves(part, choices, None) for name, part in parts.items()}
-        classifier = _classifier(layout, fitted.X, goal, choices, positive)
+        classifier = classifier_for(layout, fitted.X, goal, choices, positive)
     if not choices.way.trains:
         _check_folds(fitted.y, counts, table.name)
     with heeded() as notes, step(_DOES[choices.way.trains]), _time_enough():
         datasets = {name: part.as_dataset() for name, (part, _) in halves.items()}
-        if choices.way.trains:
-            classifier.fit(fitted.X, fitted.y)
-        else:
-            classifier.fit(fitted.X, fitted.y, datasets=datasets, **fitted.sides())
+        fit_classifier(classifier, choices.way.family, fitted, datasets)
     report = _with_notes(classifier.goal_report_, notes)
     told = None
     if held is not None:
@@ -192,7 +198,8 @@ def train(
         told = _with_notes(told, notes)
     rows = {name: (a.n_rows, 0 if b is None else b.n_rows) for name, (a, b) in halves.items()}
     n_held = 0 if held is None else held.n_rows
-    return Trained(classifier, report, told, counts, fitted.n_rows, n_held, rows)
+    trained = choices.way.trains
+    return Trained(classifier, report, told, counts, fitted.n_rows, n_held, trained, rows)
 
 
 @contextmanager
@@ -260,45 +267,15 @@ def _halves(part: Part, choices: Choices, name: str | None) -> tuple[Part, Part 
     return part.taken(np.sort(kept)), part.taken(np.sort(held))
 
 
-def _classifier(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:
-    """The classifier of the family that was asked for, not fitted."""
-    way = choices.way
-    if way.family == "penalty":
-        from setpoint.data import transformer_for
-        from setpoint.penalty import ExactPenaltyClassifier
-
-        return ExactPenaltyClassifier(
-            goal,
-            module=way.module,
-            solver=way.solver,
-            preprocessor=transformer_for(X, layout.features),
-            checkpoint=way.checkpoint,
-            max_seconds=way.max_seconds,
-            min_positives=_or_auto(way.min_positives),
-            validation_fraction=_or_auto(way.validation_fraction),
-            pos_label=positive,
-            random_state=choices.seed,
+def _check_threshold(scores: Any, threshold: float, name: str) -> None:
+    """Say where the deployed model would decide the same for everybody."""
+    n, n_rows = int((scores >= threshold).sum()), len(scores)
+    if n in (0, n_rows):
+        current().note(
+            f"--baseline-threshold {threshold:g}: so the deployed model decides positive for "
+            f"{n:,} of the {n_rows:,} rows of {name}, whose scores go from {scores.min():g} to "
+            f"{scores.max():g}"
         )
-    from setpoint.data import model_for
-    from setpoint.plugin import PlugInClassifier
-
-    decide = [c.name for c in layout.decides_on]
-    return PlugInClassifier(
-        model_for(X, layout.features, way.model, seed=choices.seed),
-        goal,
-        solver=way.solver,
-        pos_label=positive,
-        sensitive_features=decide or None,
-        decide_on=decide or None,
-        baseline=choices.baseline,
-        randomized="auto" if choices.draws else False,
-        max_seconds=way.max_seconds,
-        random_state=choices.seed,
-    )
-
-
-def _or_auto(value: float | None) -> Any:
-    return "auto" if value is None else value
 
 
 def _check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:

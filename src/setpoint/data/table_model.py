@@ -30,7 +30,7 @@ class TableModel:
 
     Parameters
     ----------
-    classifier : PlugInClassifier or ExactPenaltyClassifier
+    classifier : PlugInClassifier, ExactPenaltyClassifier or RampClassifier
         Fitted on a frame of `columns`.
     columns : tuple of Column
         The columns that it takes, with their kinds.

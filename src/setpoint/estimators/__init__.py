@@ -2,6 +2,7 @@
 
 from setpoint.estimators.base import UnknownGroupWarning
 from setpoint.estimators.evaluation import evaluate
+from setpoint.estimators.path import bound_path
 from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load_model, save_model
 from setpoint.estimators.priors import weights_for_prior
 from setpoint.estimators.scorer import goal_scorer
@@ -10,6 +11,7 @@ __all__ = [
     "TRUSTED_TYPES",
     "ModelFileError",
     "UnknownGroupWarning",
+    "bound_path",
     "evaluate",
     "goal_scorer",
     "load_model",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.estimators.draws import column_draws, row_draws
+from setpoint.estimators.path import bound_path
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
 from setpoint.goals.errors import GoalError, nearest
@@ -23,15 +25,35 @@ from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.dataset import as_datasets
 from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
-from setpoint.report import Comparison, GoalReport, compared, operating_points, report_on
+from setpoint.report import BoundPath, Comparison, GoalReport, compared, operating_points, report_on
 from setpoint.rules import Rule
 from setpoint.rules.slots import slot_in_words
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.outcome import Randomized
 
-__all__ = ["GoalClassifier", "UnknownGroupWarning"]
+__all__ = ["GoalClassifier", "UnknownGroupWarning", "whole"]
 
 Array = NDArray[Any]
+
+
+P = ParamSpec("P")
+E = TypeVar("E", bound=BaseEstimator)
+
+
+def whole(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:
+    """Make a ``fit`` that fails leave an earlier one as it was."""
+
+    @wraps(fit)
+    def fitted(self: E, *args: P.args, **kwargs: P.kwargs) -> E:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast(Callable[Concatenate[E, P], E], fitted)
 
 
 class UnknownGroupWarning(UserWarning):
@@ -240,6 +262,10 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         self, goal: Goal, evidence: Evidence, vary: Vary, values: Any, randomized: Randomized
     ) -> Frontier:
         return frontier_exact(goal, evidence, vary, values, randomized=randomized)
+
+    def _bound_path(self, X: Any, y: Any, values: Any, **more: Any) -> BoundPath:
+        """See :func:`setpoint.bound_path`."""
+        return bound_path(self, X, y, values, **more)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the rows of ``fit``: they are no part of the model."""

@@ -48,6 +48,8 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "setpoint.online.waiting.Waiting",
     "setpoint.penalty.classifier.ExactPenaltyClassifier",
     "setpoint.estimators.features.Standardized",
+    "setpoint.ramp.classifier.RampClassifier",
+    "setpoint.ramp.deployed.ScoreFeature",
     "setpoint.plugin.classifier.PlugInClassifier",
     "setpoint.plugin.joint.JointModel",
     "setpoint.plugin.joint.JointPosterior",

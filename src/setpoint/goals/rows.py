@@ -124,11 +124,25 @@ class RowBuilder:
         # sign * (offset + A/B - k) >= 0, times B >= 0
         row = x.below.scaled(k - x.offset).plus(x.above.scaled(-1.0)).scaled(sign)
         self.rows.append(row)
-        if sign * (x.at_zero - k) < 0 and self._weights.range(x.below)[0] <= _TINY:
-            self._floor(x, sign)
+        if sign * (x.at_zero - k) < 0:
+            self.floor(x, sign)
 
-    def _floor(self, x: Ratio, sign: float) -> None:
-        """Keep out A = B = 0: B (or where that asks too much, B + |A|) is one step or more."""
+    def floor(self, x: Ratio, sign: float) -> None:
+        """Keep out A = B = 0: B (or where that asks too much, B + |A|) is one step or more.
+
+        Parameters
+        ----------
+        x : Ratio
+        sign : float
+            1 where a large A/B is wanted, -1 where a small one is.
+
+        Raises
+        ------
+        NotLinearError
+            If with B = 0 both signs of A are possible.
+        """
+        if self._weights.range(x.below)[0] > _TINY:
+            return
         above, below = x.above.scaled(sign), x.below
         low, high = self._weights.range_at_least(above, below)
         if low > _TINY or high < -_TINY:

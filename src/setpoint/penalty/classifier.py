@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setpoint.estimators.base import GoalClassifier
+from setpoint.estimators.base import GoalClassifier, whole
 from setpoint.estimators.features import checked_features, transformed
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import as_goal
@@ -209,6 +209,7 @@ class ExactPenaltyClassifier(GoalClassifier):
         self.verbose = verbose
 
     # ------------------------------------------------------------------ fitting
+    @whole
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExactPenaltyClassifier:
         """Train the model and find the threshold.
 

@@ -3,6 +3,7 @@
 from setpoint.report.counting import FewRowsWarning, report_on, warn_few_rows
 from setpoint.report.deployed import Comparison, compared
 from setpoint.report.displays import (
+    BoundPathDisplay,
     ConvergenceDisplay,
     FrontierDisplay,
     GroupRatesDisplay,
@@ -14,10 +15,13 @@ from setpoint.report.intervals import Interval, interval
 from setpoint.report.operating import OperatingCurve, OperatingPoints, operating_points
 from setpoint.report.outcome import report_on_outcome
 from setpoint.report.page import Section
+from setpoint.report.path import BoundPath
 from setpoint.report.report import GoalReport
 from setpoint.report.stream import StreamTold
 
 __all__ = [
+    "BoundPath",
+    "BoundPathDisplay",
     "Comparison",
     "ConvergenceDisplay",
     "Entry",

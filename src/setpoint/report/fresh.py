@@ -40,7 +40,7 @@ _MOST_EXACT = 1e5
 class FreshLabels(NamedTuple):
     """How many fresh rows it takes to show that a model is better.
 
-    Parameters
+    Attributes
     ----------
     labels : int
         Rows to be labelled: those among the drawn on which the two models differ.

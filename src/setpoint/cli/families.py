@@ -1,0 +1,114 @@
+"""The classifier of the family that was asked for, and its fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from setpoint.cli.layout import Choices, Layout
+from setpoint.cli.tables import Part
+from setpoint.goals.goal import Goal
+
+__all__ = ["classifier_for", "fit_classifier"]
+
+
+def classifier_for(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:
+    """A classifier, not fitted.
+
+    Parameters
+    ----------
+    layout : Layout
+    X : frame
+        The rows to fit on.
+    goal : Goal
+    choices : Choices
+    positive : label or None
+    """
+    return _MADE[choices.way.family](layout, X, goal, choices, positive)
+
+
+def fit_classifier(classifier: Any, family: str, part: Part, datasets: Mapping[str, Any]) -> None:
+    """Fit it on what its family takes.
+
+    Parameters
+    ----------
+    classifier : classifier
+    family : str
+    part : Part
+    datasets : mapping of str to Dataset
+    """
+    if family == "penalty":
+        classifier.fit(part.X, part.y)
+    else:
+        classifier.fit(part.X, part.y, datasets=datasets, **part.sides())
+
+
+def _plugin(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:
+    from setpoint.data import model_for
+    from setpoint.plugin import PlugInClassifier
+
+    way = choices.way
+    decide = [c.name for c in layout.decides_on]
+    return PlugInClassifier(
+        model_for(X, layout.features, way.model, seed=choices.seed),
+        goal,
+        solver=way.solver,
+        pos_label=positive,
+        sensitive_features=decide or None,
+        decide_on=decide or None,
+        baseline=choices.baseline,
+        randomized="auto" if choices.draws else False,
+        max_seconds=way.max_seconds,
+        random_state=choices.seed,
+    )
+
+
+def _penalty(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:
+    from setpoint.data import transformer_for
+    from setpoint.penalty import ExactPenaltyClassifier
+
+    way = choices.way
+    return ExactPenaltyClassifier(
+        goal,
+        module=way.module,
+        solver=way.solver,
+        preprocessor=transformer_for(X, layout.features),
+        checkpoint=way.checkpoint,
+        max_seconds=way.max_seconds,
+        min_positives=_or_auto(way.min_positives),
+        validation_fraction=_or_auto(way.validation_fraction),
+        pos_label=positive,
+        random_state=choices.seed,
+    )
+
+
+def _ramp(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:
+    from setpoint.data import transformer_for
+    from setpoint.ramp import RampClassifier
+
+    way = choices.way
+    made = RampClassifier(
+        goal,
+        solver=way.solver,
+        preprocessor=transformer_for(X, layout.features),
+        max_seconds=way.max_seconds,
+        min_positives=_or_auto(way.min_positives),
+        pos_label=positive,
+        baseline=choices.baseline,
+        baseline_threshold=choices.baseline_threshold,
+        randomized=choices.draws,
+        random_state=choices.seed,
+    )
+    C = way.inverse_regularization
+    return made if C is None else made.set_params(C=C)
+
+
+_MADE: dict[str, Callable[[Layout, Any, Goal, Choices, Any], Any]] = {
+    "plugin": _plugin,
+    "penalty": _penalty,
+    "ramp": _ramp,
+}
+
+
+def _or_auto(value: float | None) -> Any:
+    return "auto" if value is None else value

@@ -1,0 +1,123 @@
+"""A model for each of several bounds: what training for it buys and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from setpoint.goals.errors import GoalError
+from setpoint.goals.expressions import Const
+from setpoint.goals.goal import as_goal
+from setpoint.report import BoundPath, GoalReport
+from setpoint.search.frontier import Vary, levels_of, vary_of
+from setpoint.search.infeasible import Infeasible
+
+__all__ = ["bound_path"]
+
+
+def bound_path(
+    classifier: Any,
+    X: Any,
+    y: Any,
+    values: Sequence[float],
+    *,
+    vary: Vary = None,
+    held_out: Mapping[str, Any] | tuple[Any, Any] | None = None,
+    **rows: Any,
+) -> BoundPath:
+    """Train a classifier anew for each bound.
+
+    Where :func:`setpoint.frontier` moves the cut-off of one model, this moves the model.
+
+    Parameters
+    ----------
+    classifier : classifier of this library
+        It stays as it is.
+    X, y
+        Rows to train on.
+    values : sequence of float
+        Bounds to train for.
+    vary : Constraint, str or int, optional
+        Which bound moves: a constraint, its text, the text of its left side, or its number.
+        By default the only one. Its right side is a number.
+    held_out : (X, y) or mapping, optional
+        Rows to judge by; a mapping holds the arguments of ``evaluate``.
+    **rows
+        What else ``fit`` takes.
+
+    Returns
+    -------
+    BoundPath
+
+    Raises
+    ------
+    GoalError
+        If `vary` is no constraint with a number on its right side.
+    ValueError, TypeError
+        If `values` are no numbers, or `held_out` is no pair and no mapping.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from setpoint import RampClassifier, bound_path
+    >>> X, y = make_classification(2_000, random_state=0)
+    >>> clf = RampClassifier("maximize recall subject to precision >= 0.9")
+    >>> path = bound_path(clf, X, y, [0.8, 0.9])
+    >>> path.side, bool(path.values[0] > path.values[1])
+    ('precision', True)
+    """
+    goal, i = vary_of(as_goal(classifier.goal), vary)
+    moved = goal.constraints[i]
+    if not isinstance(moved.rhs, Const):
+        raise GoalError(f"vary= is a constraint with a number on its right side, got '{moved}'")
+    levels = levels_of(values)
+    if levels is None:
+        raise ValueError("values= is a list of bounds, got None")
+    judged_by = _arguments(held_out)
+    reports: list[GoalReport | None] = []
+    told = np.full((4, len(levels)), np.nan)
+    for k, level in enumerate(levels):
+        constraints = list(goal.constraints)
+        constraints[i] = replace(moved, rhs=Const(float(level)))
+        # No clone: that would unfit a deployed model among the parameters.
+        model = copy(classifier).set_params(goal=replace(goal, constraints=tuple(constraints)))
+        try:
+            model.fit(X, y, **rows)
+        except Infeasible:
+            reports.append(None)
+            continue
+        reports.append(model.goal_report_)
+        told[:2, k] = _of(model.goal_report_, i)
+        if judged_by is not None:
+            told[2:, k] = _of(model.evaluate(**judged_by), i)
+    return BoundPath(
+        str(goal),
+        str(moved),
+        str(goal.objective),
+        str(moved.lhs),
+        moved.relation,
+        levels,
+        told[0],
+        told[1],
+        None if held_out is None else told[2],
+        None if held_out is None else told[3],
+        tuple(reports),
+    )
+
+
+def _arguments(held_out: Any) -> Mapping[str, Any] | None:
+    """What ``evaluate`` takes, of a pair or a mapping."""
+    if isinstance(held_out, tuple | list) and len(held_out) == 2:
+        return dict(zip(("X", "y"), held_out, strict=True))
+    if held_out is None or (isinstance(held_out, Mapping) and {"X", "y"} <= {*held_out}):
+        return held_out
+    raise ValueError("held_out= is (X, y), or a mapping with X, y and what else evaluate takes")
+
+
+def _of(report: GoalReport, i: int) -> tuple[float, float]:
+    value, side = report.objective.value, report.constraints[i].value
+    return (np.nan if value is None else value, np.nan if side is None else side)

@@ -1,0 +1,223 @@
+"""The steps of a fit, from checked rows to a trained model."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from setpoint.estimators.progress import Progress
+from setpoint.evidence import Evidence
+from setpoint.inputs.inputs import Inputs
+from setpoint.inputs.least import least_accepted, row_unit
+from setpoint.ramp.deployed import ScoreFeature
+from setpoint.ramp.design import norm_factor, stacked
+from setpoint.ramp.lagrangian import Iterate, Solved, augmented_lagrangian
+from setpoint.ramp.majorize import majorize_minimize
+from setpoint.ramp.problem import Problem
+from setpoint.ramp.start import logistic, normed, of_score
+from setpoint.report import Comparison, compared
+from setpoint.search.watch import StoppedError, StoppedWarning, Traced
+
+__all__ = ["Prepared", "prepare", "train", "with_score"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+_SPARE = 1.1
+"""Training asks for more than the floor that is counted in the end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The problem to be solved, and what belongs to it.
+
+    Parameters
+    ----------
+    problem : Problem
+    evidence : Evidence
+        The same rows, with zeros for scores.
+    n_main : int
+        Rows of X among them; they come first.
+    factor : float
+        What features were multiplied by.
+    least : float
+        The weight of rows that a floor under a denominator asks for.
+    deployed : int array of shape (n_main,) or None
+        What the deployed model decides of them.
+    """
+
+    problem: Problem
+    evidence: Evidence
+    n_main: int
+    factor: float
+    least: float
+    deployed: Codes | None
+
+    def compared(self, decided: Floats) -> Comparison:
+        """Decisions (N, 2) of the rows of X against those of the deployed model."""
+        assert self.deployed is not None
+        n, weight = self.n_main, self.evidence.weight
+        main = None if weight is None else weight[:n]
+        return compared(self.evidence.true[:n].astype(np.int64), self.deployed, decided[:n], main)
+
+    def unscaled(self, w: Floats) -> Floats:
+        """Coefficients for features as the preprocessor leaves them."""
+        return np.append(w[:-1] * self.factor, w[-1])
+
+
+def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
+    """Features with the deployed model's score as the last, where there is one."""
+    if score is None:
+        return features
+    column = score.values(X)[:, None]
+    if sparse.issparse(features):
+        both: Any = [features, sparse.csr_matrix(column)]
+        return sparse.hstack(both).tocsr()
+    return np.hstack([features, column])
+
+
+def prepare(
+    estimator: Any, inputs: Inputs, features: Mapping[str | None, Any], deployed: Codes | None
+) -> Prepared:
+    """The rows of all data sets as one problem.
+
+    Parameters
+    ----------
+    estimator : RampClassifier
+    inputs : Inputs
+    features : dict of data set (None: X) to array or CSR matrix
+    deployed : int array or None
+        What the deployed model decides of each row of X.
+
+    Raises
+    ------
+    GoalError, ShapeError
+        If the goal cannot be bound, or is of another kind.
+    """
+    evidence = inputs.evidence({name: np.zeros(n) for name, n in inputs.n_rows.items()})
+    program = inputs.goal.bind(evidence.schema)
+    used = {name: features[name] for name in inputs.parts}
+    kept = {
+        name: None if part.weight is None or part.weight.all() else part.weight > 0
+        for name, part in inputs.parts.items()
+    }
+    main = kept[None]
+    n_main = inputs.n_rows[None] if main is None else int(main.sum())
+    weight = None if evidence.weight is None else evidence.weight[:n_main]
+    unit = row_unit(weight)
+    total = float(n_main if weight is None else weight.sum())
+    positive = evidence.true[:n_main] == 1
+    positives = float(positive.sum() if weight is None else weight[positive].sum())
+    least = least_accepted(estimator.min_positives, positives, unit)
+    if least > total:
+        raise ValueError(
+            f"min_positives is {least:g}, and the rows of X have a weight of {total:g}"
+        )
+    factor = norm_factor(used[None], inputs.parts[None].weight)
+    problem = Problem(
+        stacked(used, kept, factor),
+        evidence.kind.astype(np.int64),
+        evidence.weight,
+        program,
+        2.0 * unit / (float(estimator.C) * total),
+        _SPARE * least,
+    )
+    problem.rows  # noqa: B018  # a bound of another shape is refused before any work
+    if deployed is not None and main is not None:
+        deployed = deployed[main]
+    return Prepared(problem, evidence, n_main, factor, least, deployed)
+
+
+@dataclass
+class _Told:
+    """Keeps the trace and the time."""
+
+    problem: Problem
+    drawn: bool
+    max_seconds: float | None
+    progress: Progress | None
+    started: float
+    trace: list[Traced] = field(default_factory=list)
+
+    def __call__(self, now: Iterate, n_passes: int) -> None:
+        program = self.problem.program
+        v = self.problem.features(self.problem.accepted(now.w, self.drawn))
+        seconds = time.perf_counter() - self.started
+        violation = float(program.violation(v))
+        told = Traced(n_passes, float(program.value(v)), program.sense * np.inf, violation, seconds)
+        self.trace.append(told)
+        if self.progress is not None:
+            self.progress(told)
+
+    def tick(self) -> None:
+        """Stop when the time is up."""
+        limit = self.max_seconds
+        if limit is not None and time.perf_counter() - self.started >= limit:
+            raise StoppedError(f"stopped after {limit:g} seconds")
+
+
+def train(
+    estimator: Any, prepared: Prepared, score: ScoreFeature | None, seed: int
+) -> tuple[Solved, list[Traced]]:
+    """Find the model; a limit or Ctrl-C leaves the best one until then, with a warning."""
+    rng = np.random.default_rng(seed)
+    problem = prepared.problem
+    progress = Progress() if estimator.verbose else None
+    told = _Told(
+        problem, estimator.randomized, estimator.max_seconds, progress, time.perf_counter()
+    )
+    start = _start(estimator, prepared, score, rng)
+    problem = replace(problem, tick=told.tick)
+    tol = float(estimator.tol)
+    if estimator.solver == "cutting-plane":
+        solved = majorize_minimize(
+            problem,
+            start,
+            tol=tol,
+            chooser=estimator.chooser,
+            svm=estimator.svm,
+            drawn=estimator.randomized,
+            told=told,
+            seed=seed,
+        )
+    else:
+        solved = augmented_lagrangian(
+            problem, start, tol=tol, drawn=estimator.randomized, told=told, rng=rng
+        )
+    if progress is not None:
+        progress.done()
+    if solved.stopped:
+        warnings.warn(
+            f"training was {solved.stopped}: the best model until then is kept",
+            StoppedWarning,
+            stacklevel=3,
+        )
+    return solved, told.trace
+
+
+def _start(
+    estimator: Any, prepared: Prepared, score: ScoreFeature | None, rng: np.random.Generator
+) -> Floats:
+    """The model from which the search begins, its cut-off adjusted to the goal."""
+    problem, n = prepared.problem, prepared.n_main
+    d = problem.X.shape[1]
+    kind = estimator.start
+    if kind == "zero":
+        return np.zeros(d + 1)
+    weight = None if problem.weight is None else problem.weight[:n]
+    if kind == "baseline" and score is not None:
+        w = of_score(d, score.cut * prepared.factor)
+    else:
+        codes = prepared.evidence.true[:n]
+        if kind == "baseline":
+            assert prepared.deployed is not None
+            codes = prepared.deployed
+        w = logistic(problem.X[:n], codes == 1, weight, rng)
+    return normed(w, problem.X, problem.weight)

@@ -1,0 +1,251 @@
+"""The augmented Lagrangian on the ramp problem itself, non-convex as it is.
+
+No feasible start is needed and no convex upper bound: L-BFGS on a smoothed ramp that grows
+sharper from round to round, with the multipliers moved in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from setpoint.ramp.problem import Problem
+from setpoint.search.watch import StoppedError
+
+__all__ = ["Iterate", "Solved", "augmented_lagrangian"]
+
+Floats = NDArray[np.float64]
+
+WIDTHS = (0.5, 0.25, 0.1, 0.05)
+"""Of the smoothing, round by round. The last stays; without it 1 % of the objective is lost."""
+_ROUNDS, _STEPS, _MEMORY = 16, 60, 10
+_PENALTY, _GROWTH, _LARGEST_PENALTY = 5.0, 4.0, 300.0
+LARGEST_MULTIPLIER = 300.0
+_COMPLEMENTARY = 2e-3
+CORRECTIONS, CORRECTABLE = 3, 0.25
+"""Times that the rows are moved by what is left of a violation, and how much that may be."""
+_SAMPLE, _STEP = 60_000, 4
+"""Rows of the sample that comes first where there are many more, and the factor to the next."""
+_ROUGH = 1e-5
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """The state after a round or a convex problem.
+
+    Rates are counted as in the end: by the ramp, or without draws by the sign of the scores.
+
+    Parameters
+    ----------
+    w : array of shape (d + 1,)
+    loss : float
+        The objective turned down, without the regulariser.
+    excess : float
+        The largest row, at least 0; rows are scaled.
+    """
+
+    w: Floats
+    loss: float
+    excess: float
+
+    def better(self, other: Iterate | None, tol: float) -> bool:
+        """Whether it is to be kept: rows first, as far as `tol`, then the objective."""
+        if other is None:
+            return True
+        mine, theirs = max(self.excess, tol), max(other.excess, tol)
+        return (mine, self.loss) < (theirs, other.loss)
+
+
+@dataclass
+class Solved:
+    """What a solver of the ramp problem ended with.
+
+    Parameters
+    ----------
+    best : Iterate
+    multipliers : array of shape (m,)
+        Of the scaled rows.
+    converged : bool
+        Whether the rows and complementarity hold to the tolerances.
+    n_passes : int
+        Passes over the rows.
+    path : list of Iterate
+    why : str
+        What was done.
+    stopped : str
+        What ended it early, if anything did.
+    """
+
+    best: Iterate
+    multipliers: Floats
+    converged: bool
+    n_passes: int
+    path: list[Iterate] = field(default_factory=list)
+    why: str = ""
+    stopped: str = ""
+
+
+Told = Callable[[Iterate, int], None]
+
+
+def augmented_lagrangian(
+    problem: Problem,
+    start: Floats,
+    *,
+    tol: float = 1e-3,
+    drawn: bool = True,
+    told: Told | None = None,
+    rng: np.random.Generator | None = None,
+) -> Solved:
+    """Minimise the ramp problem from a start that need not meet the rows.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : array of shape (d + 1,)
+    tol : float
+        What a scaled row may exceed 0 by.
+    drawn : bool
+        Whether the ramp itself decides in the end; else the sign of the scores does.
+    told : callable, optional
+        Told of each round. If it raises StoppedError, or on Ctrl-C, the best round is kept.
+    rng : Generator, optional
+        Draws the rows of the first rounds where there are very many.
+
+    Returns
+    -------
+    Solved
+    """
+    state = _Descent(problem, np.array(start, np.float64), tol, drawn, told)
+    try:
+        state.whole(rng or np.random.default_rng(0))
+    except StoppedError as error:
+        state.stopped = str(error)
+    except KeyboardInterrupt:
+        if not state.path:
+            raise
+        state.stopped = "interrupted"
+    return state.solved()
+
+
+def _sizes(n_rows: int) -> list[int]:
+    """Sizes of the samples that come before all rows, each some times larger than the last.
+
+    Examples
+    --------
+    >>> _sizes(100_000), _sizes(1_000_000)
+    ([], [60000, 240000])
+    """
+    sizes, size = [], _SAMPLE
+    while _STEP * size <= n_rows:
+        sizes.append(size)
+        size *= _STEP
+    return sizes
+
+
+class _Descent:
+    """w, the multipliers and the penalty, carried from round to round."""
+
+    def __init__(
+        self, problem: Problem, w: Floats, tol: float, drawn: bool, told: Told | None
+    ) -> None:
+        self.problem = problem
+        self.w, self.tol, self.drawn, self.told = w, tol, drawn, told
+        self.v = np.zeros(len(problem.const))
+        self.shift = np.zeros(len(problem.const))
+        self.rho = _PENALTY
+        self.n_passes = 0
+        self.path: list[Iterate] = []
+        self.best: Iterate | None = None
+        self.converged, self.stopped = False, ""
+
+    def whole(self, rng: np.random.Generator) -> None:
+        """All rounds: where there are very many rows, the first ones on samples."""
+        problem = self.problem
+        widths: tuple[float, ...] = WIDTHS
+        for size in _sizes(len(problem.kind)):
+            self.run(problem.sampled(size, rng), widths, _ROUNDS)
+            widths = WIDTHS[-1:]
+            self.best, self.rho = None, _PENALTY  # what was seen on a sample is no candidate
+        self.run(problem, widths, _ROUNDS)
+        for _ in range(CORRECTIONS):
+            if not self.correct():
+                break
+            self.run(problem, WIDTHS[-1:], 2)
+
+    def run(self, problem: Problem, widths: tuple[float, ...], rounds: int) -> None:
+        """Rounds of descent and of multipliers, until rows and complementarity hold."""
+        last = np.inf
+        for i in range(rounds):
+            t = widths[min(i, len(widths) - 1)]
+            self._descend(problem, t)
+            moved = problem.excess(problem.smoothed(self.w, t)[0]) + self.shift
+            self.v = np.clip(self.v + self.rho * moved, 0.0, LARGEST_MULTIPLIER)
+            moved = problem.excess(problem.accepted(self.w)) + self.shift
+            worst = float(moved.max(initial=0.0))
+            self.n_passes += 2
+            self._note(problem, t)
+            slack = float(np.abs(self.v * moved).max(initial=0.0))
+            self.converged = worst <= self.tol and slack <= _COMPLEMENTARY
+            if i >= len(widths) - 1 and self.converged:
+                return
+            if worst > max(0.3 * self.tol, 0.4 * last):
+                self.rho = min(self.rho * _GROWTH, _LARGEST_PENALTY)
+            last = worst
+
+    def correct(self) -> bool:
+        """Move the rows by how far decisions are off them; False where they are not."""
+        excess = self.problem.excess(self.problem.accepted(self.w, self.drawn))
+        self.n_passes += 1
+        off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)
+        if not self.drawn:
+            # The ramp overstates what a bound costs a rule without draws: use what is left.
+            binds = (self.v > 0.0) & (excess < -self.tol)
+            off = np.where(binds, 0.9 * excess, off)
+        if not off.any() or excess.max() > CORRECTABLE:
+            return False
+        self.shift += off
+        return True
+
+    def solved(self) -> Solved:
+        """The best round at the sharpest ramp."""
+        if not self.path:
+            self.told = None  # stopped in the first round
+            self._note(self.problem, WIDTHS[0])
+        best = self.best or self.path[-1]
+        n = len(self.path)
+        why = f"augmented Lagrangian, {n} rounds of L-BFGS, {self.n_passes:,} passes"
+        return Solved(best, self.v, self.converged, self.n_passes, self.path, why, self.stopped)
+
+    def _note(self, problem: Problem, t: float) -> None:
+        """Keep the model, if it is the best, and tell of it."""
+        S = problem.accepted(self.w, self.drawn)
+        self.n_passes += 1
+        worst = float(problem.excess(S).max(initial=0.0))
+        now = Iterate(self.w.copy(), problem.loss(S)[0], worst)
+        self.path.append(now)
+        if t == WIDTHS[-1] and now.better(self.best, 0.0 if self.shift.any() else self.tol):
+            self.best = now
+        if self.told is not None:
+            self.told(now, self.n_passes)
+
+    def _descend(self, problem: Problem, t: float) -> None:
+        def value(w: Floats) -> tuple[float, Floats]:
+            self.n_passes += 1
+            S, slope = problem.smoothed(w, t)
+            loss, price = problem.loss(S)
+            u = np.maximum(0.0, self.v + self.rho * (problem.excess(S) + self.shift))
+            penalty = float((u**2 - self.v**2).sum()) / (2.0 * self.rho)
+            gradient = problem.pulled(slope, price + u @ problem.coefs) + problem.lam * w
+            return loss + penalty + 0.5 * problem.lam * float(w @ w), gradient
+
+        options: Any = {"maxiter": _STEPS, "maxcor": _MEMORY}
+        if len(problem.kind) >= _STEP * _SAMPLE:
+            options["ftol"] = _ROUGH  # each pass is dear, and the next round goes on from here
+        found = minimize(value, self.w, jac=True, method="L-BFGS-B", options=options)
+        self.w = np.asarray(found.x, np.float64)

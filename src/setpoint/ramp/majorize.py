@@ -1,0 +1,232 @@
+"""Algorithm 1: majorisation-minimisation, one convex problem after another.
+
+Each is an upper bound on the ramp problem that is tight at the weights so far, so from weights
+that meet the rows none of them makes things worse (Goh, Cotter, Gupta and Friedlander,
+"Satisfying real-world goals with dataset constraints", section 2.1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.ramp.cutting import Convex, cutting_planes
+from setpoint.ramp.lagrangian import (
+    CORRECTABLE,
+    CORRECTIONS,
+    LARGEST_MULTIPLIER,
+    Iterate,
+    Solved,
+    Told,
+)
+from setpoint.ramp.majorizer import Majorizer, Split
+from setpoint.ramp.problem import Problem, linear_scores
+from setpoint.ramp.svm import SVM
+from setpoint.search.watch import StoppedError
+
+__all__ = ["majorize_minimize"]
+
+Floats = NDArray[np.float64]
+
+_PROBLEMS = 40
+_EPS = 0.1
+"""Of the tolerance: how exactly each convex problem is solved."""
+_FIRST_CAP, _RAISING = 4.0, 4.0
+"""Of the multipliers while the weights miss the rows: they need not be met at once."""
+_OF_GAIN = 0.1
+"""Of what a convex problem has gained: that near its optimum it is left."""
+_SLOW = 0.02
+"""A gain so small, relative to what is paid for missed rows, asks for a higher cap."""
+_MET = 1e-9
+
+
+def majorize_minimize(
+    problem: Problem,
+    start: Floats,
+    *,
+    tol: float = 1e-3,
+    chooser: str = "max",
+    svm: str = "sdca",
+    drawn: bool = True,
+    told: Told | None = None,
+    seed: int = 0,
+) -> Solved:
+    """Minimise the ramp problem by convex problems, each solved by cutting planes.
+
+    The start need not meet the rows, as it has to in the paper. Until they are met,
+    what they are missed by is paid at the cap of the multipliers, which grows from problem to
+    problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        With an objective that is a linear function of rates.
+    start : array of shape (d + 1,)
+    tol : float
+        What a scaled row may exceed 0 by. Each convex problem is solved to a tenth of it.
+    chooser : {"max", "center"}
+        See :func:`setpoint.ramp.cutting.cutting_planes`.
+    svm : {"sdca", "liblinear"}
+    drawn : bool
+        Whether the ramp itself decides in the end; else the sign of the scores does, and the
+        rows are moved by how far that is off them.
+    told : callable, optional
+        Told of each convex problem. If it raises StoppedError, or on Ctrl-C, the best
+        solution is kept.
+    seed : int
+        Of the order of rows in the SVM, and of the random walk to a centre.
+
+    Returns
+    -------
+    Solved
+
+    Raises
+    ------
+    ShapeError
+        If the objective is no linear function of rates.
+    """
+    w = np.array(start, np.float64)
+    state = _Majorized(problem, w, tol, chooser, svm, drawn, told, seed)
+    try:
+        state.whole()
+    except StoppedError as error:
+        state.stopped = str(error)
+    except KeyboardInterrupt:
+        if not state.path:
+            raise
+        state.stopped = "interrupted"
+    return state.solved()
+
+
+class _Majorized:
+    """w, the cuts' weights, the SVM's dual variables: carried from one problem to the next."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        w: Floats,
+        tol: float,
+        chooser: str,
+        svm: str,
+        drawn: bool,
+        told: Told | None,
+        seed: int,
+    ) -> None:
+        self.problem, self.w, self.tol, self.told = problem, w, tol, told
+        self.chooser, self.drawn = chooser, drawn
+        self.svm = SVM(problem.X, problem.lam, svm, seed)
+        self.split = Split(problem)
+        self.rng = np.random.default_rng(seed)
+        self.cap, self.missed = _FIRST_CAP, np.inf
+        self.v = np.zeros(len(problem.const))
+        self.shift = np.zeros(len(problem.const))
+        self.xi: Floats | None = None
+        self.kept: list[Floats] = []
+        self.n_cuts = self.n_passes = 0
+        self.path: list[Iterate] = []
+        self.best: Iterate | None = None
+        self.converged = False
+        self.stopped = ""
+
+    def whole(self) -> None:
+        """Convex problems, and more of them where the sign of the scores is off the rows."""
+        self.run()
+        for _ in range(CORRECTIONS):
+            if self.drawn or not self._correct():
+                break
+            self.run()
+
+    def run(self) -> None:
+        """Convex problems until one of them gains nothing."""
+        worst = self._excess().max(initial=0.0)
+        for i in range(_PROBLEMS):
+            cap = LARGEST_MULTIPLIER if worst <= _MET else self.cap
+            before = self._paid(cap)
+            convex = self._solve(cap)
+            self._note()
+            gained = before - self._paid(cap)
+            worst = self._excess().max(initial=0.0)
+            self.converged = convex.closed and worst <= self.tol and gained <= _EPS * self.tol
+            if self.converged:
+                return
+            if worst <= self.tol:
+                continue
+            if i == 0 and gained <= _MET and not self.shift.any():
+                # All scores lie where the ramp is flat; where they are 0 nothing is lost.
+                self.w, self.kept = np.zeros_like(self.w), []
+            elif gained <= _SLOW * before:
+                missed = self._missed()
+                if cap >= LARGEST_MULTIPLIER or missed > (1.0 - _SLOW) * self.missed:
+                    # What no price moves cannot be met: the multipliers would grow for ever.
+                    self.v *= LARGEST_MULTIPLIER / max(self.v.max(), _MET)
+                    return
+                self.missed = missed
+                self.cap = min(_RAISING * self.cap, LARGEST_MULTIPLIER)
+
+    def solved(self) -> Solved:
+        """The best of the problems' solutions."""
+        if not self.path:
+            self.told = None  # stopped before the first problem was solved
+            self._note()
+        best = self.best or self.path[-1]
+        n = len(self.path)
+        why = (
+            f"majorisation-minimisation, {n} convex problem{'s' * (n != 1)}, "
+            f"{self.n_cuts:,} cuts, {self.n_passes:,} passes"
+        )
+        return Solved(best, self.v, self.converged, self.n_passes, self.path, why, self.stopped)
+
+    def _solve(self, cap: float) -> Convex:
+        majorizer = Majorizer(self.problem, linear_scores(self.problem.X, self.w), self.split)
+        # Any weights give a cut, so those of the last problem need no new SVM.
+        convex = cutting_planes(
+            majorizer,
+            self.svm,
+            [self.w, *self.kept],
+            eps=_EPS * self.tol,
+            of_gain=_OF_GAIN,
+            cap=cap,
+            chooser=self.chooser,
+            xi=self.xi,
+            rng=self.rng,
+        )
+        self.w, self.v, self.xi, self.kept = convex.w, convex.v, convex.xi, convex.kept
+        self.n_cuts += convex.n_cuts
+        self.n_passes += convex.n_passes + 4
+        return convex
+
+    def _correct(self) -> bool:
+        """Move the rows by how far the sign of the scores is off them; False where it is not."""
+        excess = self.problem.excess(self.problem.accepted(self.w, self.drawn))
+        self.n_passes += 1
+        if excess.max(initial=0.0) > CORRECTABLE:
+            return False
+        off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)
+        off = np.where((self.v > 0.0) & (excess < -self.tol), 0.9 * excess, off)
+        self.shift += off
+        self.split.const[1:] += off
+        return bool(off.any())
+
+    def _note(self) -> None:
+        """Keep the weights, if they are the best, and tell of them."""
+        S = self.problem.accepted(self.w, self.drawn)
+        self.n_passes += 1
+        worst = float(self.problem.excess(S).max(initial=0.0))
+        now = Iterate(self.w.copy(), self.problem.loss(S)[0], worst)
+        self.path.append(now)
+        if now.better(self.best, 0.0 if self.shift.any() else self.tol):
+            self.best = now
+        if self.told is not None:
+            self.told(now, self.n_passes)
+
+    def _excess(self) -> Floats:
+        return self.problem.excess(self.problem.accepted(self.w)) + self.shift
+
+    def _missed(self) -> float:
+        return float(np.maximum(self._excess(), 0.0).sum())
+
+    def _paid(self, cap: float) -> float:
+        """The regularised objective, and the cap for what each row is missed by."""
+        loss = self.problem.loss(self.problem.accepted(self.w))[0]
+        half = 0.5 * self.problem.lam * float(self.w @ self.w)
+        return loss + half + cap * self._missed()

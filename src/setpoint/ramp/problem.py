@@ -1,0 +1,262 @@
+"""A goal over the rates of a linear model: what is to be minimised, and under which rows.
+
+Problem 2 of Goh, Cotter, Gupta and Friedlander, "Satisfying real-world goals with dataset
+constraints": a regularised combination of rates under bounds on other combinations. A rate
+on any data set, of any class or group, looks at the decisions only through the weight that
+is accepted of each *kind* of row, a kind being a cell and a true class. So with S that
+weight (kinds,), every linear row is ``coefs @ S + const <= 0``, and one gradient by S serves
+all data sets at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.goals.atoms import Affine, Bound, Ratio
+from setpoint.goals.composites import has_kinks
+from setpoint.goals.errors import ShapeError
+from setpoint.goals.program import Program
+from setpoint.goals.rows import NotLinearError, without_auxiliaries
+from setpoint.ramp.kernel import accepted, ramp, weigh
+
+__all__ = ["Problem", "Row", "linear_scores", "rows_of"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+_SMALLEST_SCALE = 0.05
+"""Of a row that only rises or only falls: no bound is magnified more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One linear row ``coefs @ S + const <= 0`` of a constraint, or of the objective.
+
+    Parameters
+    ----------
+    text : str
+        What it stands for.
+    coefs : array of shape (kinds,)
+    const : float
+    """
+
+    text: str
+    coefs: Floats
+    const: float
+
+    def scaled(self, totals: Floats) -> Row:
+        """The same row with coefficients such that its right side is of the order of 1.
+
+        As ``up s_p + down s_n <= room`` with all rates in [0, 1], a row is divided by the
+        larger of the room and the smaller coefficient: a bound on precision would else be
+        measured against all rows, where it is a matter of a few positives.
+        """
+        up = float(np.maximum(self.coefs, 0.0) @ totals)
+        down = float(np.maximum(-self.coefs, 0.0) @ totals)
+        if up > 0 and down > 0:
+            scale = max(down - self.const, min(up, down))
+        else:
+            scale = max(abs(self.const), _SMALLEST_SCALE * max(up, down))
+        if not scale > 0:
+            return self
+        return replace(self, coefs=self.coefs / scale, const=self.const / scale)
+
+
+def rows_of(program: Program, least: float = 0.0) -> list[Row]:
+    """The constraints of a binary program as rows over the accepted weight of each kind.
+
+    A quotient as the objective has a row, too: its denominator must hold some rows.
+
+    Parameters
+    ----------
+    program : Program
+    least : float
+        The weight of rows that a floor under a denominator asks for.
+
+    Raises
+    ------
+    ShapeError
+        If a constraint is no conjunction of linear rows.
+    """
+    base, gains = _by_kind(program)
+    totals = np.ravel(program.schema.marginals)
+    found: list[tuple[str, Affine]] = []
+    for c in program.constraints:
+        builder = program.row_builder(least)
+        try:
+            (builder.at_least if c.sign > 0 else builder.at_most)(c.function, c.level)
+            rows = without_auxiliaries(builder.rows)
+        except NotLinearError:
+            raise ShapeError(
+                f"{c}: RampClassifier takes bounds that linear rows of rates describe, and this "
+                f"one is {c.function.shape_name}; PlugInClassifier takes more of them"
+            ) from None
+        found += [(str(c), row) for row in rows]
+    found += [(str(program.goal.objective), row) for row in _floors(program, least)]
+    out = []
+    for text, row in found:
+        a = _coefs(row, len(base))
+        made = Row(text, a @ gains, float(a @ base) + row.const)
+        if made.const + np.maximum(made.coefs, 0.0) @ totals > 0.0:
+            out.append(made)  # others hold whatever is decided
+    return out
+
+
+def _floors(program: Program, least: float) -> list[Affine]:
+    """Rows that keep the denominators of the objective off 0."""
+    builder = program.row_builder(least)
+    waiting: list[tuple[Bound, float]] = [(program.objective, program.sense)]
+    while waiting:
+        x, sign = waiting.pop()
+        if isinstance(x, Ratio):
+            try:
+                builder.floor(x, sign)
+            except NotLinearError:
+                raise ShapeError(
+                    f"{program.goal.objective}: RampClassifier cannot tell what a quotient is "
+                    "worth where nothing is counted in its denominator; PlugInClassifier can"
+                ) from None
+        waiting += [(child, sign) for child in x.children]
+    return builder.rows
+
+
+def _coefs(x: Affine, d: int) -> Floats:
+    a = np.zeros(d)
+    for j, coef in x.terms.items():
+        a[j] = coef
+    return a
+
+
+def _by_kind(program: Program) -> tuple[Floats, Floats]:
+    """Features (d,) when nobody is accepted, and what a unit of each kind adds (d, kinds)."""
+    d = len(program.features)
+    rejected, took = program.tensors[..., 0], program.tensors[..., 1]
+    base = (rejected * program.schema.marginals).sum(axis=(1, 2))
+    return base, np.ascontiguousarray((took - rejected).reshape(d, program.schema.marginals.size))
+
+
+def linear_scores(X: Any, w: Floats) -> Floats:
+    """Scores (N,) at the coefficients and, last, the intercept."""
+    return np.asarray(X @ w[:-1] + w[-1], np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The rows of all data sets, and a goal over them.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (N, d)
+        Features, without the constant one; its weight w[d] is regularised like the others.
+    kind : int array of shape (N,)
+        ``3 * cell + true``, true being 0, 1 or (unlabelled) 2.
+    weight : array of shape (N,) or None
+    program : Program
+        Bound to these rows.
+    lam : float
+        Weight of half the squared norm.
+    least : float
+        See :func:`rows_of`.
+    tick : callable, optional
+        Called before each pass of a solver; it may raise StoppedError.
+    """
+
+    X: Any
+    kind: Codes
+    weight: Floats | None
+    program: Program
+    lam: float
+    least: float = 0.0
+    tick: Callable[[], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.program.objective.is_constant:
+            raise ShapeError(f"{self.program.goal.objective}: no decision changes it")
+        if has_kinks(self.program.objective):
+            raise ShapeError(
+                f"{self.program.goal.objective}: RampClassifier takes objectives with a "
+                "gradient everywhere: rates, their sums and ratios; write a smallest or largest "
+                "of several as constraints"
+            )
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The constraints, scaled."""
+        return [row.scaled(self.totals) for row in rows_of(self.program, self.least)]
+
+    @cached_property
+    def totals(self) -> Floats:
+        """The weight (kinds,) of all rows."""
+        return np.ravel(self.program.schema.marginals).astype(np.float64)
+
+    @cached_property
+    def coefs(self) -> Floats:
+        """The rows as a matrix (m, kinds)."""
+        return np.array([r.coefs for r in self.rows]).reshape(len(self.rows), len(self.totals))
+
+    @cached_property
+    def const(self) -> Floats:
+        """The rows' constants (m,)."""
+        return np.array([r.const for r in self.rows])
+
+    @cached_property
+    def _features(self) -> tuple[Floats, Floats]:
+        return _by_kind(self.program)
+
+    def features(self, S: Floats) -> Floats:
+        """The goal's features (d,) at accepted weights (kinds,)."""
+        base, gains = self._features
+        return np.asarray(base + gains @ S)
+
+    def loss(self, S: Floats) -> tuple[float, Floats]:
+        """The objective turned down, and its gradient (kinds,)."""
+        program, v = self.program, self.features(S)
+        slope = -program.sense * program.gradient(v) @ self._features[1]
+        return -program.sense * float(program.value(v)), slope
+
+    def excess(self, S: Floats) -> Floats:
+        """The rows (m,): nothing above 0 is allowed."""
+        return np.asarray(self.coefs @ S + self.const)
+
+    def smoothed(self, w: Floats, t: float) -> tuple[Floats, Floats]:
+        """Accepted weights (kinds,) by the smoothed ramp, and its slope at each row (N,)."""
+        if self.tick is not None:
+            self.tick()
+        z = linear_scores(self.X, w)
+        S = accepted(z, self.kind, self.weight, t, len(self.totals), z)
+        return S, z
+
+    def pulled(self, slope: Floats, price: Floats) -> Floats:
+        """The gradient (d + 1,) by w of ``price @ S``; `slope` is used up."""
+        weigh(slope, self.kind, self.weight, price)
+        return np.append(self.X.T @ slope, slope.sum())
+
+    def accepted(self, w: Floats, drawn: bool = True) -> Floats:
+        """Accepted weights (kinds,) by the ramp, or by the sign of the scores."""
+        z = linear_scores(self.X, w)
+        p = ramp(z) if drawn else (z >= 0.0).astype(np.float64)
+        if self.weight is not None:
+            p *= self.weight
+        return np.asarray(np.bincount(self.kind, p, len(self.totals)), np.float64)
+
+    def sampled(self, n_rows: int, rng: np.random.Generator) -> Problem:
+        """About so many of the rows, of each kind a share, weighted up to the same totals."""
+        counts = np.bincount(self.kind, minlength=len(self.totals))
+        share = min(1.0, n_rows / len(self.kind))
+        wanted = np.minimum(counts, np.ceil(share * counts) + np.sqrt(n_rows)).astype(np.int64)
+        order = rng.permutation(len(self.kind))
+        order = order[np.argsort(self.kind[order], kind="stable")]
+        ends = np.cumsum(counts)
+        picked = [order[e - c : e - c + k] for e, c, k in zip(ends, counts, wanted, strict=True)]
+        index = np.sort(np.concatenate(picked))
+        kind = self.kind[index]
+        weight = np.ones(len(index)) if self.weight is None else self.weight[index]
+        sums = np.bincount(kind, weight, len(self.totals))
+        scale = np.divide(self.totals, sums, out=np.ones_like(sums), where=sums > 0)
+        return replace(self, X=self.X[index], kind=kind, weight=weight * scale[kind])

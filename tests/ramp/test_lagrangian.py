@@ -1,0 +1,235 @@
+"""The augmented Lagrangian against grids, closed forms and the conditions of an optimum."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ramp.oracle import drawn_sets, prepared_of
+from setpoint import StoppedError
+from setpoint.ramp import lagrangian
+from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, WIDTHS, Iterate, augmented_lagrangian
+
+TOL = 1e-3
+GOALS = [
+    "minimize error_rate subject to recall >= 0.9",
+    "minimize error_rate subject to predicted_rate.on('fresh') <= 0.2 and recall.on('hard') >= 0.4",
+    "maximize f1 subject to predicted_rate <= 0.25",
+    "minimize error_rate + 0.3 * churn.on('fresh') subject to specificity.on('hard') >= 0.9",
+]
+
+
+def on_a_line(goal, seed=0, C=0.1):
+    """A problem with one feature."""
+    sets = drawn_sets(seed, n=300, d=2)
+    for s in sets.values():
+        s.X = s.X[:, :1]
+    return prepared_of(goal, sets, C=C).problem
+
+
+def in_space(goal, seed=0, n=400):
+    return prepared_of(goal, drawn_sets(seed, n=n)).problem
+
+
+def value(problem, w, drawn=True):
+    return problem.loss(problem.accepted(w, drawn))[0] + 0.5 * problem.lam * float(w @ w)
+
+
+def grid_of(problem, drawn=True):
+    """Of slopes and intercepts on a grid: the largest row, the loss, and all that it costs."""
+    slopes, intercepts = np.linspace(-0.1, 1.5, 41), np.linspace(-1.5, 1.0, 51)
+    w = np.stack(np.meshgrid(slopes, intercepts), axis=-1).reshape(-1, 2)
+    z = w[:, :1] * problem.X[:, 0] + w[:, 1:]
+    p = np.clip(z + 0.5, 0.0, 1.0) if drawn else (z >= 0).astype(float)
+    S = (p * problem.weight) @ np.eye(len(problem.totals))[problem.kind]
+    loss = np.array([problem.loss(s)[0] for s in S])
+    excess = (S @ problem.coefs.T + problem.const).max(axis=1)
+    return excess, loss, loss + 0.5 * problem.lam * (w**2).sum(axis=1)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_grid_has_a_better_model(goal, seed):
+    problem = on_a_line(goal, seed)
+    excess, _, cost = grid_of(problem)
+    for start in (np.zeros(2), np.array([-1.0, 2.0])):
+        solved = augmented_lagrangian(problem, start)
+        assert solved.converged
+        assert solved.best.excess <= TOL
+        assert value(problem, solved.best.w) <= cost[excess <= 0].min() + 3e-3
+        S = problem.accepted(solved.best.w)
+        assert solved.best.loss == problem.loss(S)[0]
+        assert solved.best.excess == problem.excess(S).max(initial=0.0)
+
+
+def test_decisions_without_draws_meet_the_rows():
+    n_compared = 0
+    for seed in range(3):
+        for goal in GOALS:
+            problem = on_a_line(goal, seed)
+            solved = augmented_lagrangian(problem, np.zeros(2), drawn=False)
+            S = problem.accepted(solved.best.w, False)
+            assert problem.excess(S).max(initial=0.0) == solved.best.excess
+            excess, loss, _ = grid_of(problem, drawn=False)
+            if excess.min() > 0:
+                continue  # with draws only
+            n_compared += 1
+            assert solved.best.excess <= 0.01  # a row or two; the cut-off is moved afterwards
+            assert problem.loss(S)[0] <= loss[excess <= solved.best.excess].min() + 0.02
+    assert n_compared == 11
+
+
+def test_an_intercept_alone_in_closed_form():
+    """With p = b + 1/2 accepted of everybody, a bound says what b is."""
+    for relation, bound in ((">=", 0.3), ("<=", 0.15)):
+        sets = drawn_sets(0)
+        sets[None].X[:] = 0.0
+        # Fewer errors with fewer (or more) accepted, so that the bound binds.
+        objective = "error_rate" if relation == ">=" else "false_negative_rate"
+        goal = f"minimize {objective} subject to predicted_rate {relation} {bound}"
+        sets[None].true[:] = 0
+        sets[None].true[:20] = 1
+        problem = prepared_of(goal, {None: sets[None]}).problem
+        solved = augmented_lagrangian(problem, np.zeros(4))
+        assert np.array_equal(solved.best.w[:3], np.zeros(3))
+        b = solved.best.w[3]
+        assert b == pytest.approx(bound - 0.5, abs=3e-3)  # 3 widths from the kink
+        # No small change of b helps: the row is worth what it costs.
+        w = problem.totals
+        one = np.array([problem.loss(p * w)[0] for p in (0.0, 1.0)])
+        slope = one[1] - one[0] + problem.lam * b
+        row = problem.coefs[0] @ w
+        assert solved.multipliers[0] == pytest.approx(-slope / row, rel=0.02)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_conditions_of_an_optimum(goal):
+    problem = in_space(goal)
+    solved = augmented_lagrangian(problem, np.zeros(4))
+    assert solved.converged
+    v, w = solved.multipliers, solved.path[-1].w
+    assert (v >= 0).all()
+    assert (v < LARGEST_MULTIPLIER).all()
+    assert v.max() > 0.01
+    excess = problem.excess(problem.accepted(w))
+    assert excess.max() <= TOL
+    # Rounds of correction move the rows by a little, multipliers of order 1 times that.
+    assert np.abs(v * excess).max() <= 5e-3
+    S, slope = problem.smoothed(w, WIDTHS[-1])
+    price = problem.loss(S)[1] + v @ problem.coefs
+    gradient = problem.pulled(slope, price) + problem.lam * w
+    assert np.abs(gradient).max() <= 2e-3
+    pulled = problem.pulled(problem.smoothed(w, WIDTHS[-1])[1], problem.loss(S)[1])
+    assert np.abs(pulled).max() > 0.02  # without the multipliers it is none
+
+
+def test_an_idle_bound_changes_nothing():
+    free = augmented_lagrangian(in_space("minimize error_rate"), np.zeros(4))
+    idle = "minimize error_rate subject to predicted_rate <= 0.97 and recall >= 0.05"
+    bound = augmented_lagrangian(in_space(idle), np.zeros(4))
+    np.testing.assert_allclose(free.best.w, bound.best.w, rtol=1e-5)
+    assert np.array_equal(bound.multipliers, np.zeros(2))
+    assert free.multipliers.shape == (0,)
+    assert free.converged
+    assert bound.converged
+
+
+def test_dense_and_sparse_rows_alike():
+    problem = in_space(GOALS[0])
+    packed = replace(problem, X=sparse.csr_matrix(problem.X))
+    one, other = (augmented_lagrangian(p, np.zeros(4)) for p in (problem, packed))
+    np.testing.assert_allclose(one.best.w, other.best.w, rtol=1e-5)
+
+
+def test_rows_that_pull_against_each_other_end():
+    sets = drawn_sets(0, n=400)
+    rng = np.random.default_rng(0)
+    sets[None].true = (rng.random(400) < 0.3).astype(int)  # pure noise
+    goal = "maximize accuracy subject to recall >= 0.99 and precision >= 0.9"
+    problem = prepared_of(goal, sets).problem
+    for drawn in (True, False):
+        solved = augmented_lagrangian(problem, np.array([1.0, -1.0, 0.0, 0.3]), drawn=drawn)
+        assert not solved.converged
+        assert np.isfinite(solved.best.w).all()
+        assert np.abs(solved.best.w).max() < 1e3
+        assert solved.best.excess > 0.05
+        pairs = zip(problem.rows, solved.multipliers, strict=True)
+        at_cap = {row.text for row, v in pairs if v == LARGEST_MULTIPLIER}
+        assert at_cap == {"recall >= 0.99", "precision >= 0.9"}
+
+
+# ---------------------------------------------------------------------- ends
+@pytest.mark.parametrize("error", [StoppedError("time is up"), KeyboardInterrupt()])
+def test_what_ends_a_training_keeps_the_best_round(error):
+    problem = in_space(GOALS[1])
+    whole = augmented_lagrangian(problem, np.zeros(4))
+    assert len(whole.path) > 3
+
+    for after in (1, 2, 4):
+        told = []
+
+        def tell(now, n_passes, told=told, after=after):
+            told.append((now, n_passes))
+            if len(told) == after:
+                raise error
+
+        solved = augmented_lagrangian(problem, np.zeros(4), told=tell)
+        assert len(told) == len(solved.path) == after
+        assert [now for now, _ in told] == solved.path
+        for mine, theirs in zip(solved.path, whole.path, strict=False):
+            assert np.array_equal(mine.w, theirs.w)
+        assert [n for _, n in told] == sorted({n for _, n in told})
+        words = "interrupted" if isinstance(error, KeyboardInterrupt) else "time is up"
+        assert words in solved.stopped
+        sharp = solved.path[len(WIDTHS) - 1 :] or solved.path[-1:]
+        assert solved.best in sharp
+        assert not any(now.better(solved.best, TOL) for now in sharp)
+    assert whole.stopped == ""
+
+
+def test_ctrl_c_before_anything_is_there(monkeypatch):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lagrangian, "minimize", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        augmented_lagrangian(in_space(GOALS[0]), np.zeros(4))
+
+
+def test_rows_go_before_the_objective():
+    def iterate(loss, excess):
+        return Iterate(np.zeros(1), loss, excess)
+
+    assert iterate(0.5, 0.0).better(None, TOL)
+    assert iterate(0.9, 0.01).better(iterate(0.1, 0.02), TOL)
+    assert iterate(0.1, 0.9 * TOL).better(iterate(0.2, 0.0), TOL)
+    assert not iterate(0.1, 2 * TOL).better(iterate(0.2, 0.0), TOL)
+    assert not iterate(0.2, 0.0).better(iterate(0.2, 0.0), TOL)
+
+
+def test_very_many_rows_begin_with_samples(monkeypatch):
+    problem = in_space(GOALS[0], n=3000)
+    n_rows = len(problem.kind)
+    whole = augmented_lagrangian(problem, np.zeros(4))
+    monkeypatch.setattr(lagrangian, "_SAMPLE", 150)
+    assert lagrangian._sizes(n_rows) == [150, 600]
+    rows = []
+    real = type(problem).smoothed
+
+    def counted(self, w, t):
+        rows.append(len(self.kind))
+        return real(self, w, t)
+
+    monkeypatch.setattr(type(problem), "smoothed", counted)
+    found = augmented_lagrangian(problem, np.zeros(4), rng=np.random.default_rng(0))
+    assert found.converged
+    assert found.best.excess <= TOL
+    assert found.best.excess == problem.excess(problem.accepted(found.best.w)).max(initial=0.0)
+    assert value(problem, found.best.w) <= value(problem, whole.best.w) + 2e-3
+    sizes = list(dict.fromkeys(rows))
+    assert sizes == sorted(sizes)
+    assert len(sizes) == 3
+    assert sizes[-1] == n_rows
+    assert rows == sorted(rows)
+    assert rows.count(n_rows) < len(rows) / 2
