@@ -125,14 +125,7 @@ def decisions_of_scores(
         )
     if isinstance(given, str):
         given = series_values(column_of(X, given, name))
-    scores = one_column(given, name)
-    if scores.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{name} holds {scores.dtype} values; with baseline_threshold it holds scores, and "
-            "without it the deployed model's decisions"
-        )
-    if not np.isfinite(scores).all():
-        raise ValueError(f"{name} holds NaN or infinite scores")
+    scores = _finite(one_column(given, name), name)
     labels = np.empty(2, dtype=classes.sorted.dtype)
     labels[:] = classes.labels
     return np.asarray(labels[(scores >= threshold).astype(np.intp)])
@@ -152,11 +145,28 @@ def _raw(source: Any, X: Any, positive: Any) -> Floats:
                 f"X has no column {source!r}, which holds the deployed model's scores, and this "
                 "model uses them as a feature"
             )
-        return np.asarray(series_values(column_of(X, source, "baseline")), np.float64)
+        return _finite(series_values(column_of(X, source, "baseline")), f"the column {source!r}")
     place = source.classes_.tolist().index(positive)
     if hasattr(source, "decision_function"):
-        scores = np.asarray(source.decision_function(X), np.float64)
+        scores = _finite(source.decision_function(X), "the deployed model")
         return scores if place else -scores
-    p = np.asarray(source.predict_proba(X), np.float64)[:, place]
+    p = _finite(source.predict_proba(X), "the deployed model")[:, place]
     p = np.clip(p, _SUREST, 1.0 - _SUREST)
     return np.asarray(np.log(p / (1.0 - p)))
+
+
+def _finite(values: Any, who: str) -> Floats:
+    """Scores as finite numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{who} gives {array.dtype} values; scores of the deployed model are numbers (its "
+            "decisions go without baseline_threshold)"
+        )
+    bad = ~np.isfinite(array)
+    if bad.any():
+        raise ValueError(
+            f"{who} gives {int(bad.sum())} NaN or infinite scores, the first in row "
+            f"{int(np.argwhere(bad)[0][0])}"
+        )
+    return np.asarray(array, np.float64)

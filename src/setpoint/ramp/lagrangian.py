@@ -23,12 +23,19 @@ Floats = NDArray[np.float64]
 
 WIDTHS = (0.5, 0.25, 0.1, 0.05)
 """Of the smoothing, round by round. The last stays; without it 1 % of the objective is lost."""
-_ROUNDS, _STEPS, _MEMORY = 16, 60, 10
-_PENALTY, _GROWTH, _LARGEST_PENALTY = 5.0, 4.0, 300.0
+_ROUNDS, _ROUNDS_A_WIDTH = 13, 4
+"""At the last width, and at each of those before it."""
+_NEARLY = 0.01
+"""The next width comes when the rows of the smoothed ramp hold to this."""
+_STEPS, _MEMORY = 60, 10
+_PENALTY, _CORRECTING, _GROWTH, _LARGEST_PENALTY = 1.0, 20.0, 4.0, 300.0
+"""A low penalty first: the objective finds its place before the rows hold it fast."""
 LARGEST_MULTIPLIER = 300.0
 _COMPLEMENTARY = 2e-3
-CORRECTIONS, CORRECTABLE = 3, 0.25
+CORRECTIONS, CORRECTABLE = 5, 0.25
 """Times that the rows are moved by what is left of a violation, and how much that may be."""
+_FAR_PAST = 0.02
+"""What a row has to be past for another beginning."""
 _SAMPLE, _STEP = 60_000, 4
 """Rows of the sample that comes first where there are many more, and the factor to the next."""
 _ROUGH = 1e-5
@@ -162,41 +169,63 @@ class _Descent:
         self.n_passes = 0
         self.path: list[Iterate] = []
         self.best: Iterate | None = None
+        self.worst = np.inf
         self.converged, self.stopped = False, ""
 
     def whole(self, rng: np.random.Generator) -> None:
-        """All rounds: where there are very many rows, the first ones on samples."""
-        problem = self.problem
-        widths: tuple[float, ...] = WIDTHS
-        for size in _sizes(len(problem.kind)):
-            self.run(problem.sampled(size, rng), widths, _ROUNDS)
-            widths = WIDTHS[-1:]
-            self.best, self.rho = None, _PENALTY  # what was seen on a sample is no candidate
-        self.run(problem, widths, _ROUNDS)
+        """All rounds, and once more at a higher penalty where they end past the rows."""
+        start = self.w
+        self._from(start, _PENALTY, rng)
+        if not self.converged and self.best is not None and self.best.excess > _FAR_PAST:
+            # A poor place to be stuck in: there, decisions that cost little were made first.
+            self._from(start, _CORRECTING, rng)
         for _ in range(CORRECTIONS):
             if not self.correct():
                 break
-            self.run(problem, WIDTHS[-1:], 2)
+            self.run(self.problem, WIDTHS[-1:], 2)
+
+    def _from(self, start: Floats, penalty: float, rng: np.random.Generator) -> None:
+        """Rounds from a start: where there are very many rows, the first ones on samples."""
+        problem = self.problem
+        self.w, self.v, self.rho = start, np.zeros(len(problem.const)), penalty
+        widths: tuple[float, ...] = WIDTHS
+        for size in _sizes(len(problem.kind)):
+            known = self.best
+            self.run(problem.sampled(size, rng), widths, _ROUNDS)
+            widths = WIDTHS[-1:]
+            self.best, self.rho = known, penalty  # what is seen on a sample is no candidate
+        self.run(problem, widths, _ROUNDS)
 
     def run(self, problem: Problem, widths: tuple[float, ...], rounds: int) -> None:
-        """Rounds of descent and of multipliers, until rows and complementarity hold."""
-        last = np.inf
-        for i in range(rounds):
-            t = widths[min(i, len(widths) - 1)]
-            self._descend(problem, t)
-            moved = problem.excess(problem.smoothed(self.w, t)[0]) + self.shift
-            self.v = np.clip(self.v + self.rho * moved, 0.0, LARGEST_MULTIPLIER)
-            moved = problem.excess(problem.accepted(self.w)) + self.shift
-            worst = float(moved.max(initial=0.0))
-            self.n_passes += 2
-            self._note(problem, t)
-            slack = float(np.abs(self.v * moved).max(initial=0.0))
-            self.converged = worst <= self.tol and slack <= _COMPLEMENTARY
-            if i >= len(widths) - 1 and self.converged:
+        """Rounds of descent and of multipliers, until rows and complementarity hold.
+
+        A sharper ramp is harder to move: some rounds are spent on each width until its own
+        rows nearly hold, and the rest of them on the last.
+        """
+        for t in widths[:-1]:
+            for _ in range(_ROUNDS_A_WIDTH):
+                if self._round(problem, t) <= _NEARLY:
+                    break
+        for _ in range(rounds):
+            self._round(problem, widths[-1])
+            if self.converged:
                 return
-            if worst > max(0.3 * self.tol, 0.4 * last):
-                self.rho = min(self.rho * _GROWTH, _LARGEST_PENALTY)
-            last = worst
+
+    def _round(self, problem: Problem, t: float) -> float:
+        """One descent and one move of the multipliers; the largest row of the smoothed ramp."""
+        self._descend(problem, t)
+        smoothed = problem.excess(problem.smoothed(self.w, t)[0]) + self.shift
+        self.v = np.clip(self.v + self.rho * smoothed, 0.0, LARGEST_MULTIPLIER)
+        moved = problem.excess(problem.accepted(self.w)) + self.shift
+        self.n_passes += 2
+        self._note(problem, t)
+        worst = float(moved.max(initial=0.0))
+        slack = float(np.abs(self.v * moved).max(initial=0.0))
+        self.converged = worst <= self.tol and slack <= _COMPLEMENTARY
+        if worst > max(0.3 * self.tol, 0.4 * self.worst):
+            self.rho = min(self.rho * _GROWTH, _LARGEST_PENALTY)
+        self.worst = worst
+        return float(smoothed.max(initial=0.0))
 
     def correct(self) -> bool:
         """Move the rows by how far decisions are off them; False where they are not."""
@@ -210,6 +239,7 @@ class _Descent:
         if not off.any() or excess.max() > CORRECTABLE:
             return False
         self.shift += off
+        self.rho = max(self.rho, _CORRECTING)
         return True
 
     def solved(self) -> Solved:
@@ -229,10 +259,15 @@ class _Descent:
         worst = float(problem.excess(S).max(initial=0.0))
         now = Iterate(self.w.copy(), problem.loss(S)[0], worst)
         self.path.append(now)
-        if t == WIDTHS[-1] and now.better(self.best, 0.0 if self.shift.any() else self.tol):
+        if t == WIDTHS[-1] and now.better(self.best, self._tol):
             self.best = now
         if self.told is not None:
             self.told(now, self.n_passes)
+
+    @property
+    def _tol(self) -> float:
+        """What a row may be past: without draws the cut-off makes up for it in the end."""
+        return 0.0 if self.drawn and self.shift.any() else self.tol
 
     def _descend(self, problem: Problem, t: float) -> None:
         def value(w: Floats) -> tuple[float, Floats]:
