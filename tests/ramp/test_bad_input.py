@@ -112,7 +112,7 @@ def test_parameters_that_clash_with_rows():
     refused(ValueError, "baseline is a model, which decides by itself; baseline_threshold is for",
             baseline=LogisticRegression().fit(S.X, S.y),
             options={"baseline_threshold": 0.5})  # fmt: skip
-    refused(ValueError, "baseline holds <U.* values; with baseline_threshold it holds scores",
+    refused(ValueError, "baseline gives <U.* values; scores of the deployed model are numbers",
             baseline=np.array(["a", "b"])[S.old], options={"baseline_threshold": 0.5})  # fmt: skip
     refused(ValueError, "baseline holds NaN or infinite scores",
             baseline=np.where(S.old, 1.0, NAN), options={"baseline_threshold": 0.5})  # fmt: skip
