@@ -24,10 +24,11 @@ from sklearn.model_selection import train_test_split
 
 from setpoint import ExactPenaltyClassifier, Goal
 from setpoint.estimators.features import transformed
+from setpoint.estimators.trained import linear_scores
 from setpoint.inputs.classes import two_classes
 from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.fitting import Data, prepare
-from setpoint.penalty.linear import linear_scores, train_linear
+from setpoint.penalty.linear import train_linear
 from setpoint.penalty.methods import Stage
 from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.pool import Pool

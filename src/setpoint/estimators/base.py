@@ -23,7 +23,7 @@ from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names, column_of
 from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
-from setpoint.inputs.dataset import as_datasets
+from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
 from setpoint.report import BoundPath, Comparison, GoalReport, compared, operating_points, report_on
 from setpoint.rules import Rule
@@ -183,10 +183,11 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         goal = self._goal()
+        datasets = self._datasets(datasets, X)
         rows = self._rows(X, y, sample_weight, sensitive_features, baseline, datasets)
         inputs = Inputs.check(goal, self._classes, rows, None)
         given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
-        for name, d in as_datasets(datasets).items():
+        for name, d in datasets.items():
             given[name] = d.X, d.sensitive_features
         decided = {
             name: self.rule_.distribution(self._scores(given[name][0]), self._slots(*given[name]))
@@ -287,11 +288,16 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         """Rows with the scores that the rule decides by, and the slots that it looks at."""
         check_is_fitted(self)
         goal = goal or self._goal()
+        datasets = self._datasets(datasets, X)
         rows = self._rows(X, y, sample_weight, sensitive_features, baseline, datasets)
         inputs = Inputs.check(goal, self._classes, rows, list(self.goal_report_.decides_on))
         given: dict[str | None, Any] = {None: X}
-        given.update({name: d.X for name, d in as_datasets(datasets).items()})
+        given.update({name: d.X for name, d in datasets.items()})
         return inputs.evidence({name: self._scores(given[name]) for name in inputs.parts})
+
+    def _datasets(self, datasets: Any, X: Any) -> dict[str, Dataset]:
+        """Further data sets beside X as the family takes them."""
+        return as_datasets(datasets)
 
     def _rows(
         self,

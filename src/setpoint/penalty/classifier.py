@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples
 
-from setpoint.estimators.base import GoalClassifier, whole
+from setpoint.estimators.base import whole
 from setpoint.estimators.features import checked_features, transformed
+from setpoint.estimators.trained import TrainedClassifier
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, one_column
@@ -21,7 +22,6 @@ from setpoint.penalty.deciding import decide, told
 from setpoint.penalty.fitting import Data, carry_out, prepare
 from setpoint.penalty.options import check_options
 from setpoint.penalty.trained import module_of, plain, scores_of
-from setpoint.rules import Threshold
 
 __all__ = ["ExactPenaltyClassifier"]
 
@@ -29,7 +29,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class ExactPenaltyClassifier(GoalClassifier):
+class ExactPenaltyClassifier(TrainedClassifier):
     """Train a binary model for a goal, not for a stand-in of it.
 
     For goals that only gain by accepting a positive and by refusing a negative: recall,
@@ -286,24 +286,6 @@ class ExactPenaltyClassifier(GoalClassifier):
 
     # ------------------------------------------------------------------ what is known
     @property
-    def threshold_(self) -> float:
-        """On logits: rows with at least this are decided positive."""
-        self._check_there("threshold_")
-        rule = self.rule_
-        assert isinstance(rule, Threshold)
-        return rule.threshold
-
-    @property
-    def coef_(self) -> Floats:
-        """Coefficients (1, d) of a linear model, for features as preprocessed."""
-        return self._linear("coef_")[None, :-1]
-
-    @property
-    def intercept_(self) -> Floats:
-        """The intercept (1,) of a linear model; the threshold is not in it."""
-        return self._linear("intercept_")[-1:]
-
-    @property
     def module_(self) -> Any:
         """The trained torch module, in eval mode on the CPU."""
         self._check_there("module_")
@@ -311,40 +293,7 @@ class ExactPenaltyClassifier(GoalClassifier):
             raise AttributeError("module_ is not there for module='linear': see coef_")
         return module_of(self.module, self.parameters_, self.n_transformed_)
 
-    def _linear(self, name: str) -> Floats:
-        self._check_there(name)
-        if not isinstance(self.parameters_, np.ndarray):
-            raise AttributeError(f"{name} is there for module='linear' only")
-        return self.parameters_
-
-    def _check_there(self, name: str) -> None:
-        if not hasattr(self, "parameters_"):
-            raise AttributeError(f"{name} is there after fit")
-
-    def decision_function(self, X: Any) -> Floats:
-        """How far the logits lie above the threshold.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, d)
-
-        Returns
-        -------
-        array of shape (N,)
-            At least 0 where the last of ``classes_`` is decided; where that is the negative
-            class, with the opposite sign.
-        """
-        check_is_fitted(self)
-        above = self._scores(X) - self.threshold_
-        return -above if self._classes.positive_first else above
-
     # ------------------------------------------------------------------ shared steps
     def _scores(self, X: Any) -> Floats:
         features = transformed(self.preprocessor_, checked_features(self, X))
         return scores_of(self.module, self.parameters_, features)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags

@@ -15,7 +15,7 @@ from setpoint.penalty.plan import Plan
 from setpoint.penalty.pool import Pool
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule
-from setpoint.search.infeasible import Infeasible
+from setpoint.search.infeasible import Infeasible, not_found
 from setpoint.search.outcome import Outcome
 
 __all__ = ["decide", "told"]
@@ -96,7 +96,10 @@ def _best_threshold(
     try:
         free = solved(goal)
     except Infeasible as error:
-        raise _not_found(error, pool) from None
+        who = (
+            f"none of the {pool.n_offered:,} iterates that were trained was found to meet the goal"
+        )
+        raise not_found(error, who, "thresholds") from None
     accepted = float(free.confusion.counts[:, :, 1].sum())
     if accepted >= pool.least * (1.0 - _ROUNDING):
         return free
@@ -110,22 +113,6 @@ def _best_threshold(
             "met",
             violation=error.violation,
         ) from None
-
-
-def _not_found(error: Infeasible, pool: Pool[Any]) -> Infeasible:
-    """What is certain of thresholds is not certain of models: another may meet the goal."""
-    what = f"the least violation is {error.violation:.4g}"
-    if error.reachable:
-        best = "; ".join(f"{text}: {value:.4g}" for text, value in error.reachable.items())
-        what = f"its thresholds come as far as ({best}), and {what}"
-    return Infeasible(
-        f"none of the {pool.n_offered:,} iterates that were trained was found to meet the goal, "
-        f"which does not say that no model can. Of the best one {what} "
-        "(on_infeasible='nearest' returns it)",
-        violation=error.violation,
-        blame=error.blame,
-        reachable=error.reachable,
-    )
 
 
 def told(plan: Plan) -> list[str]:

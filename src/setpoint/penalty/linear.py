@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from setpoint.estimators.trained import linear_scores
 from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.losses import Loss
@@ -16,7 +17,7 @@ from setpoint.penalty.methods import Stage
 from setpoint.penalty.plan import DiedError, Plan, Rows
 from setpoint.penalty.polish import MOST_PARAMETERS, polish
 
-__all__ = ["linear_scores", "train_linear"]
+__all__ = ["train_linear"]
 
 Floats = NDArray[np.float64]
 
@@ -25,11 +26,6 @@ _DECAY = 1e-4
 _STEPS = 500
 _ROUNDS, _ROUND_STEPS = 15, 20
 _POLISH = "evolution strategy"
-
-
-def linear_scores(X: object, theta: Floats) -> Floats:
-    """Logits (N,) at the coefficients and, last, the intercept."""
-    return np.asarray(X @ theta[:-1] + theta[-1], np.float64)  # type: ignore[operator]
 
 
 def train_linear(plan: Plan, polished: bool, checkpoint: Checkpoint | None = None) -> None:

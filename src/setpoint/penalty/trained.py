@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.penalty.linear import linear_scores
+from setpoint.estimators.trained import linear_scores
 
 __all__ = ["module_of", "plain", "scores_of"]
 

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples
 
-from setpoint.estimators.base import GoalClassifier, whole
+from setpoint.estimators.base import whole
 from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
+from setpoint.estimators.trained import TrainedClassifier, linear_scores
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import Classes, two_classes_for
+from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
 from setpoint.inputs.labels import check_weight
 from setpoint.ramp.deciding import decide, prices
@@ -25,9 +27,7 @@ from setpoint.ramp.deployed import decisions_of_scores, score_feature
 from setpoint.ramp.design import aligned, naming, without_column
 from setpoint.ramp.fitting import Prepared, prepare, train, with_score
 from setpoint.ramp.options import check_options
-from setpoint.ramp.problem import linear_scores
-from setpoint.report import FewRowsWarning, GoalReport
-from setpoint.rules import Threshold
+from setpoint.report import FewRowsWarning
 
 __all__ = ["RampClassifier"]
 
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 _FEW_ROWS = 300
 
 
-class RampClassifier(GoalClassifier):
+class RampClassifier(TrainedClassifier):
     """Train a linear model for a goal over several data sets.
 
     The rates that the goal speaks of are counted by the ramp ``clip(1/2 + z, 0, 1)`` of the
@@ -319,81 +319,6 @@ class RampClassifier(GoalClassifier):
         self.draw_key_, self.draw_columns_, self.largest_slot_ = key, names, 0
         return self
 
-    def evaluate(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        sensitive_features: Any = None,
-        baseline: Any = None,
-        datasets: Mapping[str, Any] | None = None,
-    ) -> GoalReport:
-        """How far the rule reaches the goal on new rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight, sensitive_features, baseline, datasets
-            As in ``fit``. A rule that draws is measured in expectation.
-
-        Returns
-        -------
-        GoalReport
-            With status "evaluated".
-        """
-        check_is_fitted(self)
-        return super().evaluate(
-            X,
-            y,
-            sample_weight=sample_weight,
-            sensitive_features=sensitive_features,
-            baseline=baseline,
-            datasets=aligned(datasets, column_names(X), self.baseline_column_),
-        )
-
-    # ------------------------------------------------------------------ what is known
-    @property
-    def threshold_(self) -> float:
-        """On ``X @ coef_ + intercept_``; 0 unless it was moved."""
-        self._check_there("threshold_")
-        rule = self.rule_
-        assert isinstance(rule, Threshold)
-        return rule.threshold
-
-    @property
-    def coef_(self) -> Floats:
-        """Coefficients (1, d), for features as preprocessed."""
-        self._check_there("coef_")
-        return self.parameters_[None, :-1]
-
-    @property
-    def intercept_(self) -> Floats:
-        """The intercept (1,); the cut-off is not in it."""
-        self._check_there("intercept_")
-        return self.parameters_[-1:]
-
-    def _check_there(self, name: str) -> None:
-        if not hasattr(self, "parameters_"):
-            raise AttributeError(f"{name} is there after fit")
-
-    def decision_function(self, X: Any) -> Floats:
-        """How far the scores lie above the cut-off.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, d)
-
-        Returns
-        -------
-        array of shape (N,)
-            At least 0 where the last of ``classes_`` is decided; where that is the negative
-            class, with the opposite sign. A randomised classifier accepts with the
-            probability ``clip(1/2 + score, 0, 1)``.
-        """
-        check_is_fitted(self)
-        above = self._scores(X) - self.threshold_
-        return -above if self._classes.positive_first else above
-
     # ------------------------------------------------------------------ shared steps
     def _scores(self, X: Any) -> Floats:
         features = transformed(self.preprocessor_, self._features_of(X, self.baseline_column_))
@@ -404,6 +329,9 @@ class RampClassifier(GoalClassifier):
         if isinstance(deployed, str):
             X = without_column(X, deployed)
         return checked_features(self, X, reset=reset)
+
+    def _datasets(self, datasets: Any, X: Any) -> dict[str, Dataset]:
+        return aligned(datasets, column_names(X), self.baseline_column_)
 
     def _rows(self, *args: Any) -> dict[str | None, Rows]:
         rows = super()._rows(*args)
@@ -422,12 +350,6 @@ class RampClassifier(GoalClassifier):
                 )
             out[name] = replace(r, baseline=given)
         return out
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _warn_small(inputs: Inputs) -> None:

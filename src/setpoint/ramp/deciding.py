@@ -19,7 +19,7 @@ from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.ramp.problem import Problem, Row, rows_of
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule, Threshold
-from setpoint.search.infeasible import Infeasible
+from setpoint.search.infeasible import Infeasible, not_found
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 from setpoint.search.watch import Traced
 
@@ -228,20 +228,10 @@ def _nearest_drawn(
 
 
 def _not_found(error: Infeasible, problem: Problem, solved: Solved) -> Infeasible:
-    """What was not found is not proved to be impossible."""
+    """Both constraints that pull against each other are named."""
     blame = _blame(problem, solved) or error.blame
-    named = "; ".join(blame)
-    what = f"the least violation is {error.violation:.4g}"
-    if error.reachable:
-        best = "; ".join(f"{text}: {value:.4g}" for text, value in error.reachable.items())
-        what = f"its cut-offs come as far as ({best}), and {what}"
-    return Infeasible(
-        f"no linear model was found that meets {named}, which does not say that there is none. "
-        f"Of the best one {what} (on_infeasible='nearest' returns it)",
-        violation=error.violation,
-        blame=blame,
-        reachable=error.reachable,
-    )
+    who = f"no linear model was found that meets {'; '.join(blame)}"
+    return not_found(error, who, "cut-offs", blame)
 
 
 def _blame(problem: Problem, solved: Solved) -> dict[str, float]:

@@ -232,10 +232,10 @@ class _Descent:
         excess = self.problem.excess(self.problem.accepted(self.w, self.drawn))
         self.n_passes += 1
         off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)
-        if not self.drawn:
-            # The ramp overstates what a bound costs a rule without draws: use what is left.
-            binds = (self.v > 0.0) & (excess < -self.tol)
-            off = np.where(binds, 0.9 * excess, off)
+        # A smoothed ramp overstates what a bound costs, and decisions without draws more so:
+        # use what is left.
+        binds = (self.v > 0.0) & (excess < -self.tol)
+        off = np.where(binds, 0.9 * excess, off)
         if not off.any() or excess.max() > CORRECTABLE:
             return False
         self.shift += off

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.estimators.trained import linear_scores
 from setpoint.ramp.cutting import Convex, cutting_planes
 from setpoint.ramp.lagrangian import (
     CORRECTABLE,
@@ -20,7 +21,7 @@ from setpoint.ramp.lagrangian import (
     Told,
 )
 from setpoint.ramp.majorizer import Majorizer, Split
-from setpoint.ramp.problem import Problem, linear_scores
+from setpoint.ramp.problem import Problem
 from setpoint.ramp.svm import SVM
 from setpoint.search.watch import StoppedError
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.estimators.trained import linear_scores
 from setpoint.goals.atoms import Affine
 from setpoint.goals.errors import ShapeError
-from setpoint.ramp.problem import Problem, linear_scores
+from setpoint.ramp.problem import Problem
 
 __all__ = ["Majorizer", "Split"]
 

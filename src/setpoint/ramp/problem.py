@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.estimators.trained import linear_scores
 from setpoint.goals.atoms import Affine, Bound, Ratio
 from setpoint.goals.composites import has_kinks
 from setpoint.goals.errors import ShapeError
@@ -25,7 +26,7 @@ from setpoint.goals.program import Program
 from setpoint.goals.rows import NotLinearError, without_auxiliaries
 from setpoint.ramp.kernel import accepted, ramp, weigh
 
-__all__ = ["Problem", "Row", "linear_scores", "rows_of"]
+__all__ = ["Problem", "Row", "rows_of"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -139,11 +140,6 @@ def _by_kind(program: Program) -> tuple[Floats, Floats]:
     rejected, took = program.tensors[..., 0], program.tensors[..., 1]
     base = (rejected * program.schema.marginals).sum(axis=(1, 2))
     return base, np.ascontiguousarray((took - rejected).reshape(d, program.schema.marginals.size))
-
-
-def linear_scores(X: Any, w: Floats) -> Floats:
-    """Scores (N,) at the coefficients and, last, the intercept."""
-    return np.asarray(X @ w[:-1] + w[-1], np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from setpoint.estimators.trained import linear_scores
 from setpoint.goals.errors import nearest
-from setpoint.ramp.problem import linear_scores
 from setpoint.ramp.sdca import primal_and_dual, sweep_dense, sweep_sparse, undecided
 
 __all__ = ["METHODS", "SVM", "Separated"]

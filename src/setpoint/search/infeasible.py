@@ -12,7 +12,7 @@ from setpoint.goals.program import SATISFIED, BoundConstraint
 from setpoint.search.outcome import Found, NoRuleError, Outcome
 from setpoint.search.space import Space
 
-__all__ = ["Infeasible", "explain"]
+__all__ = ["Infeasible", "explain", "not_found"]
 
 
 S = TypeVar("S", bound=Space)
@@ -46,6 +46,35 @@ class Infeasible(ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (str(self), self.violation, self.blame, self.reachable))
+
+
+def not_found(
+    error: Infeasible, who: str, rules: str, blame: dict[str, float] | None = None
+) -> Infeasible:
+    """The error for a model: what is certain of rules on its scores is not of other models.
+
+    Parameters
+    ----------
+    error : Infeasible
+        Of the rules on the scores of the best model.
+    who : str
+        What was looked for in vain, and "which does not say that ..." follows.
+    rules : str
+        What `error` is about, such as "thresholds".
+    blame : dict, optional
+        In place of that of `error`.
+    """
+    what = f"the least violation is {error.violation:.4g}"
+    if error.reachable:
+        best = "; ".join(f"{text}: {value:.4g}" for text, value in error.reachable.items())
+        what = f"its {rules} come as far as ({best}), and {what}"
+    return Infeasible(
+        f"{who}, which does not say that no model can. Of the best one {what} "
+        "(on_infeasible='nearest' returns it)",
+        violation=error.violation,
+        blame=blame or error.blame,
+        reachable=error.reachable,
+    )
 
 
 def _rebuild(
