@@ -135,7 +135,7 @@ def test_deployed_model_and_further_data_set(fit, folder):
         goal="maximize recall s.t. churn <= 0.4 and accuracy.on('checked') >= 0.5",
     )  # fmt: skip
     out = json.loads(done.stdout)
-    assert out["datasets"] == {"checked": {"fitted": 60, "held_out": 20}}
+    assert out["datasets"] == {"checked": {"fitted": 60, "held_out": 20, "shared": 0}}
     assert [c["rows"] for c in out["held_out"]["constraints"]] == [200, 20]
     assert out["held_out"]["baseline_objective"] is not None
 

@@ -307,7 +307,7 @@ def test_a_deployed_model_that_the_goal_does_not_speak_of(run, fit, there, tmp_p
     assert out["fitted"]["deployed"] is None
     # What is no decision of any model is told before anything is fitted.
     told = error_of(fit("--solver", solver, "--baseline", "kind"))
-    assert "rare.csv, line 2: the label" in told
+    assert "rare.csv, line 2: the decision of the deployed model" in told
     assert "in column 'kind' is no class" in told
 
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from setpoint import BoundPath, Dataset, GoalError, PlugInClassifier, RampClassifier, bound_path
+from setpoint.report import BoundPathDisplay
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
@@ -50,6 +52,32 @@ def test_nan_where_no_model_meets_the_goal(rows):
     near = bound_path(clf.set_params(on_infeasible="nearest"), X, y, [0.1], vary="predicted_rate")
     assert near.reached[0] > 0.1
     assert near.reports[0].status == "nearest"
+
+
+def test_no_model_for_any_bound(rows):
+    clf = RampClassifier(f"{GOAL} and recall >= 0.9")
+    with pytest.warns(
+        UserWarning, match=r"no model was found for any of the bounds. Of 0.1: .*recall"
+    ):
+        path = bound_path(clf, *rows, [0.05, 0.1], vary="predicted_rate")
+    assert path.reports == (None, None)
+    assert repr(path) == "BoundPath('predicted_rate <= 0.3', bounds: 2, models found: 0)"
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        (LogisticRegression(), "a LogisticRegression"),
+        (make_pipeline(RampClassifier(GOAL)), "a Pipeline"),
+        (RampClassifier, "the class RampClassifier"),
+    ],
+)
+def test_what_cannot_be_trained_for_a_bound(rows, given, got):
+    for name, trained in (
+        ("classifier", bound_path), ("clf", BoundPathDisplay.from_estimator),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=f"{name}= is a classifier of this library .*{got}$"):
+            trained(given, *rows, [0.2])
 
 
 def test_rows_held_out(rows):
@@ -117,7 +145,14 @@ def test_other_families(rows):
             "vary= is a constraint with a number on its right side",
         ),
         (GOAL, [0.2], {"held_out": (1,)}, ValueError, r"held_out= is \(X, y\), or a mapping"),
-        (GOAL, [0.2], {"held_out": {"X": 1}}, ValueError, r"held_out= is \(X, y\)"),
+        (GOAL, [0.2], {"held_out": {"X": 1}}, ValueError, "'y' is missing, found: 'X'"),
+        (
+            GOAL,
+            [0.2],
+            {"held_out": {"X": 1, "y": 1, "sample_weights": 1}},
+            ValueError,
+            r"it takes no 'sample_weights' \(did you mean 'sample_weight'\?\)",
+        ),
     ],
 )
 def test_errors(rows, goal, values, more, error, words):

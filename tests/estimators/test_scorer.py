@@ -3,17 +3,21 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import precision_score, recall_score
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from plugin.samples import sample, table
-from setpoint import GoalError, goal_scorer
+from setpoint import GoalError, RampClassifier, goal_scorer
 from setpoint.metrics import f1
 
 
@@ -76,6 +80,50 @@ def test_columns_from_the_scorer_or_the_estimator():
     churn = "maximize accuracy subject to churn <= 1"
     assert goal_scorer(churn, baseline="deployed")(model, X, y) == pytest.approx(y.mean())
     assert goal_scorer(churn, baseline=model)(model, X, y) == pytest.approx(y.mean())
+
+
+def test_the_deployed_model_of_the_estimator():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 3)), columns=list("abc"))
+    y = (X["a"] + X["b"] + rng.normal(size=600) > 0).astype(int)
+    goal = "minimize error_rate subject to churn <= 0.2"
+    deployed = FrozenEstimator(LogisticRegression().fit(X[["a"]].to_numpy(), y))
+    said = deployed.predict(X[["a"]].to_numpy())
+    first = FrozenEstimator(make_pipeline(FunctionTransformer(_first), deployed))
+    cases = [
+        (X, {"baseline": first}),
+        (X.assign(said=said), {"baseline": "said"}),
+        (X.assign(score=said - 0.5), {"baseline": "score", "baseline_threshold": 0.0}),
+    ]
+    for rows, options in cases:
+        clf = RampClassifier(goal, random_state=0, **options).fit(rows, y)
+        found = goal_scorer(goal)(clf, rows, y)
+        assert found == goal_scorer(goal)(clf, rows, y, baseline=said)
+        scores = cross_val_score(clf, rows, y, scoring=goal_scorer(goal), cv=2)
+        assert np.isfinite(scores).all()
+    with pytest.raises(GoalError, match="pass its predictions as baseline="):
+        goal_scorer(goal)(LogisticRegression().fit(X, y), X, y)
+
+
+def _first(X):
+    return np.asarray(X)[:, :1]
+
+
+def test_deployed_models_that_do_not_decide():
+    X, y = table()
+    model = DummyClassifier().fit(X, y)
+    scorer = goal_scorer("maximize accuracy subject to churn <= 1", baseline=LogisticRegression())
+    with pytest.raises(NotFittedError, match=r"^baseline is a LogisticRegression that is not fitt"):
+        scorer(model, X, y)
+    with pytest.raises(ValueError, match=r"baseline holds decisions .*got continuous numbers"):
+        scorer(model, X, y, baseline=np.linspace(-1, 1, len(y)))
+    # The same words in fit, whatever the goal.
+    for baseline, error, words in (
+        (LogisticRegression(), NotFittedError, "baseline is a LogisticRegression that is not"),
+        (np.append(np.nan, np.linspace(-1, 1, len(y) - 1)), ValueError, "baseline_threshold="),
+    ):
+        with pytest.raises(error, match=words):
+            RampClassifier("f1").fit(X[["score"]], y, baseline=baseline)
 
 
 def test_positive_label():

@@ -107,6 +107,8 @@ def test_other_options(options, error, what):
 
 
 def test_parameters_that_clash_with_rows():
+    refused(ValueError, "baseline is given twice, to the constructor and to fit",
+            baseline=S.old, options={"baseline": "old"})  # fmt: skip
     refused(ValueError, "needs scores of the deployed model at prediction",
             baseline=S.old, options={"baseline_score_feature": True})  # fmt: skip
     refused(ValueError, "baseline is a model, which decides by itself; baseline_threshold is for",

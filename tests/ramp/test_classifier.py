@@ -750,3 +750,29 @@ def test_sparse_rows_are_dense_ones(form):
     with_score = ramp(MILD).fit(form(X), S.y, baseline=LogisticRegression().fit(X, S.old))
     plain = ramp(MILD, preprocessor=None).fit(X, S.y, baseline=LogisticRegression().fit(X, S.old))
     assert with_score.coef_.shape == plain.coef_.shape == (1, 5)
+
+
+def test_a_search_is_no_worse_than_its_start():
+    """Small models draw their scores together: 0 may be a poor cut-off then."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 5))
+    y = (X @ [1, 1, 0.5, 0, 0] + rng.logistic(size=2000) > 0).astype(int)
+    goal = "minimize error_rate subject to predicted_rate <= 0.05"
+    with pytest.warns(StoppedWarning):
+        start = ramp(goal, max_seconds=1e-9).fit(X, y).goal_report_
+    found = ramp(goal).fit(X, y).goal_report_
+    assert found.objective.value <= start.objective.value
+    assert found.constraints[0].value > 0.04
+
+
+@pytest.mark.parametrize("goal", ["minimize churn", "minimize error_rate subject to churn <= 0"])
+def test_the_deployed_model_stays_a_candidate(goal):
+    clf = ramp(goal, baseline=DEPLOYED).fit(S.X, S.y)
+    assert clf.goal_report_.satisfied is not False
+    assert np.array_equal(clf.predict(S.X), DEPLOYED.predict(S.X))
+
+
+def test_an_error_after_a_stop_says_so_and_names_all():
+    goal = "minimize error_rate subject to predicted_rate <= 0.05"
+    with pytest.raises(Infeasible, match=r"stopped after 1e-09 seconds.*predicted_rate <= 0.05"):
+        ramp(goal, randomized=True, max_seconds=1e-9).fit(S.X, S.y)

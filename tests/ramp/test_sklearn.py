@@ -212,7 +212,7 @@ def test_copies_decide_alike(options, tmp_path):
     given = {"baseline": options["baseline"]} if "baseline" in options else {}
     goal = CHURN if given else COVERAGE
     X = S.X if given else FRAME
-    clf = ramp(goal, **options).fit(X, S.y, **given)
+    clf = ramp(goal, **options).fit(X, S.y)
     save_model(clf, tmp_path / "a.skops")
     for copy in (pickle.loads(pickle.dumps(clf)), load_model(tmp_path / "a.skops")):
         assert np.array_equal(copy.decision_function(X), clf.decision_function(X))

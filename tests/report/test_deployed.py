@@ -111,6 +111,19 @@ def test_what_is_no_share(given, words):
         fresh_labels(**given)
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"wins": "a", "losses": 0}, "wins is a share of the rows, from 0 to 1, got 'a'"),
+        ({"wins": 0.1, "losses": None}, "losses is a share of the rows, from 0 to 1, got None"),
+        ({"wins": 0.1, "losses": 0.0, "power": "80 %"}, "power lies between 0 and 1, got '80 %'"),
+    ],
+)
+def test_what_is_no_number(given, words):
+    with pytest.raises(TypeError, match=words):
+        fresh_labels(**given)
+
+
 # -- counting ---------------------------------------------------------------------------
 def rows(n=200, classes=3, seed=0):
     rng = np.random.default_rng(seed)
@@ -210,12 +223,15 @@ def test_to_json_and_back(found):
             [
                 "2 % of the decisions on 1,000 rows change (churn): 1.5 % from wrong to right "
                 "(wins), 0.5 % from right to wrong (losses). To show with 95 % confidence that the "
-                "new model is better, if that holds for new rows too, about 23 fresh rows have to "
-                "be labelled: those on which the two models differ, of about 1,150 drawn.",
+                "new model is better, label fresh rows on which the two models differ until there "
+                "are 23 of them; that takes about 1,150 rows on average. If the shares above hold "
+                "for them too, the one-sided sign test then succeeds in 80 % of cases.",
                 "No decision on 1,000 rows changes.",
                 "30 % of the decisions on 1 row change (churn). Without labels it is open",
                 "no number of labels shows the new model to be better: it does not win more",
-                "10 % from right to wrong (losses), 20 % from one wrong class to another.",
+                "20 % from one wrong class to another. To show with 95 % confidence that the new "
+                "model is better, label fresh rows on which the two models differ until 58 of them "
+                "are wins or losses; that takes about 97 labels and 194 rows on average.",
             ],
             strict=True,
         )

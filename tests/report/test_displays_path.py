@@ -134,6 +134,8 @@ def test_errors(monkeypatch):
         BoundPathDisplay(path()).plot(kind="roc")
     with pytest.raises(ValueError, match="kind= is"):  # before anything is trained
         BoundPathDisplay.from_estimator(None, None, None, [], kind="roc")
+    with pytest.raises(TypeError, match="path= is what bound_path returns, got int"):
+        BoundPathDisplay(3)
     with pytest.raises(TypeError, match="ax= is matplotlib axes or a figure, got int"):
         BoundPathDisplay(path()).plot(3)
     for name in [*(m for m in sys.modules if m.startswith("matplotlib")), "matplotlib"]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from report.samples import ONE, confusion, deployed, expression, grouped
-from setpoint import Goal, GoalError
+from setpoint import Goal, GoalError, evaluate
 from setpoint.evidence import Evidence
 from setpoint.goals.schema import Cell
 from setpoint.report import (
@@ -24,6 +24,7 @@ from setpoint.report import (
     report_on,
     warn_few_rows,
 )
+from setpoint.report.page.advice import notes_of
 
 HERE = confusion(ONE, [[[900, 10], [19, 81], [0, 0]]])
 
@@ -157,6 +158,38 @@ def test_few_rows():
         # Money is measured in its own unit.
         cost = 'maximize recall s.t. cost({("no", "yes"): 1000}) <= 500'
         warn_few_rows(on(cost, confusion(ONE, [[[9000, 1000], [19, 81], [0, 0]]])))
+
+
+@pytest.mark.parametrize("side", ["ratio(g) >= 0", "difference(g) <= 1"])
+def test_few_rows_in_one_group(side):
+    y, g = [0, 1] * 1000, ["a"] * 1999 + ["b"]
+    report = evaluate(f"maximize recall s.t. recall.{side}", y, y, sensitive_features={"g": g})
+    (told,) = (w for w in report.warnings if "few rows" in w)
+    assert "measured on few rows (1 in the smallest group, g = b); half the width" in told
+    with pytest.warns(FewRowsWarning) as caught:
+        warn_few_rows(report)
+    assert [str(w.message) for w in caught] == [told]
+    (note,) = (n.what for n in notes_of(report) if "few rows" in n.what)
+    assert "measured on few rows (1 in the smallest group, g = b)" in note
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "maximize recall s.t. predicted_rate.ratio(g) >= 0.8",
+        "maximize recall s.t. recall.difference(g).max() <= 0.1",
+        "maximize recall s.t. recall >= recall.min(g)",
+        "maximize recall.deviation(g)",
+    ],
+)
+def test_one_group_is_compared_with_nothing(goal):
+    y, g = [0, 1] * 500, ["a"] * 998 + ["b"] * 2
+    report = evaluate(goal, y, y, sensitive_features={"g": g}, sample_weight=[1] * 998 + [0, 0])
+    (told,) = (w for w in report.warnings if "one group only" in w)
+    assert told.endswith(": there is one group only (g = a), which nothing is compared with")
+    assert told in {n.what.rstrip(".") for n in notes_of(report)}
+    report = evaluate(goal, y, y, sensitive_features={"g": g})
+    assert not any("one group only" in w for w in report.warnings)
 
 
 # -- words ------------------------------------------------------------------------------

@@ -31,7 +31,10 @@ BROKEN_PIPE = 141
 
 _SOLVER = re.compile(r"\bsolver='([\w-]+)'")
 _DATASET = re.compile(r"\bdatasets\['([^']*)'\]")
-_WEIGHT = re.compile(r"and the rows have a weight of (\S+)$")
+_COLUMN = re.compile(r"\bsensitive_features(?:\['([^']*)'\])+")
+_DIRECTION = re.compile(r"\b(maximize|minimize)\((.*?)\)(?= or |$)")
+_ONE = re.compile(r"\bhas 1 rows\b")
+_WEIGHT = re.compile(r"and the rows(?: of X)? (?:have a weight of|weigh) (\S+)$")
 _TOLD = re.compile(r"(?<=is of another training: )\w+(?= was )")
 _TOLD_AS = {
     "goal": "--goal",
@@ -94,6 +97,7 @@ _SHELL = (
     ("holds a StreamState, no model", "is a state of setpoint stream, no model"),
     ("window is for solver='sketch', got it with solver=", "--window is for --solver sketch, not "),
     ("pos_label", "--positive"),
+    ("no row of X has that value", "no row of DATA has that value"),
     ("vary= ", "--vary "),
     ("vary=", "--vary "),
     ("values= ", "--values "),
@@ -114,6 +118,9 @@ def in_shell_words(text: str) -> str:
     """
     for python, shell in _SHELL:
         text = text.replace(python, shell)
+    text = _COLUMN.sub(r"column '\1'", text)
+    text = _DIRECTION.sub(r"'\1 \2'", text)
+    text = _ONE.sub("has 1 row", text)
     text = _DATASET.sub(r"--dataset \1", text)
     text = _WEIGHT.sub(r"and there are \1 rows to count it on", text)
     text = _TOLD.sub(lambda found: _TOLD_AS.get(found[0], found[0]), text)

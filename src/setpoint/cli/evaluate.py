@@ -30,7 +30,12 @@ __all__ = ["evaluate"]
 @click.argument("model")
 @click.argument("data")
 @click.option("--target", metavar="COL", help="The column with the labels; else as in the fit.")
-@click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
+@click.option(
+    "--baseline",
+    metavar="COL",
+    help="The deployed model's predictions, or scores if the fit had --baseline-threshold, which "
+    "stays; else likewise.",
+)
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
 @datasets_option
 @new_groups_option

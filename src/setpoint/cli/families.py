@@ -39,8 +39,12 @@ def fit_classifier(classifier: Any, family: str, part: Part, datasets: Mapping[s
     """
     if family == "penalty":
         classifier.fit(part.X, part.y)
-    else:
-        classifier.fit(part.X, part.y, datasets=datasets, **part.sides())
+        return
+    named = classifier.baseline
+    if part.baseline is not None:  # the column is not in X, but `evaluate` has to know its name
+        classifier.set_params(baseline=None)
+    classifier.fit(part.X, part.y, datasets=datasets, **part.sides())
+    classifier.set_params(baseline=named)
 
 
 def _plugin(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -155,6 +156,8 @@ def fit(
             "--baseline-threshold is for the scores of the deployed model: name their column with "
             "--baseline"
         )
+    if baseline_threshold is not None and not math.isfinite(baseline_threshold):
+        raise CommandError(f"--baseline-threshold is a number, got {baseline_threshold}")
     choices = Choices(
         target, positive, way, sensitive, drop, decide_on, baseline, baseline_threshold,
         draws, test_size, seed,
@@ -204,10 +207,7 @@ def fit(
         out, run = fit_json(goal, choices, layout, trained)
         print_json(out, {**paths, **run})
     else:
-        where = f"{trained.n_held_out:,} rows held out"
-        if trained.held_out is None:
-            where = trained.chosen_on
-        click.echo(f"{verdict(trained.judged, where)}\n\n{trained.judged}\n")
+        click.echo(f"{verdict(trained.judged, trained.where)}\n\n{trained.judged}\n")
         if trained.held_out is not None and trained.report.satisfied is False:
             n_rows = trained.report.n_rows
             click.echo(

@@ -21,6 +21,7 @@ from setpoint.cli.options import (
 from setpoint.cli.output import aligned, print_json, step
 from setpoint.cli.session import current, heeded
 from setpoint.cli.verdicts import infeasible_json, infeasible_text
+from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
     from setpoint.search import Frontier
@@ -71,6 +72,7 @@ def frontier(
     Other rules for the scores of a stored model are compared on the rows of DATA.
     """
     levels = _levels(values)
+    vary = None if vary is None else _side(vary)
     files = named_files(datasets)
     inputs = {"MODEL": model, "DATA": data}
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
@@ -116,6 +118,25 @@ def frontier(
     click.echo(_text(found))
     if picture is not None:
         click.echo(f"\nWrote the picture to {picture}.")
+
+
+def _side(text: str) -> str:
+    """What --vary says, as goals write it; as it is if it is no expression without a bound.
+
+    Examples
+    --------
+    >>> _side("recall.on(new)"), _side("recall>=0.5"), _side("recal")
+    ('recall.on("new")', 'recall>=0.5', 'recal')
+    """
+    from setpoint.goals.errors import GoalError
+
+    if any(sign in text for sign in "<>≤≥"):
+        return text
+    try:
+        found = Goal.parse(f"maximize {text}")
+    except GoalError:
+        return text
+    return text if found.constraints else str(found.objective)
 
 
 def _levels(text: str | None) -> list[float] | None:

@@ -36,7 +36,7 @@ def goal(text: str, as_json: bool) -> None:
 
 
 def _described(goal: Goal) -> dict[str, Any]:
-    from setpoint.cli.made_up import solved
+    from setpoint.cli.made_up import linear_takes, solved
     from setpoint.report.page.goal_words import constraint_in_words, glossary, goal_in_words
 
     needs = goal.needs
@@ -73,6 +73,9 @@ def _described(goal: Goal) -> dict[str, Any]:
             "two classes": None if two is None else two["solver"],
             "more classes": None if more is None else more["solver"],
         },
+        "trained": two is not None
+        and bool(needs.names or needs.datasets or needs.baseline)
+        and linear_takes(goal),
     }
 
 
@@ -96,6 +99,8 @@ def _text(found: dict[str, Any]) -> str:
     for name, solver in found["solver"].items():
         told = "not for so many" if name == "more classes" else "it names more than two"
         lines.append(f"  {name}: {solver or told}")
+    if found["trained"]:
+        lines.append("  a linear model can be trained for it: --solver augmented-lagrangian")
     return "\n".join(lines)
 
 

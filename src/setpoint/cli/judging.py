@@ -11,6 +11,7 @@ from setpoint.cli.output import step
 from setpoint.cli.tables import (
     Part,
     check_datasets,
+    check_threshold,
     only_one_stdin,
     open_model,
     part_of,
@@ -95,7 +96,8 @@ def opened(
     deployed = clf.baseline if baseline is None else baseline
     if not compare and not goal.needs.baseline:
         deployed = None
-    scored = getattr(clf, "baseline_threshold", None) is not None
+    threshold = getattr(clf, "baseline_threshold", None)
+    scored = threshold is not None
     groups = tuple(clf.goal_report_.decides_on)
 
     def prepared(table: Table, dataset: str | None = None) -> Part:
@@ -115,4 +117,7 @@ def opened(
     with step("preparing the columns"):
         part = prepared(table)
         datasets = {name: prepared(other, name).as_dataset() for name, other in others.items()}
+        if threshold is not None and deployed is not None:
+            scores = part.X[clf.baseline] if part.baseline is None else part.baseline
+            check_threshold(scores, threshold, table.name)
     return Judged(model, goal, table, part, datasets)

@@ -13,7 +13,7 @@ from setpoint.goals.populations import Label
 if TYPE_CHECKING:
     from setpoint.evidence import Evidence
 
-__all__ = ["solved"]
+__all__ = ["linear_takes", "solved"]
 
 _REPEATS, _MOST_ROWS = 48, 5_000
 _CALLS, _SECONDS = 30, 2.0
@@ -71,6 +71,23 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     # The first clause names the method; the rest speaks of the rows, which are made up.
     how = "" if report.status == "nearest" else report.why.partition(";")[0]
     return {**out, "solver": f"{report.solver}, {how}" if how else report.solver}
+
+
+def linear_takes(goal: Goal) -> bool:
+    """Whether the bounds are of a kind that a linear model can be trained for.
+
+    Parameters
+    ----------
+    goal : Goal
+    """
+    from setpoint.ramp.problem import rows_of
+
+    named = _labels(goal)
+    try:
+        rows_of(goal.bind(_evidence(goal, 2, named).schema), 1.0)
+    except GoalError:  # of another shape, or for more classes
+        return False
+    return True
 
 
 def _past_range(goal: Goal) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import warnings
@@ -18,6 +19,7 @@ from setpoint.cli.errors import in_shell_words
 
 __all__ = ["Session", "StoppedByUser", "current", "heeded"]
 
+_KEPT = re.compile(r": the best \w+ (?:until then is kept|found so far is returned)$")
 # Of interest to developers, not to whoever has a table.
 _SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
 
@@ -128,8 +130,11 @@ def current() -> Session:
 
 @contextmanager
 def heeded() -> Iterator[list[str]]:
-    """Warnings of libraries become notes; the list holds their texts, each once."""
-    session, heard = current(), list[str]()
+    """Warnings of libraries become notes; the list holds their texts, each once.
+
+    What is kept of a search that was stopped is told at the end: an error keeps nothing.
+    """
+    session, heard, late = current(), list[str](), list[str]()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         text = " ".join(str(message).split())
@@ -138,9 +143,19 @@ def heeded() -> Iterator[list[str]]:
             return
         if text not in heard:
             heard.append(text)
-            session.note(text)
+            if _KEPT.search(text):
+                late.append(text)
+            else:
+                session.note(text)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = show
-        yield heard
+        try:
+            yield heard
+        except Exception:
+            for text in late:
+                session.note(_KEPT.sub("", text))
+            raise
+        for text in late:
+            session.note(text)

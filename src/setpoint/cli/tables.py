@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Part",
     "check_datasets",
+    "check_threshold",
     "kind_by_goal",
     "only_one_stdin",
     "open_model",
@@ -107,10 +108,10 @@ def check_datasets(goal: Goal, files: Mapping[str, str]) -> dict[str, str]:
             )
     for name in files:
         if name not in wanted:
-            current().note(
-                f"--dataset {name}: the goal does not speak of it "
-                f"({nearest(name, wanted)}), so it is not read"
-            )
+            told = "the goal speaks of no data sets"
+            if wanted:
+                told = f"the goal does not speak of it ({nearest(name, wanted)})"
+            current().note(f"--dataset {name}: {told}, so it is not read")
     return {name: files[name] for name in wanted}
 
 
@@ -227,8 +228,16 @@ def part_of(
 
     needs = goal.needs
     y = None
-    if dataset is None or dataset in needs.labels or target in table.frame:
+    if dataset is None or dataset in needs.labels:
         y = labels_of(table, target, classes)
+    elif target in table.frame:
+        if table.frame[target].isna().all():
+            current().note(
+                f"{table.name}: column {target!r} is empty, so its rows have no labels; the goal "
+                f"needs none of {dataset}"
+            )
+        else:
+            y = labels_of(table, target, classes)
     deployed = None
     if dataset in needs.baseline and baseline is None:
         raise CommandError(
@@ -239,14 +248,51 @@ def part_of(
         scores_of(table, scores)
     if baseline is not None and (dataset is None or dataset in needs.baseline):
         if scores is None:
-            deployed = labels_of(table, baseline, classes)
+            deployed = labels_of(table, baseline, classes, deployed=True)
         elif baseline != scores:  # else the classifier finds them in X
             deployed = scores_of(table, baseline)
     names = sorted({*needs.columns.get(dataset, {}), *groups})
     known = {c.name: c for c in columns}
     wanted = [known.get(name) or kind_by_goal(name, goal, table) for name in names]
     side = conform(table, wanted) if wanted else None
+    if side is not None:
+        for name in names:
+            _check_group(table, side[name], name, name in needs.names)
     return Part(conform(table, columns), y, side, deployed)
+
+
+def _check_group(table: Table, column: Any, name: str, of_goal: bool) -> None:
+    """Say where a group is missing: the library has no file to name."""
+    from setpoint.data.errors import TableError
+
+    gone = column.isna().to_numpy()
+    if gone.any():
+        n = int(gone.sum())
+        first = "" if n == 1 else "the first "
+        raise TableError(
+            f"{table.name}: {'1 row has' if n == 1 else f'{n:,} rows have'} no value in column "
+            f"{name!r}, which the {'goal' if of_goal else 'rule'} looks at, {first}in "
+            f"{table.place(int(gone.argmax()))}; fill them in, or leave such rows out"
+        )
+
+
+def check_threshold(scores: Any, threshold: float, name: str) -> None:
+    """Say where the deployed model would decide the same for everybody.
+
+    Parameters
+    ----------
+    scores : array of shape (N,)
+    threshold : float
+    name : str
+        The table's.
+    """
+    n, n_rows = int((scores >= threshold).sum()), len(scores)
+    if n in (0, n_rows):
+        current().note(
+            f"--baseline-threshold {threshold:g}: so the deployed model decides positive for "
+            f"{n:,} of the {n_rows:,} rows of {name}, whose scores go from {scores.min():g} to "
+            f"{scores.max():g}"
+        )
 
 
 def scores_of(table: Table, name: str) -> NDArray[np.float64]:

@@ -57,9 +57,17 @@ def about_fit(
             f"{trained.n_fitted:,}"
         )
     for name, other in others.items():
-        fitted, held = trained.datasets[name]
-        split = f", {held:,} of them held out" if held else ""
-        data.append(f"The data set {name}: {fitted + held:,} rows from {other.name}{split}")
+        rows = trained.datasets[name]
+        n_rows = len(other.frame)
+        line = f"The data set {name}: {n_rows:,} {'row' if n_rows == 1 else 'rows'} from "
+        line += other.name
+        if rows.held_out:
+            line += f", {rows.held_out:,} of them held out"
+        elif trained.held_out is not None:
+            line += ", none of them held out"
+        if rows.shared:
+            line += f"; {rows.shared:,} are rows of another table too, and on the same side there"
+        data.append(line)
     data += [f"{t.name}: {note}" for t in (table, *others.values()) for note in t.notes]
     way, clf = choices.way, trained.classifier
     if way.trains:
@@ -125,7 +133,8 @@ def fit_json(
         "classes": dict(trained.classes),
         "rows": {"fitted": trained.n_fitted, "held_out": trained.n_held_out},
         "datasets": {
-            name: {"fitted": a, "held_out": b} for name, (a, b) in trained.datasets.items()
+            name: {"fitted": rows.fitted, "held_out": rows.held_out, "shared": rows.shared}
+            for name, rows in trained.datasets.items()
         },
         "solver": choices.way.solver,
         "family": choices.way.family,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,25 +13,41 @@ from setpoint.cli.families import classifier_for, fit_classifier
 from setpoint.cli.layout import Choices, Layout
 from setpoint.cli.output import step
 from setpoint.cli.session import current, heeded
-from setpoint.cli.tables import Part, part_of
+from setpoint.cli.splitting import halves_of
+from setpoint.cli.tables import Part, check_threshold, part_of
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from setpoint.data import Table
     from setpoint.report import GoalReport
 
-__all__ = ["Trained", "label_of", "train"]
+__all__ = ["Rows", "Trained", "label_of", "train"]
 
 _MOST_CLASSES = 200
 _FOLDS = 5  # of PlugInClassifier
+_EVALUATE = re.compile(r"; evaluate it on rows held out")
 _DOES = {
     False: "fitting the model and finding the rule",
     True: "training the model for the goal",
 }
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How many rows a data set has.
+
+    Parameters
+    ----------
+    fitted, held_out : int
+        With none held out, those fitted judge.
+    shared : int
+        Those that are rows of the table or of an earlier set too.
+    """
+
+    fitted: int
+    held_out: int
+    shared: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,8 +66,8 @@ class Trained:
     n_fitted, n_held_out : int
     trained : bool
         Whether the model was trained for the goal, not only its rule found.
-    datasets : dict of str to (int, int)
-        Rows of further data sets, fitted and held out.
+    datasets : dict of str to Rows
+        The further data sets.
     """
 
     classifier: Any
@@ -60,12 +77,23 @@ class Trained:
     n_fitted: int
     n_held_out: int
     trained: bool = False
-    datasets: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    datasets: Mapping[str, Rows] = field(default_factory=dict)
 
     @property
     def judged(self) -> GoalReport:
         """The report that decides."""
         return self.report if self.held_out is None else self.held_out
+
+    @property
+    def where(self) -> str:
+        """The rows of `judged` in words."""
+        if self.held_out is None:
+            return self.chosen_on
+        out = _counted(self.n_held_out) + " held out"
+        for name, rows in self.datasets.items():
+            if not rows.held_out:
+                out += f", and on the {_counted(rows.fitted)} of {name}, not held out"
+        return out
 
     @property
     def candidates(self) -> list[dict[str, Any]]:
@@ -81,6 +109,10 @@ class Trained:
         if n >= self.n_fitted:  # and those of further data sets
             return f"the {n:,} rows that the model was trained on"
         return f"the {n:,} rows by which the model was chosen"
+
+
+def _counted(n: int) -> str:
+    return "1 row" if n == 1 else f"{n:,} rows"
 
 
 def label_of(text: str | None, labels: Sequence[Any], target: str) -> Any:
@@ -174,29 +206,38 @@ def train(
         if (
             baseline is not None and scores is None
         ):  # a label that is no class is told with its line, before the fit
-            whole = replace(whole, baseline=labels_of(table, baseline, classes))
+            whole = replace(whole, baseline=labels_of(table, baseline, classes, deployed=True))
         if scores is not None and choices.baseline_threshold is not None:
-            _check_threshold(whole.X[scores], choices.baseline_threshold, table.name)
+            check_threshold(whole.X[scores], choices.baseline_threshold, table.name)
         parts = {name: prepared(other, classes, name) for name, other in others.items()}
-        fitted, held = _halves(whole, choices, table.name)
-        halves = {name: _halves(part, choices, None) for name, part in parts.items()}
+        first, halves = halves_of(whole, parts, choices, table.name)
+        fitted, held = first.fitted, first.judging
         classifier = classifier_for(layout, fitted.X, goal, choices, positive)
     if not choices.way.trains:
         _check_folds(fitted.y, counts, table.name)
     with heeded() as notes, step(_DOES[choices.way.trains]), _time_enough():
-        datasets = {name: part.as_dataset() for name, (part, _) in halves.items()}
+        datasets = {name: made.fitted.as_dataset() for name, made in halves.items()}
         fit_classifier(classifier, choices.way.family, fitted, datasets)
-    report = _with_notes(classifier.goal_report_, notes)
+    report = _with_notes(classifier.goal_report_, notes, held_out=held is not None)
     told = None
     if held is not None:
+        small = [
+            _not_held(name, made.part.n_rows)
+            for name, made in halves.items()
+            if made.judging is None
+        ]
+        for note in small:
+            current().note(note)
         with heeded() as notes, step("judging the rule on rows held out"):
             datasets = {
-                name: (part if rest is None else rest).as_dataset()
-                for name, (part, rest) in halves.items()
+                name: (made.judging or made.fitted).as_dataset() for name, made in halves.items()
             }
             told = classifier.evaluate(held.X, held.y, datasets=datasets, **held.sides())
-        told = _with_notes(told, notes)
-    rows = {name: (a.n_rows, 0 if b is None else b.n_rows) for name, (a, b) in halves.items()}
+        told = _with_notes(told, [*small, *notes], held_out=True)
+    rows = {
+        name: Rows(made.fitted.n_rows, int(made.held.sum()), made.shared)
+        for name, made in halves.items()
+    }
     n_held = 0 if held is None else held.n_rows
     trained = choices.way.trains
     return Trained(classifier, report, told, counts, fitted.n_rows, n_held, trained, rows)
@@ -238,46 +279,6 @@ def _classes(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int]]
     return labels, {str(label): int(n) for label, n in zip(labels, counts, strict=True)}
 
 
-def _halves(part: Part, choices: Choices, name: str | None) -> tuple[Part, Part | None]:
-    """Rows to fit on and rows to judge by; a data set too small for two halves is both."""
-    if choices.test_size == 0:
-        return part, None
-    import numpy as np
-    from sklearn.model_selection import train_test_split
-
-    y, n_rows = part.y, part.n_rows
-    if y is not None:
-        found, counts = np.unique(y, return_counts=True)
-        n_test = int(np.ceil(choices.test_size * n_rows))
-        if counts.min() < 2 or min(n_test, n_rows - n_test) < len(found):
-            if name is not None:
-                few = found.tolist()[int(counts.argmin())]
-                raise CommandError(
-                    f"{name}: there are too few rows to hold some out (class {few!r} has "
-                    f"{counts.min()} of {n_rows}); add rows, or judge by cross-validation with "
-                    "--test-size 0"
-                )
-            y = None  # a small data set is split without looking at its labels
-    if n_rows < 2:
-        return part, None
-    index: NDArray[np.int64] = np.arange(n_rows)
-    kept, held = train_test_split(
-        index, test_size=choices.test_size, stratify=y, random_state=choices.seed
-    )
-    return part.taken(np.sort(kept)), part.taken(np.sort(held))
-
-
-def _check_threshold(scores: Any, threshold: float, name: str) -> None:
-    """Say where the deployed model would decide the same for everybody."""
-    n, n_rows = int((scores >= threshold).sum()), len(scores)
-    if n in (0, n_rows):
-        current().note(
-            f"--baseline-threshold {threshold:g}: so the deployed model decides positive for "
-            f"{n:,} of the {n_rows:,} rows of {name}, whose scores go from {scores.min():g} to "
-            f"{scores.max():g}"
-        )
-
-
 def _check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:
     import numpy as np
 
@@ -289,7 +290,19 @@ def _check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:
         )
 
 
-def _with_notes(report: GoalReport, notes: Sequence[str]) -> GoalReport:
+def _not_held(name: str, n_rows: int) -> str:
+    """What to say of a data set of which no row is held out."""
+    if n_rows == 1:
+        return f"{name}: 1 row, too few to hold some out: what is counted on it was trained on"
+    return (
+        f"{name}: {n_rows:,} rows, and none could be held out: what is counted on them was "
+        "trained on"
+    )
+
+
+def _with_notes(report: GoalReport, notes: Sequence[str], *, held_out: bool) -> GoalReport:
     """The report with what else was warned of, in words of the shell."""
-    more = tuple(note for note in notes if note not in report.warnings)
-    return replace(report, warnings=tuple(map(in_shell_words, (*report.warnings, *more))))
+    told = [*report.warnings, *(note for note in notes if note not in report.warnings)]
+    if held_out:
+        told = [_EVALUATE.sub("; the rows held out judge it", note) for note in told]
+    return replace(report, warnings=tuple(map(in_shell_words, told)))

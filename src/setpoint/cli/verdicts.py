@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import NOT_REACHED, REACHED, in_shell_words
+from setpoint.cli.session import current
 
 if TYPE_CHECKING:
     from setpoint.report import GoalReport
@@ -64,6 +65,7 @@ def infeasible_json(error: Infeasible) -> dict[str, Any]:
         "violation": error.violation,
         "blame": error.blame,
         "reachable": error.reachable,
+        "notes": list(current().notes),
     }
 
 

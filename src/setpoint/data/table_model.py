@@ -146,7 +146,9 @@ def _table(table: Any) -> Table:
     raise TypeError(f"a Table or a pandas DataFrame is wanted, got {type(table).__name__}")
 
 
-def labels_of(table: Table, target: str, classes: Array | None = None) -> Array:
+def labels_of(
+    table: Table, target: str, classes: Array | None = None, *, deployed: bool = False
+) -> Array:
     """The labels in a column of a table.
 
     Parameters
@@ -156,6 +158,8 @@ def labels_of(table: Table, target: str, classes: Array | None = None) -> Array:
     classes : array of shape (n,), optional
         Labels of the same type are wanted, and no others: "1" is read as text where the
         classes are text. None: as the column was read.
+    deployed : bool
+        Whether they are what a deployed model decides, for messages.
 
     Returns
     -------
@@ -173,16 +177,20 @@ def labels_of(table: Table, target: str, classes: Array | None = None) -> Array:
     >>> labels_of(Table("a.csv", pd.DataFrame({"y": [1, 0]})), "y", np.array(["0", "1"]))
     array(['1', '0'], dtype=object)
     """
+    what, remedy, more = "label", "label them", ""
+    if deployed:
+        what, remedy = "decision of the deployed model", "fill them in"
+        more = "; it holds the deployed model's decisions"
     if target not in table.frame:
-        raise TableError(absent(table, [target]))
+        raise TableError(absent(table, [target]) + more)
     gone = np.asarray(table.frame[target].isna(), dtype=bool)
     if gone.any():
         n = int(gone.sum())
         count = "1 row has" if n == 1 else f"{n:,} rows have"
         first = "" if n == 1 else "the first "
         raise TableError(
-            f"{table.name}: {count} no label in column {target!r}, {first}in "
-            f"{table.place(int(gone.argmax()))}; leave such rows out, or label them"
+            f"{table.name}: {count} no {what} in column {target!r}, {first}in "
+            f"{table.place(int(gone.argmax()))}; leave such rows out, or {remedy}"
         )
     if classes is None:
         if table.frame[target].dtype.kind == "M":
@@ -204,7 +212,7 @@ def labels_of(table: Table, target: str, classes: Array | None = None) -> Array:
     if row >= 0:
         label = stored[row].as_py()
         raise TableError(
-            f"{table.name}, {table.place(row)}: the label {label!r} in column {target!r} is no "
+            f"{table.name}, {table.place(row)}: the {what} {label!r} in column {target!r} is no "
             f"class of the model ({nearest(label, classes.tolist())})"
         )
     return _plain(column).astype(object if kind == "category" else classes.dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -9,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.goals.errors import GoalError
+from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Const
 from setpoint.goals.goal import as_goal
 from setpoint.report import BoundPath, GoalReport
+from setpoint.report.path import check_trainable
 from setpoint.search.frontier import Vary, levels_of, vary_of
 from setpoint.search.infeasible import Infeasible
 
@@ -58,7 +61,13 @@ def bound_path(
     GoalError
         If `vary` is no constraint with a number on its right side.
     ValueError, TypeError
-        If `values` are no numbers, or `held_out` is no pair and no mapping.
+        If `classifier` has no goal, `values` are no numbers, or `held_out` is no pair and no
+        mapping of what ``evaluate`` takes.
+
+    Warns
+    -----
+    UserWarning
+        If no model was found for any of the bounds.
 
     Examples
     --------
@@ -70,6 +79,7 @@ def bound_path(
     >>> path.side, bool(path.values[0] > path.values[1])
     ('precision', True)
     """
+    check_trainable(classifier, "classifier")
     goal, i = vary_of(as_goal(classifier.goal), vary)
     moved = goal.constraints[i]
     if not isinstance(moved.rhs, Const):
@@ -77,7 +87,8 @@ def bound_path(
     levels = levels_of(values)
     if levels is None:
         raise ValueError("values= is a list of bounds, got None")
-    judged_by = _arguments(held_out)
+    judged_by = _arguments(held_out, classifier)
+    failed: Infeasible | None = None
     reports: list[GoalReport | None] = []
     told = np.full((4, len(levels)), np.nan)
     for k, level in enumerate(levels):
@@ -87,13 +98,20 @@ def bound_path(
         model = copy(classifier).set_params(goal=replace(goal, constraints=tuple(constraints)))
         try:
             model.fit(X, y, **rows)
-        except Infeasible:
+        except Infeasible as error:
+            failed = error
             reports.append(None)
             continue
         reports.append(model.goal_report_)
         told[:2, k] = _of(model.goal_report_, i)
         if judged_by is not None:
             told[2:, k] = _of(model.evaluate(**judged_by), i)
+    if failed is not None and not any(reports):
+        warnings.warn(
+            f"bound_path: no model was found for any of the bounds. Of {levels[-1]:g}: {failed}",
+            UserWarning,
+            stacklevel=2,
+        )
     return BoundPath(
         str(goal),
         str(moved),
@@ -109,13 +127,24 @@ def bound_path(
     )
 
 
-def _arguments(held_out: Any) -> Mapping[str, Any] | None:
+def _arguments(held_out: Any, classifier: Any) -> Mapping[str, Any] | None:
     """What ``evaluate`` takes, of a pair or a mapping."""
+    if held_out is None:
+        return None
     if isinstance(held_out, tuple | list) and len(held_out) == 2:
         return dict(zip(("X", "y"), held_out, strict=True))
-    if held_out is None or (isinstance(held_out, Mapping) and {"X", "y"} <= {*held_out}):
-        return held_out
-    raise ValueError("held_out= is (X, y), or a mapping with X, y and what else evaluate takes")
+    wanted = "held_out= is (X, y), or a mapping with X, y and what else evaluate takes"
+    if not isinstance(held_out, Mapping):
+        raise ValueError(f"{wanted}, got a {type(held_out).__name__}")
+    known = list(inspect.signature(classifier.evaluate).parameters)
+    for key in held_out:
+        if key not in known:
+            raise ValueError(f"{wanted}; it takes no {key!r} ({nearest(key, known)})")
+    for key in ("X", "y"):
+        if key not in held_out:
+            found = ", ".join(map(repr, held_out)) or "nothing"
+            raise ValueError(f"{wanted}; {key!r} is missing, found: {found}")
+    return held_out
 
 
 def _of(report: GoalReport, i: int) -> tuple[float, float]:

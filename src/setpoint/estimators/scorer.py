@@ -8,13 +8,14 @@ from typing import Any, Self
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
+from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import column_of, series_values
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.decided import decided
+from setpoint.inputs.inputs import deployed_decisions
 from setpoint.report import report_on
 
 __all__ = ["GoalScorer", "goal_scorer"]
@@ -60,7 +61,7 @@ class GoalScorer:
             y,
             estimator.predict(X),
             sensitive_features=self._columns(goal, estimator, X, sensitive_features),
-            baseline=self._deployed(X, baseline),
+            baseline=self._deployed(goal, estimator, X, baseline),
             sample_weight=sample_weight,
             classes=getattr(estimator, "classes_", None),
             pos_label=self.pos_label,
@@ -76,11 +77,12 @@ class GoalScorer:
         n_rows = int(_num_samples(X))
         return as_columns(given, n_rows=n_rows, X=X, wanted=names, free=names)
 
-    def _deployed(self, X: Any, given: Any) -> Any:
+    def _deployed(self, goal: Goal, estimator: Any, X: Any, given: Any) -> Any:
         given = self.baseline if given is None else given
-        if isinstance(given, str):
-            return series_values(column_of(X, given, "baseline"))
-        return given.predict(X) if hasattr(given, "predict") else given
+        if given is None and None in goal.needs.baseline and isinstance(estimator, GoalClassifier):
+            # With scores and a threshold in its constructor it gives decisions.
+            given = estimator._rows(X, None, None, None, None, None)[None].baseline
+        return deployed_decisions(given, X, "baseline")
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
         """Ask for metadata, with metadata routing, as other scorers do.
@@ -142,7 +144,8 @@ def goal_scorer(
     sensitive_features : str or list of str, optional
         Names of columns of X; by default the estimator's own parameter of this name.
     baseline : str or classifier, optional
-        A column of X with the deployed model's predictions, or the model.
+        A column of X with the deployed model's predictions, or the model; by default the
+        `baseline` of an estimator of this library.
     pos_label : label, optional
 
     Raises

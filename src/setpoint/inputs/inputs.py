@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
@@ -30,7 +31,7 @@ from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.labels import check_weight
 
-__all__ = ["DecideOn", "Inputs", "Part", "Rows", "baseline_codes"]
+__all__ = ["DecideOn", "Inputs", "Part", "Rows", "baseline_codes", "deployed_decisions"]
 
 DecideOn: TypeAlias = Literal["auto"] | str | Sequence[str] | None
 Scores: TypeAlias = Mapping[str | None, NDArray[Any]]
@@ -299,13 +300,35 @@ def _part(
 
 def baseline_codes(r: Rows, classes: Classes, name: str) -> Codes | None:
     """Class codes that the deployed model predicts: an array, a column of X, or the model."""
-    given = r.baseline
-    if given is None:
+    if r.baseline is None:
         return None
-    if hasattr(given, "predict"):
-        if r.X is None:
-            raise TypeError(f"{name} is a model, and there is no X here: pass its predictions")
-        given = given.predict(r.X)
-    elif isinstance(given, str):
-        given = series_values(column_of(r.X, given, name))
-    return classes.codes(one_column(given, name), name, r.n_rows)
+    if hasattr(r.baseline, "predict") and r.X is None:
+        raise TypeError(f"{name} is a model, and there is no X here: pass its predictions")
+    decisions = one_column(deployed_decisions(r.baseline, r.X, name), name)
+    if decisions.dtype.kind == "f" and (decisions[np.isfinite(decisions)] % 1.0).any():
+        raise ValueError(
+            f"{name} holds decisions (which classes), got continuous numbers; RampClassifier takes "
+            "scores with baseline_threshold="
+        )
+    return classes.codes(decisions, name, r.n_rows)
+
+
+def deployed_decisions(given: Any, X: Any, name: str) -> Any:
+    """What the deployed model decides: of a model, a column of X by its name, or as given.
+
+    Raises
+    ------
+    NotFittedError
+        If it is a model without its fit.
+    """
+    if isinstance(given, str):
+        return series_values(column_of(X, given, name))
+    if not hasattr(given, "predict"):
+        return given
+    try:
+        return given.predict(X)
+    except NotFittedError as error:
+        raise NotFittedError(
+            f"{name} is a {type(given).__name__} that is not fitted; a search copies it without "
+            "its fit: wrap it in sklearn.frozen.FrozenEstimator"
+        ) from error

@@ -78,8 +78,8 @@ def decide(
         seconds=seconds,
     )
     for w in caught:
-        warnings.warn(w.message, stacklevel=3)
-    warn_few_rows(report, stacklevel=4)
+        warnings.warn(w.message, stacklevel=4)
+    warn_few_rows(report, stacklevel=5)
     return outcome.rule, report
 
 

@@ -190,7 +190,7 @@ def carry_out(estimator: Any, prepared: Prepared) -> None:
         warnings.warn(
             f"training was {stopped}: the best iterate until then is kept",
             StoppedWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -28,6 +28,7 @@ from setpoint.ramp.design import aligned, naming, without_column
 from setpoint.ramp.fitting import Prepared, prepare, train, with_score
 from setpoint.ramp.options import check_options
 from setpoint.report import FewRowsWarning
+from setpoint.search.watch import StoppedWarning
 
 __all__ = ["RampClassifier"]
 
@@ -241,6 +242,11 @@ class RampClassifier(TrainedClassifier):
         self._check_named()
         if y is None:
             raise ValueError("RampClassifier requires y to be passed, but the target y is None")
+        if self.baseline is not None and baseline is not None:
+            raise ValueError(
+                "baseline is given twice, to the constructor and to fit; evaluate would go by the "
+                "constructor's: leave one out"
+            )
         deployed = self.baseline if baseline is None else baseline
         if self.start == "baseline" and deployed is None:
             raise ValueError(
@@ -289,16 +295,13 @@ class RampClassifier(TrainedClassifier):
                     features[name] = with_score(transformed(preprocessor, own), score, sets[name].X)
         _warn_small(inputs)
         prepared = prepare(self, inputs, features, codes)
-        solved, trace = train(self, prepared, score, key % 2**32)
-
-        parameters = prepared.unscaled(solved.best.w)
-        scores = linear_scores(prepared.problem.X, solved.best.w)
-        evidence = replace(prepared.evidence, scores=scores)
-        self.rule_, self.goal_report_ = decide(
+        solved, rivals, trace = train(self, prepared, score, key % 2**32)
+        w, evidence, rule, report = decide(
             goal,
-            evidence,
+            prepared.evidence,
             prepared.problem,
             solved,
+            rivals,
             least=prepared.least,
             solver=self.solver,
             randomized=self.randomized,
@@ -307,10 +310,18 @@ class RampClassifier(TrainedClassifier):
             trace=trace,
             seconds=time.perf_counter() - started,
         )
+        if solved.stopped:
+            warnings.warn(
+                f"training was {solved.stopped}: the best model until then is kept",
+                StoppedWarning,
+                stacklevel=3,
+            )
         if prepared.deployed is not None:
-            told = prepared.compared(self.rule_.distribution(scores))
-            self.goal_report_ = replace(self.goal_report_, deployed=told)
-        self.parameters_, self.preprocessor_, self.score_feature_ = parameters, preprocessor, score
+            told = prepared.compared(rule.distribution(evidence.scores))
+            report = replace(report, deployed=told)
+        self.rule_, self.goal_report_ = rule, report
+        self.parameters_, self.preprocessor_ = prepared.unscaled(w), preprocessor
+        self.score_feature_ = score
         self.baseline_column_ = deployed if isinstance(deployed, str) else None
         self.multipliers_ = prices(prepared.problem, solved.multipliers)
         self.trace_ = tuple(trace)
@@ -363,7 +374,7 @@ def _warn_small(inputs: Inputs) -> None:
                 f"the data set {name!r} has {n_rows} rows: with fewer than {_FEW_ROWS} a bound "
                 "on it says little about rows like them",
                 FewRowsWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

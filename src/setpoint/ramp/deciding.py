@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.estimators.trained import linear_scores
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.goal import Goal
 from setpoint.goals.program import SATISFIED, Program
-from setpoint.ramp.cutoff import ROUNDING, nearest_cutoff
+from setpoint.ramp.cutoff import ROUNDING, feasible_cutoffs
 from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.ramp.problem import Problem, Row, rows_of
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
@@ -23,13 +24,13 @@ from setpoint.search.infeasible import Infeasible, not_found
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 from setpoint.search.watch import Traced
 
-__all__ = ["decide", "prices"]
+__all__ = ["Model", "decide", "prices"]
 
 Floats = NDArray[np.float64]
 
 _AT_THE_CAP = 0.999
-_MUCH = 0.05
-"""What decisions without draws may lose against the ramp before another cut-off is looked for."""
+_ERRORS = 2.0
+"""Standard errors that another cut-off or model has to gain."""
 
 
 def prices(problem: Problem, multipliers: Floats) -> dict[str, float]:
@@ -40,11 +41,33 @@ def prices(problem: Problem, multipliers: Floats) -> dict[str, float]:
     return out
 
 
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A linear model that may be chosen in the end.
+
+    Parameters
+    ----------
+    name : str
+    w : array of shape (d + 1,)
+    """
+
+    name: str
+    w: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    model: Model
+    evidence: Evidence
+    outcome: Outcome
+
+
 def decide(
     goal: Goal,
     evidence: Evidence,
     problem: Problem,
     solved: Solved,
+    rivals: Sequence[Model] = (),
     *,
     least: float,
     solver: str,
@@ -53,20 +76,23 @@ def decide(
     notes: Sequence[str],
     trace: Sequence[Traced],
     seconds: float,
-) -> tuple[Rule, GoalReport]:
-    """The rule on the trained scores, and the report.
+) -> tuple[Floats, Evidence, Rule, GoalReport]:
+    """The model, its rule on its scores, and the report.
 
     A randomised classifier is the ramp itself. One without draws accepts scores of at
     least 0; where the counted rates violate a bound, the cut-off makes the smallest move by
-    which all are met.
+    which all are met. The best cut-off, or a rival, takes its place only if it gains more
+    than chance explains: far from 0 counts on the training rows are better as often as not.
 
     Parameters
     ----------
     goal : Goal
     evidence : Evidence
-        The rows with the trained scores.
+        The rows, with whatever scores.
     problem : Problem
     solved : Solved
+    rivals : sequence of Model
+        What was there before training: the start, the deployed model.
     least : float
         The weight of rows that a floor under a denominator asks for.
     solver : str
@@ -77,6 +103,14 @@ def decide(
     seconds : float
         Of training.
 
+    Returns
+    -------
+    w : array of shape (d + 1,)
+    evidence : Evidence
+        With the scores of the model.
+    rule : Rule
+    report : GoalReport
+
     Raises
     ------
     Infeasible
@@ -84,51 +118,116 @@ def decide(
     """
     program = goal.bind(evidence.schema)
     floors = _floors(program, least)
-    rule = Threshold(0.0, width=1.0 if randomized else 0.0)
-    as_trained = _judged(program, evidence, rule, solved)
+    trained = Model("", solved.best.w)
     caught: list[warnings.WarningMessage] = []
-    if _meets(program, floors, as_trained):
-        outcome = as_trained
-        if not randomized and _far_off(program, problem, solved, outcome):
-            outcome = _best(program, evidence, floors, outcome)
-    elif randomized:
-        outcome = _nearest_drawn(program, problem, solved, as_trained, on_infeasible)
-    elif (cut := nearest_cutoff(program, evidence, floors)) is not None:
-        outcome = _judged(program, evidence, Threshold(cut), solved)
-        moved = "the cut-off moved from 0 to where the counted rates meet the bounds"
-        outcome = replace(outcome, status="feasible", why=moved)
+    if randomized:
+        choice = _drawn(program, evidence, problem, solved, floors, on_infeasible)
     else:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            outcome = _nearest(program, evidence, problem, solved, on_infeasible)
-        if float(program.violation(outcome.v)) <= SATISFIED:
-            few = (
-                f"the goal is met only where a rate has fewer than {least:g} rows (by weight) to "
-                "be measured on"
-            )
-            if on_infeasible == "raise":
-                raise Infeasible(
-                    f"{few}; min_positives allows that",
-                    violation=0.0,
-                    blame=_blame(problem, solved),
-                )
-            outcome = replace(outcome, status="nearest", why=few)
+        found = _without_draws(program, evidence, problem, solved, [trained, *rivals], floors)
+        if found is None:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found = _nearest(
+                    program, _scored(evidence, problem, trained), problem, solved, floors,
+                    on_infeasible, trained,
+                )  # fmt: skip
+        choice = found
     report = report_on_outcome(
         goal,
-        outcome,
-        evidence,
+        choice.outcome,
+        choice.evidence,
         family="ramp",
         solver=solver,
-        why=f"{solved.why}; {outcome.why}",
+        why=f"{solved.why}; {choice.outcome.why}",
         notes=[*(str(w.message) for w in caught), *notes],
         trace=trace,
         seconds=seconds,
     )
     for w in caught:
-        warnings.warn(w.message, stacklevel=3)
-    _warn_constant(evidence, outcome)
-    warn_few_rows(report, stacklevel=4)
-    return outcome.rule, report
+        warnings.warn(w.message, stacklevel=4)
+    _warn_constant(evidence, choice.outcome)
+    warn_few_rows(report, stacklevel=5)
+    return choice.model.w, choice.evidence, choice.outcome.rule, report
+
+
+def _scored(evidence: Evidence, problem: Problem, model: Model) -> Evidence:
+    return replace(evidence, scores=linear_scores(problem.X, model.w))
+
+
+def _without_draws(
+    program: Program,
+    evidence: Evidence,
+    problem: Problem,
+    solved: Solved,
+    models: Sequence[Model],
+    floors: Sequence[Row],
+) -> _Choice | None:
+    """The trained model at 0 or near it, unless another cut-off or model clearly gains."""
+    first: _Choice | None = None
+    others: list[_Choice] = []
+    for model in models:
+        scored = _scored(evidence, problem, model)
+        at_zero = _judged(program, scored, Threshold(0.0), solved)
+        zero_meets = _meets(program, floors, at_zero)
+        cuts = feasible_cutoffs(program, scored, floors)
+        if zero_meets:
+            why = at_zero.why if not model.name else f"{model.name} was better as it is"
+            others.append(_Choice(model, scored, replace(at_zero, why=why)))
+        elif cuts is not None:
+            why = "the cut-off moved from 0 to where the counted rates meet the bounds"
+            near = _judged(program, scored, Threshold(cuts[0]), solved)
+            others.append(_Choice(model, scored, replace(near, status="feasible", why=why)))
+        if not model.name and others:
+            first = others.pop()
+        if cuts is not None:
+            whose = model.name or "the trained model"
+            best = _judged(program, scored, Threshold(cuts[1]), solved)
+            why = f"{whose} at its best cut-off"
+            others.append(_Choice(model, scored, replace(best, status="feasible", why=why)))
+    others.sort(key=lambda c: -program.sense * float(program.value(c.outcome.v)))
+    if first is None or not others:
+        return first or (others[0] if others else None)
+    return others[0] if _clearly_better(program, problem, others[0], first) else first
+
+
+def _clearly_better(program: Program, problem: Problem, one: _Choice, other: _Choice) -> bool:
+    """Whether a gain is more than the rows decided otherwise explain by chance."""
+    gain = program.sense * float(program.value(one.outcome.v) - program.value(other.outcome.v))
+    if not gain > 0.0:
+        return False
+    changed = _accepts(one) != _accepts(other)
+    S = np.ravel(other.outcome.confusion.counts[:, :, 1])
+    worth = problem.loss(S)[1][problem.kind[changed]]
+    if problem.weight is not None:
+        worth = worth * problem.weight[changed]
+    noise = float(np.sqrt(worth @ worth))
+    return not gain <= _ERRORS * noise  # a noise that is no number decides nothing
+
+
+def _accepts(choice: _Choice) -> NDArray[np.bool_]:
+    rule = choice.outcome.rule
+    assert isinstance(rule, Threshold)
+    return np.asarray(choice.evidence.scores >= rule.threshold)
+
+
+def _drawn(
+    program: Program,
+    evidence: Evidence,
+    problem: Problem,
+    solved: Solved,
+    floors: Sequence[Row],
+    on_infeasible: Literal["raise", "nearest"],
+) -> _Choice:
+    """The randomised classifier that the ramp is."""
+    model = Model("", solved.best.w)
+    scored = _scored(evidence, problem, model)
+    outcome = _judged(program, scored, Threshold(0.0, width=1.0), solved)
+    if not _meets(program, floors, outcome):
+        violation = float(program.violation(outcome.v))
+        if on_infeasible == "raise":
+            raise _not_found(Infeasible("", violation=violation), problem, solved)
+        outcome = replace(outcome, status="nearest", blame=_blame(problem, solved))
+    return _Choice(model, scored, outcome)
 
 
 def _judged(program: Program, evidence: Evidence, rule: Threshold, solved: Solved) -> Outcome:
@@ -160,7 +259,7 @@ def _warn_constant(evidence: Evidence, outcome: Outcome) -> None:
         f"the model predicts {label!r} for everyone: add the constraint that is missing, or check "
         "whether the features say anything about the classes",
         ConstantGoalWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
@@ -172,25 +271,6 @@ def _floors(program: Program, least: float) -> list[Row]:
     return [b for a, b in zip(few, many, strict=True) if a.const != b.const]
 
 
-def _far_off(program: Program, problem: Problem, solved: Solved, outcome: Outcome) -> bool:
-    """Whether the sign of the scores loses what the ramp had: all of them lie near 0."""
-    drawn = problem.loss(problem.accepted(solved.best.w))[0]
-    return -program.sense * float(program.value(outcome.v)) > drawn + _MUCH
-
-
-def _best(
-    program: Program, evidence: Evidence, floors: Sequence[Row], as_trained: Outcome
-) -> Outcome:
-    """The best cut-off on the trained scores, if it meets the floors as well."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstantGoalWarning)  # told of the result below
-        best = solve_exact(program, evidence, randomized=False)
-    if not _meets(program, floors, best):
-        return as_trained
-    why = "the best cut-off on the scores, as 0 lay amid many of them"
-    return replace(best, status="feasible", gap=None, bound=None, why=why)
-
-
 def _meets(program: Program, floors: Sequence[Row], outcome: Outcome) -> bool:
     if float(program.violation(outcome.v)) > SATISFIED:
         return False
@@ -200,37 +280,40 @@ def _meets(program: Program, floors: Sequence[Row], outcome: Outcome) -> bool:
 
 def _nearest(
     program: Program,
-    evidence: Evidence,
+    scored: Evidence,
     problem: Problem,
     solved: Solved,
+    floors: Sequence[Row],
     on_infeasible: Literal["raise", "nearest"],
-) -> Outcome:
+    model: Model,
+) -> _Choice:
     """The cut-off with the least violation, where none meets the goal."""
     try:
-        outcome = solve_exact(program, evidence, randomized=False, on_infeasible=on_infeasible)
+        outcome = solve_exact(program, scored, randomized=False, on_infeasible=on_infeasible)
     except Infeasible as error:
         raise _not_found(error, problem, solved) from None
-    return replace(outcome, gap=None, bound=None, blame=_blame(problem, solved) or outcome.blame)
-
-
-def _nearest_drawn(
-    program: Program,
-    problem: Problem,
-    solved: Solved,
-    outcome: Outcome,
-    on_infeasible: Literal["raise", "nearest"],
-) -> Outcome:
-    """A randomised classifier that was not found to meet the goal."""
-    violation = float(program.violation(outcome.v))
-    if on_infeasible == "raise":
-        raise _not_found(Infeasible("", violation=violation), problem, solved)
-    return replace(outcome, status="nearest", blame=_blame(problem, solved))
+    blame = _blame(problem, solved)
+    if float(program.violation(outcome.v)) <= SATISFIED:
+        what = "; ".join(dict.fromkeys(row.text for row in floors))
+        few = (
+            f"{what}: no linear model was found that meets the goal and is measured there on as "
+            "many rows as min_positives asks for"
+        )
+        if on_infeasible == "raise":
+            raise Infeasible(few, violation=0.0, blame=blame)
+        outcome = replace(outcome, status="nearest", why=few)
+    outcome = replace(outcome, gap=None, bound=None, blame=blame or outcome.blame)
+    return _Choice(model, scored, outcome)
 
 
 def _not_found(error: Infeasible, problem: Problem, solved: Solved) -> Infeasible:
-    """Both constraints that pull against each other are named."""
+    """All constraints that pull against each other are named."""
     blame = _blame(problem, solved) or error.blame
+    constraints = [str(c) for c in problem.program.constraints]
+    blame = blame or {text: 1.0 / len(constraints) for text in constraints}
     who = f"no linear model was found that meets {'; '.join(blame)}"
+    if solved.stopped:
+        who = f"training was {solved.stopped}, and until then {who}"
     return not_found(error, who, "cut-offs", blame)
 
 

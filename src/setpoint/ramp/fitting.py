@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +15,7 @@ from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.inputs.inputs import Inputs
 from setpoint.inputs.least import least_accepted, row_unit
+from setpoint.ramp.deciding import Model
 from setpoint.ramp.deployed import ScoreFeature
 from setpoint.ramp.design import norm_factor, stacked
 from setpoint.ramp.lagrangian import Iterate, Solved, augmented_lagrangian
@@ -23,7 +23,7 @@ from setpoint.ramp.majorize import majorize_minimize
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.start import logistic, normed, of_score
 from setpoint.report import Comparison, compared
-from setpoint.search.watch import StoppedError, StoppedWarning, Traced
+from setpoint.search.watch import StoppedError, Traced
 
 __all__ = ["Prepared", "prepare", "train", "with_score"]
 
@@ -165,8 +165,8 @@ class _Told:
 
 def train(
     estimator: Any, prepared: Prepared, score: ScoreFeature | None, seed: int
-) -> tuple[Solved, list[Traced]]:
-    """Find the model; a limit or Ctrl-C leaves the best one until then, with a warning."""
+) -> tuple[Solved, list[Model], list[Traced]]:
+    """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
     rng = np.random.default_rng(seed)
     problem = prepared.problem
     progress = Progress() if estimator.verbose else None
@@ -193,13 +193,11 @@ def train(
         )
     if progress is not None:
         progress.done()
-    if solved.stopped:
-        warnings.warn(
-            f"training was {solved.stopped}: the best model until then is kept",
-            StoppedWarning,
-            stacklevel=3,
-        )
-    return solved, told.trace
+    rivals = [Model("the start", start)] if start.any() else []
+    if score is not None:
+        deployed = of_score(problem.X.shape[1], score.cut * prepared.factor)
+        rivals.append(Model("the deployed model", normed(deployed, problem.X, problem.weight)))
+    return solved, rivals, told.trace
 
 
 def _start(
@@ -211,7 +209,9 @@ def _start(
     kind = estimator.start
     if kind == "zero":
         return np.zeros(d + 1)
-    weight = None if problem.weight is None else problem.weight[:n]
+    weight = None
+    if problem.weight is not None:
+        weight = problem.weight[:n] / row_unit(problem.weight[:n])
     if kind == "baseline" and score is not None:
         w = of_score(d, score.cut * prepared.factor)
     else:

@@ -34,6 +34,7 @@ LARGEST_MULTIPLIER = 300.0
 _COMPLEMENTARY = 2e-3
 CORRECTIONS, CORRECTABLE = 5, 0.25
 """Times that the rows are moved by what is left of a violation, and how much that may be."""
+_STILL, _PATIENCE = 0.9, 3
 _FAR_PAST = 0.02
 """What a row has to be past for another beginning."""
 _SAMPLE, _STEP = 60_000, 4
@@ -206,9 +207,14 @@ class _Descent:
             for _ in range(_ROUNDS_A_WIDTH):
                 if self._round(problem, t) <= _NEARLY:
                     break
+        stuck = 0
         for _ in range(rounds):
+            last = self.worst
             self._round(problem, widths[-1])
-            if self.converged:
+            # At the highest penalty nothing moves any more: these rows are not met from here.
+            still = self.rho >= _LARGEST_PENALTY and self.worst > max(_STILL * last, self.tol)
+            stuck = stuck + 1 if still else 0
+            if self.converged or stuck == _PATIENCE:
                 return
 
     def _round(self, problem: Problem, t: float) -> float:

@@ -21,8 +21,8 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.goals.program import SATISFIED
 from setpoint.report.deployed import Comparison
-from setpoint.report.entry import Entry
-from setpoint.report.groups import GroupMetric, group_metrics, group_row
+from setpoint.report.entry import Entry, GroupRow
+from setpoint.report.groups import GroupMetric, group_metrics, group_row, lone_group, smallest_group
 from setpoint.report.intervals import Interval, interval_of, is_group_gap
 from setpoint.report.kinds import Sample
 from setpoint.report.operating import OperatingPoints
@@ -195,6 +195,7 @@ def report_on(
     objective = counter.bind(goal.objective)
     sides = [(c, *counter.sides(c)) for c in goal.constraints]
     metrics = group_metrics(goal, counter.binder)
+    alone = _alone(goal, counter.binder)
     todays = None
     if baseline_objective is None and any(c.baseline is not None for c in confusion.cells):
         todays = _deployed(counter, goal.objective)
@@ -207,8 +208,9 @@ def report_on(
     if positive is None and len(confusion.classes) == 2:
         positive = confusion.classes[1]
     bounds = [objective, *(left for _, left, _, _ in sides)]
-    notes = [*warnings, *_notes(goal, bounds, sides, metrics)]
-    notes += [_few_rows_text(e) for e in entries if e.few_rows]
+    groups = tuple(group_row(m, counter.sample, level) for m in metrics)
+    notes = [*warnings, *_notes(goal, bounds, sides, metrics), *alone]
+    notes += _few_rows(goal, entries, groups)
     return GoalReport(
         goal=str(goal),
         objective=counter.entry(str(goal.objective), objective),
@@ -229,7 +231,7 @@ def report_on(
         randomized=float(randomized),
         baseline_objective=_number(baseline_objective),
         deployed=deployed,
-        groups=tuple(group_row(m, counter.sample, level) for m in metrics),
+        groups=groups,
         rule=rule,
         positive=positive,
         decides_on=tuple(decides_on),
@@ -255,19 +257,38 @@ def warn_few_rows(report: GoalReport, stacklevel: int = 2) -> None:
     stacklevel : int
         As in :func:`warnings.warn`.
     """
-    for entry in report.constraints:
+    for text in _few_rows(Goal.parse(report.goal), report.constraints, report.groups):
+        warnings.warn(text, FewRowsWarning, stacklevel=stacklevel)
+
+
+def _few_rows(goal: Goal, entries: Sequence[Entry], groups: Sequence[GroupRow]) -> list[str]:
+    """A sentence for each constraint with a wide interval."""
+    out = []
+    for written, entry in zip(goal.constraints, entries, strict=True):
         if entry.few_rows:
-            warnings.warn(_few_rows_text(entry), FewRowsWarning, stacklevel=stacklevel)
+            assert entry.low is not None
+            assert entry.high is not None
+            behind = f"{entry.effective_rows:,.4g} effective ones"
+            small = smallest_group(written, groups)
+            if small is not None:
+                behind = f"{small.rows:,} in the smallest group, {small.name}"
+            out.append(
+                f"{entry.text}: measured on few rows ({behind}); half the width of its interval "
+                f"is {(entry.high - entry.low) / 2.0:.3g}"
+            )
+    return out
 
 
-def _few_rows_text(entry: Entry) -> str:
-    assert entry.low is not None
-    assert entry.high is not None
-    half = (entry.high - entry.low) / 2.0
-    return (
-        f"{entry.text}: measured on few rows ({entry.effective_rows:,.4g} effective ones); half "
-        f"the width of its interval is {half:.3g}"
-    )
+def _alone(goal: Goal, binder: Binder) -> list[str]:
+    """Sentences about reducers that find one group only."""
+    sides = [(str(goal.objective), goal.objective)]
+    sides += [(str(c), side) for c in goal.constraints for side in (c.lhs, c.rhs)]
+    found = [(text, lone_group(side, binder)) for text, side in sides]
+    return [
+        f"{text}: there is one group only ({name}), which nothing is compared with"
+        for text, name in found
+        if name is not None
+    ]
 
 
 def _notes(

@@ -36,8 +36,9 @@ class Comparison:
     ----------
     fresh_labels, fresh_rows : int or None
         What :func:`fresh_labels` says at 95 % confidence and a power of 80 %, if wins and
-        losses are as counted. None without labels, or where it does not win more than it
-        loses.
+        losses are as counted: labels of rows on which the models differ, and how many rows it
+        takes on average to find so many. None without labels, or where it does not win more
+        than it loses.
 
     Examples
     --------
@@ -99,11 +100,24 @@ class Comparison:
             )
         else:
             told = (
-                f"To show with {_percent(CONFIDENCE)} confidence that the new model is better, if "
-                f"that holds for new rows too, about {self.fresh_labels:,} fresh rows have to be "
-                "labelled: those on which the two models differ, of about "
-                f"{self.fresh_rows:,} drawn. (One-sided sign test that succeeds in "
-                f"{_percent(POWER)} of cases.)"
+                f"To show with {_percent(CONFIDENCE)} confidence that the new model is better, "
+                "label fresh rows on which the two models differ until "
+            )
+            if neither > 1e-9:
+                decisive = fresh_labels(self.wins, self.losses)
+                assert decisive is not None
+                told += (
+                    f"{decisive.labels:,} of them are wins or losses; that takes about "
+                    f"{self.fresh_labels:,} labels and {self.fresh_rows:,} rows on average. "
+                )
+            else:
+                told += (
+                    f"there are {self.fresh_labels:,} of them; that takes about "
+                    f"{self.fresh_rows:,} rows on average. "
+                )
+            told += (
+                "If the shares above hold for them too, the one-sided sign test then succeeds in "
+                f"{_percent(POWER)} of cases."
             )
         return [f"{out}.", told]
 

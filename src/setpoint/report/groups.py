@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from setpoint.goals.atoms import Bound
 from setpoint.goals.bind import Binder
 from setpoint.goals.errors import EmptyPopulationError
-from setpoint.goals.expressions import Expression, Metric, Reduce, map_metrics, walk
+from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, map_metrics, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Key, Label, Other, Population
 from setpoint.goals.table import TABLE
@@ -16,7 +16,7 @@ from setpoint.report.entry import GroupRow
 from setpoint.report.intervals import interval_of
 from setpoint.report.kinds import Sample
 
-__all__ = ["GroupMetric", "group_metrics", "group_row"]
+__all__ = ["GroupMetric", "group_metrics", "group_row", "lone_group", "smallest_group"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class GroupMetric:
     @property
     def name(self) -> str:
         """The group in words."""
-        return ", ".join(f"{c} = {v}" for c, v in self.columns)
+        return _named(self.columns)
 
 
 def group_metrics(goal: Goal, binder: Binder) -> list[GroupMetric]:
@@ -66,8 +66,41 @@ def group_row(group: GroupMetric, sample: Sample, level: float) -> GroupRow:
     return GroupRow(group.columns, group.metric, sample.value(group.bound), low, high, rows)
 
 
+def lone_group(e: Expression, binder: Binder) -> str | None:
+    """The group in words, if a reducer in the expression finds one group only."""
+    for reduce in _reducers(e, binder):
+        try:
+            groups = binder.groups(reduce, Population())
+        except EmptyPopulationError:
+            continue
+        if len(groups) == 1:
+            return _named(_columns(groups[0].where))
+    return None
+
+
+def smallest_group(written: Constraint, groups: Sequence[GroupRow]) -> GroupRow | None:
+    """Of the groups that a constraint compares, the one with the fewest rows."""
+    found = [
+        g
+        for side in (written.lhs, written.rhs)
+        for e in walk(side)
+        if isinstance(e, Reduce) and e.columns
+        for g in groups
+        if g.metric == str(e.inner) and {c for c, _ in g.columns} == {*e.columns} and g.rows
+    ]
+    return min(found, key=lambda g: g.rows, default=None)
+
+
+def _columns(where: Key) -> tuple[tuple[str, Label], ...]:
+    return tuple((c, str(v) if isinstance(v, Other) else v) for c, v in where)
+
+
+def _named(columns: tuple[tuple[str, Label], ...]) -> str:
+    return ", ".join(f"{c} = {v}" for c, v in columns)
+
+
 def _in_group(inner: Expression, where: Key, binder: Binder) -> GroupMetric:
-    columns = tuple((c, str(v) if isinstance(v, Other) else v) for c, v in where)
+    columns = _columns(where)
 
     def narrowed(m: Metric) -> Expression:
         return replace(m, population=m.population.narrowed(None, dict(where)))

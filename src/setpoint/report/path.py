@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.report.report import GoalReport
 
-__all__ = ["BoundPath"]
+__all__ = ["BoundPath", "check_trainable"]
 
 Floats = NDArray[np.float64]
 
@@ -48,3 +50,25 @@ class BoundPath:
     held_values: Floats | None
     held_reached: Floats | None
     reports: tuple[GoalReport | None, ...]
+
+    def __repr__(self) -> str:
+        vary = textwrap.shorten(self.vary, 48, placeholder=" ...")
+        found = sum(report is not None for report in self.reports)
+        return f"BoundPath({vary!r}, bounds: {len(self.bounds)}, models found: {found})"
+
+
+def check_trainable(classifier: Any, name: str) -> None:
+    """Refuse what cannot be trained for a bound: it has no goal.
+
+    Raises
+    ------
+    TypeError
+        It says what is wanted.
+    """
+    if isinstance(classifier, type) or not hasattr(classifier, "_bound_path"):
+        what = f"the class {classifier.__name__}" if isinstance(classifier, type) else None
+        raise TypeError(
+            f"{name}= is a classifier of this library with its goal, such as "
+            f"RampClassifier('maximize recall subject to precision >= 0.9'), got "
+            f"{what or f'a {type(classifier).__name__}'}"
+        )

@@ -64,12 +64,12 @@ def not_found(
     blame : dict, optional
         In place of that of `error`.
     """
-    what = f"the least violation is {error.violation:.4g}"
+    what = f"the least violation of all bounds is {error.violation:.4g}"
     if error.reachable:
         best = "; ".join(f"{text}: {value:.4g}" for text, value in error.reachable.items())
-        what = f"its {rules} come as far as ({best}), and {what}"
+        what = f"for each bound the best that its {rules} reach is ({best}), and {what}"
     return Infeasible(
-        f"{who}, which does not say that no model can. Of the best one {what} "
+        f"{who}, which does not say that no model can. With the scores of the best one {what} "
         "(on_infeasible='nearest' returns it)",
         violation=error.violation,
         blame=blame or error.blame,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from setpoint.goals.goal import Goal
 from setpoint.report.displays import style
-from setpoint.report.path import BoundPath
+from setpoint.report.path import BoundPath, check_trainable
 from setpoint.search.frontier import Vary
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ class BoundPathDisplay:
     figure_: FigureBase
 
     def __init__(self, path: BoundPath) -> None:
+        if not isinstance(path, BoundPath):
+            raise TypeError(f"path= is what bound_path returns, got {type(path).__name__}")
         self.path = path
 
     @classmethod
@@ -88,6 +90,7 @@ class BoundPathDisplay:
         """
         style.require_matplotlib()
         _check(kind)
+        check_trainable(clf, "clf")
         path = clf._bound_path(X, y, values, vary=vary, held_out=held_out, **rows)
         return cls(path).plot(ax, kind=kind)
 

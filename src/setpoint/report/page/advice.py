@@ -11,7 +11,8 @@ from setpoint.goals.expressions import Const, Constraint, Expression, Metric, Re
 from setpoint.goals.goal import Goal
 from setpoint.goals.program import SATISFIED
 from setpoint.goals.table import TABLE
-from setpoint.report.entry import Entry
+from setpoint.report.entry import Entry, GroupRow
+from setpoint.report.groups import smallest_group
 from setpoint.report.page.goal_words import in_words
 from setpoint.report.page.told import tone_of
 from setpoint.report.words import HALF_THE_TIME, certificate, holds, number, sentence
@@ -56,7 +57,7 @@ def notes_of(report: GoalReport, held_out: GoalReport | None = None) -> list[Not
     out = [*_unreachable(report)]
     first = report.constraints if held_out is not None else (None,) * len(lead.constraints)
     for entry, before, written in zip(lead.constraints, first, goal.constraints, strict=True):
-        out += _constraint(entry, before, written)
+        out += _constraint(entry, before, written, smallest_group(written, lead.groups))
     if held_out is None and report.constraints and report.status in _SEARCHED:
         out.append(
             Note(
@@ -88,8 +89,13 @@ def _unreachable(report: GoalReport) -> Iterator[Note]:
     yield Note(f"{what}.", remedy)
 
 
-def _constraint(entry: Entry, before: Entry | None, written: Constraint) -> Iterator[Note]:
-    """What one constraint leaves open; `before` is its entry on the rows of the search."""
+def _constraint(
+    entry: Entry, before: Entry | None, written: Constraint, small: GroupRow | None
+) -> Iterator[Note]:
+    """What one constraint leaves open.
+
+    `before` is its entry on the rows of the search, `small` the smallest group it compares.
+    """
     what = sentence(in_words(written.lhs))
     tone = tone_of(entry)
     said, remedy = "", ""
@@ -114,8 +120,11 @@ def _constraint(entry: Entry, before: Entry | None, written: Constraint) -> Iter
         )
         remedy = _stricter(entry, written)
     if entry.few_rows:
+        behind = f"{entry.effective_rows:,.4g} decide it"
+        if small is not None:
+            behind = f"{small.rows:,} in the smallest group, {small.name}"
         few = (
-            f"measured on few rows ({entry.effective_rows:,.4g} decide it): its true value may "
+            f"measured on few rows ({behind}): its true value may "
             f"lie anywhere from {number(entry.low)} to {number(entry.high)}."
         )
         said = f"{said} It was {few}" if said else f"{what} was {few}"

@@ -1,0 +1,190 @@
+"""Rows to fit on and rows held out: a row that is in several tables is on one side in all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from setpoint.cli.errors import CommandError
+from setpoint.cli.layout import Choices
+from setpoint.cli.session import current
+from setpoint.cli.tables import Part
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Halves", "halves_of"]
+
+
+@dataclass(eq=False)
+class Halves:
+    """A table in two.
+
+    Parameters
+    ----------
+    part : Part
+    held : array of bool
+        The rows held out; where there are none, all rows are both trained on and judged.
+    shared : int
+        Rows that are in the table or in an earlier data set too.
+    """
+
+    part: Part
+    held: NDArray[np.bool_]
+    shared: int = 0
+
+    @property
+    def fitted(self) -> Part:
+        """The rows to fit on."""
+        return self.part.taken((~self.held).nonzero()[0]) if self.held.any() else self.part
+
+    @property
+    def judging(self) -> Part | None:
+        """The rows held out; None where there are none."""
+        return self.part.taken(self.held.nonzero()[0]) if self.held.any() else None
+
+
+def halves_of(
+    whole: Part, parts: Mapping[str, Part], choices: Choices, name: str
+) -> tuple[Halves, dict[str, Halves]]:
+    """A table and the further data sets, each in two.
+
+    A row of a data set that the table or an earlier set has too is held out where that one
+    is. The rest is drawn.
+
+    Parameters
+    ----------
+    whole : Part
+    parts : mapping of str to Part
+    choices : Choices
+    name : str
+        The table's, for messages.
+
+    Raises
+    ------
+    CommandError
+        If the table has too few rows of a class.
+    """
+    first = Halves(whole, _drawn(whole.y, whole.n_rows, choices, name))
+    out: dict[str, Halves] = {}
+    for dataset, part in parts.items():
+        earlier = {name: first} | {f"the data set {other}": made for other, made in out.items()}
+        made, among = _beside(part, earlier, choices)
+        if among:
+            side = "held out where those are"
+            if choices.test_size == 0:
+                side = "what is counted on them was trained on"
+            current().note(
+                f"{dataset}: {made.shared:,} of its {_rows(part.n_rows)} are rows of "
+                f"{' or '.join(among)} too, {side}"
+            )
+        out[dataset] = made
+    return first, out
+
+
+def _beside(
+    part: Part, earlier: Mapping[str, Halves], choices: Choices
+) -> tuple[Halves, list[str]]:
+    """A data set in two, and the names of the tables that share rows with it."""
+    import numpy as np
+
+    held = np.zeros(part.n_rows, dtype=bool)
+    left = np.ones(part.n_rows, dtype=bool)
+    among = []
+    twins = {name: _twins(part, other.part) for name, other in earlier.items()}
+    for name, twin in twins.items():
+        found = left & (twin >= 0)
+        if found.any():
+            among.append(name)
+            held[found] = earlier[name].held[twin[found]]
+            left &= ~found
+    y = None if part.y is None else part.y[left]
+    held[left] = _drawn(y, int(left.sum()), choices, None)
+    if held.all():  # nothing to train on: then these rows are held out nowhere
+        held[:] = False
+        for name, twin in twins.items():
+            earlier[name].held[twin[twin >= 0]] = False
+    return Halves(part, held, int((~left).sum())), among
+
+
+def _drawn(y: Any, n_rows: int, choices: Choices, name: str | None) -> NDArray[np.bool_]:
+    """Which rows are held out; none where a data set is too small for that."""
+    import numpy as np
+    from sklearn.model_selection import train_test_split
+
+    held = np.zeros(n_rows, dtype=bool)
+    if choices.test_size == 0:
+        return held
+    if y is not None and n_rows:
+        found, counts = np.unique(y, return_counts=True)
+        n_test = int(np.ceil(choices.test_size * n_rows))
+        if counts.min() < 2 or min(n_test, n_rows - n_test) < len(found):
+            if name is not None:
+                few = found.tolist()[int(counts.argmin())]
+                raise CommandError(
+                    f"{name}: there are too few rows to hold some out (class {few!r} has "
+                    f"{counts.min()} of {n_rows}); add rows, or judge by cross-validation with "
+                    "--test-size 0"
+                )
+            y = None  # a small data set is split without looking at its labels
+    if n_rows > 1:
+        _, chosen = train_test_split(
+            np.arange(n_rows), test_size=choices.test_size, stratify=y, random_state=choices.seed
+        )
+        held[chosen] = True
+    return held
+
+
+def _twins(part: Part, other: Part) -> NDArray[np.int64]:
+    """For each row the same one in another table; -1 where it has none.
+
+    Rows are the same if the model sees the same and the columns of the goal that both have
+    are alike. Of several, those with the row's label come first, and each has its turn: a
+    table's rows in another order find themselves.
+    """
+    import numpy as np
+    import pandas as pd
+
+    out = np.full(part.n_rows, -1, dtype=np.int64)
+    labels = part.y is not None and other.y is not None
+    for with_labels in (True, False) if labels else (False,):
+        mine, theirs = (_keys(a, b, with_labels) for a, b in ((part, other), (other, part)))
+        order = np.argsort(theirs, kind="stable")
+        low, high = (np.searchsorted(theirs[order], mine, side) for side in ("left", "right"))
+        found = np.flatnonzero((out < 0) & (high > low))
+        turn = pd.Series(mine).groupby(mine).cumcount().to_numpy()[found]
+        out[found] = order[low[found] + turn % (high - low)[found]]
+    return out
+
+
+def _keys(part: Part, other: Part, with_labels: bool) -> NDArray[np.uint64]:
+    """A number for each row, the same for the same rows."""
+    import numpy as np
+    import pandas as pd
+
+    columns = [part.X[name] for name in part.X]
+    if part.groups is not None and other.groups is not None:
+        names = [name for name in part.groups if name in other.groups and name not in part.X]
+        columns += [part.groups[name] for name in sorted(names)]
+    plain = {str(i): _plain(column) for i, column in enumerate(columns)}
+    if with_labels:
+        plain["y"] = np.asarray(part.y).astype(str).astype(object)
+    return np.asarray(pd.util.hash_pandas_object(pd.DataFrame(plain), index=False), np.uint64)
+
+
+def _plain(column: Any) -> Any:
+    """A column as numbers or as text, whatever of both it was read as."""
+    import numpy as np
+
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "biuf":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0  # -0.0 is 0.0
+    if kind == "M":
+        return column.to_numpy().astype("datetime64[us]")
+    return column.astype(object).where(column.notna(), None).to_numpy(dtype=object)
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n:,} rows"
