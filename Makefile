@@ -7,6 +7,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 PINS := pyproject.toml constraints.txt
+# Two processes share two cores: threads of their own would only wait for each other.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: demo test test-long bench lint docs clean
 
@@ -14,7 +16,7 @@ demo: $(VENV)/.core
 	$(BIN)/setpoint demo demo
 
 test: lint
-	$(BIN)/python -m pytest -n 2 -m "not long" $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not long" $(PYTEST_ARGS)
 
 test-long: $(VENV)/.installed
 	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
