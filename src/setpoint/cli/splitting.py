@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Halves", "halves_of"]
+__all__ = ["Halves", "counted", "halves_of"]
 
 
 @dataclass(eq=False)
@@ -77,7 +77,7 @@ def halves_of(
             if choices.test_size == 0:
                 side = "what is counted on them was trained on"
             current().note(
-                f"{dataset}: {made.shared:,} of its {_rows(part.n_rows)} are rows of "
+                f"{dataset}: {made.shared:,} of its {counted(part.n_rows)} are rows of "
                 f"{' or '.join(among)} too, {side}"
             )
         out[dataset] = made
@@ -186,5 +186,12 @@ def _plain(column: Any) -> Any:
     return column.astype(object).where(column.notna(), None).to_numpy(dtype=object)
 
 
-def _rows(n: int) -> str:
+def counted(n: int) -> str:
+    """So many rows, in words.
+
+    Examples
+    --------
+    >>> counted(1), counted(2000)
+    ('1 row', '2,000 rows')
+    """
     return "1 row" if n == 1 else f"{n:,} rows"

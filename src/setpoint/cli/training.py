@@ -13,7 +13,7 @@ from setpoint.cli.families import classifier_for, fit_classifier
 from setpoint.cli.layout import Choices, Layout
 from setpoint.cli.output import step
 from setpoint.cli.session import current, heeded
-from setpoint.cli.splitting import halves_of
+from setpoint.cli.splitting import counted, halves_of
 from setpoint.cli.tables import Part, check_threshold, part_of
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
@@ -89,10 +89,10 @@ class Trained:
         """The rows of `judged` in words."""
         if self.held_out is None:
             return self.chosen_on
-        out = _counted(self.n_held_out) + " held out"
+        out = counted(self.n_held_out) + " held out"
         for name, rows in self.datasets.items():
             if not rows.held_out:
-                out += f", and on the {_counted(rows.fitted)} of {name}, not held out"
+                out += f", and on the {counted(rows.fitted)} of {name}, not held out"
         return out
 
     @property
@@ -109,10 +109,6 @@ class Trained:
         if n >= self.n_fitted:  # and those of further data sets
             return f"the {n:,} rows that the model was trained on"
         return f"the {n:,} rows by which the model was chosen"
-
-
-def _counted(n: int) -> str:
-    return "1 row" if n == 1 else f"{n:,} rows"
 
 
 def label_of(text: str | None, labels: Sequence[Any], target: str) -> Any:

@@ -220,20 +220,15 @@ class Program:
         """A builder of linear rows over this program's features."""
         return RowBuilder(self.weights, least)
 
-    def rows(self, least: float = 0.0) -> list[tuple[BoundConstraint, list[Affine]]]:
+    def rows(self) -> list[tuple[BoundConstraint, list[Affine]]]:
         """The constraints as rows ``<= 0``.
-
-        Parameters
-        ----------
-        least : float
-            The weight of rows that a floor under a denominator asks for; else one row.
 
         Raises
         ------
         NotLinearError
             If a constraint is no conjunction of linear rows.
         """
-        builder = self.row_builder(least)
+        builder = self.row_builder()
         out = []
         for c in self.constraints:
             start = len(builder.rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from setpoint.ramp.problem import Problem
 from setpoint.search.watch import StoppedError
 
-__all__ = ["Iterate", "Solved", "augmented_lagrangian"]
+__all__ = ["Iterate", "Solved", "augmented_lagrangian", "carried_out", "correction"]
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _PENALTY, _CORRECTING, _GROWTH, _LARGEST_PENALTY = 1.0, 20.0, 4.0, 300.0
 """A low penalty first: the objective finds its place before the rows hold it fast."""
 LARGEST_MULTIPLIER = 300.0
 _COMPLEMENTARY = 2e-3
-CORRECTIONS, CORRECTABLE = 5, 0.25
+CORRECTIONS, _CORRECTABLE = 5, 0.25
 """Times that the rows are moved by what is left of a violation, and how much that may be."""
 _STILL, _PATIENCE = 0.9, 3
 _FAR_PAST = 0.02
@@ -129,9 +129,26 @@ def augmented_lagrangian(
     -------
     Solved
     """
-    state = _Descent(problem, np.array(start, np.float64), tol, drawn, told)
+    w = np.array(start, np.float64)
+    state = _Descent(problem, w, tol, drawn, told, rng or np.random.default_rng(0))
+    return carried_out(state)
+
+
+class _Search(Protocol):
+    """A search that knows the best model so far at any time."""
+
+    path: list[Iterate]
+    stopped: str
+
+    def whole(self) -> None: ...
+
+    def solved(self) -> Solved: ...
+
+
+def carried_out(state: _Search) -> Solved:
+    """Search; what ends it early leaves the best model, but for Ctrl-C before there is one."""
     try:
-        state.whole(rng or np.random.default_rng(0))
+        state.whole()
     except StoppedError as error:
         state.stopped = str(error)
     except KeyboardInterrupt:
@@ -156,13 +173,36 @@ def _sizes(n_rows: int) -> list[int]:
     return sizes
 
 
+def correction(excess: Floats, v: Floats, tol: float) -> Floats | None:
+    """What rows (m,) are to be moved by, as decisions are off them; None where they are not.
+
+    A smoothed ramp overstates what a bound costs, and decisions without draws more so: what
+    a bound with a price leaves is used.
+
+    Parameters
+    ----------
+    excess, v : array of shape (m,)
+        The rows by the decisions, and their multipliers.
+    tol : float
+    """
+    off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)
+    off = np.where((v > 0.0) & (excess < -tol), 0.9 * excess, off)
+    return off if off.any() and excess.max() <= _CORRECTABLE else None
+
+
 class _Descent:
     """w, the multipliers and the penalty, carried from round to round."""
 
     def __init__(
-        self, problem: Problem, w: Floats, tol: float, drawn: bool, told: Told | None
+        self,
+        problem: Problem,
+        w: Floats,
+        tol: float,
+        drawn: bool,
+        told: Told | None,
+        rng: np.random.Generator,
     ) -> None:
-        self.problem = problem
+        self.problem, self.rng = problem, rng
         self.w, self.tol, self.drawn, self.told = w, tol, drawn, told
         self.v = np.zeros(len(problem.const))
         self.shift = np.zeros(len(problem.const))
@@ -173,26 +213,26 @@ class _Descent:
         self.worst = np.inf
         self.converged, self.stopped = False, ""
 
-    def whole(self, rng: np.random.Generator) -> None:
+    def whole(self) -> None:
         """All rounds, and once more at a higher penalty where they end past the rows."""
         start = self.w
-        self._from(start, _PENALTY, rng)
+        self._from(start, _PENALTY)
         if not self.converged and self.best is not None and self.best.excess > _FAR_PAST:
             # A poor place to be stuck in: there, decisions that cost little were made first.
-            self._from(start, _CORRECTING, rng)
+            self._from(start, _CORRECTING)
         for _ in range(CORRECTIONS):
             if not self.correct():
                 break
             self.run(self.problem, WIDTHS[-1:], 2)
 
-    def _from(self, start: Floats, penalty: float, rng: np.random.Generator) -> None:
+    def _from(self, start: Floats, penalty: float) -> None:
         """Rounds from a start: where there are very many rows, the first ones on samples."""
         problem = self.problem
         self.w, self.v, self.rho = start, np.zeros(len(problem.const)), penalty
         widths: tuple[float, ...] = WIDTHS
         for size in _sizes(len(problem.kind)):
             known = self.best
-            self.run(problem.sampled(size, rng), widths, _ROUNDS)
+            self.run(problem.sampled(size, self.rng), widths, _ROUNDS)
             widths = WIDTHS[-1:]
             self.best, self.rho = known, penalty  # what is seen on a sample is no candidate
         self.run(problem, widths, _ROUNDS)
@@ -237,12 +277,8 @@ class _Descent:
         """Move the rows by how far decisions are off them; False where they are not."""
         excess = self.problem.excess(self.problem.accepted(self.w, self.drawn))
         self.n_passes += 1
-        off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)
-        # A smoothed ramp overstates what a bound costs, and decisions without draws more so:
-        # use what is left.
-        binds = (self.v > 0.0) & (excess < -self.tol)
-        off = np.where(binds, 0.9 * excess, off)
-        if not off.any() or excess.max() > CORRECTABLE:
+        off = correction(excess, self.v, self.tol)
+        if off is None:
             return False
         self.shift += off
         self.rho = max(self.rho, _CORRECTING)

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from setpoint.estimators.trained import linear_scores
 from setpoint.ramp.cutting import Convex, cutting_planes
 from setpoint.ramp.lagrangian import (
-    CORRECTABLE,
     CORRECTIONS,
     LARGEST_MULTIPLIER,
     Iterate,
     Solved,
     Told,
+    carried_out,
+    correction,
 )
 from setpoint.ramp.majorizer import Majorizer, Split
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.svm import SVM
-from setpoint.search.watch import StoppedError
 
 __all__ = ["majorize_minimize"]
 
@@ -88,15 +88,7 @@ def majorize_minimize(
     """
     w = np.array(start, np.float64)
     state = _Majorized(problem, w, tol, chooser, svm, drawn, told, seed)
-    try:
-        state.whole()
-    except StoppedError as error:
-        state.stopped = str(error)
-    except KeyboardInterrupt:
-        if not state.path:
-            raise
-        state.stopped = "interrupted"
-    return state.solved()
+    return carried_out(state)
 
 
 class _Majorized:
@@ -200,13 +192,12 @@ class _Majorized:
         """Move the rows by how far the sign of the scores is off them; False where it is not."""
         excess = self.problem.excess(self.problem.accepted(self.w, self.drawn))
         self.n_passes += 1
-        if excess.max(initial=0.0) > CORRECTABLE:
+        off = correction(excess, self.v, self.tol)
+        if off is None:
             return False
-        off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)
-        off = np.where((self.v > 0.0) & (excess < -self.tol), 0.9 * excess, off)
         self.shift += off
         self.split.const[1:] += off
-        return bool(off.any())
+        return True
 
     def _note(self) -> None:
         """Keep the weights, if they are the best, and tell of them."""
