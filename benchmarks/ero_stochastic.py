@@ -22,10 +22,10 @@ from cma_data import quiet, verdict
 from ero_data import PROBLEMS
 
 from setpoint import ExactPenaltyClassifier, Goal
+from setpoint.estimators.modules import build, needed
 from setpoint.inputs.classes import two_classes
 from setpoint.penalty.fitting import Data, Prepared, prepare
 from setpoint.penalty.linear import train_linear
-from setpoint.penalty.modules import build, needed
 from setpoint.penalty.network import train_network
 from setpoint.penalty.plan import Schedule
 from setpoint.penalty.pool import Pool

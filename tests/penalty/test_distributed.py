@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from penalty.networks import outcome, plan_of, ring
+from setpoint.estimators.modules import unpack
 from setpoint.penalty.distributed import Team
-from setpoint.penalty.modules import unpack
 from setpoint.penalty.network import train_network
 
 torch = pytest.importorskip("torch", reason="networks need torch")

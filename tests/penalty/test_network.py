@@ -12,7 +12,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from penalty.networks import Enough, after, outcome, plan_of, ring
-from setpoint.penalty import modules, network
+from setpoint.estimators import modules
+from setpoint.penalty import network
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.network import train_network
 from setpoint.penalty.plan import Rows
@@ -356,7 +357,7 @@ def test_torch_is_imported_only_when_it_is_used():
         "import sys, setpoint.penalty.network, setpoint.penalty.checkpoint\n"
         "assert 'torch' not in sys.modules and 'safetensors' not in sys.modules\n"
         "sys.modules['torch'] = None\n"
-        "from setpoint.penalty.modules import build\n"
+        "from setpoint.estimators.modules import build\n"
         "try:\n    build('mlp', 3, 0)\n"
         "except ImportError as error:\n    assert \"pip install 'setpoint[torch]'\" in str(error)\n"
         "else:\n    raise AssertionError\n"

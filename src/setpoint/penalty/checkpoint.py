@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.estimators.modules import needed
 from setpoint.inputs.files import atomic_write
 from setpoint.penalty.cuts import Cut
 from setpoint.penalty.lifted import Lifted
-from setpoint.penalty.modules import needed
 from setpoint.penalty.plan import Plan
 from setpoint.penalty.pool import Candidate
 from setpoint.search.watch import Traced

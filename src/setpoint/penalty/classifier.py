@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.estimators.base import whole
 from setpoint.estimators.features import checked_features, transformed
+from setpoint.estimators.modules import module_of
 from setpoint.estimators.trained import TrainedClassifier
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import as_goal
@@ -21,7 +22,7 @@ from setpoint.inputs.labels import check_weight
 from setpoint.penalty.deciding import decide, told
 from setpoint.penalty.fitting import Data, carry_out, prepare
 from setpoint.penalty.options import check_options
-from setpoint.penalty.trained import module_of, plain, scores_of
+from setpoint.penalty.trained import plain, scores_of
 
 __all__ = ["ExactPenaltyClassifier"]
 

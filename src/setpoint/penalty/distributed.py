@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.penalty.modules import needed
+from setpoint.estimators.modules import needed
 
 if TYPE_CHECKING:
     import torch

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
-from setpoint.penalty.cuts import best_cut
-from setpoint.penalty.distributed import Team
-from setpoint.penalty.joint import JointPenalty
-from setpoint.penalty.losses import Seen
-from setpoint.penalty.methods import Stage
-from setpoint.penalty.modules import (
+from setpoint.estimators.modules import (
     as_batch,
     build,
     device_for,
@@ -28,6 +22,12 @@ from setpoint.penalty.modules import (
     to_bytes,
     unpack,
 )
+from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
+from setpoint.penalty.cuts import best_cut
+from setpoint.penalty.distributed import Team
+from setpoint.penalty.joint import JointPenalty
+from setpoint.penalty.losses import Seen
+from setpoint.penalty.methods import Stage
 from setpoint.penalty.order import Order
 from setpoint.penalty.plan import DiedError, Plan
 from setpoint.search.watch import StoppedError
@@ -52,7 +52,7 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
     ----------
     plan : Plan
     module : {"linear", "mlp"} or callable
-        As :func:`~setpoint.penalty.modules.build` takes it.
+        As :func:`~setpoint.estimators.modules.build` takes it.
     checkpoint : Checkpoint, optional
         Gone on from if it is there, written in between, removed at the end. A training on
         the CPU that was killed and goes on ends with the same bits.

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import Any
 
+from setpoint.estimators.modules import batch_size_for
 from setpoint.inputs.options import Number, check_numbers, check_one_of
 from setpoint.penalty.methods import SOLVERS, Choices
 from setpoint.penalty.plan import Schedule
@@ -38,8 +39,6 @@ _NUMBERS = {
 _NARROW_OF_NETWORKS = 0.3
 _RATE, _DECAY = (1e-3, 3e-3), (1e-2, 1e-4)
 """Of AdamW, for networks and for linear models."""
-_BATCHES, _SMALLEST_BATCH, _LARGEST_BATCH = 64, 32, 512
-"""Batches of an epoch, of a size within these."""
 _ROWS_PASSED, _FEWEST_EPOCHS, _MOST_EPOCHS = 10_000_000, 3, 50
 """Rows that a method passes over in all its epochs, whose number lies within these."""
 
@@ -81,7 +80,7 @@ def schedule_of(estimator: Any, n_rows: int) -> Schedule:
     batch, epochs, rate, decay = e.batch_size, e.max_epochs, e.learning_rate, e.weight_decay
     linear = e.module == "linear"
     if batch == "auto":
-        batch = min(max(n_rows // _BATCHES, _SMALLEST_BATCH), _LARGEST_BATCH)
+        batch = batch_size_for(n_rows)
     if epochs == "auto":
         epochs = min(max(_ROWS_PASSED // n_rows, _FEWEST_EPOCHS), _MOST_EPOCHS)
     return Schedule(

@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "as_batch",
+    "batch_size_for",
     "build",
+    "check_output",
     "device_for",
     "dtype_of",
     "load_bytes",
     "logits",
+    "module_of",
     "needed",
     "pack",
+    "rows_at_once",
     "scores",
     "seeded",
     "to_bytes",
@@ -35,6 +39,8 @@ Floats = NDArray[np.float64]
 _HIDDEN = (64, 64, 64)
 _MOST_ROWS, _MOST_NUMBERS = 8192, 1 << 24
 """A batch that is only scored: rows, and numbers where rows are wide."""
+_BATCHES, _SMALLEST_BATCH, _LARGEST_BATCH = 64, 32, 512
+"""Batches of an epoch, of a size within these."""
 
 
 def needed(name: str) -> Any:
@@ -119,7 +125,7 @@ def build(module: str | Callable[..., Any], n_features: int, seed: int) -> torch
     needed("torch")
     with seeded(seed):
         made = _made(module, n_features)
-        _check_output(made, n_features)
+        check_output(made, n_features)
     _check_state(made)
     return made
 
@@ -167,7 +173,14 @@ def _arguments(factory: Callable[..., Any], d: int) -> tuple[int, ...]:
     )
 
 
-def _check_output(module: torch.nn.Module, d: int) -> None:
+def check_output(module: torch.nn.Module, n_features: int) -> None:
+    """Refuse what does not give one logit a row.
+
+    Raises
+    ------
+    ValueError
+        If the module does not take such rows, or gives logits of another shape.
+    """
     import torch
 
     was = module.training
@@ -175,10 +188,11 @@ def _check_output(module: torch.nn.Module, d: int) -> None:
     try:
         with torch.no_grad():
             # The first call also gives lazy modules their shape.
-            out = module(torch.zeros(2, d, dtype=dtype_of(module)))
+            out = module(torch.zeros(2, n_features, dtype=dtype_of(module)))
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
-        raise ValueError(f"module cannot take rows of {d} features: {error}") from error
-    module.train(was)
+        raise ValueError(f"module cannot take rows of {n_features} features: {error}") from error
+    finally:
+        module.train(was)
     if not isinstance(out, torch.Tensor) or tuple(out.shape) not in ((2,), (2, 1)):
         raise ValueError(
             f"module made {_told(out)} of 2 rows, and one logit for each row is needed: "
@@ -201,7 +215,29 @@ def _check_state(module: torch.nn.Module) -> None:
             raise ValueError(f"module keeps {name}, {_told(value)}: only tensors can be stored")
 
 
-# ---------------------------------------------------------------------- scoring
+# ---------------------------------------------------------------------- rows
+def batch_size_for(n_rows: int) -> int:
+    """Rows of a batch in training, where nobody said how many.
+
+    Examples
+    --------
+    >>> batch_size_for(500), batch_size_for(10_000), batch_size_for(1_000_000)
+    (32, 156, 512)
+    """
+    return min(max(n_rows // _BATCHES, _SMALLEST_BATCH), _LARGEST_BATCH)
+
+
+def rows_at_once(n_features: int) -> int:
+    """Rows of a batch that is only scored.
+
+    Examples
+    --------
+    >>> rows_at_once(50), rows_at_once(100_000)
+    (8192, 167)
+    """
+    return max(1, min(_MOST_ROWS, _MOST_NUMBERS // max(n_features, 1)))
+
+
 def dtype_of(module: torch.nn.Module) -> torch.dtype:
     """Of the module's parameters; float32 where it has none yet."""
     import torch
@@ -227,6 +263,7 @@ def as_batch(X: Any, rows: slice | NDArray[np.int64], like: torch.dtype) -> torc
     return torch.from_numpy(dense).to(like)
 
 
+# ---------------------------------------------------------------------- scoring
 def logits(module: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
     """Logits (n,) of a batch (n, d)."""
     out: torch.Tensor = module(x).reshape(-1)
@@ -263,7 +300,7 @@ def scores(
         rows = slice(0, X.shape[0])
     start, stop = (rows.start, rows.stop) if isinstance(rows, slice) else (0, len(rows))
     if batch is None:
-        batch = max(1, min(_MOST_ROWS, _MOST_NUMBERS // max(X.shape[1], 1)))
+        batch = rows_at_once(X.shape[1])
     out = np.empty(stop - start)
     like, was = dtype_of(module), module.training
     module.to(device).eval()
@@ -323,3 +360,16 @@ def load_bytes(module: torch.nn.Module, data: bytes) -> None:
         module.load_state_dict(state)
     except RuntimeError as error:
         raise ValueError(f"these are weights of another module: {error}") from error
+
+
+def module_of(module: Any, state: bytes, n_features: int) -> torch.nn.Module:
+    """A module as :func:`build` makes it, with what :func:`to_bytes` kept, in eval mode.
+
+    Raises
+    ------
+    ValueError
+        If that is not of such a module.
+    """
+    made = build(module, n_features, 0)
+    load_bytes(made, state)
+    return made.eval()
