@@ -7,7 +7,7 @@ import numpy as np
 
 from plugin.samples import sample
 from setpoint import PlugInClassifier, evaluate, solve
-from setpoint.report import Entry, GoalReport, GroupRow
+from setpoint.report import AdaptiveStep, AdaptiveTold, Entry, GoalReport, GroupRow
 from setpoint.search.frontier import Frontier
 
 FAIR = "maximize accuracy subject to recall.difference(g) <= 0.1 and precision >= 0.6"
@@ -90,4 +90,43 @@ def many_groups(names=50):
     return GoalReport(
         goal, objective, (gap,), n_rows=1500, groups=tuple(rows), rule=ODD[0], positive=ODD[1],
         warnings=ODD, decides_on=("region",), seconds=0.5, versions={"numpy": "2"},
+    )  # fmt: skip
+
+
+def surrogates(n):
+    """Names as a search by group gives them; among the first few an odd one."""
+    groups = ["sex = Male", "race = Amer-Indian-Eskimo", ODD[1], "age = 20 to 40", ODD[5], "x = 1"]
+    found = [
+        f"sigmoid of {side}, {group}"
+        for group in groups + [f"region = {i}" for i in range(n)]
+        for side in ("positives", "negatives")
+    ]
+    return tuple(found[:n])
+
+
+def told(n_surrogates=6, accepted=True, search="gradient", sense=1.0):
+    """What a search of three starts tells; "logistic" comes furthest."""
+    steps = []
+    for i in range(24):
+        start = ("post-shift", "logistic", "zero", "logistic")[i // 6]
+        weights = 1.0 + np.cos(np.arange(n_surrogates) + i)
+        shares = tuple(float(w) for w in weights / weights.sum())
+        value = {"post-shift": 0.42, "logistic": 0.4, "zero": 0.3}[start] + 0.003 * i
+        steps.append(AdaptiveStep(start, 31 * (i + 1), sense * value, shares))
+    return AdaptiveTold(
+        "logistic regression with a smoothed cut-off", sense * 0.45, sense * 0.474, accepted,
+        "the gain is more than one standard error" if accepted else "the gain may be chance",
+        0.0123, 200, 1167, 0, 2000, search, "interpolation", "logistic",
+        surrogates(n_surrogates), tuple(steps),
+    )  # fmt: skip
+
+
+def searched(adaptive=None, goal='maximize blackbox("a_module.of_the_shop:yearly_revenue")'):
+    """The report of such a search."""
+    adaptive = told() if adaptive is None else adaptive
+    value = adaptive.best_value if adaptive.accepted else adaptive.baseline_value
+    objective = Entry(goal.partition(" ")[2], value, rows=800, effective_rows=800.0)
+    return GoalReport(
+        goal, objective, status="feasible", family="surrogates", n_rows=800,
+        rule="positive where score >= 0", positive="yes", adaptive=adaptive,
     )  # fmt: skip

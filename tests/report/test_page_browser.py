@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from report.pages import fair, floor, many_groups, nearest, three
+from report.pages import fair, floor, many_groups, nearest, searched, three, told
 from setpoint.report.page import Section, page_text
 
 BROWSER = next(
@@ -128,6 +128,8 @@ def pages():
         "three": page_text(three()),
         "nearest": page_text(nearest()),
         "groups": page_text(many_groups()),
+        "searched": page_text(searched()),
+        "kept": page_text(searched(told(14, accepted=False))),
     }
 
 

@@ -15,9 +15,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.estimators.draws import column_draws, row_draws
+from setpoint.estimators.measuring import measured_objective
 from setpoint.estimators.path import bound_path
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
+from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names, column_of
@@ -25,7 +27,15 @@ from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
-from setpoint.report import BoundPath, Comparison, GoalReport, compared, operating_points, report_on
+from setpoint.report import (
+    BoundPath,
+    Comparison,
+    Entry,
+    GoalReport,
+    compared,
+    operating_points,
+    report_on,
+)
 from setpoint.rules import Rule
 from setpoint.rules.slots import slot_in_words
 from setpoint.search.frontier import Frontier, Vary, vary_of
@@ -77,6 +87,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     largest_slot_: int
     evidence_: Evidence | None
 
+    goal: Any
     sensitive_features: Any
     baseline: Any
     draw: str
@@ -201,6 +212,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         return report_on(
             goal,
             evidence.confusion(evidence.scores),
+            objective=self._measured(goal, rows[None], sensitive_features),
             operating=shown,
             deployed=self._against(inputs, rows[None], decided[None], baseline),
             randomized=_drawn(evidence) if self.rule_.randomized else 0.0,
@@ -209,6 +221,16 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             rule=self.goal_report_.rule,
             positive=self.goal_report_.positive,
             decides_on=self.goal_report_.decides_on,
+        )
+
+    def _measured(self, goal: Goal, rows: Rows, sensitive_features: Any) -> Entry | None:
+        """What a black box says of the rule; None for a goal with a formula."""
+        metric = getattr(self, "goal", None)
+        if not isinstance(metric, BlackBox) or metric.goal != goal:
+            return None
+        slots = self._slots(rows.X, sensitive_features)
+        return measured_objective(
+            metric, self._classes, rows, self.rule_, self._scores(rows.X), slots
         )
 
     def _against(

@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.estimators.measuring import measured_entry
+from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.inputs.arrays import Codes, one_column
 from setpoint.inputs.decided import decided_inputs
 from setpoint.inputs.inputs import Rows, baseline_codes
+from setpoint.inputs.measured import measured_on
 from setpoint.report import GoalReport, compared, report_on
+from setpoint.search.metered import Measured
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "value_of"]
 
 
 def evaluate(
-    goal: Goal | Expression | str,
+    goal: Goal | Expression | BlackBox | str,
     y_true: Any,
     y_pred: Any,
     *,
+    scores: Any = None,
     sensitive_features: Any = None,
     baseline: Any = None,
     sample_weight: Any = None,
@@ -30,13 +39,17 @@ def evaluate(
 
     Parameters
     ----------
-    goal : Goal, str or metric
+    goal : Goal, str, metric or BlackBox
+        A BlackBox is for two classes.
     y_true : array-like of shape (N,)
         True labels.
     y_pred : array-like of shape (N,)
         Predicted labels.
+    scores : array-like of shape (N,), optional
+        Scores, higher for the positive class, for a BlackBox that takes scores; the
+        decisions in `y_pred` are counted all the same.
     sensitive_features : column, dict or frame, optional
-        Side information that the goal names.
+        Side information that the goal names, and the columns of a BlackBox.
     baseline : array-like of shape (N,), optional
         The deployed model's predictions. The report compares the decisions with them, whether
         the goal speaks of them or not.
@@ -58,6 +71,8 @@ def evaluate(
     ------
     GoalError
         If the goal names what the data do not have.
+    MetricError
+        If the function of a BlackBox raises, or returns what is no value.
     ValueError, TypeError
         If an argument is wrong; the message names it.
 
@@ -68,6 +83,12 @@ def evaluate(
     >>> report.objective.value, report.constraints[0].satisfied
     (0.5, True)
     """
+    metric = goal if isinstance(goal, BlackBox) else None
+    of_scores = metric is not None and metric.takes == "scores"
+    if scores is None and of_scores:
+        raise ValueError(f"scores= is missing, which {goal} takes")
+    if scores is not None and not of_scores:
+        raise ValueError(f"scores= is for a BlackBox that takes scores, {goal} is of decisions")
     goal = as_goal(goal)
     inputs, decisions = decided_inputs(
         goal,
@@ -81,12 +102,49 @@ def evaluate(
         pos_label=pos_label,
     )
     rows = inputs.parts[None]
+    given = Rows(inputs.n_rows[None], y_true, sample_weight, sensitive_features, baseline)
     deployed = rows.baseline
     if deployed is None:
-        given = Rows(inputs.n_rows[None], y_true, baseline=baseline)
         deployed = baseline_codes(given, inputs.classes, "baseline")
     against = None
     if deployed is not None:
         against = compared(rows.true, deployed, decisions[None], rows.weight)
     evidence = inputs.evidence(decisions)
-    return report_on(goal, evidence.confusion(evidence.scores), deployed=against)
+    objective, todays = None, None
+    if metric is not None:
+        bound = measured_on(metric, inputs.classes, given, where=None)
+        second = _scores(scores, given.n_rows) if of_scores else decisions[None]
+        objective = measured_entry(metric, bound, value_of(bound, second))
+        if deployed is not None and not of_scores:
+            todays = value_of(bound, deployed)
+    return report_on(
+        goal,
+        evidence.confusion(evidence.scores),
+        objective=objective,
+        baseline_objective=todays,
+        deployed=against,
+    )
+
+
+def value_of(metric: Measured, second: Codes | NDArray[np.float64]) -> float:
+    """What a metric says, in the user's units.
+
+    Parameters
+    ----------
+    metric : Measured
+    second : array of shape (N,)
+        Class codes of decisions, or scores, as the metric takes them, of all the rows that it
+        was made of.
+    """
+    of_scores = metric.takes == "scores"
+    scores = np.asarray(second if of_scores else np.where(second == 1, 1.0, -1.0), np.float64)
+    return float(metric(scores[metric.kept][None])[0])
+
+
+def _scores(scores: Any, n_rows: int) -> NDArray[np.float64]:
+    values = np.asarray(one_column(scores, "scores"), dtype=np.float64)
+    if len(values) != n_rows:
+        raise ValueError(f"scores has {len(values)} rows, y_pred has {n_rows}")
+    if not np.isfinite(values).all():
+        raise ValueError("scores are finite numbers, found NaN or infinity")
+    return values

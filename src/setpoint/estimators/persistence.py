@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from setpoint.goals.blackbox import BlackBox
 from setpoint.inputs.files import atomic_write
 
 __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
@@ -28,10 +29,12 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "setpoint.data.streaming.state.StreamState",
     "setpoint.data.table_model.TableModel",
     "setpoint.inputs.dataset.Dataset",
+    "setpoint.goals.blackbox.BlackBox",
     "setpoint.goals.expressions.Apply",
     "setpoint.goals.expressions.Baseline",
     "setpoint.goals.expressions.Const",
     "setpoint.goals.expressions.Constraint",
+    "setpoint.goals.expressions.External",
     "setpoint.goals.expressions.Metric",
     "setpoint.goals.expressions.Product",
     "setpoint.goals.expressions.Quotient",
@@ -65,6 +68,12 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "setpoint.rules.threshold.Threshold",
     "setpoint.search.frontier.Frontier",
     "setpoint.search.watch.Traced",
+    "setpoint.surrogates.body.Body",
+    "setpoint.surrogates.classifier.AdaptiveSurrogateClassifier",
+    "setpoint.surrogates.descent.Step",
+    "setpoint.surrogates.ranking.PRBEP",
+    "setpoint.surrogates.ranking.PrecisionAtK",
+    "setpoint.surrogates.ranking.PrecisionAtRecall",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
@@ -100,7 +109,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     OSError
         If the file cannot be written.
     TypeError
-        If a parameter is a function that no reader of the file could find.
+        If a parameter is a function that no reader of the file could find, a
+        :class:`BlackBox` of one, or a torch module that is made already. Files hold the
+        name of a black box, never its function.
     """
     import skops.io
 
@@ -113,10 +124,17 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _check_findable(model: Any) -> None:
-    """Refuse lambdas and functions made within others: files hold them by name."""
+    """Refuse what files could not hold: functions without a name to find, and ready modules."""
     parameters = model.get_params() if hasattr(model, "get_params") else {}
     for name, value in parameters.items():
+        if hasattr(value, "state_dict") and not isinstance(value, type):
+            raise TypeError(
+                f"{name} is a {type(value).__name__} that is made already, which no model file can "
+                "hold: give a function that makes it, or store the model with pickle"
+            )
         where = getattr(value, "__qualname__", "")
+        if isinstance(value, BlackBox) and value.function is not None:
+            where = value.path.partition(":")[2]
         if "<" in where:
             raise TypeError(
                 f"{name} is {where}, which no reader of a file can find by its name: define it "

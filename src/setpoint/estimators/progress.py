@@ -38,8 +38,7 @@ class Progress:
             sys.stderr.write(("\r" if self._live else "") + self._line(self._last) + "\n")
             sys.stderr.flush()
 
-    @staticmethod
-    def _line(now: Traced) -> str:
+    def _line(self, now: Traced) -> str:
         gap = abs(now.bound - now.objective)
         told = f"gap {gap:.2e}" if gap < float("inf") else "no bound"
         return (

@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from setpoint.estimators.base import GoalClassifier
+from setpoint.estimators.evaluation import value_of
+from setpoint.estimators.measuring import shifted_by
 from setpoint.evidence import Evidence
+from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.inputs.classes import Classes, classes_of
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.decided import decided
-from setpoint.inputs.inputs import deployed_decisions
+from setpoint.inputs.inputs import Rows, deployed_decisions
+from setpoint.inputs.measured import measured_on
 from setpoint.report import report_on
 
 __all__ = ["GoalScorer", "goal_scorer"]
@@ -28,16 +35,21 @@ class GoalScorer:
 
     def __init__(
         self,
-        goal: Goal | Expression | str,
+        goal: Goal | Expression | BlackBox | str,
         sensitive_features: Any = None,
         baseline: Any = None,
         pos_label: Any = None,
     ) -> None:
         self.goal = str(as_goal(goal))
+        self.metric = goal if isinstance(goal, BlackBox) else None
         self.sensitive_features = sensitive_features
         self.baseline = baseline
         self.pos_label = pos_label
         self._requests: dict[str, Any] = {}
+        if self.metric is None and as_goal(goal).is_blackbox:
+            raise GoalError(
+                f"{self.goal}: a scorer needs the function: goal_scorer(BlackBox(function))"
+            )
         datasets = Goal.parse(self.goal).needs.datasets
         if datasets:
             raise GoalError(
@@ -55,6 +67,8 @@ class GoalScorer:
         baseline: Any = None,
     ) -> float:
         """The score of a fitted classifier on some rows."""
+        if self.metric is not None:
+            return self._called(self.metric, estimator, X, y, sample_weight, sensitive_features)
         goal = Goal.parse(self.goal)
         evidence = decided(
             goal,
@@ -72,10 +86,27 @@ class GoalScorer:
         names = goal.needs.names
         if not names:
             return None
-        for known in (self.sensitive_features, getattr(estimator, "sensitive_features", None)):
-            given = known if given is None else given
+        given = self._given(estimator, given)
         n_rows = int(_num_samples(X))
         return as_columns(given, n_rows=n_rows, X=X, wanted=names, free=names)
+
+    def _given(self, estimator: Any, given: Any) -> Any:
+        for known in (self.sensitive_features, getattr(estimator, "sensitive_features", None)):
+            given = known if given is None else given
+        return given
+
+    def _called(
+        self, metric: BlackBox, estimator: Any, X: Any, y: Any, weight: Any, given: Any
+    ) -> float:
+        """The value of a metric without a formula, higher is better."""
+        classes = classes_of(y, getattr(estimator, "classes_", None), self.pos_label)
+        rows = Rows(int(_num_samples(X)), y, weight, self._given(estimator, given), None, X)
+        bound = measured_on(metric, classes, rows, where=None)
+        if metric.takes == "predictions":
+            second: Any = classes.codes(estimator.predict(X), "predict(X)", rows.n_rows)
+        else:
+            second = _scores(estimator, X, classes)
+        return bound.sense * value_of(bound, second)
 
     def _deployed(self, goal: Goal, estimator: Any, X: Any, given: Any) -> Any:
         given = self.baseline if given is None else given
@@ -110,6 +141,30 @@ class GoalScorer:
         return f"goal_scorer({self.goal!r})"
 
 
+def _scores(estimator: Any, X: Any, classes: Classes) -> NDArray[np.float64]:
+    """Scores of the positive class of two."""
+    if isinstance(estimator, GoalClassifier):
+        above = _above(estimator, X)
+        return above if estimator.positive_ == classes.labels[1] else -above
+    if hasattr(estimator, "decision_function"):
+        values = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        return -values if classes.positive_first else values
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, classes.order[1]]
+    raise TypeError(
+        f"{type(estimator).__name__} has neither decision_function nor predict_proba, and the "
+        "metric takes scores"
+    )
+
+
+def _above(clf: GoalClassifier, X: Any) -> NDArray[np.float64]:
+    """How far scores lie above the cut-off of a classifier of this library."""
+    rule, scores, slots = clf.rule_, clf._scores(X), clf._slots(X, None)
+    if rule.randomized:
+        return np.asarray(rule.distribution(scores, slots)[:, 1] - 0.5)
+    return shifted_by(rule, scores, slots)
+
+
 def _score(goal: Goal, evidence: Evidence) -> float:
     report = report_on(goal, evidence.confusion(evidence.scores))
     value = report.objective.value
@@ -125,7 +180,7 @@ def _score(goal: Goal, evidence: Evidence) -> float:
 
 
 def goal_scorer(
-    goal: Goal | Expression | str,
+    goal: Goal | Expression | BlackBox | str,
     *,
     sensitive_features: Any = None,
     baseline: Any = None,
@@ -138,9 +193,14 @@ def goal_scorer(
     largest violation: ``-2 - violation`` for an objective in [-1, 1]. NaN where
     something the goal speaks of has no rows.
 
+    A metric without a formula is called on what the classifier predicts, or on its scores:
+    how far they lie above the cut-off for a classifier of this library, else those of
+    ``decision_function``, or the probability of the positive class. It is for two classes. Its
+    columns come from `sensitive_features`, or from X by their names.
+
     Parameters
     ----------
-    goal : Goal, str or metric
+    goal : Goal, str, metric or BlackBox
     sensitive_features : str or list of str, optional
         Names of columns of X; by default the estimator's own parameter of this name.
     baseline : str or classifier, optional
@@ -151,7 +211,9 @@ def goal_scorer(
     Raises
     ------
     GoalError
-        If the goal speaks of data sets beside X.
+        If the goal speaks of data sets beside X, or names a black box without its function.
+    MetricError
+        When called, if the function of a BlackBox raises, or returns what is no value.
 
     Examples
     --------

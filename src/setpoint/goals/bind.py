@@ -10,13 +10,20 @@ import numpy as np
 
 from setpoint.goals import algebra
 from setpoint.goals.atoms import Affine, Bound
-from setpoint.goals.errors import EmptyPopulationError, GoalError, UnlabelledError, nearest
+from setpoint.goals.errors import (
+    EmptyPopulationError,
+    GoalError,
+    NoFormulaError,
+    UnlabelledError,
+    nearest,
+)
 from setpoint.goals.events import Event
 from setpoint.goals.expressions import (
     Apply,
     Baseline,
     Const,
     Expression,
+    External,
     Metric,
     Product,
     Quotient,
@@ -87,6 +94,11 @@ class Binder:
             return self._groups(e, at) if e.columns else self._classes(e, at)
         if isinstance(e, Baseline):
             return self._bind(e.inner, replace(at, deployed=True))
+        if isinstance(e, External):
+            raise NoFormulaError(
+                f"{e} has no formula; AdaptiveSurrogateClassifier and "
+                "PlugInClassifier(solver='post-shift') take it"
+            )
         raise TypeError(f"not an expression of the language: {type(e).__name__}")
 
     def tight(self, x: Bound) -> Bound:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["EmptyPopulationError", "GoalError", "GoalSyntaxError", "ShapeError", "nearest"]
+__all__ = [
+    "EmptyPopulationError",
+    "GoalError",
+    "GoalSyntaxError",
+    "MetricError",
+    "NoFormulaError",
+    "ShapeError",
+    "nearest",
+]
 
 
 class GoalError(ValueError):
@@ -26,6 +34,18 @@ class UnlabelledError(GoalError):
 
 class ShapeError(GoalError):
     """A goal whose shape no solver here takes; the message names the way out."""
+
+
+class NoFormulaError(GoalError):
+    """A black-box goal where a formula is needed; the message names who takes it."""
+
+
+class MetricError(ValueError):
+    """A metric's function raised, or what it returned is no value of the metric.
+
+    The message names the metric, what it returned or raised, and what it was called with;
+    an exception of the function is the cause.
+    """
 
 
 def nearest(word: object, known: Iterable[object]) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "Const",
     "Constraint",
     "Expression",
+    "External",
     "Metric",
     "Product",
     "Quotient",
@@ -257,6 +258,18 @@ class Metric(_Node):
 
 
 @dataclass(frozen=True, repr=False)
+class External(_Node):
+    """A metric without a formula, by name: the objective of a black-box goal, and alone in it."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:  # type: ignore[redundant-expr]
+            raise GoalError(f"the name of a black box is a text, got {self.name!r}")
+        super().__post_init__()
+
+
+@dataclass(frozen=True, repr=False)
 class Sum(_Node):
     """A flat sum: (sign, term) with sign 1 or -1."""
 
@@ -399,6 +412,8 @@ def map_metrics(expression: Expression, change: Callable[[Metric], Expression]) 
     """The expression with `change` applied to each of its metrics."""
     if isinstance(expression, Metric):
         return change(expression)
+    if isinstance(expression, External):
+        raise GoalError(f"{expression} stands alone: it has no rows or classes to choose")
     if not expression.children:
         return expression
     return expression.with_children(tuple(map_metrics(c, change) for c in expression.children))

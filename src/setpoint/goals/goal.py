@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from setpoint.goals.errors import GoalError
-from setpoint.goals.expressions import Constraint, Expression, Metric, operand, walk
+from setpoint.goals.expressions import Constraint, Expression, External, Metric, operand, walk
 from setpoint.goals.table import TABLE, VOCABULARY
 
 if TYPE_CHECKING:
+    from setpoint.goals.blackbox import BlackBox
     from setpoint.goals.needs import Needs
     from setpoint.goals.program import Program
     from setpoint.goals.schema import Schema
@@ -51,14 +52,31 @@ class Goal:
             raise GoalError(f"sense is 'maximize' or 'minimize', got {self.sense!r}")
         object.__setattr__(self, "objective", operand(self.objective))
         object.__setattr__(self, "constraints", tuple(self.constraints))
-        if not any(isinstance(e, Metric) for e in walk(self.objective)):
+        if not any(isinstance(e, (Metric, External)) for e in walk(self.objective)):
             raise GoalError(f"the objective {self.objective} holds no metric")
         for c in self.constraints:
             _check_constraint(c)
+        self._check_external()
         if len(str(self)) > MAX_CHARACTERS:
             raise GoalError(
                 f"a goal has at most {MAX_CHARACTERS} characters as text, this one {len(str(self))}"
             )
+
+    def _check_external(self) -> None:
+        """A metric without a formula is the whole goal, or no part of it."""
+        sides = [self.objective, *(x for c in self.constraints for x in (c.lhs, c.rhs))]
+        found = next((e for x in sides for e in walk(x) if isinstance(e, External)), None)
+        if found is not None and (self.constraints or found is not self.objective):
+            raise GoalError(
+                f"{found} is the whole objective of a goal without constraints: it has no formula, "
+                "so it is no part of a larger expression and cannot be weighed against a "
+                "constraint; a function can subtract its own penalty"
+            )
+
+    @property
+    def is_blackbox(self) -> bool:
+        """Whether the objective is a metric without a formula."""
+        return isinstance(self.objective, External)
 
     def subject_to(self, *constraints: Constraint) -> Goal:
         """This goal with more constraints.
@@ -143,16 +161,20 @@ def minimize(objective: Expression) -> Goal:
     return Goal("minimize", objective)
 
 
-def as_goal(goal: Goal | Expression | str) -> Goal:
-    """A goal from a goal, its text, or a bare score metric ("f1" is "maximize f1").
+def as_goal(goal: Goal | Expression | BlackBox | str) -> Goal:
+    """A goal from a goal, its text, a black box, or a bare score metric ("f1": "maximize f1").
 
     Raises
     ------
     GoalError
         If a bare expression does not say whether higher is better.
     """
+    from setpoint.goals.blackbox import BlackBox
+
     if isinstance(goal, Goal):
         return goal
+    if isinstance(goal, BlackBox):
+        return goal.goal
     if isinstance(goal, str):
         bare = VOCABULARY.get(goal.strip())
         if not isinstance(bare, Metric):

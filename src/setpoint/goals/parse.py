@@ -14,6 +14,7 @@ from setpoint.goals.expressions import (
     FUNCTIONS,
     Constraint,
     Expression,
+    External,
     apply,
     operand,
     signed_sum,
@@ -232,6 +233,8 @@ class _Reader:
         if found is None:
             if node.id in FUNCTIONS:
                 self.fail(node, f"{node.id!r} is a function: {node.id}(...)")
+            if node.id == "blackbox":
+                self.fail(node, 'a metric without a formula is blackbox("module:name")')
             if node.id.lower() in ELSEWHERE:
                 self.fail(node, f"unknown word {node.id!r} (here: {ELSEWHERE[node.id.lower()]})")
             self.fail(node, f"unknown word {node.id!r} ({nearest(node.id, VOCABULARY)})")
@@ -244,6 +247,8 @@ class _Reader:
                 self.fail(node, f"{function.id} takes no named arguments")
             args = [self.expression(a) for a in node.args]
             return self.build(node, partial(apply, function.id, *args))
+        if isinstance(function, ast.Name) and function.id == "blackbox":
+            return self.external(node)
         if isinstance(function, ast.Attribute):
             return self.method(node, function)
         if isinstance(function, ast.Name):
@@ -254,6 +259,14 @@ class _Reader:
             found = self.expression(function)
         values, named = self.arguments(node)
         return self.build(node, lambda: found(*values, **named))
+
+    def external(self, node: ast.Call) -> Expression:
+        """A metric without a formula: its name is kept, nothing is imported."""
+        names = [a.value for a in node.args if isinstance(a, ast.Constant)]
+        if node.keywords or len(node.args) != 1 or not names or not isinstance(names[0], str):
+            self.fail(node, 'a metric without a formula is blackbox("module:name")')
+        name = names[0]
+        return self.build(node, lambda: External(name))
 
     def method(self, node: ast.Call, function: ast.Attribute) -> Expression:
         if function.attr not in _METHODS:

@@ -10,6 +10,7 @@ from setpoint.goals.expressions import (
     Baseline,
     Const,
     Expression,
+    External,
     Metric,
     Product,
     Quotient,
@@ -50,6 +51,8 @@ def _write(x: Expression) -> tuple[str, int]:
         return literal(x.value), _PRODUCT if x.value < 0 else _ATOM
     if isinstance(x, Metric):
         return _metric(x), _ATOM
+    if isinstance(x, External):
+        return f"blackbox({literal(x.name)})", _ATOM
     if isinstance(x, Sum):
         return _sum(x), _SUM
     if isinstance(x, Product):

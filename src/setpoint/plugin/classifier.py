@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, indexable
 
 from setpoint.estimators.base import GoalClassifier
+from setpoint.estimators.measuring import blackbox_of
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.bind import speaks_of_one_class
@@ -21,6 +22,7 @@ from setpoint.inputs.arrays import check_length, column_names, one_column, some
 from setpoint.inputs.classes import Classes, classes_of
 from setpoint.inputs.inputs import DecideOn, Inputs
 from setpoint.inputs.labels import check_weight
+from setpoint.inputs.measured import measured_on
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting import Task
 from setpoint.plugin.frontier import frontier_of_evidence
@@ -48,11 +50,13 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     ----------
     estimator : classifier
         With ``predict_proba`` or ``decision_function``.
-    goal : Goal, str or metric
+    goal : Goal, str, metric or BlackBox
     solver : str, default="auto"
         "auto": "exact" for two classes, "column-generation" for more. Or "frank-wolfe",
         "gda", "ellipsoid", "bisection", the algorithms of the paper; or "argmax",
-        "balanced", baselines that do not look at the goal.
+        "balanced", baselines that do not look at the goal. Or "post-shift", for two classes
+        and no constraints: the metric is measured at each cut-off. It is what "auto" means
+        for a BlackBox.
     evidence : {"auto", "label", "soft"}, default="auto"
         Count decisions against labels, or against posteriors: then gaps are certified for
         any number of classes, if the posteriors are right. "auto": labels with two
@@ -64,6 +68,10 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         call, 50 times at most. Its ``fit`` takes `sample_weight`. With a float `cv`
         decisions are counted on the rows set apart, else on the training rows. Goes with
         label evidence, the default solver and goals of X alone.
+    smooth : "auto", int or None, default="auto"
+        For post-shift: over how many cut-offs the metric is averaged before the highest
+        value is taken. "auto": an eighth of the rows, at least 5; a sixtieth above 3,000.
+        None: the highest value itself, which on few rows is partly luck.
     calibrate : {"sigmoid", "isotonic"} or None, default=None
         Calibrate the model's probabilities by cross-validation within its training rows.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
@@ -101,9 +109,10 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     max_oracle_calls : int, default=None
     max_seconds : float, default=None
         Limits of a search over posteriors: the best feasible rule by then is kept, with a
-        warning. So it is on Ctrl-C. None: 1,000 calls, or the algorithm's own budget.
+        warning. So it is on Ctrl-C. None: 1,000 calls, or the algorithm's own budget. For a
+        BlackBox the first is the most evaluations; None: 1,000 cut-offs on a curve.
     n_jobs : int, default=None
-        Folds fitted at a time.
+        Folds fitted at a time, and processes in which a BlackBox is called.
     random_state : int, generator or None, default=None
         For the split drawn with a float `cv`, and the key of draws.
     verbose : int, default=0
@@ -159,6 +168,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         response_method: str = "auto",
         evidence: str = "auto",
         oracle: Any = None,
+        smooth: Any = "auto",
         calibrate: str | None = None,
         pos_label: Any = None,
         sensitive_features: Any = None,
@@ -183,6 +193,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.response_method = response_method
         self.evidence = evidence
         self.oracle = oracle
+        self.smooth = smooth
         self.calibrate = calibrate
         self.pos_label = pos_label
         self.sensitive_features = sensitive_features
@@ -244,7 +255,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             If an argument or the goal is wrong for these data; the message says what.
         """
         progress = Progress() if self.verbose else None
-        goal, options = as_goal(self.goal), self._options(progress)
+        metric, goal = blackbox_of(self.goal), as_goal(self.goal)
+        options = self._options(progress).settled(goal)
         self._check_parameters()
         X, y, classes = self._checked(X, y, goal)
         posterior = options.takes_posteriors(len(classes.labels))
@@ -255,7 +267,11 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         rows = self._rows(X, y, weight, sensitive_features, baseline, datasets)
         decide_on, notes = self._at_hand(goal, sensitive_features)
         inputs = Inputs.check(goal, classes, rows, decide_on)
-        inputs.bind()
+        measured = None
+        if metric is None:
+            inputs.bind()
+        else:
+            measured = measured_on(metric, classes, rows[None])
         key, names = self._key(), column_names(X)
 
         task = Task(
@@ -275,6 +291,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             routed.estimator.fit,
             routed.splitter.split,
             notes,
+            measured,
         )
         if self.oracle is not None:
             fitted = task.by_retraining(self.oracle)
@@ -332,9 +349,11 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)
-        goal, options = self._goal(), replace(self._options(), evidence="soft")
-        if options.solver == "exact":
-            options = replace(options, solver="auto")
+        goal, options = self._goal(), self._options()
+        if goal.is_blackbox:
+            raise GoalError(f"adapt: {goal.objective} needs labels, and these rows have none")
+        solver = "auto" if options.solver in ("exact", "post-shift") else options.solver
+        options = replace(options, solver=solver, evidence="soft")
         require_label_free(goal)
         rows = self._rows(X, None, None, sensitive_features, baseline, None)
         decide_on, notes = self._at_hand(goal, sensitive_features)
@@ -390,6 +409,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self.max_oracle_calls,
             self.max_seconds,
             progress,
+            self.smooth,
         )
 
     def _checked(self, X: Any, y: Any, goal: Goal) -> tuple[Any, Any, Classes]:
@@ -407,6 +427,11 @@ class PlugInClassifier(InnerModel, GoalClassifier):
                 f"positive class, and y holds {len(classes.labels)} classes "
                 f"({some(list(classes.labels))}); name one with label=, "
                 "or reduce over the classes, as in recall.min()"
+            )
+        if len(classes.labels) > 2 and goal.is_blackbox:
+            raise GoalError(
+                f"Only binary classification is supported for a BlackBox: y holds "
+                f"{len(classes.labels)} classes ({some(list(classes.labels))})"
             )
         self._check_draw(X)
         return X, y, classes

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.estimators.measuring import rows_taken
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
@@ -22,7 +23,8 @@ from setpoint.plugin.options import BASELINES, Options
 from setpoint.plugin.retrained import Retrained, weight_parameter
 from setpoint.plugin.retraining import Retraining, TrainingRows
 from setpoint.plugin.searching import RETRAININGS, limited, search_space
-from setpoint.plugin.solving import Solution, reported, solve_evidence
+from setpoint.plugin.solving import Solution, Solved, reported, solve_evidence
+from setpoint.search.metered import Measured
 
 __all__ = ["Fitted", "Task"]
 
@@ -58,6 +60,8 @@ class Task:
         For ``fit`` of the model, and the splitter.
     notes : tuple of str
         For the report.
+    metric : Measured, optional
+        A black box on the rows of X.
     """
 
     goal: Goal
@@ -76,6 +80,7 @@ class Task:
     params: Mapping[str, Any]
     split_params: Mapping[str, Any]
     notes: tuple[str, ...]
+    metric: Measured | None = None
 
     # ------------------------------------------------------------------ posteriors
     def by_scores(self, response: Response) -> Fitted:
@@ -87,8 +92,18 @@ class Task:
         }
         evidence = self.inputs.taken(fitted.index).evidence(scores)
         notes = self.notes + self._counted_twice(fitted)
+        metric = self.metric
+        if metric is not None:
+            metric = rows_taken(metric, fitted.index, self.inputs.n_rows[None])
         solution = solve_evidence(
-            self.goal, evidence, self.options, folds=fitted.folds, notes=notes
+            self.goal,
+            evidence,
+            self.options,
+            folds=fitted.folds,
+            notes=notes,
+            metric=metric,
+            neutral=0.5 if response.name(fitted.model) == "predict_proba" else 0.0,
+            n_jobs=self.n_jobs,
         )
         return Fitted(fitted.model, None, solution, evidence)
 
@@ -207,9 +222,9 @@ class Task:
             watch=limited(self.options, RETRAININGS),
         )
 
-        def solve() -> Any:
+        def solve() -> Solved:
             found = search_space(space, self.options)
-            return found, f"a {type(learner).__name__} trained at each call; {found.why}"
+            return Solved(found, f"a {type(learner).__name__} trained at each call; {found.why}")
 
         solution, outcome = reported(self.goal, evidence, solve, None, notes)
         assert outcome.choice is not None

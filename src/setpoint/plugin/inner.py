@@ -43,6 +43,7 @@ class InnerModel(MetaEstimatorMixin):
     estimator: Any
     estimator_: Any
     goal: Any
+    solver: Any
     cv: Any
     calibrate: Any
 
@@ -114,8 +115,9 @@ class InnerModel(MetaEstimatorMixin):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         try:
-            of_one = speaks_of_one_class(as_goal(self.goal))
+            goal = as_goal(self.goal)
+            of_one = goal.is_blackbox or speaks_of_one_class(goal)
         except (GoalError, TypeError):
             of_one = False  # fit will say what is wrong
-        tags.classifier_tags.multi_class = not of_one
+        tags.classifier_tags.multi_class = not (of_one or self.solver == "post-shift")
         return tags

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from setpoint.goals.errors import ShapeError
+from setpoint.exact.post_shift import Smooth
+from setpoint.goals.errors import GoalError, ShapeError
+from setpoint.goals.goal import Goal
 from setpoint.search.outcome import Randomized
 from setpoint.search.watch import Traced, Watch
 
@@ -20,7 +22,7 @@ NAMED = ("frank-wolfe", "gda", "ellipsoid", "bisection")
 """The algorithms of the confusion-matrix paper."""
 BASELINES = ("argmax", "balanced")
 """Rules that do not look at the goal."""
-SOLVERS = ("auto", "exact", "column-generation", *NAMED, *BASELINES)
+SOLVERS = ("auto", "exact", "column-generation", *NAMED, *BASELINES, "post-shift")
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Options:
     max_oracle_calls: int | None = None
     max_seconds: float | None = None
     progress: Callable[[Traced], None] | None = None
+    smooth: Smooth = "auto"
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -61,6 +64,46 @@ class Options:
             raise ValueError(f"max_seconds is a number above 0 or None, got {seconds!r}")
         if self.solver == "exact" and self.evidence == "soft":
             raise ValueError("evidence='soft' is for solver='auto' or one with an oracle")
+        smooth: Any = self.smooth
+        plain = smooth is None or (isinstance(smooth, str) and smooth == "auto")
+        if not plain and (not _is_number(smooth) or smooth < 1 or smooth % 1):
+            raise ValueError(f"smooth is 'auto', a whole number >= 1 or None, got {smooth!r}")
+
+    def settled(self, goal: Goal) -> Options:
+        """The options for one goal: black boxes go to post-shift.
+
+        Raises
+        ------
+        ValueError
+            If another solver is asked for a black box, or what post-shift cannot do.
+        GoalError
+            If post-shift is asked for a goal with constraints or over further data sets.
+        """
+        out = self
+        if goal.is_blackbox and self.solver != "post-shift":
+            if self.solver != "auto":
+                raise ValueError(
+                    f"solver={self.solver!r} needs a formula, and {goal.objective} has none; "
+                    "'auto' and 'post-shift' take it"
+                )
+            out = replace(self, solver="post-shift")
+        if out.solver != "post-shift":
+            return out
+        if goal.constraints:
+            raise GoalError(
+                f"solver='post-shift' takes goals without constraints, and '{goal}' has "
+                f"{len(goal.constraints)}; solver='auto' takes them"
+            )
+        if goal.needs.datasets:
+            raise GoalError(
+                "solver='post-shift' measures on the rows of X alone, and the goal speaks of "
+                f"{list(goal.needs.datasets)}; solver='auto' takes further data sets"
+            )
+        if self.evidence == "soft":
+            raise ValueError("evidence: post-shift measures against labels, got 'soft'")
+        if self.randomized is True:
+            raise ValueError("randomized: post-shift finds rules without draws, got True")
+        return out
 
     def takes_posteriors(self, n_classes: int) -> bool:
         """Whether rules are sought over posteriors, not over one score of two classes.
@@ -68,14 +111,19 @@ class Options:
         Raises
         ------
         ShapeError
-            If ``solver="exact"`` is asked for more than two classes.
+            If "exact" or "post-shift" is asked for more than two classes.
         """
         if n_classes > 2 and self.solver == "exact":
             raise ShapeError(
                 f"solver='exact' is for two classes and y holds {n_classes}; 'auto' certifies "
                 "its rules with soft evidence"
             )
-        other = self.solver not in ("auto", "exact") or self.evidence == "soft"
+        if n_classes > 2 and self.solver == "post-shift":
+            raise ShapeError(
+                "Only binary classification is supported by solver='post-shift': y holds "
+                f"{n_classes} classes"
+            )
+        other = self.solver not in ("auto", "exact", "post-shift") or self.evidence == "soft"
         return n_classes > 2 or other
 
     def watch(self) -> Watch:

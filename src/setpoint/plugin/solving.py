@@ -6,33 +6,47 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.estimators.measuring import blackbox_of, measured_entry
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
+from setpoint.exact.post_shift import Smooth
+from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.classes import Classes, classes_of, one_score, posteriors
 from setpoint.inputs.dataset import as_datasets
 from setpoint.inputs.inputs import DecideOn, Inputs, Rows
+from setpoint.inputs.measured import measured_on
 from setpoint.plugin.options import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
+from setpoint.plugin.shifting import shift_rule
 from setpoint.plugin.weighing import choose_evidence
-from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
+from setpoint.report import Entry, GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule
+from setpoint.search.metered import Measured
 from setpoint.search.outcome import Outcome, Randomized
 from setpoint.search.watch import Traced
 
-__all__ = ["Solution", "reported", "scores_for", "solve", "solve_evidence"]
+__all__ = ["Solution", "Solved", "reported", "scores_for", "solve", "solve_evidence"]
 
 
 _BLIND = (
     "The rule does not see what the deployed model says, so nothing is certified. Given that "
     "prediction as a column too, and named in decide_on, it can come nearer the goal."
 )
+
+
+class Solved(NamedTuple):
+    """What a solver found, why it was taken, and the objective where it is not counted."""
+
+    outcome: Outcome
+    why: str
+    objective: Entry | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,7 @@ class Solution:
 
 
 def solve(
-    goal: Goal | Expression | str,
+    goal: Goal | BlackBox | Expression | str,
     scores: Any,
     y: Any,
     *,
@@ -76,6 +90,7 @@ def solve(
     randomized: Randomized = "auto",
     solver: str = "auto",
     evidence: EvidenceKind = "auto",
+    smooth: Smooth = "auto",
     on_infeasible: Literal["raise", "nearest"] = "raise",
     tol: float = 1e-4,
     max_oracle_calls: int | None = None,
@@ -85,7 +100,7 @@ def solve(
 
     Parameters
     ----------
-    goal : Goal, str or metric
+    goal : Goal, str, metric or BlackBox
     scores : array-like of shape (N,) or (N, n)
         Two classes: one score a row of any kind, higher for the positive class. Else, or
         with soft evidence, posteriors: one column for each class in sorted order, rows
@@ -94,7 +109,7 @@ def solve(
         True labels.
     sample_weight : array-like of shape (N,), optional
     sensitive_features : column, dict or frame, optional
-        Side information that the goal names.
+        Side information that the goal names, and the columns of a BlackBox.
     baseline : array-like of shape (N,), optional
         The deployed model's predictions.
     classes : array-like, optional
@@ -112,11 +127,16 @@ def solve(
     solver : str
         "auto": "exact" for two classes, "column-generation" for more. Also "frank-wolfe",
         "gda", "ellipsoid" and "bisection", the algorithms of the paper, and the
-        baselines "argmax" and "balanced", which do not look at the goal.
+        baselines "argmax" and "balanced", which do not look at the goal. "post-shift", for
+        two classes and no constraints: the metric is measured at each cut-off; it is what
+        "auto" means for a BlackBox.
     evidence : {"auto", "label", "soft"}
         Count decisions against labels, or against posteriors: then the gap is certified
         for any number of classes, if the posteriors are right. "auto": labels with two
         classes, else what does better in 3-fold cross-validation (six quick searches).
+    smooth : "auto", int or None
+        For post-shift: over how many cut-offs the metric is averaged before the highest
+        value is taken. "auto": an eighth of the rows, at least 5; a sixtieth above 3,000.
     on_infeasible : {"raise", "nearest"}
         "nearest" returns the rule with the least largest violation.
     tol : float
@@ -125,7 +145,8 @@ def solve(
     max_oracle_calls : int, optional
     max_seconds : float, optional
         Limits of a search over posteriors: the best feasible rule by then is returned,
-        with a warning. None: 1,000 calls, or the algorithm's own budget.
+        with a warning. None: 1,000 calls, or the algorithm's own budget. For a BlackBox
+        the first is the most evaluations; None: 1,000 cut-offs on a curve.
 
     Returns
     -------
@@ -160,10 +181,18 @@ def solve(
     >>> print(solution.report.rule)
     predict 1 when the score is at least 0.75
     """
+    metric = blackbox_of(goal)
     goal = as_goal(goal)
     options = Options(
-        solver, evidence, randomized, on_infeasible, tol, max_oracle_calls, max_seconds
-    )
+        solver,
+        evidence,
+        randomized,
+        on_infeasible,
+        tol,
+        max_oracle_calls,
+        max_seconds,
+        smooth=smooth,
+    ).settled(goal)
     known = classes_of(y, classes, pos_label)
     posterior = options.takes_posteriors(len(known.labels))
     if posterior and classes is not None and list(classes) != known.sorted.tolist():
@@ -182,7 +211,15 @@ def solve(
         rows[name] = Rows(len(own), d.y, d.sample_weight, d.sensitive_features, d.baseline)
     inputs = Inputs.check(goal, known, rows, decide_on)
     inputs.require_values()
-    return solve_evidence(goal, inputs.evidence(values), options, notes=notes)
+    measured = None if metric is None else measured_on(metric, known, rows[None])
+    return solve_evidence(
+        goal,
+        inputs.evidence(values),
+        options,
+        notes=notes,
+        metric=measured,
+        neutral=0.5 if not posterior and _within_unit(first) else 0.0,
+    )
 
 
 def scores_for(
@@ -195,6 +232,10 @@ def scores_for(
     return found, (note,) if note else ()
 
 
+def _within_unit(scores: NDArray[np.float64]) -> bool:
+    return bool(scores.min(initial=0.0) >= 0.0 and scores.max(initial=0.0) <= 1.0)
+
+
 def solve_evidence(
     goal: Goal,
     evidence: Evidence,
@@ -203,8 +244,22 @@ def solve_evidence(
     counted: Evidence | None = None,
     folds: int | None = None,
     notes: tuple[str, ...] = (),
+    metric: Measured | None = None,
+    neutral: float = 0.0,
+    n_jobs: int | None = None,
 ) -> Solution:
-    """Bind, solve, count and report; what ``solve`` and ``PlugInClassifier`` share."""
+    """Bind, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
+
+    The last three arguments are for post-shift, see :func:`shift_rule`.
+    """
+    if options.solver == "post-shift":
+        return reported(
+            goal,
+            evidence,
+            lambda: _shifted(goal, evidence, options, metric, neutral, n_jobs),
+            folds,
+            notes,
+        )[0]
     hidden = len(evidence.cells) > len(evidence.slots) and evidence.scores.ndim == 2
     if hidden and any(c.baseline is not None for c in evidence.cells):
         notes += (_BLIND,)
@@ -213,22 +268,36 @@ def solve_evidence(
     )[0]
 
 
+def _shifted(
+    goal: Goal,
+    evidence: Evidence,
+    options: Options,
+    metric: Measured | None,
+    neutral: float,
+    n_jobs: int | None,
+) -> Solved:
+    outcome, value = shift_rule(goal, evidence, options, metric, neutral, n_jobs)
+    entry = None if metric is None else measured_entry(goal, metric, value)
+    return Solved(outcome, outcome.why, entry)
+
+
 def reported(
     goal: Goal,
     evidence: Evidence,
-    solver: Callable[[], tuple[Outcome, str]],
+    solver: Callable[[], Solved],
     folds: int | None = None,
     notes: tuple[str, ...] = (),
 ) -> tuple[Solution, Outcome]:
-    """Run a solver, which tells why it went its way, and report on what it finds."""
+    """Run a solver and report on what it finds."""
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        outcome, why = solver()
+        outcome, why, objective = solver()
     report = report_on_outcome(
         goal,
         outcome,
         evidence,
+        objective=objective,
         family="plugin",
         why=why,
         folds=folds,
@@ -241,9 +310,7 @@ def reported(
     return Solution(outcome.rule, report, outcome.trace), outcome
 
 
-def _outcome(
-    goal: Goal, evidence: Evidence, options: Options, counted: Evidence | None
-) -> tuple[Outcome, str]:
+def _outcome(goal: Goal, evidence: Evidence, options: Options, counted: Evidence | None) -> Solved:
     """What the solver for these scores finds, and why it was taken."""
     if evidence.scores.ndim == 1:
         outcome = solve_exact(
@@ -253,7 +320,7 @@ def _outcome(
             on_infeasible=options.on_infeasible,
             tol=options.tol,
         )
-        return outcome, outcome.why
+        return Solved(outcome, outcome.why)
     why = ""
     if (evidence.true < evidence.n_classes).any():
         goal.bind(evidence.schema)  # posteriors would fill in for a class without rows
@@ -265,4 +332,4 @@ def _outcome(
         kind, why = choose_evidence(goal, evidence, options)
         options = replace(options, evidence=kind)
     outcome = search_rule(goal, evidence, options, counted)
-    return outcome, "; ".join(x for x in (outcome.why, why) if x)
+    return Solved(outcome, "; ".join(x for x in (outcome.why, why) if x))

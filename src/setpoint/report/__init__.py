@@ -1,5 +1,6 @@
 """Reports: what was reached, with intervals, for the person who set the goal."""
 
+from setpoint.report.adaptive import AdaptiveStep, AdaptiveTold
 from setpoint.report.counting import FewRowsWarning, report_on, warn_few_rows
 from setpoint.report.deployed import Comparison, compared
 from setpoint.report.displays import (
@@ -8,6 +9,7 @@ from setpoint.report.displays import (
     FrontierDisplay,
     GroupRatesDisplay,
     OperatingPointDisplay,
+    SurrogatePathDisplay,
 )
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.fresh import FreshLabels, fresh_labels
@@ -20,6 +22,8 @@ from setpoint.report.report import GoalReport
 from setpoint.report.stream import StreamTold
 
 __all__ = [
+    "AdaptiveStep",
+    "AdaptiveTold",
     "BoundPath",
     "BoundPathDisplay",
     "Comparison",
@@ -37,6 +41,7 @@ __all__ = [
     "OperatingPoints",
     "Section",
     "StreamTold",
+    "SurrogatePathDisplay",
     "compared",
     "fresh_labels",
     "interval",

@@ -15,7 +15,7 @@ import numpy as np
 from setpoint.evidence import Confusion
 from setpoint.goals.atoms import Bound
 from setpoint.goals.bind import Binder
-from setpoint.goals.errors import EmptyPopulationError, GoalError, UnlabelledError
+from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
 from setpoint.goals.expressions import Constraint, Expression
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
@@ -32,6 +32,9 @@ __all__ = ["FEW_ROWS", "FewRowsWarning", "report_on", "warn_few_rows"]
 
 FEW_ROWS = 0.05
 """A wider half of a constraint's interval says that the rows hardly tell."""
+
+
+_NOT_CALLED = "it has no formula; evaluate(BlackBox(...), ...) calls its function"
 
 
 class FewRowsWarning(UserWarning):
@@ -59,6 +62,8 @@ class _Counter:
             return _Side(self.binder.bind(expression))
         except (EmptyPopulationError, UnlabelledError) as error:
             return _Side(None, str(error))
+        except NoFormulaError:
+            return _Side(None, _NOT_CALLED)
 
     def measure(self) -> None:
         """After all is bound."""
@@ -127,6 +132,7 @@ def report_on(
     goal: Goal,
     confusion: Confusion,
     *,
+    objective: Entry | None = None,
     status: Status = "evaluated",
     family: str = "",
     solver: str = "",
@@ -162,6 +168,9 @@ def report_on(
     goal : Goal
     confusion : Confusion
         What counting one decision gave, with the cells that the goal needs.
+    objective : Entry, optional
+        The objective as somebody else measured it: for a metric without a formula, which
+        is not evaluated otherwise.
     level : float
         Confidence of the intervals.
     status, family, solver, why, gap, bound_on_objective, rivals, evidence, n_rows, folds, \
@@ -192,7 +201,7 @@ def report_on(
     (0.81, True, 0.0401)
     """
     counter = _Counter(confusion, level)
-    objective = counter.bind(goal.objective)
+    counted = _Side(None) if objective is not None else counter.bind(goal.objective)
     sides = [(c, *counter.sides(c)) for c in goal.constraints]
     metrics = group_metrics(goal, counter.binder)
     alone = _alone(goal, counter.binder)
@@ -207,13 +216,13 @@ def report_on(
         baseline_objective = counter.sample.value(todays)
     if positive is None and len(confusion.classes) == 2:
         positive = confusion.classes[1]
-    bounds = [objective, *(left for _, left, _, _ in sides)]
+    bounds = [counted, *(left for _, left, _, _ in sides)]
     groups = tuple(group_row(m, counter.sample, level) for m in metrics)
     notes = [*warnings, *_notes(goal, bounds, sides, metrics), *alone]
     notes += _few_rows(goal, entries, groups)
     return GoalReport(
         goal=str(goal),
-        objective=counter.entry(str(goal.objective), objective),
+        objective=counter.entry(str(goal.objective), counted) if objective is None else objective,
         constraints=entries,
         status=status,
         family=family,

@@ -31,7 +31,8 @@ class Entry:
         Interval of the value; where the right side is no number, of left minus right,
         moved by the bound.
     interval : str or None
-        The kind of interval, as in :func:`setpoint.report.interval`.
+        The kind of interval, as in :func:`setpoint.report.interval`, or "bootstrap" for a
+        metric without a formula.
     rows : int
         Rows of the populations that the left side speaks of.
     effective_rows : float

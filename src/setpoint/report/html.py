@@ -24,7 +24,10 @@ def report_html(report: GoalReport) -> str:
     rows = [_row("objective", report.objective, report.level)]
     rows += [_row(mark(c), c, report.level) for c in report.constraints]
     against = "" if report.deployed is None else " ".join(report.deployed.lines())
-    notes = [verdict(report), against, certificate(report), report.rule, *report.warnings]
+    searched = ""
+    if report.adaptive is not None:
+        searched = " ".join(report.adaptive.lines(report.goal.startswith("maximize")))
+    notes = [verdict(report), against, searched, certificate(report), report.rule, *report.warnings]
     below = "".join(f"<p>{_text(note)}</p>" for note in notes if note)
     return (
         f'<div class="setpoint-report"><p><strong>{_text(report.goal)}</strong></p>'

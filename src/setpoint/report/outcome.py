@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.report.counting import report_on
+from setpoint.report.entry import Entry
 from setpoint.report.operating import operating_points
 from setpoint.report.report import GoalReport
 from setpoint.rules import Names
@@ -21,6 +22,7 @@ def report_on_outcome(
     outcome: Outcome,
     evidence: Evidence,
     *,
+    objective: Entry | None = None,
     family: str,
     why: str,
     solver: str | None = None,
@@ -37,7 +39,7 @@ def report_on_outcome(
     outcome : Outcome
     evidence : Evidence
         The rows that the rule was found on.
-    family, why, folds, seconds
+    objective, family, why, folds, seconds
         As in :func:`report_on`.
     solver, trace : optional
         Those of `outcome` where nothing else is said. With a `trace` of something else its
@@ -50,6 +52,7 @@ def report_on_outcome(
     return report_on(
         goal,
         outcome.confusion,
+        objective=objective,
         status=outcome.status,
         family=family,
         solver=solver or outcome.solver,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from setpoint.goals.populations import Label
 from setpoint.report import codec
+from setpoint.report.adaptive import AdaptiveTold
 from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.operating import OperatingPoints
@@ -100,6 +101,8 @@ class GoalReport:
         The best objective as a bound moves, where somebody asked for it.
     stream : StreamTold or None
         The window, threshold and calibration of a classifier that learns from a stream.
+    adaptive : AdaptiveTold or None
+        The baseline and the way of a search over surrogates.
     seconds : float or None
     versions : dict of str to str
     """
@@ -135,6 +138,7 @@ class GoalReport:
     trace: tuple[Step, ...] = field(default=(), repr=False)
     frontiers: tuple[Frontier, ...] = field(default=(), repr=False)
     stream: StreamTold | None = field(default=None, repr=False)
+    adaptive: AdaptiveTold | None = field(default=None, repr=False)
     seconds: float | None = field(default=None, compare=False)
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
 

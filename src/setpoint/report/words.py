@@ -19,6 +19,7 @@ __all__ = [
     "certificate",
     "constraint_lines",
     "holds",
+    "interval_name",
     "mark",
     "measured",
     "number",
@@ -97,6 +98,18 @@ def verdict(report: GoalReport) -> str:
     return out + "."
 
 
+def interval_name(entry: Entry, level: float) -> str:
+    """What an entry's interval is called.
+
+    Examples
+    --------
+    >>> interval_name(Entry("recall", 0.8, interval="wilson"), 0.95)
+    '95 % interval'
+    """
+    drawn = "bootstrap " if entry.interval == "bootstrap" else ""
+    return f"{100 * level:.4g} % {drawn}interval"
+
+
 def measured(entry: Entry, level: float) -> str:
     """Interval and counts of an entry."""
     if entry.value is None:
@@ -104,7 +117,7 @@ def measured(entry: Entry, level: float) -> str:
     parts = []
     if entry.low is not None:
         ends = f"{number(entry.low)} to {number(entry.high)}"
-        parts.append(f"{100 * level:.4g} % interval {ends}")
+        parts.append(f"{interval_name(entry, level)} {ends}")
     k, n = entry.numerator, entry.denominator
     # Counts speak for themselves only where they are a share, and the value is it.
     if k is not None and n and k <= n and math.isclose(entry.value * n, k, rel_tol=1e-9):
@@ -241,6 +254,9 @@ def report_text(report: GoalReport) -> str:
         out.append(_wrapped(f"Cannot hold together: {shares}", 2, 2))
     if report.deployed is not None:
         out += ["", TITLE, *(_wrapped(line, 2, 2) for line in report.deployed.lines())]
+    if report.adaptive is not None:
+        lines = report.adaptive.lines(report.goal.startswith("maximize"))
+        out += ["", report.adaptive.TITLE, *(_wrapped(line, 2, 2) for line in lines)]
     rule = rule_lines(report)
     if rule:
         out += ["", "Rule", *(_indented(line) for line in rule)]

@@ -210,8 +210,13 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
     Raises
     ------
     GoalError
-        If it is not clear which constraint is meant.
+        If it is not clear which constraint is meant, or the goal is a metric without a
+        formula.
     """
+    if goal.is_blackbox:
+        raise GoalError(
+            f"'{goal}' has no bound to move: a goal without a formula has no constraints"
+        )
     own = goal.constraints
     told = [str(c) for c in own]
     if vary is None:

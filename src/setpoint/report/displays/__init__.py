@@ -5,6 +5,7 @@ from setpoint.report.displays.frontier import FrontierDisplay
 from setpoint.report.displays.groups import GroupRatesDisplay
 from setpoint.report.displays.operating import OperatingPointDisplay
 from setpoint.report.displays.path import BoundPathDisplay
+from setpoint.report.displays.surrogates import SurrogatePathDisplay
 
 __all__ = [
     "BoundPathDisplay",
@@ -12,4 +13,5 @@ __all__ = [
     "FrontierDisplay",
     "GroupRatesDisplay",
     "OperatingPointDisplay",
+    "SurrogatePathDisplay",
 ]

@@ -196,10 +196,10 @@ def _more_rows(entry: Entry, plain: bool) -> Iterator[str]:
 def _search(report: GoalReport, goal: Goal) -> Iterator[Note]:
     """What is not known of the rule's optimality."""
     objective = in_words(goal.objective)
+    better = f"do better by {objective}" if goal.is_blackbox else f"reach a better {objective}"
     if report.status in ("feasible", "stationary") and report.gap is None:
         yield Note(
-            f"Nobody has proved that this rule is the best: another one may reach a better "
-            f"{objective}.",
+            f"Nobody has proved that this rule is the best: another one may {better}.",
             "Allow the search more time, or start it elsewhere, if this matters.",
         )
     elif (

@@ -8,6 +8,7 @@ from setpoint.goals.expressions import (
     Const,
     Constraint,
     Expression,
+    External,
     Metric,
     Product,
     Quotient,
@@ -76,6 +77,8 @@ def goal_in_words(goal: Goal, positive: Label | None = None) -> str:
 least 0.97'
     >>> goal_in_words(Goal.parse("maximize macro_f1 subject to churn <= 0.05"))
     'Make macro F1 as high as possible, with churn at most 0.05'
+    >>> goal_in_words(Goal.parse('maximize blackbox("shop:revenue")'))
+    'Make the metric shop:revenue as high as possible'
     """
     way = "high" if goal.sense == "maximize" else "low"
     out = f"Make {in_words(goal.objective)} as {way} as possible"
@@ -116,6 +119,8 @@ def in_words(x: Expression) -> str:
         return literal(x.value)
     if isinstance(x, Metric):
         return _metric(x)
+    if isinstance(x, External):
+        return f"the metric {x.name}"
     if isinstance(x, Baseline):
         return f"{_part(x.inner)} of the deployed model"
     if isinstance(x, Reduce):

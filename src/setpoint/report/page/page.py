@@ -160,6 +160,7 @@ def _told(
         "search_verdict": verdict_of(report, _where(report)) if held_out is not None else None,
         "against": TITLE,
         "deployed": [] if lead.deployed is None else lead.deployed.lines(),
+        "adaptive": _adaptive(report),
         "notes": notes_of(report, held_out),
         "rule": rule,
         "rule_lines": rule_lines,
@@ -170,6 +171,20 @@ def _told(
         "about": [*about, *_stream(lead)],
         "texts": _texts(report, held_out),
         "run": _run(report, held_out),
+    }
+
+
+def _adaptive(report: GoalReport) -> dict[str, Any] | None:
+    """What a search over surrogates gained, on the rows of its metric."""
+    found = report.adaptive
+    if found is None:
+        return None
+    greater = report.goal.startswith("maximize")
+    return {
+        "title": found.TITLE,
+        "metric": str(Goal.parse(report.goal).objective),
+        "rows": found.rows(greater),
+        "lines": found.told(greater),
     }
 
 

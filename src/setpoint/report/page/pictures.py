@@ -27,6 +27,9 @@ _SIZE = (4.8, 3.4)
 _FRAME, _ROW = 0.9, 0.22
 """Inches: a picture of groups without its rows, and one row of it."""
 
+_AXES = 0.6
+"""Inches of axis labels below and between panels."""
+
 _MOST_POINTS = 1000
 """Thresholds in one picture, over all of its curves."""
 
@@ -79,8 +82,34 @@ class Picture:
 def pictures_of(report: GoalReport) -> list[Picture]:
     """Every picture that the report has numbers for."""
     goal = Goal.parse(report.goal)
-    out = [*_operating(report, goal), *_frontiers(report), *_groups(report, goal)]
+    out = [
+        *_adaptive(report, goal),
+        *_operating(report, goal),
+        *_frontiers(report),
+        *_groups(report, goal),
+    ]
     return [*out, *_convergence(report, goal)]
+
+
+def _adaptive(report: GoalReport, goal: Goal) -> Iterator[Picture]:
+    found = report.adaptive
+    if found is None or not found.path:
+        return
+    from setpoint.report.displays import SurrogatePathDisplay
+
+    found = replace(found, surrogates=tuple(cleaned(name) for name in found.surrogates))
+    display = SurrogatePathDisplay(found, goal)
+    yield Picture(
+        "The metric along the search",
+        display.plot,
+        f"The metric of {len(found.path):,} models in the order of the search, best "
+        f"{number(found.best_value)}, against the baseline {number(found.baseline_value)}; below, "
+        "the weights of the surrogates along the best path.",
+        "Each mark is one model, the dashed line the baseline: a model with a cut-off and no "
+        "search. Below, what the models of the best path weighed more and less.",
+        (_SIZE[0], _AXES + sum(display.heights)),
+        panels=True,
+    )
 
 
 def _operating(report: GoalReport, goal: Goal) -> Iterator[Picture]:

@@ -15,6 +15,7 @@ from setpoint.report.words import (
     HOW,
     constraint_lines,
     holds,
+    interval_name,
     measured,
     number,
     rule_lines,
@@ -96,7 +97,7 @@ def cards_of(report: GoalReport) -> list[Card]:
         entry.text,
         number(entry.value),
         tuple(f for f in facts if f[1]),
-        "" if entry.value is not None else "Not evaluated: there are no rows to count it on.",
+        "" if entry.value is not None else f"Not evaluated: {_why_not(goal)}.",
         bar_of(entry),
     )
     pairs = zip(report.constraints, goal.constraints, strict=True)
@@ -132,7 +133,7 @@ def _card(entry: Entry, written: Constraint, level: float) -> Card:
 
 def _interval(entry: Entry, level: float) -> tuple[str, str]:
     told = "" if entry.low is None else f"{number(entry.low)} to {number(entry.high)}"
-    return f"{100 * level:.4g} % interval", told
+    return interval_name(entry, level), told
 
 
 def _counted(entry: Entry, level: float) -> list[tuple[str, str]]:
@@ -207,11 +208,18 @@ def _against(entry: Entry, written: Constraint) -> str:
     return out + (", clear of the bound." if entry.is_clear else ".")
 
 
+def _why_not(goal: Goal) -> str:
+    """Why an objective has no value."""
+    if goal.is_blackbox:
+        return "it has no formula, and its function was not called on these rows"
+    return "there are no rows to count it on"
+
+
 def _reached(report: GoalReport, goal: Goal) -> str:
     entry = report.objective
     what = sentence(in_words(goal.objective))
     if entry.value is None:
-        return f"{what} could not be evaluated: there are no rows to count it on."
+        return f"{what} could not be evaluated: {_why_not(goal)}."
     way = "high" if goal.sense == "maximize" else "low"
     out = f"{what}, to be as {way} as it goes, is {number(entry.value)}"
     if entry.low is not None:

@@ -1,0 +1,121 @@
+"""Black boxes at the edge of estimators: which one is meant, and what it says of a rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.exact.post_shift import shifted
+from setpoint.goals.blackbox import BlackBox
+from setpoint.goals.errors import GoalError
+from setpoint.goals.goal import as_goal
+from setpoint.inputs.classes import Classes
+from setpoint.inputs.inputs import Rows
+from setpoint.inputs.measured import measured_on
+from setpoint.report import Entry
+from setpoint.rules import PerSlot, Rule, Threshold
+from setpoint.search.metered import Measured
+
+__all__ = ["blackbox_of", "measured_entry", "measured_objective", "rows_taken", "shifted_by"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+def blackbox_of(goal: Any) -> BlackBox | None:
+    """The black box that a `goal` argument is; None for goals of the language.
+
+    Raises
+    ------
+    GoalError
+        If it only names a black box.
+    """
+    if isinstance(goal, BlackBox):
+        return goal
+    named = as_goal(goal)
+    if named.is_blackbox:
+        raise GoalError(
+            f"the goal '{named}' only names a metric; its function is wanted: "
+            "goal=BlackBox(function)"
+        )
+    return None
+
+
+def shifted_by(rule: Rule, scores: Floats, slots: Codes | None = None) -> Floats:
+    """Scores (n,) minus the rule's cut-off, so that the rule decides positive from 0 on.
+
+    Rules of another kind give their decisions, 1 and -1.
+
+    Parameters
+    ----------
+    rule : Rule
+        For two classes, without draws.
+    scores : array of shape (n,), or as the rule takes them
+    slots : int array of shape (n,), optional
+    """
+    if isinstance(rule, Threshold) and rule.width == 0.0:
+        return shifted(scores, rule.threshold)
+    if isinstance(rule, PerSlot) and slots is not None:
+        cuts = [r.threshold for r in rule.rules if isinstance(r, Threshold) and r.width == 0.0]
+        if len(cuts) == len(rule.rules):
+            return shifted(scores, np.array(cuts)[slots])
+    return np.where(rule.decide(scores, slots) == 1, 1.0, -1.0)
+
+
+def rows_taken(metric: Measured, index: Codes | None, n_rows: int) -> Measured:
+    """The metric on some of the rows given, those of weight zero left out.
+
+    Parameters
+    ----------
+    metric : Measured
+    index : int array or None
+        Of the `n_rows` rows that it was made of; None: all.
+    n_rows : int
+    """
+    if index is None:
+        return metric
+    place = np.full(n_rows, -1)
+    place[metric.kept] = np.arange(metric.n_rows)
+    return metric.taken(place[index][place[index] >= 0])
+
+
+def measured_entry(goal: Any, metric: Measured, value: float) -> Entry:
+    """The objective's line in a report, as measured.
+
+    Parameters
+    ----------
+    goal : Goal or BlackBox
+    metric : Measured
+    value : float
+        In the user's units.
+    """
+    w = metric.weight
+    effective = float(metric.n_rows) if w is None else float(w.sum() ** 2 / (w @ w))
+    text = str(as_goal(goal).objective)
+    return Entry(text, value, rows=metric.n_rows, effective_rows=effective)
+
+
+def measured_objective(
+    metric: BlackBox,
+    classes: Classes,
+    rows: Rows,
+    rule: Rule,
+    scores: Floats,
+    slots: Codes | None = None,
+) -> Entry:
+    """What a black box says of a rule on rows with labels.
+
+    A metric of scores is given the scores minus the rule's cut-off.
+
+    Raises
+    ------
+    MetricError
+        If the function raises, or returns what is no value of the metric.
+    GoalError, ValueError
+        If its columns or weights are missing or do not fit.
+    """
+    bound = measured_on(metric, classes, rows, where=None)
+    own = shifted_by(rule, scores, slots)[bound.kept]
+    return measured_entry(metric, bound, float(bound(own[None])[0]))

@@ -1,0 +1,148 @@
+"""Functions as metrics: where one is found, and what its signature says that it takes."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeAlias
+
+from setpoint.goals.errors import nearest
+
+__all__ = ["Parameters", "Takes", "imported", "path_of"]
+
+Takes: TypeAlias = Literal["predictions", "scores"]
+
+_SECOND: dict[Takes, tuple[str, ...]] = {
+    "predictions": ("y_pred", "pred", "predictions", "decisions", "y_decided"),
+    "scores": ("y_score", "y_scores", "score", "scores", "y_prob", "proba", "y_proba"),
+}
+"""What the name of a function's second parameter says of it."""
+
+_WEIGHT = "sample_weight"
+_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def imported(path: str) -> Any:
+    """The function at an import path, "module:name".
+
+    Raises
+    ------
+    ValueError, ImportError, TypeError
+        If the path is misspelt, leads nowhere, or to what cannot be called.
+    """
+    if not _PATH.fullmatch(path):
+        raise ValueError(f"function is spelled 'module:name', such as 'shop:revenue', got {path!r}")
+    module_name, _, where = path.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        raise ImportError(f"function {path!r}: there is no module {error.name!r}") from error
+    for part in where.split("."):
+        if not hasattr(found, part):
+            near = nearest(part, [n for n in dir(found) if not n.startswith("_")])
+            raise ImportError(f"function {path!r}: {module_name} has no name {part!r} ({near})")
+        found = getattr(found, part)
+    if not callable(found):
+        raise TypeError(f"function {path!r} is a {type(found).__name__}, which cannot be called")
+    return found
+
+
+def path_of(function: Any) -> str:
+    """Where a function is found; of a partial what it wraps, of an object its class."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    where = getattr(function, "__qualname__", None)
+    module = getattr(function, "__module__", None)
+    if not isinstance(where, str) or not isinstance(module, str):
+        where, module = type(function).__qualname__, type(function).__module__
+    # sklearn.metrics:f1_score rather than the private module that defines it.
+    public = module.partition("._")[0]
+    if getattr(sys.modules.get(public), where, None) is function:
+        module = public
+    return f"{module}:{where}"
+
+
+class Parameters:
+    """What a function's signature says; nothing where it has none.
+
+    Parameters
+    ----------
+    function : callable
+    name : str
+        What messages call it.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be called as a metric is.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self.name = name
+        try:
+            found = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):
+            found = []
+        P = inspect.Parameter
+        self.known = bool(found)
+        self.starred = any(p.kind is P.VAR_POSITIONAL for p in found)
+        self.open = not self.known or any(p.kind is P.VAR_KEYWORD for p in found)
+        places = [p for p in found if p.kind in (P.POSITIONAL_ONLY, P.POSITIONAL_OR_KEYWORD)]
+        if self.known and not self.starred and len(places) < 2:
+            raise ValueError(
+                f"function {name} takes {len(places)} arguments by position; a metric takes two, "
+                "y_true and y_pred or scores"
+            )
+        self.second = places[1].name if len(places) > 1 else None
+        further = [*places[2:], *(p for p in found if p.kind is P.KEYWORD_ONLY)]
+        nameless = [p.name for p in further if p.kind is P.POSITIONAL_ONLY and p.default is P.empty]
+        if nameless:
+            raise ValueError(f"function {name} takes {nameless} by position alone, not by name")
+        self.named = {p.name: p.default is P.empty for p in further if p.kind != P.POSITIONAL_ONLY}
+
+    @property
+    def takes_weight(self) -> bool:
+        """Whether there is a parameter `sample_weight`."""
+        return _WEIGHT in self.named
+
+    def takes(self, given: object) -> Takes:
+        """What the second argument is: as given, or by its name."""
+        for kind in _SECOND:
+            if given == kind:
+                return kind
+        if given != "auto":
+            raise ValueError(f"takes is 'auto', 'predictions' or 'scores', got {given!r}")
+        for kind, names in _SECOND.items():
+            if self.second in names:
+                return kind
+        why = "has no signature" if not self.known else "has no second parameter with a name"
+        if self.second is not None:
+            why = f"calls its second parameter {self.second!r}"
+        raise ValueError(f"function {self.name} {why}: say takes='predictions' or takes='scores'")
+
+    def columns(self, given: Iterable[str] | None) -> tuple[str, ...]:
+        """Names of the further columns: as given, or every one that is required."""
+        required = [n for n, needed in self.named.items() if needed and n != _WEIGHT]
+        if given is None:
+            return tuple(required)
+        names = (given,) if isinstance(given, str) else tuple(given)
+        if not all(isinstance(n, str) for n in names):
+            raise TypeError(f"columns are names of columns, got {list(names)!r}")
+        if len(set(names)) < len(names) or _WEIGHT in names:
+            raise ValueError(f"columns are different names without {_WEIGHT!r}, got {list(names)}")
+        strange = [n for n in names if n not in self.named and not self.open]
+        if strange:
+            raise ValueError(
+                f"columns: function {self.name} has no parameter {strange[0]!r} "
+                f"({nearest(strange[0], self.named)})"
+            )
+        missing = [n for n in required if n not in names]
+        if missing:
+            raise ValueError(f"columns: function {self.name} needs {missing} too")
+        return names

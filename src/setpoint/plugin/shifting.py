@@ -1,0 +1,168 @@
+"""Smoothed post-shift as a solver: cut-offs for a metric that is only measured."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.evidence import Evidence
+from setpoint.exact.post_shift import Shift, post_shift
+from setpoint.goals.goal import Goal
+from setpoint.inputs.measured import FormulaMetric
+from setpoint.plugin.options import Options
+from setpoint.rules import PerSlot, Rule, Threshold
+from setpoint.search.metered import Measured, Metered
+from setpoint.search.outcome import ConstantGoalWarning, Outcome
+from setpoint.search.watch import StoppedError, StoppedWarning
+
+__all__ = ["shift_rule"]
+
+Floats = NDArray[np.float64]
+
+_MOST_CALLS = 1000
+"""Cut-offs on a curve that a function is called for, where nobody says otherwise."""
+
+
+def shift_rule(
+    goal: Goal,
+    evidence: Evidence,
+    options: Options,
+    metric: Measured | None = None,
+    neutral: float = 0.0,
+    n_jobs: int | None = None,
+) -> tuple[Outcome, float]:
+    """The rule that smoothed post-shift finds, and what was measured of it.
+
+    Parameters
+    ----------
+    goal : Goal
+        Without constraints.
+    evidence : Evidence
+        Binary, with one score a row.
+    options : Options
+    metric : Measured, optional
+        A black box on the rows of the evidence; None: `goal` is counted.
+    neutral : float
+        The cut-off that is kept where none is better than another.
+    n_jobs : int, optional
+        Processes that call a black box.
+
+    Returns
+    -------
+    outcome : Outcome
+    value : float
+        The metric of the rule, in the user's units.
+
+    Raises
+    ------
+    StoppedError
+        If a limit was reached before there was any rule.
+
+    Warns
+    -----
+    ConstantGoalWarning
+        If the metric does not depend on the cut-off, or one class for everyone does best.
+    StoppedWarning
+        If a limit ended the search slot by slot.
+    """
+    n_slots = len(evidence.slots)
+    slots = evidence.slot if n_slots > 1 else None
+    kind = options.smooth
+    if metric is None:
+        counted = metric = FormulaMetric(goal, evidence, np.arange(evidence.n_rows))
+        found = post_shift(
+            counted,
+            evidence.scores,
+            evidence.weight,
+            slots,
+            smooth=kind,
+            sweep=lambda scores, moving: counted.sense * counted.sweep(scores, moving),
+        )
+    else:
+        budget, most = options.max_oracle_calls, _MOST_CALLS
+        if budget is not None:
+            curves = 1 if slots is None else 1 + n_slots
+            most = max(2, min(most, budget // curves))
+        metered = Metered(metric, budget, n_jobs, progress=_clock(options.max_seconds))
+        found = post_shift(metered, evidence.scores, evidence.weight, slots, smooth=kind, most=most)
+    if found.constant:
+        found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
+    _warn(found, metric, evidence, neutral)
+    rule: Rule = Threshold(float(found.thresholds[0]))
+    if evidence.decide_on:
+        rule = PerSlot([Threshold(float(t)) for t in found.thresholds], evidence.slots)
+    confusion = evidence.confusion(
+        rule.decide(evidence.scores, evidence.slot if rule.needs_slots else None)
+    )
+    v = (
+        np.zeros(0)
+        if goal.is_blackbox
+        else goal.bind(evidence.schema).features_of(confusion.counts)
+    )
+    outcome = Outcome(
+        rule,
+        v,
+        confusion,
+        0.0,
+        "feasible",
+        None,
+        None,
+        _why(found, n_slots),
+        "rule without draws",
+        found.evaluations,
+        solver="post-shift",
+    )
+    return outcome, metric.sense * found.value
+
+
+def _clock(max_seconds: float | None) -> Callable[[int, int | None], None] | None:
+    """What ends a search when time is up."""
+    if max_seconds is None:
+        return None
+    limit, start = max_seconds, time.perf_counter()
+
+    def check(used: int, left: int | None) -> None:
+        seconds = time.perf_counter() - start
+        if seconds >= limit:
+            raise StoppedError(f"stopped after {seconds:.3g} seconds and {used} evaluations")
+
+    return check
+
+
+def _why(found: Shift, n_slots: int) -> str:
+    if found.constant:
+        return f"the metric is the same at all {len(found.curve.gains)} cut-offs"
+    out = f"the best of {len(found.curve.gains)} cut-offs"
+    if found.window:
+        out += f" by the curve averaged over {found.window:.4g}"
+    return out + (f", then of each of {n_slots} groups in turn" if n_slots > 1 else "")
+
+
+def _warn(found: Shift, metric: Measured, evidence: Evidence, neutral: float) -> None:
+    if found.stopped:
+        warnings.warn(
+            f"a limit ended the search group by group after {found.evaluations} evaluations; the "
+            "best cut-offs so far are kept",
+            StoppedWarning,
+            stacklevel=2,
+        )
+    if found.constant:
+        warnings.warn(
+            f"the metric {metric.name} does not depend on the cut-off: it is the same at all "
+            f"{len(found.curve.gains)} that were measured; the cut-off is left at {neutral:g}",
+            ConstantGoalWarning,
+            stacklevel=2,
+        )
+    elif np.isinf(found.thresholds).all() and len(set(found.thresholds.tolist())) == 1:
+        label = evidence.classes[int(found.thresholds[0] < 0)]
+        warnings.warn(
+            f"predicting {label!r} for everyone does best by '{metric.name}': check the metric, "
+            "and whether the scores say anything about the classes",
+            ConstantGoalWarning,
+            stacklevel=2,
+        )

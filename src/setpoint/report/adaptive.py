@@ -1,0 +1,249 @@
+"""What a report adds of an adaptive search: its baseline, its gain, and the way it went."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from setpoint.report.words import number
+
+__all__ = ["AdaptiveStep", "AdaptiveTold"]
+
+_FLOATS = ("baseline_value", "best_value", "error")
+_MOST_WEIGHTS = 5
+
+
+@dataclass(frozen=True)
+class AdaptiveStep:
+    """One model on the way of a search.
+
+    Parameters
+    ----------
+    start : str
+        Where its path began.
+    used : int
+        Evaluations of the metric by then.
+    value : float
+        The metric, in the user's units.
+    weights : tuple of float
+        The weighting of the surrogates that the model minimises, as shares.
+    """
+
+    start: str
+    used: int
+    value: float
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class AdaptiveTold:
+    """What a search over surrogates found, and what it is compared with.
+
+    Values are those of the metric on its own rows, in the user's units.
+
+    Parameters
+    ----------
+    baseline : str
+        What the search is compared with, in words.
+    baseline_value, best_value : float
+        The metric of the baseline, and of the best model that was found.
+    accepted : bool
+        Whether that model is the one returned; otherwise the baseline is.
+    why : str
+        The reason, in a sentence.
+    error : float or None
+        Bootstrap standard error of the gain; None where it was not estimated, infinite
+        where it could not be.
+    n_bootstrap : int
+        Draws behind it.
+    evaluations : int
+        Evaluations of the metric, the bootstrap's among them.
+    resumed : int
+        How many of them an earlier run had made. Not compared.
+    budget : int or None
+        The most evaluations that were allowed.
+    search : {"gradient", "weights"}
+    gradient : str
+        The estimate that was followed.
+    start : str
+        Where the best path began.
+    surrogates : tuple of str
+    path : tuple of AdaptiveStep
+        Every model in the order of the search, with a weight for each of the surrogates.
+
+    Raises
+    ------
+    ValueError
+        If `search` is another, or a step has other weights.
+    """
+
+    TITLE: ClassVar[str] = "Against the cut-off alone"
+
+    baseline: str
+    baseline_value: float
+    best_value: float
+    accepted: bool
+    why: str
+    error: float | None
+    n_bootstrap: int
+    evaluations: int
+    resumed: int = field(compare=False)
+    budget: int | None
+    search: str
+    gradient: str
+    start: str
+    surrogates: tuple[str, ...]
+    path: tuple[AdaptiveStep, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if self.search not in ("gradient", "weights"):
+            raise ValueError(f"search is 'gradient' or 'weights', got {self.search!r}")
+        for step in self.path:
+            if len(step.weights) != len(self.surrogates):
+                raise ValueError(
+                    f"path: a step has {len(step.weights)} weights, and there are "
+                    f"{len(self.surrogates)} surrogates"
+                )
+
+    def best_step(self, greater_is_better: bool = True) -> AdaptiveStep | None:
+        """The best step of the best path, the first of equals; None where it has no step."""
+        sense = 1.0 if greater_is_better else -1.0
+        own = (step for step in self.path if step.start == self.start)
+        return max(own, key=lambda step: sense * step.value, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values by name; steps as lists, infinite numbers as text that ``float`` reads."""
+        out = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name in _FLOATS:
+            out[name] = _plain(out[name])
+        out["surrogates"] = list(self.surrogates)
+        out["path"] = [
+            [s.start, s.used, _plain(s.value), [_plain(w) for w in s.weights]] for s in self.path
+        ]
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> AdaptiveTold:
+        """What :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        TypeError
+            If a field is missing or unknown.
+        """
+        out = dict(data)
+        for name in _FLOATS:
+            out[name] = None if out.get(name) is None else float(out[name])
+        out["surrogates"] = tuple(data.get("surrogates", ()))
+        out["path"] = tuple(
+            AdaptiveStep(start, int(used), float(value), tuple(map(float, weights)))
+            for start, used, value, weights in data.get("path", ())
+        )
+        return cls(**out)
+
+    # -- in words -----------------------------------------------------------------------
+    def lines(self, greater_is_better: bool = True) -> list[str]:
+        """All of it in sentences.
+
+        Parameters
+        ----------
+        greater_is_better : bool
+            Which of two values is the better one.
+
+        Examples
+        --------
+        >>> told = AdaptiveTold(
+        ...     "logistic regression with a cut-off", 0.41, 0.43, True, "the gain is clear",
+        ...     0.008, 200, 1612, 0, 2000, "gradient", "interpolation", "logistic",
+        ...     ("sigmoid of positives", "sigmoid of negatives"),
+        ... )
+        >>> for line in told.lines():
+        ...     print(line)
+        Baseline: logistic regression with a cut-off has 0.4100.
+        Best model of the search: 0.4300, better by 0.0200 with a standard error of 0.0080.
+        Accepted: the search's model is what was returned. The gain is clear.
+        The metric was evaluated 1,612 times of 2,000 allowed.
+        The search followed its gradient (interpolation) over 2 surrogates; best start: logistic.
+        """
+        out = [
+            f"Baseline: {self.baseline} has {number(self.baseline_value)}.",
+            f"Best model of the search: {number(self.best_value)}, "
+            f"{self._gain(greater_is_better)}.",
+            f"{self._verdict()} {_sentence(self.why)}".rstrip(),
+            f"The metric was evaluated {self._evaluations()}.",
+            self._way(),
+        ]
+        weights = self._weights(greater_is_better)
+        return [*out, weights] if weights else out
+
+    def told(self, greater_is_better: bool = True) -> list[str]:
+        """The sentences that a table of :meth:`rows` leaves to be said."""
+        out = [f"{self._verdict()} {_sentence(self.why)}".rstrip(), self._way()]
+        weights = self._weights(greater_is_better)
+        return [*out, weights] if weights else out
+
+    def rows(self, greater_is_better: bool = True) -> list[tuple[str, str]]:
+        """The numbers as (name, text) for a table."""
+        here = ("", " (returned)") if self.accepted else (" (returned)", "")
+        evaluations = self._evaluations().removesuffix(" allowed").replace(" times", "")
+        return [
+            (f"baseline: {self.baseline}{here[0]}", number(self.baseline_value)),
+            (f"best model of the search{here[1]}", number(self.best_value)),
+            ("difference", self._gain(greater_is_better)),
+            ("evaluations of the metric", evaluations),
+        ]
+
+    def _gain(self, greater_is_better: bool) -> str:
+        far = self.best_value - self.baseline_value
+        if far == 0.0:
+            return "no better"
+        word = "better" if (far > 0.0) == greater_is_better else "worse"
+        out = f"{word} by {number(abs(far))}"
+        if self.error is None:
+            return out
+        if not math.isfinite(self.error):
+            return f"{out} with an unknown standard error"
+        return f"{out} with a standard error of {number(self.error)}"
+
+    def _verdict(self) -> str:
+        if self.accepted:
+            return "Accepted: the search's model is what was returned."
+        return "Not accepted: the baseline is what was returned."
+
+    def _evaluations(self) -> str:
+        out = f"{self.evaluations:,} time{'' if self.evaluations == 1 else 's'}"
+        if self.budget is not None:
+            out += f" of {self.budget:,} allowed"
+        if self.resumed:
+            out += f", {self.resumed:,} of them by an earlier run"
+        return out
+
+    def _way(self) -> str:
+        k = len(self.surrogates)
+        over = f"{k} surrogate{'' if k == 1 else 's'}"
+        if self.search == "weights":
+            how = f"The search tried weights of {over}"
+        else:
+            how = f"The search followed its gradient ({self.gradient}) over {over}"
+        return f"{how}; best start: {self.start}."
+
+    def _weights(self, greater_is_better: bool) -> str:
+        """The weighting at the best step, the largest first; "" where no step was better."""
+        step = self.best_step(greater_is_better)
+        if step is None or len(self.surrogates) < 2 or self.best_value == self.baseline_value:
+            return ""
+        pairs = sorted(zip(step.weights, self.surrogates, strict=True), key=lambda p: -p[0])
+        told = [f"{name} {100.0 * w:.0f} %" for w, name in pairs[:_MOST_WEIGHTS]]
+        more = f"; and {len(pairs) - _MOST_WEIGHTS} more" if len(pairs) > _MOST_WEIGHTS else ""
+        return f"Weights of the surrogates at its best step: {'; '.join(told)}{more}."
+
+
+def _plain(x: float | None) -> float | str | None:
+    return x if x is None or math.isfinite(x) else str(x)
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""

@@ -1,0 +1,226 @@
+"""A metric under a budget: counted, cached, in processes, and kept in a file.
+
+What is paid for is an evaluation of a decision vector that was not seen before. So a search
+may ask for the same decisions as often as it likes, as searches over scores do: small steps
+change no decision.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from os import PathLike
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.search.evaluations import Evaluations
+from setpoint.search.watch import StoppedError
+
+__all__ = ["BudgetSpentError", "Measured", "Metered"]
+
+Floats = NDArray[np.float64]
+
+_DIGEST = 16
+"""Bytes of a hash: among a billion vectors two agree by chance once in 10**20 runs."""
+
+
+class BudgetSpentError(StoppedError):
+    """More evaluations are needed than the budget has left."""
+
+
+class Measured(Protocol):
+    """A metric bound to rows: score vectors in, values out.
+
+    A score of at least 0 decides positive. Rows of weight zero are left out.
+
+    Attributes
+    ----------
+    name : str
+    sense : float
+        1.0 where higher is better, -1.0 where lower is.
+    takes : {"predictions", "scores"}
+        Whether the value depends on the decisions alone.
+    one_by_one : bool
+        Whether many vectors cost as many calls of a function.
+    identity : str
+        A hash of all that values depend on beside the name and the scores.
+    kept : int array of shape (n,)
+        Of the rows given, those of positive weight that the metric looks at.
+    true : int array of shape (n,)
+        1 for the positive class, else 0.
+    weight : array of shape (n,) or None
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def sense(self) -> float: ...  # noqa: D102
+    @property
+    def takes(self) -> str: ...  # noqa: D102
+    @property
+    def one_by_one(self) -> bool: ...  # noqa: D102
+    @property
+    def identity(self) -> str: ...  # noqa: D102
+    @property
+    def kept(self) -> NDArray[np.int64]: ...  # noqa: D102
+    @property
+    def true(self) -> NDArray[np.int64]: ...  # noqa: D102
+    @property
+    def weight(self) -> Floats | None: ...  # noqa: D102
+
+    @property
+    def n_rows(self) -> int:
+        """Number n of rows that it looks at."""
+        ...
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Values (m,), in the user's units, of m score vectors (m, n)."""
+        ...
+
+    def taken(self, index: NDArray[np.int64]) -> Measured:
+        """The metric on some of its n rows, in the order of `index`; repeats are allowed."""
+        ...
+
+
+class Metered:
+    """A metric as searches see it: gains, of which higher is better, under a budget.
+
+    Parameters
+    ----------
+    metric : Measured
+    budget : int, optional
+        The most evaluations of different decisions; None: no limit.
+    n_jobs : int, optional
+        Processes for a metric that is called vector by vector; as in joblib.
+    checkpoint : path, optional
+        A file of JSON lines to which each evaluation is added as it is made. A run that is
+        taken up again finds them there, and counts them as it did before.
+    progress : callable, optional
+        Told ``progress(used, left)`` after evaluations; `left` is None without a budget.
+
+    Attributes
+    ----------
+    used : int
+        Evaluations paid for.
+    hits : int
+        Vectors whose value was known, in this run, before they were asked for.
+    resumed : int
+        How many of `used` came from the file.
+
+    Raises
+    ------
+    ValueError
+        If the checkpoint speaks of another metric or other rows.
+    OSError
+        If the checkpoint cannot be written.
+    """
+
+    def __init__(
+        self,
+        metric: Measured,
+        budget: int | None = None,
+        n_jobs: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> None:
+        self.metric = metric
+        self.budget = budget
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.used = self.hits = self.resumed = 0
+        self._values: dict[bytes, float] = {}
+        self._file = None
+        if checkpoint is not None:
+            self._file = Evaluations(checkpoint, metric.name, metric.n_rows, metric.identity)
+
+    @property
+    def left(self) -> int | None:
+        """Evaluations left; None without a budget."""
+        return None if self.budget is None else max(self.budget - self.used, 0)
+
+    def pay(self, k: int) -> None:
+        """Count `k` evaluations made elsewhere, such as on drawn rows.
+
+        Raises
+        ------
+        BudgetSpentError
+            If fewer are left; none is counted then.
+        """
+        self._afford(k)
+        self.used += k
+        self._tell()
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Gains (m,) of score vectors (m, n): the metric's values, turned so that more is better.
+
+        An exception, Ctrl-C too, passes through; what was finished by then is kept.
+
+        Raises
+        ------
+        BudgetSpentError
+            If more evaluations are needed than are left; none is made then.
+        """
+        keys = self._keys(scores)
+        rows: dict[bytes, int] = {}
+        for i, key in enumerate(keys):
+            if key not in self._values:
+                rows.setdefault(key, i)
+        self._afford(len(rows))
+        self.hits += len(keys) - len(rows)
+        for key in [k for k in rows if self._file is not None and k in self._file.known]:
+            assert self._file is not None
+            self._keep(key, self._file.known[key])
+            self.resumed += 1
+            del rows[key]
+        places = np.fromiter(rows.values(), np.int64, len(rows))
+        waiting = list(rows)
+        for values in self._evaluated(scores, places):
+            done, waiting = waiting[: len(values)], waiting[len(values) :]
+            for key, value in zip(done, values.tolist(), strict=True):
+                self._keep(key, value)
+            if self._file is not None:
+                self._file.add(dict(zip(done, values.tolist(), strict=True)))
+            self._tell()
+        return self.metric.sense * np.array([self._values[key] for key in keys], np.float64)
+
+    def _evaluated(self, scores: Floats, places: NDArray[np.int64]) -> Iterator[Floats]:
+        """Values of some vectors, a few at a time, in order."""
+        metric = self.metric
+        if not len(places):
+            return
+        if not metric.one_by_one:
+            yield metric(scores[places] if len(places) < len(scores) else scores)
+        elif self.n_jobs in (None, 1) or len(places) == 1:
+            for i in places:
+                yield metric(scores[i : i + 1])
+        else:
+            from joblib import Parallel, delayed, effective_n_jobs
+
+            chunks = np.array_split(places, min(len(places), effective_n_jobs(self.n_jobs)))
+            parallel = Parallel(n_jobs=self.n_jobs, backend="loky", return_as="generator")
+            yield from parallel(delayed(metric)(scores[chunk]) for chunk in chunks)
+
+    def _afford(self, k: int) -> None:
+        if self.budget is not None and self.used + k > self.budget:
+            raise BudgetSpentError(
+                f"the budget of {self.budget} evaluations of {self.metric.name} is spent: "
+                f"{self.used} are used, and the next step needs {k}"
+            )
+
+    def _keep(self, key: bytes, value: float) -> None:
+        self._values[key] = value
+        self.used += 1
+
+    def _tell(self) -> None:
+        if self.progress is not None:
+            self.progress(self.used, self.left)
+
+    def _keys(self, scores: Floats) -> list[bytes]:
+        """What tells vectors apart: their decisions, or the scores bit by bit."""
+        if self.metric.takes == "predictions":
+            rows: NDArray[np.generic] = np.packbits(scores >= 0.0, axis=1)
+        else:
+            rows = np.ascontiguousarray(scores, np.float64) + 0.0  # -0.0 becomes 0.0
+        return [hashlib.blake2b(row.tobytes(), digest_size=_DIGEST).digest() for row in rows]
