@@ -22,6 +22,7 @@ ORDER = (
     "another_mix",
     "model_selection",
     "only_scores",
+    "any_metric",
     "many_classes",
     "stream_text",
     "report_page",

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
         weights_for_prior,
     )
     from setpoint.evidence import Confusion, Evidence
-    from setpoint.goals import Goal, GoalError, GoalSyntaxError, maximize, minimize
+    from setpoint.goals import (
+        BlackBox,
+        Goal,
+        GoalError,
+        GoalSyntaxError,
+        MetricError,
+        maximize,
+        minimize,
+    )
     from setpoint.inputs import Dataset
     from setpoint.online import ExpiredWarning, OnlineFClassifier
     from setpoint.penalty import ExactPenaltyClassifier
@@ -40,11 +48,14 @@ if TYPE_CHECKING:
         StoppedError,
         StoppedWarning,
     )
+    from setpoint.surrogates import AdaptiveSurrogateClassifier, NotMonotoneWarning
 
     __version__: str
 
 __all__ = [
     "TRUSTED_TYPES",
+    "AdaptiveSurrogateClassifier",
+    "BlackBox",
     "BoundPath",
     "Confusion",
     "ConstantGoalWarning",
@@ -59,8 +70,10 @@ __all__ = [
     "GoalReport",
     "GoalSyntaxError",
     "Infeasible",
+    "MetricError",
     "MissingPairWarning",
     "ModelFileError",
+    "NotMonotoneWarning",
     "OnlineFClassifier",
     "PlugInClassifier",
     "RampClassifier",
@@ -83,9 +96,11 @@ __all__ = [
 
 # Where each public name lives. The imports above say the same to type checkers; a test compares.
 _HOME = {
+    "BlackBox": "goals",
     "Goal": "goals",
     "GoalError": "goals",
     "GoalSyntaxError": "goals",
+    "MetricError": "goals",
     "maximize": "goals",
     "minimize": "goals",
     "Confusion": "evidence",
@@ -117,6 +132,8 @@ _HOME = {
     "frontier": "plugin",
     "solve": "plugin",
     "RampClassifier": "ramp",
+    "AdaptiveSurrogateClassifier": "surrogates",
+    "NotMonotoneWarning": "surrogates",
 }
 
 

@@ -1,0 +1,426 @@
+"""AdaptiveSurrogateClassifier: a model trained for any metric that can be measured."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import indexable
+from sklearn.utils.validation import _num_samples
+
+from setpoint.estimators.base import whole
+from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
+from setpoint.estimators.measuring import blackbox_of
+from setpoint.estimators.trained import TrainedClassifier, linear_scores
+from setpoint.goals.goal import as_goal
+from setpoint.inputs.arrays import check_length, column_names, one_column
+from setpoint.inputs.classes import two_classes_for
+from setpoint.inputs.dataset import Dataset, as_datasets
+from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
+from setpoint.inputs.labels import check_weight
+from setpoint.inputs.measured import measured_on
+from setpoint.report import compared
+from setpoint.rules import Threshold
+from setpoint.search.metered import Metered
+from setpoint.search.watch import StoppedWarning
+from setpoint.surrogates.fitting import Search
+from setpoint.surrogates.options import check_options
+from setpoint.surrogates.parts import parts_of
+from setpoint.surrogates.plan import Plan
+from setpoint.surrogates.preparing import Training, of_folds, of_validation, overlap
+from setpoint.surrogates.splitting import splits_of
+from setpoint.surrogates.telling import SearchProgress, reported, told_of
+
+__all__ = ["AdaptiveSurrogateClassifier"]
+
+Floats = NDArray[np.float64]
+
+
+class AdaptiveSurrogateClassifier(TrainedClassifier):
+    """Train a linear model, or a network's last layer, for a metric that is only measured.
+
+    The metric is taken for an unknown monotone function of K surrogate losses. Its gradient
+    with respect to them is estimated from its values at perturbed models, and the model
+    follows it by convex projections (Jiang, Adigun, Narasimhan, Milani Fard and Gupta,
+    "Optimizing black-box metrics with adaptive surrogates", Algorithms 1 to 3). Every fit
+    also moves the cut-off of a logistic regression, smoothed, and keeps that baseline unless
+    the search gains more than a standard error over it.
+
+    Parameters
+    ----------
+    goal : BlackBox, Goal, str or metric
+        A function of labels and decisions or scores; or a goal of the language, whose
+        constraints are penalised.
+    surrogates : str, PrecisionAtRecall, PrecisionAtK, PRBEP, callable or list, default="sigmoid"
+        "sigmoid", "hinge" and "logistic" are mean losses of the positives and of the
+        negatives, two a group. "precision-at-recall" (at .25, .5 and .75), "prbep" and the
+        classes of the same names look at the top of a ranking. A function
+        ``(scores, y, sample_weight) -> (value, gradient)``, y in {0, 1}, is the user's own.
+    surrogate_groups : str, dict or list of these, default=None
+        The rows that surrogates are counted on apart: the values of a column, or the rows
+        with ``{"column": value}``. Groups may overlap. They need not be known at prediction.
+    gradient : {"interpolation", "finite-difference", "two-step"}, default="interpolation"
+        Algorithm 3, which perturbs the parameters; Algorithm 2, which perturbs the scores so
+        that the surrogates change as wanted, where surrogates and metric see the same rows
+        and groups do not overlap; or that around perturbed points (section 5.3), for metrics
+        with kinks.
+    search : {"gradient", "weights"}, default="gradient"
+        "weights": Nelder and Mead over the surrogates' weights. One evaluation trains a
+        model, so that it takes a fifteenth as many as there are rows to judge: for metrics
+        that cost.
+    budget : int, default=2000
+        The most evaluations of the metric at different decisions. A tenth goes into the
+        baseline's cut-off, as much into the last one's and into judging the gain. Cut-offs
+        of a goal with a formula cost nothing.
+    module : "linear", "mlp", Module or callable, default="linear"
+        A function that makes a torch module of the number of features, which is then trained
+        by logistic loss; or a module that is trained already. The search is over its last
+        layer.
+    start : {"auto", "post-shift", "logistic", "zero"}, default="auto"
+        Where the search begins; "auto": at each of them, the least promising given up on
+        the way.
+    max_iter : int, default=40
+        Steps in all.
+    step : float, default=0.1
+        Length of a step in the surrogates' space; twice that at the beginning, half of it at
+        the end.
+    inner_iter : int, default=5
+        Iterations of each projection. More follow the training rows closer than the
+        metric's rows bear out.
+    n_perturbations : "auto" or int, default="auto"
+        Pairs of perturbed models of a gradient; "auto": 3 K, at least 10.
+    sigma : "auto" or float, default="auto"
+        Size of perturbations, in standard deviations of the scores (of the surrogates'
+        values where these are perturbed); "auto": doubled until nine in ten differences are
+        not zero.
+    smooth : "auto", int or None, default="auto"
+        Cut-offs over which the metric is averaged before the best is taken.
+    penalty : float, default=10.0
+        What a unit of violation costs, for each constraint of a goal.
+    C : float, default=1.0
+        Inverse strength of regularisation of the logistic regression.
+    epochs : int, default=20
+        Passes over the data in which a module is trained.
+    device : str, default="auto"
+        Of a module.
+    cv : int, float, splitter, iterable or None, default=None
+        How rows are held out for the metric where ``fit`` is given no validation sample.
+        None: 5 stratified folds; a float: that share, drawn once. All folds' models move in
+        step, and so does a model of all rows, which is kept.
+    checkpoint : str, default=None
+        A file to which each evaluation is added. The same fit taken up again goes the same
+        way without making them again.
+    preprocessor : "standardize", None or transformer, default="standardize"
+    pos_label : label, default=None
+        The positive class; None: the last in sorted order, or the one that the goal names.
+    sensitive_features : str or list of str, default=None
+        Columns of X that goal, metric or groups speak of. Pass values to ``fit`` otherwise.
+    baseline : str or classifier, default=None
+        The deployed model, where the goal speaks of it or the report shall compare.
+    n_jobs : int, default=None
+        Processes in which a black box is evaluated.
+    random_state : int, generator or None, default=None
+        None is a fixed seed.
+    verbose : int, default=0
+        1: a line on stderr with the best value and the evaluations.
+
+    Attributes
+    ----------
+    goal_report_ : GoalReport
+        On the rows that the metric was measured on; ``goal_report_.adaptive`` tells of
+        baseline, best, and whether it was accepted.
+    accepted_ : bool
+    baseline_value_, best_value_ : float
+        In the metric's units.
+    n_evaluations_ : int
+    coef_, intercept_ : arrays of shape (1, d) and (1,)
+        Of a linear model, for features as preprocessed; the cut-off is in the intercept.
+    threshold_ : float
+        Always 0.
+    rule_ : Threshold
+    path_ : tuple of Step
+        Every model of the search: start, gain, evaluations so far, weights of surrogates.
+    surrogate_names_ : tuple of str
+    classes_ : array of shape (2,)
+    positive_ : label
+    preprocessor_, body_
+    evidence_ : Evidence or None
+        The metric's rows with their scores, in the process that fitted.
+    n_features_in_, feature_names_in_
+
+    See Also
+    --------
+    setpoint.PlugInClassifier : With ``solver="post-shift"``, the baseline for any model; exact
+        solvers where the metric has a formula. Try it first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from setpoint import AdaptiveSurrogateClassifier, BlackBox
+    >>> rng = np.random.default_rng(0)
+    >>> y = (rng.random(2_000) < 0.1).astype(int)
+    >>> centre = np.where(y, 0, rng.choice([-1.0, 1.0], 2_000))
+    >>> X = centre[:, None] + 0.35 * rng.normal(size=(2_000, 2))
+    >>> def profit(y_true, y_pred):
+    ...     return float(np.sum(np.where(y_true == 1, 9.0, -1.0) * y_pred))
+    >>> clf = AdaptiveSurrogateClassifier(BlackBox(profit), budget=1_000).fit(X, y)
+    >>> clf.accepted_, clf.best_value_ > 1.2 * clf.baseline_value_
+    (True, True)
+    """
+
+    unknown_group = "raise"
+    draw = "row"
+
+    def __init__(
+        self,
+        goal: Any,
+        *,
+        surrogates: Any = "sigmoid",
+        surrogate_groups: Any = None,
+        gradient: str = "interpolation",
+        search: str = "gradient",
+        budget: int = 2000,
+        module: Any = "linear",
+        start: str = "auto",
+        max_iter: int = 40,
+        step: float = 0.1,
+        inner_iter: int = 5,
+        n_perturbations: Any = "auto",
+        sigma: Any = "auto",
+        smooth: Any = "auto",
+        penalty: float = 10.0,
+        C: float = 1.0,
+        epochs: int = 20,
+        device: str = "auto",
+        cv: Any = None,
+        checkpoint: str | None = None,
+        preprocessor: Any = "standardize",
+        pos_label: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.goal = goal
+        self.surrogates = surrogates
+        self.surrogate_groups = surrogate_groups
+        self.gradient = gradient
+        self.search = search
+        self.budget = budget
+        self.module = module
+        self.start = start
+        self.max_iter = max_iter
+        self.step = step
+        self.inner_iter = inner_iter
+        self.n_perturbations = n_perturbations
+        self.sigma = sigma
+        self.smooth = smooth
+        self.penalty = penalty
+        self.C = C
+        self.epochs = epochs
+        self.device = device
+        self.cv = cv
+        self.checkpoint = checkpoint
+        self.preprocessor = preprocessor
+        self.pos_label = pos_label
+        self.sensitive_features = sensitive_features
+        self.baseline = baseline
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @whole
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        validation: Any = None,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+    ) -> AdaptiveSurrogateClassifier:
+        """Search for the model that the metric likes best.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, d)
+            Numbers, or whatever `preprocessor` takes.
+        y : array-like of shape (N,)
+            Two classes; with a validation sample they may be noisy or stand in for others.
+        validation : Dataset or (X, y), optional
+            The rows that the metric is measured on: clean labels, other labels, other rows.
+            A Dataset holds their weights, columns and deployed model. None: rows of X are
+            held out by `cv`.
+        sample_weight : array-like of shape (N,), optional
+            For the surrogates; and, without a validation sample, for the metric, which has to
+            take it. Rows of weight zero are left out.
+        sensitive_features : column, frame, dict, str or list of str, optional
+            The columns that goal, metric or groups speak of, for the rows of X.
+        baseline : array-like of shape (N,), str or classifier, optional
+            The deployed model's decisions for X, a column of X with them, or the model.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        MetricError
+            If the metric raises, or returns what is no value of it.
+        ValueError
+            If the metric is constant, the budget is smaller than one gradient, a surrogate
+            has no rows, a sample lacks a class, or an argument is wrong.
+        GoalError, TypeError
+            If the goal does not fit the rows, or an argument is of the wrong kind.
+
+        Warns
+        -----
+        NotMonotoneWarning
+            If the metric gets better as a surrogate gets worse.
+        StoppedWarning
+            If Ctrl-C ended the search: the best model until then is kept.
+        """
+        started = time.perf_counter()
+        kinds = check_options(self)
+        goal, black_box = as_goal(self.goal), blackbox_of(self.goal)
+        self._check_named()
+        if y is None:
+            raise ValueError(
+                "AdaptiveSurrogateClassifier requires y to be passed, but the target y is None"
+            )
+        held = None if validation is None else as_datasets({"validation": validation})["validation"]
+        self._check_samples(held)
+        X = indexable(X)[0]
+        X_in = checked_features(self, X, reset=True)
+        y = one_column(y, "y", warn=True)
+        n_rows = int(_num_samples(X))
+        check_length(y, n_rows, "y")
+        weight = check_weight(sample_weight, n_rows)
+        kept = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
+        classes = two_classes_for(goal, y if len(kept) == n_rows else y[kept], self.pos_label)
+        true = classes.codes(y, "y")
+
+        columns = self.sensitive_features if sensitive_features is None else sensitive_features
+        parts = parts_of(self.surrogate_groups, columns, X, n_rows)
+        rows = self._metric_rows(X, y, sample_weight, sensitive_features, baseline, held)
+        metric = measured_on(
+            black_box or goal, classes, rows, penalty=float(self.penalty),
+            where="y" if held is None else "validation",
+        )  # fmt: skip
+        inputs = Inputs.check(goal, classes, {None: rows}, None)
+        plan = Plan.of(self, len(parts) * sum(2 if isinstance(k, str) else 1 for k in kinds))
+
+        key = self._key()
+        taken = slice(None) if len(kept) == n_rows else kept
+        preprocessor = fit_preprocessor(
+            self.preprocessor, X_in[taken], true[taken], None if weight is None else weight[taken]
+        )
+        training = Training(
+            transformed(preprocessor, X_in), true, weight, parts, kinds, classes.labels,
+            float(self.C), self.module, int(self.epochs), self.device, key % 2**32,
+        )  # fmt: skip
+        if held is None:
+            splits = splits_of(self.cv, X, y, weight, key % 2**32)
+            both = self.search == "gradient" and self.gradient != "interpolation"
+            prepared = of_folds(training, metric, splits, both)
+            if overlap(prepared.sample):
+                raise ValueError(
+                    f"gradient={self.gradient!r} moves each row's score with its group, and groups "
+                    "overlap in surrogate_groups; 'interpolation' takes them"
+                )
+        else:
+            features = transformed(preprocessor, checked_features(self, held.X))
+            prepared = of_validation(training, features, metric)
+        progress = SearchProgress(metric) if self.verbose else None
+        metered = Metered(
+            prepared.metric, plan.budget, self.n_jobs, self.checkpoint,
+            None if progress is None else progress.evaluated,
+        )  # fmt: skip
+        search = Search(
+            prepared.sample, metered, plan, prepared.first, np.random.default_rng(key),
+            self.n_jobs, None if progress is None else progress.step,
+        )  # fmt: skip
+        found = search.run()
+        if progress is not None:
+            progress.done()
+        if found.stopped:
+            warnings.warn(
+                f"the search was {found.stopped} after {metered.used} evaluations: the best model "
+                "until then is kept",
+                StoppedWarning,
+                stacklevel=3,
+            )
+        rule = Threshold(0.0)
+        told = told_of(self, plan, prepared, metered, found, search.steps)
+        report, evidence = reported(
+            goal, inputs, prepared, metered, found, rule, told, time.perf_counter() - started
+        )
+        deployed = baseline_codes(rows, classes, "baseline")
+        if deployed is not None:
+            part = inputs.taken(prepared.index).parts[None]
+            decided = rule.distribution(found.scores)
+            against = compared(part.true, deployed[prepared.index], decided, part.weight)
+            report = replace(report, deployed=against)
+        self.rule_, self.goal_report_ = rule, report
+        self.parameters_, self.body_ = found.models[-1], prepared.body
+        self.preprocessor_ = preprocessor
+        self.accepted_ = found.accepted
+        self.baseline_value_, self.best_value_ = found.baseline_value, found.best_value
+        self.n_evaluations_, self.path_ = metered.used, tuple(search.steps)
+        self.surrogate_names_ = prepared.sample.names
+        self.classes_, self.positive_ = classes.sorted, classes.labels[1]
+        self.evidence_ = evidence
+        self.draw_key_, self.draw_columns_, self.largest_slot_ = key, column_names(X), 0
+        return self
+
+    # ------------------------------------------------------------------ shared steps
+    def _scores(self, X: Any) -> Floats:
+        features = transformed(self.preprocessor_, checked_features(self, X))
+        if self.body_ is not None:
+            features = self.body_.features(features)
+        return linear_scores(features, self.parameters_)
+
+    def _metric_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        sensitive_features: Any,
+        baseline: Any,
+        held: Dataset | None,
+    ) -> Rows:
+        """The rows that the metric is measured on."""
+        if held is None:
+            return self._rows(X, y, sample_weight, sensitive_features, baseline, None)[None]
+        if held.y is None:
+            raise ValueError("validation: y is None, and the metric needs labels")
+        columns = held.sensitive_features
+        rows = self._rows(held.X, held.y, held.sample_weight, columns, held.baseline, None)
+        check_length(held.y, int(_num_samples(held.X)), "validation: y")
+        return rows[None]
+
+    def _check_samples(self, held: Dataset | None) -> None:
+        if held is None:
+            return
+        if self.cv is not None:
+            raise ValueError(
+                "cv holds rows of X out for the metric, and validation= gives it rows of its own: "
+                "leave one out"
+            )
+        if self.search == "gradient" and self.gradient != "interpolation":
+            raise ValueError(
+                f"gradient={self.gradient!r} needs surrogates and metric on the same rows, and "
+                "validation= gives the metric rows of its own; use 'interpolation'"
+            )
+
+    def _linear(self, name: str) -> Floats:
+        parameters = super()._linear(name)
+        if self.body_ is not None:
+            raise AttributeError(f"{name} is there for linear models only")
+        return parameters

@@ -1,0 +1,318 @@
+"""From checked rows to models: folds, starts, the probe, the search, the last cut-off."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from setpoint.exact.post_shift import Shift, post_shift, shifted
+from setpoint.inputs.measured import FormulaMetric
+from setpoint.search.metered import BudgetSpentError, Measured, Metered
+from setpoint.surrogates.accepting import gain_error
+from setpoint.surrogates.descent import Descent, Step
+from setpoint.surrogates.gradients import ESTIMATES, Differences, Estimator, fitted
+from setpoint.surrogates.plan import COARSE, Plan
+from setpoint.surrogates.sample import Sample
+from setpoint.surrogates.weights import WeightSearch
+
+__all__ = ["NotMonotoneWarning", "Search", "Searched", "logistic"]
+
+Floats = NDArray[np.float64]
+
+_WIDE = 0.5
+"""The probe's change of the scores, in their standard deviations."""
+
+_ROWS_A_MODEL = 15
+"""Rows of the metric for each model of a search over weights: more would fit the sample."""
+
+
+class NotMonotoneWarning(UserWarning):
+    """A metric gets better as a surrogate gets worse."""
+
+
+def logistic(X: Any, true: NDArray[np.int64], weight: Floats | None, C: float) -> Floats:
+    """Coefficients and intercept (d + 1,) of a logistic regression."""
+    model = LogisticRegression(C=C, max_iter=1000).fit(X, true, weight)
+    return np.append(model.coef_[0], model.intercept_[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What a fit found.
+
+    Parameters
+    ----------
+    models : array of shape (folds, d + 1)
+        The ones to keep: accepted ones, or the baseline's.
+    scores : array of shape (n,)
+        Theirs on the metric's rows.
+    value, baseline_value, best_value : float
+        In the user's units, on the metric's rows.
+    accepted : bool
+    why : str
+    error : float or None
+        Bootstrap standard error of the gain; None where there was none to judge.
+    draws : array of shape (draws,)
+        Values of the models kept on drawn rows.
+    start : str
+        Where the best path began.
+    cuts : bool
+        Whether the metric depends on the cut-off.
+    stopped : str
+        Why the search ended early; empty otherwise.
+    """
+
+    models: Floats
+    scores: Floats
+    value: float
+    baseline_value: float
+    best_value: float
+    accepted: bool
+    why: str
+    error: float | None
+    draws: Floats
+    start: str
+    cuts: bool
+    stopped: str
+
+
+class Search:
+    """One fit on prepared samples; its steps are there as soon as they are made.
+
+    Parameters
+    ----------
+    sample : Sample
+    metered : Metered
+    plan : Plan
+    first : array of shape (folds, d + 1)
+        Logistic regressions, or the last layers of trained networks.
+    rng : Generator
+    n_jobs : int or None
+    told : callable, optional
+        Given each Step.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        metered: Metered,
+        plan: Plan,
+        first: Floats,
+        rng: np.random.Generator,
+        n_jobs: int | None = None,
+        told: Callable[[Step], None] | None = None,
+    ) -> None:
+        self.sample, self.metered, self.plan = sample, metered, plan
+        self.first, self.rng, self.n_jobs, self.told = first, rng, n_jobs, told
+        self.steps: Sequence[Step] = ()
+        self.stopped = ""
+
+    @property
+    def metric(self) -> Measured:
+        """The metric, without its budget."""
+        return self.metered.metric
+
+    def run(self) -> Searched:
+        """Probe, baseline, search, last cut-off, and whether all that is taken.
+
+        Raises
+        ------
+        ValueError
+            If the metric is constant.
+        """
+        monotone = self._probe()
+        shift = self._shifted(self.first)
+        baseline = self.first if shift.constant else self._moved(self.first, shift)
+        base_scores = self.sample.scores(baseline)
+        base_gain = float(self.metered(base_scores[None])[0])
+        found = self._searched(baseline, monotone)
+        best, gain, start = baseline, base_gain, "post-shift"
+        if found is not None and found.gain > gain:
+            best, gain, start = found.models, found.gain, found.start
+            best, gain = self._last_cut(best, gain, shift.constant)
+        return self._judged(baseline, base_scores, base_gain, best, gain, start, shift.constant)
+
+    # ------------------------------------------------------------------ before
+    def _probe(self) -> bool:
+        """Whether the metric falls as surrogates rise; an error if it never moves."""
+        f = self.sample.scores(self.first)
+        ranks = np.linspace(0.0, 1.0, COARSE)
+        cuts = np.quantile(f, ranks, method="inverted_cdf")
+        gains = self.metered(np.stack([shifted(f, t) for t in cuts]))
+        if self.plan.search == "weights":
+            if np.ptp(gains) == 0.0 and self.metric.takes == "predictions":
+                self._constant(float(gains[0]))
+            return True
+        found = self._differences(_WIDE)
+        if np.ptp(gains) == 0.0 and found.moved == 0.0:
+            self._constant(float(gains[0]))
+        wrong = _against(found)
+        if not wrong:
+            return True
+        names = [self.sample.names[k] for k in wrong]
+        every = len(wrong) == len(self.sample.names)
+        turned = "; check greater_is_better" if every else ""
+        warnings.warn(
+            f"{self.metric.name} is not monotone in the surrogates: it gets better as "
+            f"{', '.join(names)} get{'' if len(names) > 1 else 's'} worse{turned}. Gradients are "
+            "fitted without that assumption",
+            NotMonotoneWarning,
+            stacklevel=5,
+        )
+        return False
+
+    def _differences(self, sigma: float) -> Differences:
+        estimate = ESTIMATES["interpolation"][0]
+        return estimate(self.sample, self.metered, self.first, sigma, self.plan.m, self.rng)
+
+    def _constant(self, gain: float) -> None:
+        raise ValueError(
+            f"{self.metric.name} is {self.metric.sense * gain:.6g} for all of {self.metered.used} "
+            "different decisions: there is nothing to optimise. Check that it looks at what it is "
+            "given"
+        )
+
+    # ------------------------------------------------------------------ the search
+    def _searched(self, baseline: Floats, monotone: bool) -> Any:
+        plan = self.plan
+        known = {
+            "post-shift": baseline,
+            "logistic": self.first,
+            "zero": np.zeros_like(self.first),
+        }
+        starts = {name: known[name] for name in plan.starts}
+        search: Descent | WeightSearch
+        if plan.search == "weights":
+            most = max(self.metric.n_rows // _ROWS_A_MODEL, 3)
+            first = dict([next(iter(starts.items()))])
+            search = WeightSearch(
+                self.sample,
+                self.metered,
+                first,
+                most,
+                10 * plan.inner_iter,
+                plan.reserve,
+                self.told,
+            )
+        else:
+            slope = Estimator(
+                self.sample, self.metered, plan.gradient, plan.m, self.rng, plan.sigma, monotone
+            )
+            search = Descent(
+                self.sample, self.metered, slope, starts, plan.step, plan.max_iter,
+                plan.inner_iter, plan.reserve, self.told,
+            )  # fmt: skip
+        self.steps = search.steps
+        try:
+            search.run()
+        except KeyboardInterrupt:
+            self.stopped = "interrupted"
+        return search.best
+
+    # ------------------------------------------------------------------ after
+    def _shifted(self, models: Floats) -> Shift:
+        """The smoothed cut-off; a goal with a formula costs no evaluations for it."""
+        f, metric = self.sample.scores(models), self.metric
+        sweep = None
+        if isinstance(metric, FormulaMetric):
+
+            def sweep(scores: Floats, moving: NDArray[np.bool_] | None) -> Floats:
+                return metric.sense * metric.sweep(scores, moving)
+
+        return post_shift(
+            self.metered, f, metric.weight, smooth=self.plan.smooth, most=self.plan.cutoffs,
+            sweep=sweep,
+        )  # fmt: skip
+
+    def _moved(self, models: Floats, shift: Shift) -> Floats:
+        """Models whose scores are at least 0 where the cut-off was reached."""
+        f = self.sample.scores(models)
+        out = models.copy()
+        out[:, -1] += shifted(f, float(shift.thresholds[0]))[0] - f[0]
+        return out
+
+    def _last_cut(self, models: Floats, gain: float, constant: bool) -> tuple[Floats, float]:
+        """The models with the smoothed cut-off, where that does not lose on the sample."""
+        if constant or self.stopped:
+            return models, gain
+        try:
+            moved = self._moved(models, self._shifted(models))
+            after = float(self.metered(self.sample.scores(moved)[None])[0])
+        except BudgetSpentError:
+            return models, gain
+        except KeyboardInterrupt:
+            self.stopped = "interrupted"
+            return models, gain
+        return (moved, after) if after > gain else (models, gain)
+
+    def _error(self, pair: Floats) -> tuple[float | None, Floats]:
+        """The standard error of the gain, if there is the patience for it."""
+        n_draws = self.plan.draws
+        self.metered.pay(2 * n_draws)
+        try:
+            return gain_error(self.metric, pair, n_draws, self.rng, self.n_jobs)
+        except KeyboardInterrupt:
+            self.stopped = "interrupted"
+            return None, np.empty((0, 2))
+
+    def _judged(
+        self,
+        baseline: Floats,
+        base_scores: Floats,
+        base_gain: float,
+        best: Floats,
+        gain: float,
+        start: str,
+        constant: bool,
+    ) -> Searched:
+        sense = self.metric.sense
+        scores = self.sample.scores(best)
+        error, values = None, np.empty((0, 2))
+        if gain > base_gain and not self.stopped:
+            error, values = self._error(np.stack([scores, base_scores]))
+        if not gain > base_gain:
+            accepted, why = False, "nothing better than the baseline was found"
+        elif error is None:
+            accepted = True
+            why = "the search was interrupted, so its best is taken without the gain being judged"
+        else:
+            accepted = gain - base_gain > error
+            why = (
+                f"the gain of {gain - base_gain:.4g} is {'more' if accepted else 'not more'} than "
+                f"one bootstrap standard error, {error:.4g}"
+            )
+        draws = values[:, 0 if accepted else 1]
+        return Searched(
+            best if accepted else baseline,
+            scores if accepted else base_scores,
+            sense * (gain if accepted else base_gain),
+            sense * base_gain,
+            sense * gain,
+            accepted,
+            why,
+            error,
+            draws,
+            start,
+            not constant,
+            self.stopped,
+        )
+
+
+def _against(found: Differences) -> list[int]:
+    """Surrogates that the metric's loss falls with, beyond three standard errors."""
+    h, d = found.surrogates, found.losses
+    n, k = h.shape
+    if n <= k or np.linalg.matrix_rank(h) < k:
+        return []
+    g = fitted(found, monotone=False)
+    residual = d - h @ g
+    variance = residual @ residual / (n - k)
+    error = np.sqrt(variance * np.diag(np.linalg.inv(h.T @ h)))
+    large = np.abs(g) > 0.2 * np.abs(g).max()
+    return [int(i) for i in np.flatnonzero((g < -3.0 * error) & large)]

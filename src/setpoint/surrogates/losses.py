@@ -1,0 +1,222 @@
+"""Surrogate losses: what a metric is thought to be a monotone function of.
+
+A surrogate is one number, small where a model does well on a part of the rows. Bound to
+rows, K of them give values and gradients with respect to the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+__all__ = ["POINTWISE", "Back", "Losses", "Own", "Pointwise", "Term"]
+
+Floats = NDArray[np.float64]
+Back = Callable[[Floats], Floats]
+"""From weights of the losses to the gradient (n,) of their weighted sum."""
+
+_SIGMOID_SCALE = 1.5
+
+
+def _hinge(z: Floats) -> tuple[Floats, Floats]:
+    return np.maximum(1.0 - z, 0.0), -(z < 1.0).astype(np.float64)
+
+
+def _logistic(z: Floats) -> tuple[Floats, Floats]:
+    # In units of log 2: at a score of zero every loss is one half or one.
+    return np.logaddexp(0.0, -z) / np.log(2.0), -expit(-z) / np.log(2.0)
+
+
+def _sigmoid(z: Floats) -> tuple[Floats, Floats]:
+    p = expit(-_SIGMOID_SCALE * z)
+    return p, -_SIGMOID_SCALE * p * (1.0 - p)
+
+
+POINTWISE: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
+    "sigmoid": _sigmoid,
+    "hinge": _hinge,
+    "logistic": _logistic,
+}
+"""Loss and slope at a margin, by name."""
+
+
+class Term(Protocol):
+    """One or several losses on the same rows, in one pass over their scores."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name a loss."""
+        ...
+
+    def values(self, scores: Floats) -> Floats:
+        """Losses (m, k) at score vectors (m, n)."""
+        ...
+
+    def at(self, scores: Floats) -> tuple[Floats, Back]:
+        """Losses (k,) at scores (n,), and the way back from weights (k,) to rows (n,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Pointwise:
+    """Mean losses of margins over parts of the rows, which may overlap.
+
+    Parameters
+    ----------
+    kind : {"sigmoid", "hinge", "logistic"}
+    sign : array of shape (n,)
+        1 for positives, -1 for negatives.
+    shares : array of shape (k, n)
+        The weight of each row in each part; rows sum to one.
+    names : tuple of str
+
+    Examples
+    --------
+    >>> loss = Pointwise("hinge", np.array([1.0, -1.0]), np.eye(2), ("positives", "negatives"))
+    >>> loss.values(np.array([[0.5, 0.5]]))
+    array([[0.5, 1.5]])
+    """
+
+    kind: str
+    sign: Floats
+    shares: Floats
+    names: tuple[str, ...]
+
+    def values(self, scores: Floats) -> Floats:
+        """Losses (m, k) at score vectors (m, n)."""
+        return POINTWISE[self.kind](scores * self.sign)[0] @ self.shares.T
+
+    def at(self, scores: Floats) -> tuple[Floats, Back]:
+        """Losses at scores (n,), and the way back to rows."""
+        loss, slope = POINTWISE[self.kind](scores * self.sign)
+        slope *= self.sign
+        return self.shares @ loss, lambda c: np.asarray((c @ self.shares) * slope)
+
+    def shifts(self, scores: Floats, values: Floats) -> Floats:
+        """What to add to the margins of each part so that its loss becomes `values`.
+
+        Parameters
+        ----------
+        scores : array of shape (n,)
+        values : array of shape (m, k)
+            Within the loss's range.
+
+        Returns
+        -------
+        array of shape (m, k)
+        """
+        out = np.empty_like(values)
+        for k, share in enumerate(self.shares):
+            rows = share > 0
+            z, w = (scores * self.sign)[rows], share[rows]
+            out[:, k] = _solve(POINTWISE[self.kind], z, w, values[:, k])
+        return out
+
+
+def _solve(
+    loss: Callable[[Floats], tuple[Floats, Floats]], z: Floats, w: Floats, values: Floats
+) -> Floats:
+    """Shifts c (m,) with ``w @ loss(z + c) = value``, by bisection: losses fall in c."""
+    low = np.full(len(values), -1.0)
+    high = np.ones(len(values))
+    for _ in range(60):  # until the values lie between
+        short = loss(z[None, :] + low[:, None])[0] @ w < values
+        past = loss(z[None, :] + high[:, None])[0] @ w > values
+        if not (short.any() or past.any()):
+            break
+        low = np.where(short, 2.0 * low, low)
+        high = np.where(past, 2.0 * high, high)
+    for _ in range(50):
+        c = (low + high) / 2.0
+        above = loss(z[None, :] + c[:, None])[0] @ w > values
+        low, high = np.where(above, c, low), np.where(above, high, c)
+    return (low + high) / 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """A loss of the user's: ``function(scores, y, sample_weight) -> (value, gradient)``.
+
+    Parameters
+    ----------
+    function : callable
+    rows : int array or None
+        The part of the rows that it sees; None: all.
+    true : array of shape (n,)
+        1 for positives, 0 for negatives.
+    weight : array of shape (n,)
+    names : tuple of one str
+    """
+
+    function: Callable[..., Any]
+    rows: NDArray[np.int64] | None
+    true: NDArray[np.int64]
+    weight: Floats
+    names: tuple[str, ...]
+
+    def values(self, scores: Floats) -> Floats:
+        """Losses (m, k) at score vectors (m, n)."""
+        return np.array([self.at(f)[0] for f in scores])
+
+    def at(self, scores: Floats) -> tuple[Floats, Back]:
+        """Losses at scores (n,), and the way back to rows."""
+        part = slice(None) if self.rows is None else self.rows
+        f = scores[part]
+        answer = self.function(f, self.true[part], self.weight[part])
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise TypeError(
+                f"surrogates: {self.names[0]} returns (value, gradient), got a "
+                f"{type(answer).__name__}"
+            )
+        gradient = np.asarray(answer[1], np.float64)
+        if gradient.shape != f.shape:
+            raise ValueError(
+                f"surrogates: {self.names[0]} was given {len(f)} scores and returned a gradient of "
+                f"shape {gradient.shape}"
+            )
+        value = float(answer[0])
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            raise ValueError(f"surrogates: {self.names[0]} returned {value} or a gradient with NaN")
+        full = np.zeros(len(scores))
+        full[part] = gradient
+        return np.array([value]), lambda c: np.asarray(c[0] * full)
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """All K surrogates on one sample.
+
+    Parameters
+    ----------
+    terms : sequence of Term
+    """
+
+    terms: Sequence[Term]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name a surrogate."""
+        return tuple(name for t in self.terms for name in t.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def values(self, scores: Floats) -> Floats:
+        """Surrogates (m, K) at score vectors (m, n)."""
+        return np.concatenate([t.values(scores) for t in self.terms], axis=1)
+
+    def at(self, scores: Floats) -> tuple[Floats, Back]:
+        """Surrogates (K,) at scores (n,), and the way back from weights (K,) to rows."""
+        found = [t.at(scores) for t in self.terms]
+        ends = np.cumsum([len(u) for u, _ in found])[:-1]
+
+        def back(c: Floats) -> Floats:
+            parts = zip(found, np.split(c, ends), strict=True)
+            return np.asarray(sum(b(part) for (_, b), part in parts))
+
+        return np.concatenate([u for u, _ in found]), back

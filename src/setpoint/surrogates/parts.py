@@ -1,0 +1,217 @@
+"""Which rows each surrogate looks at, and the surrogates of a sample from what a user names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.goals.errors import nearest
+from setpoint.inputs.arrays import levels_of
+from setpoint.inputs.columns import as_columns
+from setpoint.surrogates.losses import POINTWISE, Losses, Own, Pointwise, Term
+from setpoint.surrogates.ranking import PRBEP, PrecisionAtK, PrecisionAtRecall, TopLoss
+
+__all__ = ["Part", "check_surrogates", "losses_on", "parts_of"]
+
+Floats = NDArray[np.float64]
+
+_RECALLS = (0.25, 0.5, 0.75)
+_RANKING = (PrecisionAtRecall, PrecisionAtK, PRBEP)
+_BY_NAME: dict[str, tuple[Any, ...]] = {
+    **{name: (name,) for name in POINTWISE},
+    "precision-at-recall": tuple(PrecisionAtRecall(r) for r in _RECALLS),
+    "prbep": (PRBEP(),),
+}
+"""What a name stands for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A subset of the rows.
+
+    Parameters
+    ----------
+    name : str
+        In words; empty for all rows.
+    rows : bool array of shape (n,)
+    """
+
+    name: str
+    rows: NDArray[np.bool_]
+
+    def taken(self, index: NDArray[Any]) -> Part:
+        """The same among some of the rows."""
+        return Part(self.name, self.rows[index])
+
+
+def check_surrogates(given: Any) -> tuple[Any, ...]:
+    """The kinds of surrogates that a user names, one entry each.
+
+    Parameters
+    ----------
+    given : str, PrecisionAtRecall, PrecisionAtK, PRBEP, callable, or a sequence of these
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or there is none.
+    TypeError
+        If an entry is of another kind.
+
+    Examples
+    --------
+    >>> check_surrogates(["hinge", "prbep"])
+    ('hinge', PRBEP())
+    """
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    out: list[Any] = []
+    for one in given if several else (given,):
+        if isinstance(one, str):
+            if one not in _BY_NAME:
+                raise ValueError(
+                    f"surrogates: {one!r} is none of {sorted(_BY_NAME)} ({nearest(one, _BY_NAME)})"
+                )
+            out += _BY_NAME[one]
+        elif isinstance(one, _RANKING) or callable(one):
+            out.append(one)
+        else:
+            raise TypeError(
+                f"surrogates: names among {sorted(_BY_NAME)}, PrecisionAtRecall, PrecisionAtK, "
+                f"PRBEP or functions (scores, y, sample_weight) -> (value, gradient), got {one!r}"
+            )
+    if not out:
+        raise ValueError("surrogates is empty: name at least one")
+    return tuple(out)
+
+
+def parts_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[Part]:
+    """The subsets that ``surrogate_groups`` names.
+
+    Parameters
+    ----------
+    given : None, str, dict, or a sequence of str and dict
+        A name of a column stands for all its values, a dict for the rows that hold all the
+        values it names. None: all rows.
+    sensitive_features, X
+        Where columns are looked up.
+    n_rows : int
+
+    Raises
+    ------
+    ValueError, TypeError, GoalError
+        If an entry is of another kind, a column is missing, or no row has a value.
+    """
+    if given is None:
+        return [Part("", np.ones(n_rows, bool))]
+    entries = [given] if isinstance(given, (str, Mapping)) else given
+    if not isinstance(entries, Sequence) or not entries:
+        raise TypeError(
+            "surrogate_groups is None, names of columns, or dicts from a column to a value, got "
+            f"{given!r}"
+        )
+    for e in entries:
+        known = isinstance(e, str) or (isinstance(e, Mapping) and e)
+        if not known or not all(isinstance(name, str) for name in e):
+            raise TypeError(f"surrogate_groups: an entry is a column or a dict, got {e!r}")
+    names = sorted({name for e in entries for name in ([e] if isinstance(e, str) else e)})
+    split = {e for e in entries if isinstance(e, str)}
+    columns = as_columns(
+        sensitive_features,
+        n_rows=n_rows,
+        X=X,
+        wanted=names,
+        free=[name for name in names if name not in split],
+        who="surrogate_groups names",
+    )
+    out = []
+    for e in entries:
+        if isinstance(e, str):
+            levels, codes = levels_of(columns[e], e)
+            out += [Part(f"{e} = {v}", codes == i) for i, v in enumerate(levels)]
+        else:
+            out.append(_where(e, columns))
+    return out
+
+
+def _where(wanted: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> Part:
+    rows = None
+    for column, value in wanted.items():
+        levels, codes = levels_of(columns[column], column)
+        if value not in levels:
+            raise ValueError(
+                f"surrogate_groups: no row has {column} = {value!r} ({nearest(value, levels)})"
+            )
+        here = codes == levels.index(value)
+        rows = here if rows is None else rows & here
+    assert rows is not None
+    return Part(" and ".join(f"{c} = {v}" for c, v in wanted.items()), rows)
+
+
+def losses_on(
+    kinds: Sequence[Any],
+    parts: Sequence[Part],
+    true: NDArray[np.int64],
+    weight: Floats | None,
+    labels: tuple[Any, ...],
+    where: str = "",
+) -> Losses:
+    """Every kind of surrogate on every part.
+
+    Parameters
+    ----------
+    kinds : sequence
+        As from :func:`check_surrogates`.
+    parts : sequence of Part
+    true : array of shape (n,)
+        1 for positives, 0 for negatives.
+    weight : array of shape (n,) or None
+    labels : tuple
+        (negative, positive), for messages.
+    where : str
+        Which rows, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a surrogate has no row; it names the part and the class.
+    """
+    w = np.ones(len(true)) if weight is None else weight
+    for part in parts:
+        for side in (1, 0):
+            if not (w * (part.rows & (true == side))).any():
+                name = part.name or "any group"
+                raise ValueError(
+                    f"surrogate_groups: no row{where} of {name} is of class {labels[side]!r}, and "
+                    "a surrogate needs rows of both classes; leave the group out or join it with "
+                    "another"
+                )
+    terms: list[Term] = []
+    for kind in kinds:
+        if isinstance(kind, str):
+            terms.append(_pointwise(kind, parts, true, w))
+            continue
+        for part in parts:
+            name = str(kind)
+            if not isinstance(kind, _RANKING):
+                name = getattr(kind, "__name__", type(kind).__name__)
+            name += f", {part.name}" if part.name else ""
+            if isinstance(kind, _RANKING):
+                terms.append(TopLoss(kind, true, w * part.rows, (name,)))
+            else:
+                rows = None if part.rows.all() else np.flatnonzero(part.rows)
+                terms.append(Own(kind, rows, true, w, (name,)))
+    return Losses(terms)
+
+
+def _pointwise(kind: str, parts: Sequence[Part], true: NDArray[np.int64], w: Floats) -> Pointwise:
+    shares, names = [], []
+    for part in parts:
+        for side, word in ((1, "positives"), (0, "negatives")):
+            share = w * (part.rows & (true == side))
+            shares.append(share / share.sum())
+            names.append(f"{kind} of {word}" + (f", {part.name}" if part.name else ""))
+    return Pointwise(kind, np.where(true == 1, 1.0, -1.0), np.array(shares), tuple(names))

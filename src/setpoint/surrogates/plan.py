@@ -1,0 +1,102 @@
+"""How to search, and what the budget is spent on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from setpoint.surrogates.options import STARTS
+
+__all__ = ["COARSE", "Plan"]
+
+COARSE = 10
+"""Cut-offs of the probe."""
+
+_DRAWS = 50
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to search: the options of the estimator, settled.
+
+    Parameters
+    ----------
+    search, gradient : str
+    starts : tuple of str
+    m : int
+        Pairs of perturbations of a gradient.
+    sigma : float or None
+    step : float
+    max_iter, inner_iter : int
+    smooth : "auto", int or None
+    budget : int
+    """
+
+    search: str
+    gradient: str
+    starts: tuple[str, ...]
+    m: int
+    sigma: float | None
+    step: float
+    max_iter: int
+    inner_iter: int
+    smooth: Any
+    budget: int
+
+    @classmethod
+    def of(cls, estimator: Any, n_surrogates: int) -> Plan:
+        """The plan of an estimator whose options were checked.
+
+        Raises
+        ------
+        ValueError
+            If the budget is smaller than one gradient.
+        """
+        m = estimator.n_perturbations
+        m = max(10, 3 * n_surrogates) if m == "auto" else int(m)
+        plan = cls(
+            estimator.search,
+            estimator.gradient,
+            STARTS if estimator.start == "auto" else (estimator.start,),
+            m,
+            None if estimator.sigma == "auto" else float(estimator.sigma),
+            float(estimator.step),
+            int(estimator.max_iter),
+            int(estimator.inner_iter),
+            estimator.smooth,
+            int(estimator.budget),
+        )
+        least = plan.least
+        if plan.budget < least:
+            what = f"one gradient of {2 * m} evaluations" if plan.search == "gradient" else "models"
+            raise ValueError(
+                f"budget={plan.budget} is too small: {what}, the cut-off of the baseline and what "
+                f"a gain is compared with need {least}"
+            )
+        return plan
+
+    @property
+    def cutoffs(self) -> int:
+        """Cut-offs that may be measured on one model's scores."""
+        return max(5, self.budget // 10)
+
+    @property
+    def draws(self) -> int:
+        """Draws of rows by which a gain is judged."""
+        return min(_DRAWS, max(5, self.budget // 40))
+
+    @property
+    def reserve(self) -> int:
+        """Evaluations kept for the last cut-off and for judging the gain."""
+        return self.cutoffs + 1 + 2 * self.draws
+
+    @property
+    def probe(self) -> int:
+        """Evaluations of the probe."""
+        return COARSE + (2 * self.m if self.search == "gradient" else 0)
+
+    @property
+    def least(self) -> int:
+        """Evaluations without which nothing can be found."""
+        one = 2 * self.m + 1 if self.search == "gradient" else 3
+        return self.probe + self.cutoffs + len(self.starts) + one + self.reserve

@@ -1,0 +1,191 @@
+"""From what ``fit`` is given to the two samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.estimators.measuring import rows_taken
+from setpoint.search.metered import Measured
+from setpoint.surrogates.body import Body, fit_body
+from setpoint.surrogates.design import Design, Matrix
+from setpoint.surrogates.fitting import logistic
+from setpoint.surrogates.losses import Pointwise
+from setpoint.surrogates.parts import Part, losses_on
+from setpoint.surrogates.sample import Fold, Sample
+
+__all__ = ["Prepared", "Training", "of_folds", "of_validation", "overlap"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The rows that surrogates are counted on, and how models are made of them.
+
+    Parameters
+    ----------
+    features : array or CSR matrix of shape (N, d)
+        As preprocessed.
+    true : array of shape (N,)
+        1 for positives, 0 for negatives.
+    weight : array of shape (N,) or None
+    parts : sequence of Part
+    kinds : tuple
+        Of surrogates.
+    labels : tuple
+        (negative, positive).
+    C : float
+        Of the logistic regression.
+    module : "linear", "mlp", Module or callable
+    epochs : int
+    device : str
+    seed : int
+    """
+
+    features: Any
+    true: NDArray[np.int64]
+    weight: Floats | None
+    parts: Sequence[Part]
+    kinds: tuple[Any, ...]
+    labels: tuple[Any, ...]
+    C: float
+    module: Any
+    epochs: int
+    device: str
+    seed: int
+
+    @property
+    def rows(self) -> Rows:
+        """Those of positive weight."""
+        if self.weight is None:
+            return np.arange(len(self.true))
+        return np.flatnonzero(self.weight)
+
+    def fold(
+        self, rows: Rows, held: Any, index: Rows, where: str = ""
+    ) -> tuple[Fold, Floats, Body | None]:
+        """A fold, the model that it begins with, and the body of a network.
+
+        Parameters
+        ----------
+        rows : int array
+            To train on.
+        held : array or CSR matrix, or None
+            Features of the metric's rows that the fold judges.
+        index : int array
+            Which of the metric's rows these are.
+        where : str
+            Which rows, for messages.
+        """
+        X, true = self.features[rows], self.true[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        parts = [part.taken(rows) for part in self.parts]
+        losses = losses_on(self.kinds, parts, true, weight, self.labels, where)
+        if isinstance(self.module, str) and self.module == "linear":
+            first, body = logistic(X, true, weight, self.C), None
+        else:
+            body = fit_body(
+                self.module, X, true, weight, epochs=self.epochs, device=self.device, seed=self.seed
+            )
+            first = body.head
+        judged = None if held is None else self._design(held, body)
+        return Fold(self._design(X, body), losses, judged, index), first, body
+
+    def _design(self, X: Any, body: Body | None) -> Design:
+        return Matrix(X) if body is None else body.design(X, self.device)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The two samples.
+
+    Parameters
+    ----------
+    sample : Sample
+    metric : Measured
+        On the rows that the models are judged on.
+    first : array of shape (folds, d + 1)
+        The models that the search begins with.
+    body : Body or None
+        Of the last fold's network.
+    index : int array
+        The metric's rows among those that it was made of.
+    folds : int or None
+        Of cross-validation; None with a validation sample.
+    """
+
+    sample: Sample
+    metric: Measured
+    first: Floats
+    body: Body | None
+    index: Rows
+    folds: int | None
+
+
+def of_validation(training: Training, held: Any, metric: Measured) -> Prepared:
+    """Surrogates on the training rows, the metric on others.
+
+    Parameters
+    ----------
+    training : Training
+    held : array or CSR matrix
+        Features of the rows that the metric was made of.
+    metric : Measured
+    """
+    everything = np.arange(metric.n_rows)
+    fold, first, body = training.fold(training.rows, held[metric.kept], everything)
+    sample = Sample([fold], metric.n_rows)
+    return Prepared(sample, metric, first[None], body, metric.kept, None)
+
+
+def of_folds(
+    training: Training, metric: Measured, splits: list[tuple[Rows, Rows]], both: bool
+) -> Prepared:
+    """Each row's metric from a model that was not trained on it, and a model of all rows.
+
+    Parameters
+    ----------
+    training : Training
+    metric : Measured
+        On the training rows.
+    splits : list of (rows to train on, rows to judge on)
+    both : bool
+        Whether the surrogates are wanted on the metric's rows too.
+
+    Raises
+    ------
+    ValueError
+        If a fold leaves a surrogate without rows.
+    """
+    index = np.concatenate([test for _, test in splits])
+    judged = rows_taken(metric, index, len(training.true))
+    made, start = [], 0
+    for i, (train, test) in enumerate(splits):
+        place = np.arange(start, start + len(test))
+        start += len(test)
+        where = f" in the training rows of fold {i + 1}"
+        made.append(training.fold(train, training.features[test], place, where))
+    made.append(training.fold(training.rows, None, np.empty(0, np.int64)))
+    on_metric = None
+    if both:
+        parts = [part.taken(index) for part in training.parts]
+        on_metric = losses_on(
+            training.kinds, parts, judged.true, judged.weight, training.labels, " that are judged"
+        )
+    sample = Sample([fold for fold, _, _ in made], judged.n_rows, on_metric)
+    first = np.stack([w for _, w, _ in made])
+    return Prepared(sample, judged, first, made[-1][2], index, len(splits))
+
+
+def overlap(sample: Sample) -> bool:
+    """Whether some row is in several of the parts that a pointwise surrogate looks at."""
+    terms = [] if sample.on_metric is None else sample.on_metric.terms
+    return any(
+        isinstance(t, Pointwise) and bool(((t.shares > 0).sum(axis=0) > 1).any()) for t in terms
+    )

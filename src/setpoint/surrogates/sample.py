@@ -1,0 +1,178 @@
+"""The two samples: surrogates on training rows, the metric on rows that were held out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from setpoint.surrogates.design import Design
+from setpoint.surrogates.losses import Losses
+
+__all__ = ["Fold", "Sample"]
+
+Floats = NDArray[np.float64]
+
+_MEMORY = 10
+"""Past steps that the quasi-Newton method remembers."""
+
+_FLAT = 1e-6
+"""Mean slope of the surrogates below which no method finds a way."""
+
+_HALVINGS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A model's training rows with their surrogates, and the metric's rows that it scores.
+
+    Parameters
+    ----------
+    train : Design
+    losses : Losses
+        On the rows of `train`.
+    held : Design or None
+        None: the model is for new rows, and no row of the metric is its own.
+    index : int array
+        The metric's rows in `held`.
+    """
+
+    train: Design
+    losses: Losses
+    held: Design | None
+    index: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One model a fold, moved in step: all share one path through the surrogates' space.
+
+    With a validation sample there is one fold. In cross-validation the last fold is trained
+    on all rows and follows what the others find on the rows they leave out. Parameters of
+    the models are an array (folds, d + 1), perturbed ones (folds, m, d + 1).
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        The last one's model is kept.
+    n_rows : int
+        Rows of the metric.
+    on_metric : Losses or None
+        The same surrogates on the metric's rows, where labels there mean what they mean in
+        training.
+    """
+
+    folds: Sequence[Fold]
+    n_rows: int
+    on_metric: Losses | None = None
+
+    @cached_property
+    def judged(self) -> list[int]:
+        """The folds that score rows of the metric."""
+        return [i for i, fold in enumerate(self.folds) if fold.held is not None]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the surrogates."""
+        return self.folds[0].losses.names
+
+    @property
+    def n_parameters(self) -> int:
+        """Of one model."""
+        return self.folds[0].train.shape[1] + 1
+
+    @cached_property
+    def length(self) -> float:
+        """The root mean square of the norms of the metric's rows."""
+        squares = 0.0
+        for i in self.judged:
+            held = self.folds[i].held
+            assert held is not None
+            squares += held.length() ** 2 * held.shape[0]
+        return float(np.sqrt(squares / self.n_rows))
+
+    def scores(self, models: Floats) -> Floats:
+        """Scores of the metric's rows: (n,) at (folds, d + 1), (m, n) at (folds, m, d + 1)."""
+        out = np.empty((*models.shape[1:-1], self.n_rows))
+        for i in self.judged:
+            held = self.folds[i].held
+            assert held is not None
+            out[..., self.folds[i].index] = held.scores(models[i])
+        return out
+
+    def values(self, models: Floats) -> Floats:
+        """Surrogates (m, K) at perturbed models (folds, m, d + 1): means over the folds."""
+        return np.asarray(np.mean([self._losses(i, models[i]) for i in self.judged], axis=0))
+
+    def _losses(self, i: int, models: Floats) -> Floats:
+        fold = self.folds[i]
+        return fold.losses.values(fold.train.scores(models))
+
+    def stepped(self, models: Floats, step: Floats, iterations: int) -> tuple[Floats, Floats]:
+        """Models whose surrogates have gone down by `step` (K,), as far as that can be.
+
+        The over-constrained projection: the least squares of what each surrogate lies above
+        its target, over the parameters (equation 4).
+
+        Returns
+        -------
+        models : array of shape (folds, d + 1)
+        weights : array of shape (K,)
+            What remains above the targets, as shares: where the projection ends, the model
+            minimises the surrogates so weighted.
+        """
+        out = np.empty_like(models)
+        above = np.zeros(len(self.names))
+        for i, fold in enumerate(self.folds):
+            target = fold.losses.at(fold.train.scores(models[i]))[0] - step
+            out[i] = _projected(fold, _awake(fold, models[i]), target, iterations)
+            above += np.maximum(fold.losses.at(fold.train.scores(out[i]))[0] - target, 0.0)
+        total = above.sum()
+        return out, above / total if total > 0 else above
+
+    def weighed(self, start: Floats, weights: Floats, iterations: int) -> Floats:
+        """Models of the least weighted sum of the surrogates."""
+        out = np.empty_like(start)
+        for i, fold in enumerate(self.folds):
+
+            def total(w: Floats, fold: Fold = fold) -> tuple[float, Floats]:
+                u, back = fold.losses.at(fold.train.scores(w))
+                return float(weights @ u), fold.train.pull(back(weights))
+
+            out[i] = _minimized(total, _awake(fold, start[i]), iterations)
+        return out
+
+
+def _awake(fold: Fold, w: Floats) -> Floats:
+    """The same decisions from smaller scores, where sigmoids of larger ones have no slope."""
+    for _ in range(_HALVINGS):
+        u, back = fold.losses.at(fold.train.scores(w))
+        if np.abs(back(np.ones(len(u)))).sum() > _FLAT * len(u):
+            break
+        w = w / 2.0
+    return w
+
+
+def _projected(fold: Fold, start: Floats, target: Floats, iterations: int) -> Floats:
+    def excess(w: Floats) -> tuple[float, Floats]:
+        u, back = fold.losses.at(fold.train.scores(w))
+        above = np.maximum(u - target, 0.0)
+        return float(above @ above) / 2.0, fold.train.pull(back(above))
+
+    return _minimized(excess, start, iterations)
+
+
+def _minimized(function: Any, start: Floats, iterations: int) -> Floats:
+    found = minimize(
+        function,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": iterations, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-10},
+    )
+    return np.asarray(found.x)

@@ -1,0 +1,159 @@
+"""What a search tells: a line while it runs, and its report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from setpoint.estimators.measuring import measured_entry
+from setpoint.estimators.progress import Progress
+from setpoint.evidence import Evidence
+from setpoint.goals.goal import Goal
+from setpoint.inputs.inputs import Inputs
+from setpoint.report import AdaptiveStep, AdaptiveTold, Entry, GoalReport, report_on_outcome
+from setpoint.rules import Threshold
+from setpoint.search.metered import Measured, Metered
+from setpoint.search.outcome import Outcome
+from setpoint.search.watch import Traced
+from setpoint.surrogates.descent import Step
+from setpoint.surrogates.fitting import Searched
+from setpoint.surrogates.plan import Plan
+from setpoint.surrogates.preparing import Prepared
+
+__all__ = ["SearchProgress", "reported", "told_of"]
+
+_SOLVERS = {"gradient": "adaptive-surrogates", "weights": "surrogate-weights"}
+_NORMAL = 1.959964
+"""Standard errors on either side of a 95 % interval."""
+
+
+class SearchProgress(Progress):
+    """Best value so far and evaluations left, on one line of stderr."""
+
+    def __init__(self, metric: Measured) -> None:
+        super().__init__()
+        self.metric = metric
+        self.best: float | None = None
+        self.left: int | None = None
+        self.started = time.perf_counter()
+
+    def step(self, step: Step) -> None:
+        """A model was found."""
+        self.best = step.gain if self.best is None else max(self.best, step.gain)
+
+    def evaluated(self, used: int, left: int | None) -> None:
+        """The metric was evaluated."""
+        self.left = left
+        value = np.nan if self.best is None else self.metric.sense * self.best
+        self(Traced(used, value, np.inf, 0.0, time.perf_counter() - self.started))
+
+    def _line(self, now: Traced) -> str:
+        best = "nothing yet" if np.isnan(now.objective) else f"best {now.objective:.6g}"
+        left = "" if self.left is None else f", {self.left} left"
+        return f"{best}  {now.call} evaluations{left}  {now.seconds:.1f} s "
+
+
+def told_of(
+    estimator: Any,
+    plan: Plan,
+    prepared: Prepared,
+    metered: Metered,
+    found: Searched,
+    steps: Sequence[Step],
+) -> AdaptiveTold:
+    """The search in plain values."""
+    sense = metered.metric.sense
+    model = "the network" if prepared.body is not None else "logistic regression"
+    cut = "a smoothed cut-off" if plan.smooth is not None else "the best cut-off"
+    return AdaptiveTold(
+        baseline=f"{model} with {cut}" if found.cuts else model,
+        baseline_value=found.baseline_value,
+        best_value=found.best_value,
+        accepted=found.accepted,
+        why=found.why,
+        error=found.error,
+        n_bootstrap=len(found.draws),
+        evaluations=metered.used,
+        resumed=metered.resumed,
+        budget=plan.budget,
+        search=plan.search,
+        gradient=plan.gradient,
+        start=found.start,
+        surrogates=prepared.sample.names,
+        path=tuple(
+            AdaptiveStep(s.start, s.used, sense * s.gain, tuple(s.weights.tolist())) for s in steps
+        ),
+    )
+
+
+def reported(
+    goal: Goal,
+    inputs: Inputs,
+    prepared: Prepared,
+    metered: Metered,
+    found: Searched,
+    rule: Threshold,
+    told: AdaptiveTold,
+    seconds: float,
+) -> tuple[GoalReport, Evidence]:
+    """The report on the metric's rows, and these with their scores."""
+    taken = inputs.taken(prepared.index)
+    evidence = taken.evidence({None: found.scores})
+    confusion = evidence.confusion(rule.decide(evidence.scores))
+    v, status = np.zeros(0), "feasible"
+    if not goal.is_blackbox:
+        program = goal.bind(evidence.schema)
+        v = program.features_of(confusion.counts)
+        if goal.constraints and program.violation(v) > 1e-9:
+            status = "nearest"
+    how = "Algorithm 1" if told.search == "gradient" else "a search over the surrogates' weights"
+    result = "what it found is kept" if told.accepted else "the baseline is kept"
+    outcome = Outcome(
+        rule, v, confusion, 0.0, status, None, None, f"{how}: {told.why}; {result}",  # type: ignore[arg-type]
+        "rule", metered.used, solver=_SOLVERS[told.search],
+    )  # fmt: skip
+    report = report_on_outcome(
+        goal,
+        outcome,
+        evidence,
+        family="surrogates",
+        why=outcome.why,
+        objective=_entry(goal, metered, found) if goal.is_blackbox else None,
+        folds=prepared.folds,
+        notes=_notes(goal, told, found, status, prepared),
+        seconds=seconds,
+    )
+    return replace(report, adaptive=told), evidence
+
+
+def _entry(goal: Goal, metered: Metered, found: Searched) -> Entry:
+    entry = measured_entry(goal, metered.metric, found.value)
+    if len(found.draws) < 2:
+        return entry
+    half = _NORMAL * float(found.draws.std(ddof=1))
+    return replace(entry, low=found.value - half, high=found.value + half, interval="bootstrap")
+
+
+def _notes(
+    goal: Goal, told: AdaptiveTold, found: Searched, status: str, prepared: Prepared
+) -> list[str]:
+    notes = []
+    if not found.cuts:
+        notes.append(
+            "The metric does not depend on the cut-off, which stays where the model has it: at a "
+            "score of 0."
+        )
+    if status == "nearest":
+        notes.append("Constraints cost here and are not enforced: at least one does not hold.")
+    if told.accepted:
+        notes.append(
+            "The metric chose among many models on these rows, which flatters it; evaluate the "
+            "model on rows held out."
+        )
+    if found.stopped:
+        notes.append(f"The search was {found.stopped}: the best model until then was kept.")
+    return notes

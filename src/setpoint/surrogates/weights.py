@@ -1,0 +1,98 @@
+"""``search="weights"``: one model for each weighting of the surrogates, Nelder and Mead's way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from setpoint.search.metered import BudgetSpentError, Metered
+from setpoint.surrogates.descent import Found, Step
+from setpoint.surrogates.sample import Sample
+
+__all__ = ["WeightSearch"]
+
+Floats = NDArray[np.float64]
+
+_FIRST = 1.0
+"""The first simplex: each weight in turn times e."""
+
+
+@dataclass
+class WeightSearch:
+    """Search over the logarithms of the surrogates' weights; the metric is asked once a model.
+
+    For metrics that cost: each evaluation trains a model, so that all of them go into
+    K - 1 numbers.
+
+    Parameters
+    ----------
+    sample : Sample
+    metered : Metered
+    starts : dict of str to array of shape (folds, d + 1)
+        The first that its own surrogates move is where each model's training begins.
+    most : int
+        Models to train.
+    inner : int
+        Iterations of each training.
+    reserve : int
+        Evaluations that are kept for afterwards.
+    told : callable, optional
+        Given each Step.
+    """
+
+    sample: Sample
+    metered: Metered
+    starts: dict[str, Floats]
+    most: int
+    inner: int
+    reserve: int
+    told: Callable[[Step], None] | None = None
+    steps: list[Step] = field(default_factory=list)
+    best: Found | None = None
+
+    def run(self) -> None:
+        """Search until the models or evaluations are used up."""
+        try:
+            for name, models in self.starts.items():
+                gain = float(self.metered(self.sample.scores(models)[None])[0])
+                self._keep(Found(gain, models, name))
+            k = len(self.sample.names)
+            each = max(self.most // len(self.starts), 1)
+            for name, models in self.starts.items():
+                simplex = np.zeros((k, k - 1))
+                simplex[1:] = _FIRST * np.eye(k - 1)
+                options: Any = {
+                    "maxfev": each,
+                    "initial_simplex": simplex,
+                    "xatol": 1e-3,
+                    "fatol": 1e-6,
+                }
+                minimize(
+                    self._loss, simplex[0], (name, models), method="Nelder-Mead", options=options
+                )
+        except BudgetSpentError:
+            pass
+
+    def _loss(self, logs: Floats, start: str, models: Floats) -> float:
+        left = self.metered.left
+        if left is not None and left <= self.reserve:
+            raise BudgetSpentError("the budget is spent")
+        weights = np.exp(np.append(logs, 0.0) - max(logs.max(initial=0.0), 0.0))
+        weights /= weights.sum()
+        found = self.sample.weighed(models, weights, self.inner)
+        gain = float(self.metered(self.sample.scores(found)[None])[0])
+        self._keep(Found(gain, found, start))
+        now = Step(start, gain, self.metered.used, weights)
+        self.steps.append(now)
+        if self.told is not None:
+            self.told(now)
+        return -gain
+
+    def _keep(self, found: Found) -> None:
+        if self.best is None or found.gain > self.best.gain:
+            self.best = found
