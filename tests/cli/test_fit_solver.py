@@ -9,12 +9,14 @@ import pytest
 
 from setpoint import load_model
 from setpoint.cli import errors
-from setpoint.cli.solvers import FAMILIES, SOLVERS
+from setpoint.cli.solvers import FAMILIES, SOLVERS, SURROGATES
 from setpoint.penalty import ExactPenaltyClassifier
 from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.penalty.methods import SOLVERS as PENALTY
 from setpoint.plugin.options import SOLVERS as PLUGIN
 from setpoint.ramp.options import SOLVERS as RAMP
+from setpoint.surrogates.parts import _BY_NAME
+from setpoint.surrogates.telling import SOLVERS as SEARCHES
 
 GOAL = "maximize recall subject to precision >= 0.4"
 
@@ -55,7 +57,9 @@ def error_of(done):
 
 
 def test_the_table_of_solvers_is_that_of_the_families():
-    assert FAMILIES == {"plugin": PLUGIN, "penalty": PENALTY, "ramp": RAMP}
+    own = {"plugin": PLUGIN, "penalty": PENALTY, "ramp": RAMP}
+    assert {**own, "surrogates": tuple(SEARCHES.values())} == FAMILIES
+    assert set(SURROGATES) == set(_BY_NAME)
     assert len(set(SOLVERS)) == len(SOLVERS)
 
 

@@ -11,7 +11,7 @@ from types import TracebackType
 
 import click
 
-from setpoint.goals.errors import GoalError
+from setpoint.goals.errors import GoalError, MetricError
 
 __all__ = [
     "BROKEN_PIPE",
@@ -30,6 +30,8 @@ BROKEN_PIPE = 141
 """As other programs end whose reader has left."""
 
 _SOLVER = re.compile(r"\bsolver='([\w-]+)'")
+_BUDGET = re.compile(r"\bbudget=(\d+)")
+_EVALUATIONS = re.compile(r"(?<!-)\bcheckpoint: ")
 _DATASET = re.compile(r"\bdatasets\['([^']*)'\]")
 _COLUMN = re.compile(r"\bsensitive_features(?:\['([^']*)'\])+")
 _DIRECTION = re.compile(r"\b(maximize|minimize)\((.*?)\)(?= or |$)")
@@ -96,6 +98,16 @@ _SHELL = (
     ("holds a TableModel, no state", "is a model file of setpoint fit, no state"),
     ("holds a StreamState, no model", "is a state of setpoint stream, no model"),
     ("window is for solver='sketch', got it with solver=", "--window is for --solver sketch, not "),
+    ("say takes='predictions' or takes='scores'", "say --takes predictions or --takes scores"),
+    ("; check greater_is_better", "; --lower-is-better turns it"),
+    (
+        "AdaptiveSurrogateClassifier and PlugInClassifier(solver='post-shift') take it",
+        "setpoint fit --metric takes it",
+    ),
+    ("the exact solver of PlugInClassifier meets them", "--solver exact meets them"),
+    ("surrogate_groups: ", "--surrogate-group: "),
+    ("validation holds no row", "--validation holds no row"),
+    ("give another file, or remove this one", "give another --checkpoint, or remove this one"),
     ("pos_label", "--positive"),
     ("no row of X has that value", "no row of DATA has that value"),
     ("vary= ", "--vary "),
@@ -121,6 +133,8 @@ def in_shell_words(text: str) -> str:
     text = _COLUMN.sub(r"column '\1'", text)
     text = _DIRECTION.sub(r"'\1 \2'", text)
     text = _ONE.sub("has 1 row", text)
+    text = _BUDGET.sub(r"--budget \1", text)
+    text = _EVALUATIONS.sub("--checkpoint: ", text)
     text = _DATASET.sub(r"--dataset \1", text)
     text = _WEIGHT.sub(r"and there are \1 rows to count it on", text)
     text = _TOLD.sub(lambda found: _TOLD_AS.get(found[0], found[0]), text)
@@ -157,7 +171,7 @@ def told(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         return _usage(error)
     install = isinstance(error, ImportError) and "pip install" in str(error)
-    if install or isinstance(error, (CommandError, GoalError)) or _is_ours(error):
+    if install or isinstance(error, (CommandError, GoalError, MetricError)) or _is_ours(error):
         return in_shell_words(str(error))
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from dataclasses import replace
 
 import click
 
 from setpoint.cli.files import check_outputs, old_stays
 from setpoint.cli.judging import opened
+from setpoint.cli.metric import Named, metric_options
 from setpoint.cli.options import (
     Reading,
     as_json,
@@ -36,6 +39,7 @@ __all__ = ["evaluate"]
     help="The deployed model's predictions, or scores if the fit had --baseline-threshold, which "
     "stays; else likewise.",
 )
+@metric_options
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
 @datasets_option
 @new_groups_option
@@ -47,6 +51,9 @@ def evaluate(
     data: str,
     target: str | None,
     baseline: str | None,
+    metric: str | None,
+    lower_is_better: bool,
+    takes: str | None,
     report: str | None,
     datasets: tuple[str, ...],
     new_groups: str,
@@ -58,6 +65,7 @@ def evaluate(
 ) -> None:
     """Judge a model file by a table with labels.
 
+    Model files name a metric of your own and hold no code, so --metric is wanted again.
     The exit code is 0 if the goal is reached on these rows, and 3 if it is not.
     """
     files = named_files(datasets)
@@ -67,10 +75,10 @@ def evaluate(
     reading = Reading(encoding, separator, decimal)
     judged = opened(
         model, data, reading, trust=trust, target=target, baseline=baseline, files=files,
-        compare=True,
+        compare=True, metric=Named(metric, lower_is_better, takes),
     )  # fmt: skip
     judged.model.classifier.unknown_group = "raise" if new_groups == "error" else "largest"
-    with heeded() as notes, step("judging the rule"):
+    with heeded() as notes, step("judging the rule"), redirect_stdout(sys.stderr):
         found = judged.model.classifier.evaluate(**judged.rows())
     more = tuple(note for note in notes if note not in found.warnings)
     found = replace(found, warnings=(*found.warnings, *more))

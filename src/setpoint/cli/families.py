@@ -24,10 +24,17 @@ def classifier_for(layout: Layout, X: Any, goal: Goal, choices: Choices, positiv
     choices : Choices
     positive : label or None
     """
-    return _MADE[choices.way.family](layout, X, goal, choices, positive)
+    wanted = goal if choices.metric is None else choices.metric
+    return _MADE[choices.way.family](layout, X, wanted, choices, positive)
 
 
-def fit_classifier(classifier: Any, family: str, part: Part, datasets: Mapping[str, Any]) -> None:
+def fit_classifier(
+    classifier: Any,
+    family: str,
+    part: Part,
+    datasets: Mapping[str, Any],
+    validation: Part | None = None,
+) -> None:
     """Fit it on what its family takes.
 
     Parameters
@@ -36,6 +43,8 @@ def fit_classifier(classifier: Any, family: str, part: Part, datasets: Mapping[s
     family : str
     part : Part
     datasets : mapping of str to Dataset
+    validation : Part, optional
+        The rows to measure the metric on.
     """
     if family == "penalty":
         classifier.fit(part.X, part.y)
@@ -43,11 +52,14 @@ def fit_classifier(classifier: Any, family: str, part: Part, datasets: Mapping[s
     named = classifier.baseline
     if part.baseline is not None:  # the column is not in X, but `evaluate` has to know its name
         classifier.set_params(baseline=None)
-    classifier.fit(part.X, part.y, datasets=datasets, **part.sides())
+    more: dict[str, Any] = {"datasets": datasets}
+    if family == "surrogates":
+        more = {"validation": None if validation is None else validation.as_dataset()}
+    classifier.fit(part.X, part.y, **more, **part.sides())
     classifier.set_params(baseline=named)
 
 
-def _plugin(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:
+def _plugin(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
     from setpoint.data import model_for
     from setpoint.plugin import PlugInClassifier
 
@@ -62,12 +74,14 @@ def _plugin(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any)
         decide_on=decide or None,
         baseline=choices.baseline,
         randomized="auto" if choices.draws else False,
+        max_oracle_calls=way.budget,
         max_seconds=way.max_seconds,
+        n_jobs=way.jobs,
         random_state=choices.seed,
     )
 
 
-def _penalty(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:
+def _penalty(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
     from setpoint.data import transformer_for
     from setpoint.penalty import ExactPenaltyClassifier
 
@@ -86,7 +100,7 @@ def _penalty(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any
     )
 
 
-def _ramp(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:
+def _ramp(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
     from setpoint.data import transformer_for
     from setpoint.ramp import RampClassifier
 
@@ -107,10 +121,33 @@ def _ramp(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -
     return made if C is None else made.set_params(C=C)
 
 
-_MADE: dict[str, Callable[[Layout, Any, Goal, Choices, Any], Any]] = {
+def _surrogates(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
+    from setpoint.data import transformer_for
+    from setpoint.surrogates import AdaptiveSurrogateClassifier
+
+    way = choices.way
+    made = AdaptiveSurrogateClassifier(
+        goal,
+        search="weights" if way.solver == "surrogate-weights" else "gradient",
+        surrogate_groups=list(layout.surrogate_groups) or None,
+        module=way.module,
+        checkpoint=way.checkpoint,
+        preprocessor=transformer_for(X, layout.features),
+        pos_label=positive,
+        baseline=choices.baseline,
+        n_jobs=way.jobs,
+        random_state=choices.seed,
+    )
+    if way.surrogates:
+        made.set_params(surrogates=list(way.surrogates))
+    return made if way.budget is None else made.set_params(budget=way.budget)
+
+
+_MADE: dict[str, Callable[[Layout, Any, Any, Choices, Any], Any]] = {
     "plugin": _plugin,
     "penalty": _penalty,
     "ramp": _ramp,
+    "surrogates": _surrogates,
 }
 
 

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from setpoint.cli.errors import NOT_REACHED, CommandError, require_packages
-from setpoint.cli.files import check_outputs, old_stays
-from setpoint.cli.layout import Choices, Layout, layout_of
+from setpoint.cli.errors import NOT_REACHED, STOPPED, CommandError, require_packages
+from setpoint.cli.files import check_outputs
+from setpoint.cli.layout import Choices, layout_of
+from setpoint.cli.metric import Named, metric_of, metric_options
 from setpoint.cli.options import (
     Reading,
     as_json,
     datasets_option,
     named_files,
     reading_options,
+    search_options,
     training_options,
 )
 from setpoint.cli.output import print_json, step
-from setpoint.cli.session import current, heeded
+from setpoint.cli.session import current
 from setpoint.cli.solvers import SOLVERS, check_goal, way_of
 from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
-from setpoint.cli.telling import about_fit, fit_json
+from setpoint.cli.telling import about_fit, fit_json, searched
 from setpoint.cli.training import Trained, train
 from setpoint.cli.verdicts import code_of, infeasible_json, infeasible_text, verdict
+from setpoint.cli.writing import write_fit
+from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
-    from setpoint.search import Frontier
+    from setpoint.goals.blackbox import BlackBox
 
 __all__ = ["fit"]
 
-_TOLD = ("auto", "portfolio", "augmented-lagrangian")
+_TOLD = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates")
 
 
 @click.command(
@@ -43,7 +46,10 @@ _TOLD = ("auto", "portfolio", "augmented-lagrangian")
 )
 @click.argument("data")
 @click.option("--target", required=True, metavar="COL", help="The column to predict.")
-@click.option("--goal", "goal_text", required=True, metavar="TEXT", help="See setpoint goal.")
+@click.option(
+    "--goal", "goal_text", metavar="TEXT", help="See setpoint goal. This or --metric is wanted."
+)
+@metric_options
 @click.option("--model", required=True, metavar="FILE", help="The model file to write.")
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
 @click.option("--positive", metavar="LABEL", help="The positive class; else the last of two.")
@@ -55,7 +61,8 @@ _TOLD = ("auto", "portfolio", "augmented-lagrangian")
     metavar="NAME",
     help="auto finds the rule for the scores of a model; portfolio trains a model for the goal, "
     "augmented-lagrangian a linear one for goals over groups, data sets and the deployed model "
-    f"too. Or {', '.join(name for name in SOLVERS if name not in _TOLD)}.",
+    "too, adaptive-surrogates one for a metric without a formula (auto, with --metric). "
+    f"Or {', '.join(name for name in SOLVERS if name not in _TOLD)}.",
 )
 @click.option(
     "--estimator",
@@ -64,6 +71,7 @@ _TOLD = ("auto", "portfolio", "augmented-lagrangian")
     "package.module.Class.",
 )
 @training_options
+@search_options
 @click.option(
     "--sensitive",
     multiple=True,
@@ -92,8 +100,8 @@ _TOLD = ("auto", "portfolio", "augmented-lagrangian")
     type=click.FloatRange(0, 1, max_open=True),
     default=0.25,
     show_default=True,
-    help="Share of the rows held out to judge the rule; 0: judged by cross-validation, or on the "
-    "rows that the model was trained on or chosen by.",
+    help="Share of the rows (of --validation, if given) held out to judge the rule; 0: judged by "
+    "cross-validation, or on the rows that the model was trained on or chosen by.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N"
@@ -103,7 +111,10 @@ _TOLD = ("auto", "portfolio", "augmented-lagrangian")
 def fit(
     data: str,
     target: str,
-    goal_text: str,
+    goal_text: str | None,
+    metric: str | None,
+    lower_is_better: bool,
+    takes: str | None,
     model: str,
     report: str | None,
     positive: str | None,
@@ -115,6 +126,11 @@ def fit(
     min_positives: int | None,
     validation_fraction: float | None,
     inverse_regularization: float | None,
+    budget: int | None,
+    surrogates: tuple[str, ...],
+    surrogate_groups: tuple[str, ...],
+    jobs: int | None,
+    validation: str | None,
     sensitive: tuple[str, ...],
     baseline: str | None,
     baseline_threshold: float | None,
@@ -133,23 +149,26 @@ def fit(
 
     DATA is a CSV or Parquet file, or '-' for stdin. Some rows are held out and judge the
     rule; columns that the goal names (as in recall.difference(sex)) are not shown to the
-    model. If no rule meets the goal, it says what is reachable and writes nothing.
+    model. If no rule meets the goal, it says what is reachable and writes nothing. A metric
+    without a formula is a Python function (--metric); it is given the columns that its
+    parameters name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
     """
-    from setpoint.goals import as_goal
-
-    goal = as_goal(goal_text)
+    goal, own = _goal(goal_text, Named(metric, lower_is_better, takes))
     files = named_files(datasets)
-    only_one_stdin([data, *files.values()])
-    inputs = {"DATA": data} | {f"--dataset {name}": path for name, path in files.items()}
+    tables = {} if validation is None else {"--validation": validation}
+    only_one_stdin([data, *tables.values(), *files.values()])
+    inputs = {"DATA": data} | tables | {f"--dataset {name}": path for name, path in files.items()}
     outputs = {"--model": model, "--report": report, "--checkpoint": checkpoint}
     check_outputs(outputs, inputs)
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
     way = way_of(
-        solver, estimator=estimator, module=module, checkpoint=checkpoint,
-        max_seconds=max_seconds, min_positives=min_positives,
+        solver, own_metric=own is not None, estimator=estimator, module=module,
+        checkpoint=checkpoint, max_seconds=max_seconds, min_positives=min_positives,
         validation_fraction=validation_fraction, inverse_regularization=inverse_regularization,
-        baseline_threshold=baseline_threshold, draws=draws, decide_on=decide_on,
+        baseline_threshold=baseline_threshold, budget=budget, surrogates=surrogates,
+        surrogate_group=surrogate_groups, jobs=jobs, validation=validation, draws=draws,
+        decide_on=decide_on,
     )  # fmt: skip
     if baseline_threshold is not None and baseline is None:
         raise CommandError(
@@ -160,7 +179,7 @@ def fit(
         raise CommandError(f"--baseline-threshold is a number, got {baseline_threshold}")
     choices = Choices(
         target, positive, way, sensitive, drop, decide_on, baseline, baseline_threshold,
-        draws, test_size, seed,
+        draws, test_size, seed, own, surrogate_groups,
     )  # fmt: skip
     with step("loading packages"):
         check_goal(goal, way)
@@ -170,30 +189,35 @@ def fit(
     table = read(data, reading)
     layout = layout_of(table, goal, choices)
     if baseline is not None and layout.scores is None and not goal.needs.baseline:
-        looked = "is only compared with" if way.family == "ramp" else "is not looked at"
+        looked = "is not looked at"
+        if way.family in ("ramp", "surrogates"):
+            looked = "is only compared with"
         if test_size > 0:
             looked = "is only compared with, on the rows held out"
         current().note(
             f"--baseline {baseline}: the goal does not speak of the deployed model, so the column "
             f"{looked}"
         )
+    kinds = (*layout.columns, *layout.handed)
     if files:
-        kinds = layout.columns
         others = {name: read(path, reading, kinds) for name, path in files.items()}
         layout = layout_of(table, goal, choices, list(others.values()))
     else:
         others = {}
-    for used in (table, *others.values()):
-        tell(used, {*layout.hidden_in_use, *(c.name for c in layout.columns), *layout.left_out})
+    judging = None if validation is None else read(validation, reading, kinds)
+    for used in (table, *others.values(), *([] if judging is None else [judging])):
+        tell(used, layout.used)
     for name, why in layout.left_out.items():
         current().note(f"the model does not look at column {name!r}: {why}")
     from setpoint.search import Infeasible
 
-    paths = {"data": data, "model": model, "report": report, "datasets": files}
+    paths = {"data": data, "model": model, "report": report, "datasets": files} | (
+        {} if validation is None else {"validation": validation}
+    )
     if checkpoint is not None:
         current().expect(checkpoint)
     try:
-        trained = train(table, others, goal, choices, layout)
+        trained = train(table, others, goal, choices, layout, judging)
     except Infeasible as error:
         if as_json:
             print_json({"command": "fit", "goal": str(goal), **infeasible_json(error)}, paths)
@@ -201,13 +225,15 @@ def fit(
             click.echo(infeasible_text(error, "nothing was written"))
         raise click.exceptions.Exit(NOT_REACHED) from error
     _say_positive(trained, positive)
-    about = about_fit(table, others, choices, layout, trained)
-    _write(trained, layout, choices, goal.needs.datasets, model, report, about)
+    about = about_fit(table, others, choices, layout, trained, judging)
+    write_fit(trained, layout, choices, goal.needs.datasets, model, report, about)
     if as_json:
         out, run = fit_json(goal, choices, layout, trained)
         print_json(out, {**paths, **run})
     else:
         click.echo(f"{verdict(trained.judged, trained.where)}\n\n{trained.judged}\n")
+        for line in searched(trained):
+            click.echo(line)
         if trained.held_out is not None and trained.report.satisfied is False:
             n_rows = trained.report.n_rows
             click.echo(
@@ -217,7 +243,29 @@ def fit(
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
         )
+    if current().stopped:
+        click.echo(current().last_words(), err=True)
+        raise click.exceptions.Exit(STOPPED)
     raise click.exceptions.Exit(code_of(trained.judged))
+
+
+def _goal(text: str | None, named: Named) -> tuple[Goal, BlackBox | None]:
+    """The goal, and its function where it has no formula."""
+    from setpoint.goals import as_goal
+
+    if (text is None) == (named.path is None):
+        what = "one of the two is wanted" if text is None else "they are not taken together"
+        raise click.UsageError(
+            f"--goal 'maximize ...' says what is wanted, or --metric module:function does: {what}"
+        )
+    metric = metric_of(named)
+    if metric is not None:
+        return metric.goal, metric
+    assert text is not None
+    goal = as_goal(text)
+    if goal.is_blackbox:
+        raise CommandError("--goal names a metric without a formula: name its function, --metric")
+    return goal, None
 
 
 def _check_estimator(name: str | None) -> None:
@@ -228,70 +276,9 @@ def _check_estimator(name: str | None) -> None:
         learner_for(name)
 
 
-def _say_foreign(estimator: str | None, model: str) -> None:
-    """Whoever reads a model of another package has to trust its types."""
-    from setpoint.data import LEARNERS
-    from setpoint.estimators import TRUSTED_TYPES
-
-    if estimator is None or estimator in LEARNERS or estimator.startswith("sklearn."):
-        return
-    import skops.io
-
-    foreign = sorted({*skops.io.get_untrusted_types(file=model)} - {*TRUSTED_TYPES})
-    if foreign:
-        trust = " ".join(f"--trust {name}" for name in foreign)
-        current().note(f"{model} holds types of other packages; its readers need {trust}")
-
-
 def _say_positive(trained: Trained, asked: str | None) -> None:
     positive = trained.report.positive
     if positive is not None and asked is None:
         current().note(
             f"the positive class is {positive!r}, the last in order; --positive names another"
         )
-
-
-def _write(
-    trained: Trained,
-    layout: Layout,
-    choices: Choices,
-    datasets: tuple[str, ...],
-    model: str,
-    report: str | None,
-    about: list[tuple[str, list[str]]],
-) -> None:
-    """The model first: the page can be made again from it."""
-    from setpoint.data import TableModel
-    from setpoint.estimators import save_model
-
-    session = current()
-    for path in (model, *([report] if report else [])):
-        session.expect(path)
-    frontiers = _frontiers(trained) if report else ()
-    notes = tuple(line for _, lines in about for line in lines)
-    stored = TableModel(trained.classifier, layout.columns, choices.target, datasets, notes)
-    with step(f"writing {model}"), old_stays(model):
-        save_model(stored, model)
-        _say_foreign(choices.way.estimator, model)
-    if report is None:
-        return
-    from setpoint.report.page import Section
-
-    sections = [Section(title, tuple(lines)) for title, lines in about]
-    page = replace(trained.report, frontiers=frontiers)
-    with step(f"writing {report}"), old_stays(report), heeded():
-        page.to_html(report, held_out=trained.held_out, about=sections)
-
-
-def _frontiers(trained: Trained) -> tuple[Frontier, ...]:
-    """What each constraint costs, where a method is there to tell."""
-    from setpoint.plugin import frontier
-
-    found = []
-    for i, entry in enumerate(trained.report.constraints):
-        with step(f"what {entry.text} costs"), heeded():
-            try:
-                found.append(frontier(trained.classifier, vary=i).thinned())
-            except ValueError:  # a shape that no method takes, or no rule without this bound
-                continue
-    return tuple(found)

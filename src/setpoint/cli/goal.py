@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["goal"]
 
+_BLACK_BOX: dict[str, Any] = {
+    "objective": "no formula",
+    "constraints": [],
+    "solver": "adaptive-surrogates, by setpoint fit --metric; post-shift with --estimator",
+}
+
 
 @click.command(
     epilog="\b\nFor example:\n  setpoint goal 'maximize recall subject to precision >= 0.9'"
@@ -42,7 +48,7 @@ def _described(goal: Goal) -> dict[str, Any]:
     needs = goal.needs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of made-up rows
-        two, more = solved(goal, 2), solved(goal, 3)
+        two, more = (_BLACK_BOX, None) if goal.is_blackbox else (solved(goal, 2), solved(goal, 3))
     shapes = two or more or {}
     constraints = [
         {"text": str(c), "words": constraint_in_words(c), "shape": shape}
@@ -74,6 +80,7 @@ def _described(goal: Goal) -> dict[str, Any]:
             "more classes": None if more is None else more["solver"],
         },
         "trained": two is not None
+        and not goal.is_blackbox
         and bool(needs.names or needs.datasets or needs.baseline)
         and linear_takes(goal),
     }
@@ -83,14 +90,17 @@ def _text(found: dict[str, Any]) -> str:
     lines = [click.style(found["words"] + ".", bold=True), "", f"Goal       {found['goal']}"]
     lines.append(f"Objective  {found['objective']['text']}: {_shape(found['objective'])}")
     lines += [f"Constraint {c['text']}: {c['words']}; {_shape(c)}" for c in found["constraints"]]
-    lines += ["", "Words"]
-    lines += [f"  {name}: {words}" for name, words in found["glossary"].items()]
+    if found["glossary"]:
+        lines += ["", "Words"]
+        lines += [f"  {name}: {words}" for name, words in found["glossary"].items()]
     lines += ["", "Needs"]
     needs = [
         f"the column{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
         + (f" in the data set {name}" if name else "")
         for name, columns in found["needs"]["columns"].items()
     ]
+    if found["objective"]["shape"] == _BLACK_BOX["objective"]:
+        needs.append("the function, and the columns that its parameters name")
     needs += [f"the data set {name}: --dataset {name}=FILE" for name in found["needs"]["datasets"]]
     if found["needs"]["deployed"]:
         needs.append("what the deployed model says: --baseline COL")

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from setpoint.cli.errors import CommandError
+from setpoint.cli.layout import handed_to
+from setpoint.cli.metric import Named, metric_for
 from setpoint.cli.options import Reading
 from setpoint.cli.output import step
 from setpoint.cli.tables import (
@@ -22,6 +25,7 @@ from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
     from setpoint.data import Table, TableModel
+    from setpoint.goals.blackbox import BlackBox
 
 __all__ = ["Judged", "opened"]
 
@@ -62,6 +66,7 @@ def opened(
     files: Mapping[str, str],
     vary: str | None = None,
     compare: bool = False,
+    metric: Named | None = None,
 ) -> Judged:
     """Open a model and read the rows to judge it on.
 
@@ -79,6 +84,14 @@ def opened(
         A constraint to add to the goal.
     compare : bool
         Whether the deployed model is wanted where the goal does not speak of it.
+    metric : Named, optional
+        What options say of a metric without a formula; None: there are no such options.
+
+    Raises
+    ------
+    CommandError
+        If the goal has no formula and no metric is there for it, or a rule that draws is to
+        be judged by one.
     """
     import numpy as np
 
@@ -86,6 +99,20 @@ def opened(
     model = open_model(path, trust)
     clf = model.classifier
     goal = Goal.parse(clf.goal_report_.goal)
+    own = None
+    if metric is not None:
+        own = metric_for(clf.goal, metric, path)
+    elif goal.is_blackbox:
+        raise CommandError(
+            f"{path}: the goal is a metric without a formula, {clf.goal.name}, and has no bound "
+            "that could move"
+        )
+    if own is not None:
+        _check_judged(clf, own, path)
+        goal = own.goal
+        # In memory alone: the classifier measures whatever its goal is.
+        clf.set_params(goal=own)
+        clf.goal_report_ = replace(clf.goal_report_, goal=str(goal))
     if vary is not None:
         from setpoint.search.frontier import vary_of
 
@@ -98,20 +125,21 @@ def opened(
         deployed = None
     threshold = getattr(clf, "baseline_threshold", None)
     scored = threshold is not None
-    groups = tuple(clf.goal_report_.decides_on)
+    groups = dict.fromkeys(clf.goal_report_.decides_on, "the rule")
 
     def prepared(table: Table, dataset: str | None = None) -> Part:
         return part_of(
             table, model.columns, goal, model.target, np.asarray(clf.classes_),
             dataset=dataset, baseline=deployed, scores=clf.baseline if scored else None,
-            groups=groups,
+            groups=groups, handed=handed,
         )  # fmt: skip
 
     table = read(data, reading, model.columns)
+    handed = () if own is None else handed_to(own, table, model.columns)
     if baseline is None and not goal.needs.baseline and deployed not in table.frame:
         deployed = None  # named in the fit, and needed nowhere
     others = {name: read(file, reading, model.columns) for name, file in files.items()}
-    used = {*(c.name for c in model.columns), *goal.needs.names, model.target, deployed}
+    used = {*(c.name for c in (*model.columns, *handed)), *goal.needs.names, model.target, deployed}
     for one in (table, *others.values()):
         tell(one, used)
     with step("preparing the columns"):
@@ -121,3 +149,16 @@ def opened(
             scores = part.X[clf.baseline] if part.baseline is None else part.baseline
             check_threshold(scores, threshold, table.name)
     return Judged(model, goal, table, part, datasets)
+
+
+def _check_judged(clf: Any, metric: BlackBox, path: str) -> None:
+    """A function is called with decisions or scores for two classes, one a row."""
+    if len(clf.classes_) != 2:
+        raise CommandError(
+            f"--metric is for two classes, and {path} decides among {len(clf.classes_)}"
+        )
+    if clf.rule_.randomized:
+        raise CommandError(
+            f"{path} decides by chance, and --metric {metric.name} takes one decision a row; it "
+            "judges models fitted without --draws"
+        )

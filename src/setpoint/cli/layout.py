@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError
+from setpoint.cli.labels import value_named
 from setpoint.cli.options import columns_named
+from setpoint.cli.session import current
 from setpoint.cli.solvers import Way
 from setpoint.cli.tables import kind_by_goal
 from setpoint.goals.errors import nearest
@@ -15,8 +17,9 @@ from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
     from setpoint.data import Column, Table
+    from setpoint.goals.blackbox import BlackBox
 
-__all__ = ["Choices", "Layout", "layout_of"]
+__all__ = ["Choices", "Layout", "handed_to", "layout_of"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,10 @@ class Choices:
     draws : bool
     test_size : float
     seed : int
+    metric : BlackBox, optional
+        The goal, where it has no formula.
+    surrogate_groups : tuple of str
+        Columns, some with "=" and a value.
     """
 
     target: str
@@ -50,6 +57,8 @@ class Choices:
     draws: bool = True
     test_size: float = 0.25
     seed: int = 0
+    metric: BlackBox | None = None
+    surrogate_groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,10 @@ class Layout:
         What says nothing, with the reason.
     scores : Column, optional
         The deployed model's, which the model takes as they are.
+    handed : tuple of Column
+        The metric is given these, whatever else they are used for.
+    surrogate_groups : tuple of str and dict
+        Columns, and values of columns, whose rows are weighed apart.
     """
 
     features: tuple[Column, ...]
@@ -75,6 +88,25 @@ class Layout:
     hidden: Mapping[str, str]
     left_out: Mapping[str, str]
     scores: Column | None = None
+    handed: tuple[Column, ...] = ()
+    surrogate_groups: tuple[str | dict[str, Any], ...] = ()
+
+    @property
+    def grouped(self) -> tuple[str, ...]:
+        """The columns of the surrogates' groups."""
+        return tuple(
+            dict.fromkeys(
+                name
+                for one in self.surrogate_groups
+                for name in ([one] if isinstance(one, str) else one)
+            )
+        )
+
+    @property
+    def used(self) -> set[str]:
+        """The columns that somebody looks at, or would if they said something."""
+        told = {c.name for c in (*self.columns, *self.handed)}
+        return {*self.hidden_in_use, *told, *self.grouped, *self.left_out}
 
     @property
     def hidden_in_use(self) -> list[str]:
@@ -153,7 +185,67 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
         raise CommandError(f"{table.name} has no column for the model to look at: {reasons}")
     kinds = {c.name: c for c in features}
     decides_on = tuple(kinds.get(name) or kind_by_goal(name, goal, table) for name in decide)
-    return Layout(features, decides_on, hidden, left_out, scores)
+    handed = () if choices.metric is None else handed_to(choices.metric, table)
+    groups = _surrogate_groups(table, choices)
+    return Layout(features, decides_on, hidden, left_out, scores, handed, groups)
+
+
+def handed_to(metric: BlackBox, table: Table, known: Sequence[Column] = ()) -> tuple[Column, ...]:
+    """The columns that a metric asks for.
+
+    Parameters
+    ----------
+    metric : BlackBox
+    table : Table
+    known : sequence of Column
+        Columns of a model, whose kinds stay.
+
+    Raises
+    ------
+    CommandError
+        If the table lacks one.
+    """
+    from setpoint.data import kinds_of
+
+    kinds = {c.name: c for c in known}
+    for name in metric.columns:
+        if name not in table.frame:
+            raise CommandError(
+                f"the metric {metric.name} takes the column {name!r}, and {table.name} has none "
+                f"({nearest(name, map(str, table.frame))})"
+            )
+        n = int(table.frame[name].isna().sum())
+        if n:
+            current().note(
+                f"{table.name}: {'1 row has' if n == 1 else f'{n:,} rows have'} no value in column "
+                f"{name!r}, which the metric {metric.name} is given: NaN, or None in text"
+            )
+    return tuple(kinds.get(n) or kinds_of(table.frame[[n]])[0] for n in metric.columns)
+
+
+def _surrogate_groups(table: Table, choices: Choices) -> tuple[str | dict[str, Any], ...]:
+    """Columns, and values of columns as the table has them."""
+    from setpoint.data import conform, kinds_of
+
+    option = "--surrogate-group"
+    there = [str(name) for name in table.frame]
+    out: list[str | dict[str, Any]] = []
+    for text in choices.surrogate_groups:
+        name, equals, value = text.partition("=")
+        if text in there or not equals:
+            out += columns_named(option, [text], there, table.name)
+            continue
+        if name not in there:
+            columns_named(option, [name.replace(",", " ")], there, table.name)
+        values = conform(table, kinds_of(table.frame[[name]]))[name].dropna().unique().tolist()
+        found = value_named(value, values)
+        if found is None:
+            raise CommandError(
+                f"{option}: column {name!r} of {table.name} holds no {value!r} "
+                f"({nearest(value, values)})"
+            )
+        out.append({name: found})
+    return tuple(out)
 
 
 def _scores(table: Table, choices: Choices, taken: Collection[str]) -> Column:

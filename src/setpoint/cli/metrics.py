@@ -33,6 +33,8 @@ def metrics(name: str | None, as_json: bool) -> None:
     if name is not None and name not in TABLE:
         here = ELSEWHERE.get(name)
         hint = f"here it is {here}" if here else nearest(name, TABLE)
+        if ":" in name:
+            hint = f"a function of your own is named by setpoint fit --metric {name}"
         raise CommandError(f"there is no metric {name!r}: {hint}")
     entries = list(TABLE.values()) if name is None else [TABLE[name]]
     if as_json:
@@ -103,5 +105,6 @@ def _all(entries: list[Entry]) -> str:
         "↑ higher is better, ↓ lower is better. k is the positive class of two, or the one that",
         "label= names. Any metric can be measured on part of the rows, .on(country='IN'), and by",
         "group, .difference(sex). Other names, such as tpr: setpoint metrics tpr",
+        "A metric of your own is a Python function: setpoint fit --metric shop:revenue",
     ]
     return "\n".join(out)

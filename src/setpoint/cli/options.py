@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.solvers import MODULES
+from setpoint.cli.solvers import MODULES, SURROGATES
 from setpoint.goals.errors import nearest
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "named_files",
     "new_groups_option",
     "reading_options",
+    "search_options",
     "training_options",
     "trust_option",
 ]
@@ -86,14 +87,53 @@ def training_options(command: F) -> F:
         click.option(
             "--checkpoint",
             metavar="FILE",
-            help="Where the training for the goal keeps its state; the same command goes on from "
-            "it.",
+            help="Where a training for the goal keeps its state, or the evaluations of a metric; "
+            "the same command goes on from it.",
         ),
         click.option(
             "--module",
             type=click.Choice(MODULES),
-            help="The model that portfolio and the methods in it train: linear (the default), or "
-            "a network.",
+            help="The model that is trained by portfolio, the methods in it, and "
+            "adaptive-surrogates: linear (the default), or a network.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def search_options(command: F) -> F:
+    """What is said to solvers that evaluate a metric."""
+    for option in (
+        click.option(
+            "--validation",
+            metavar="FILE",
+            help="A table with the same columns: the metric is measured on its labels, and those "
+            "of DATA, which may be noisy, only train.",
+        ),
+        click.option(
+            "--jobs",
+            type=click.IntRange(1),
+            metavar="N",
+            help="Processes in which a metric is evaluated. Else 1.",
+        ),
+        click.option(
+            "--surrogate-group",
+            "surrogate_groups",
+            multiple=True,
+            metavar="COL[=VALUE]",
+            help="Groups of rows that adaptive-surrogates and surrogate-weights weigh apart.",
+        ),
+        click.option(
+            "--surrogates",
+            multiple=True,
+            metavar="NAMES",
+            help=f"The losses that they weigh: {', '.join(SURROGATES)}. Else sigmoid.",
+        ),
+        click.option(
+            "--budget",
+            type=click.IntRange(1),
+            metavar="N",
+            help="The most evaluations of the metric. Else 2,000, or 1,000 for post-shift.",
         ),
     ):
         command = option(command)

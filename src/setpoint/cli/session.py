@@ -39,6 +39,8 @@ class Session:
     interrupted : bool
         Whether Ctrl-C was pressed. A search ends on it with the best rule so far, which
         is not what somebody at a shell wants.
+    stopped : bool
+        Whether a search that Ctrl-C ended was kept all the same.
     outputs : dict of str to object
         Files that the command is to write, and what was there before.
     streaming : bool
@@ -51,6 +53,7 @@ class Session:
 
     debug: bool = False
     interrupted: bool = False
+    stopped: bool = False
     outputs: dict[str, object] = field(default_factory=dict)
     streaming: bool = False
     notes: dict[str, None] = field(default_factory=dict)
@@ -73,6 +76,14 @@ class Session:
         if self.interrupted:
             raise StoppedByUser
 
+    def keep(self) -> bool:
+        """Go on after Ctrl-C with the best of a search; whether there was one.
+
+        Another Ctrl-C ends the command as usual.
+        """
+        self.stopped, self.interrupted = self.interrupted, False
+        return self.stopped
+
     def last_words(self) -> str:
         """What is there after Ctrl-C."""
         if self.streaming:
@@ -92,8 +103,9 @@ class Session:
         written = self.written()
         if not written:
             return "nothing was written"
-        verb = "was" if len(written) == 1 else "were"
-        return f"{' and '.join(written)} {verb} written"
+        *first, last = written
+        names = f"{', '.join(first)} and {last}" if first else last
+        return f"{names} {'were' if first else 'was'} written"
 
     @contextmanager
     def listening(self) -> Iterator[None]:

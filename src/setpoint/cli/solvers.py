@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError, require_packages
+from setpoint.goals.errors import nearest
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
 
-__all__ = ["FAMILIES", "MODULES", "SOLVERS", "Way", "check_goal", "way_of"]
+__all__ = ["FAMILIES", "MODULES", "SOLVERS", "SURROGATES", "Way", "check_goal", "way_of"]
 
 # Names and no imports: help and completion have to be quick. A test compares with the families.
 FAMILIES: dict[str, tuple[str, ...]] = {
@@ -24,6 +26,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "bisection",
         "argmax",
         "balanced",
+        "post-shift",
     ),
     "penalty": (
         "portfolio",
@@ -35,17 +38,36 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "cross-entropy",
     ),
     "ramp": ("augmented-lagrangian", "cutting-plane"),
+    "surrogates": ("adaptive-surrogates", "surrogate-weights"),
 }
 """The solvers of each family; no name is in two."""
 
 SOLVERS = tuple(solver for solvers in FAMILIES.values() for solver in solvers)
 MODULES = ("linear", "mlp")
+SURROGATES = ("hinge", "logistic", "prbep", "quantile", "sigmoid")
 
 _DOES = {
     "plugin": "finds a rule for the scores of --estimator",
     "penalty": "trains a model for goals over the rows as a whole",
     "ramp": "trains a linear model",
+    "surrogates": "trains a model by what the metric says of others",
 }
+_MEASURING = ("surrogates", "post-shift")
+_TAKEN_BY: dict[str, tuple[str, ...]] = {
+    "module": ("penalty", "surrogates"),
+    "checkpoint": ("penalty", "surrogates"),
+    "max_seconds": ("plugin", "penalty", "ramp"),
+    "min_positives": ("penalty", "ramp"),
+    "validation_fraction": ("penalty",),
+    "inverse_regularization": ("ramp",),
+    "baseline_threshold": ("ramp",),
+    "budget": _MEASURING,
+    "jobs": _MEASURING,
+    "surrogates": ("surrogates",),
+    "surrogate_group": ("surrogates",),
+    "validation": ("surrogates",),
+}
+"""Families, or single solvers, that an option is for."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +88,10 @@ class Way:
     min_positives : int or None
     validation_fraction : float or None
     inverse_regularization : float or None
+    budget, jobs : int or None
         None for any of these: what the family chooses by itself.
+    surrogates : tuple of str
+        Empty: likewise.
     """
 
     solver: str = "auto"
@@ -78,11 +103,19 @@ class Way:
     min_positives: int | None = None
     validation_fraction: float | None = None
     inverse_regularization: float | None = None
+    budget: int | None = None
+    jobs: int | None = None
+    surrogates: tuple[str, ...] = ()
 
     @property
     def trains(self) -> bool:
         """Whether the model is trained for the goal, not only its rule found."""
         return self.module is not None
+
+    @property
+    def measures(self) -> bool:
+        """Whether a metric without a formula will do."""
+        return self.solver == "post-shift" or self.family == "surrogates"
 
     @property
     def model(self) -> str:
@@ -93,16 +126,11 @@ class Way:
 def way_of(
     solver: str,
     *,
+    own_metric: bool = False,
     estimator: str | None = None,
-    module: str | None = None,
-    checkpoint: str | None = None,
-    max_seconds: float | None = None,
-    min_positives: int | None = None,
-    validation_fraction: float | None = None,
-    inverse_regularization: float | None = None,
-    baseline_threshold: float | None = None,
     draws: bool = False,
     decide_on: tuple[str, ...] = (),
+    **options: Any,
 ) -> Way:
     """The way that options name, where they fit together.
 
@@ -110,78 +138,131 @@ def way_of(
     ----------
     solver : str
         One of `SOLVERS`.
-    estimator, module, checkpoint : str, optional
+    own_metric : bool
+        Whether the goal is a metric without a formula.
+    estimator : str, optional
         None: not given.
-    max_seconds : float, optional
-    min_positives : int, optional
-    validation_fraction, inverse_regularization, baseline_threshold : float, optional
     draws : bool
     decide_on : tuple of str
+    **options
+        What else was said: fields of Way, and whatever some solvers do not take. None or
+        empty: not given.
 
     Raises
     ------
     CommandError
-        If an option belongs to another family, or a package is missing.
+        If an option belongs to other solvers, or a package is missing.
 
     Examples
     --------
     >>> way_of("auto").model, way_of("ero").model, way_of("ero", module="linear").family
     ('logistic', 'linear', 'penalty')
+    >>> way_of("auto", own_metric=True).solver
+    'adaptive-surrogates'
+    >>> way_of("auto", own_metric=True, estimator="random-forest").solver
+    'post-shift'
     """
+    if own_metric and solver == "auto":
+        solver = "adaptive-surrogates" if estimator is None else "post-shift"
     family = next(name for name, solvers in FAMILIES.items() if solver in solvers)
-    for option, value, takes in (
-        ("--module", module, ("penalty",)),
-        ("--checkpoint", checkpoint, ("penalty",)),
-        ("--min-positives", min_positives, ("penalty", "ramp")),
-        ("--validation-fraction", validation_fraction, ("penalty",)),
-        ("--inverse-regularization", inverse_regularization, ("ramp",)),
-        ("--baseline-threshold", baseline_threshold, ("ramp",)),
-    ):
-        if value is not None and family not in takes:
-            solvers = ", ".join(name for one in takes for name in FAMILIES[one])
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    way = Way(solver, family, estimator or "logistic")
+    if own_metric and not way.measures:
+        raise CommandError(
+            f"--solver {solver} needs a goal with a formula; for --metric there are "
+            f"{', '.join(_solvers(_MEASURING))}"
+        )
+    for name in given:
+        _check_taken(name, way)
+    if draws and (family in ("penalty", "surrogates") or way.measures):
+        rule = "finds rules" if family == "plugin" else "trains one model with one threshold"
+        raise CommandError(
+            f"--draws: --solver {solver} {rule}, which decide{'s' * (family != 'plugin')} nothing "
+            "by chance; leave it out"
+        )
+    given["surrogates"] = _surrogates(options.get("surrogates") or ())
+    if family != "plugin":
+        if estimator is not None:
+            model = "it is a linear one" if family == "ramp" else "--module says which model"
             raise CommandError(
-                f"{option} is for solvers that train the model for the goal ({solvers}), and "
-                f"--solver {solver} {_DOES[family]}; leave one of them out"
+                "--estimator is for solvers that find a rule for the scores of a model, and "
+                f"--solver {solver} trains the model itself: leave out --estimator ({model}), or "
+                "--solver"
             )
-    if family == "plugin":
-        return Way(solver, family, estimator or "logistic", max_seconds=max_seconds)
-    if estimator is not None:
-        model = "--module says which model" if family == "penalty" else "it is a linear one"
+        if decide_on and decide_on != ("none",):
+            raise CommandError(
+                f"--decide-on: the rule of --solver {solver} looks at the score alone; leave it out"
+            )
+        given.setdefault("module", "linear")
+        way = replace(way, estimator=None)
+        if given["module"] == "mlp":
+            require_packages("--module mlp", "torch", "torch", "safetensors")
+        if family == "penalty" and "checkpoint" in given:
+            require_packages("--checkpoint", "torch", "safetensors")
+    elif "budget" in given and not own_metric:
         raise CommandError(
-            f"--estimator is for solvers that find a rule for the scores of a model, and --solver "
-            f"{solver} trains the model itself: leave out --estimator ({model}), or --solver"
+            "--budget: a goal with a formula is counted at every cut-off in one pass, so there is "
+            "nothing to save; leave it out"
         )
-    if draws and family == "penalty":
-        raise CommandError(
-            f"--draws: --solver {solver} trains one model with one threshold, which decides "
-            "nothing by chance; leave it out"
-        )
-    if decide_on and decide_on != ("none",):
-        raise CommandError(
-            f"--decide-on: the rule of --solver {solver} looks at the score alone; leave it out"
-        )
-    module = module or "linear"
-    if module == "mlp":
-        require_packages("--module mlp", "torch", "torch", "safetensors")
-    if checkpoint is not None:
-        require_packages("--checkpoint", "torch", "safetensors")
-    return Way(
-        solver, family, None, module, checkpoint, max_seconds, min_positives, validation_fraction,
-        inverse_regularization,
-    )  # fmt: skip
+    return replace(way, **{f.name: given[f.name] for f in fields(Way) if f.name in given})
 
 
 def check_goal(goal: Goal, way: Way) -> None:
-    """Know before a table is read that a goal is not for this family.
+    """Know before a table is read that a goal is not for this solver.
 
     Raises
     ------
     GoalError
         If a model of the penalty family is to be trained for groups, data sets or the
-        deployed model.
+        deployed model, or post-shift is to meet constraints.
+    CommandError
+        If a search that measures is to look at further data sets.
     """
     needs = goal.needs
     if way.family == "penalty" and (needs.names or needs.datasets or needs.baseline):
         from setpoint.penalty.tradeoff import Tradeoff
 
         Tradeoff(goal, 1.0, 1.0)  # it refuses what speaks of more than the rows as a whole
+    if way.solver == "post-shift":
+        from setpoint.plugin.options import Options
+
+        Options(solver="post-shift").settled(goal)
+    if way.family == "surrogates" and needs.datasets:
+        raise CommandError(
+            f"--solver {way.solver} measures on one table, and the goal speaks of the data set "
+            f"{needs.datasets[0]!r}; --solver augmented-lagrangian trains for several"
+        )
+
+
+def _check_taken(name: str, way: Way) -> None:
+    """Refuse an option that is for other solvers."""
+    takes = _TAKEN_BY[name]
+    if way.family in takes or way.solver in takes:
+        return
+    option = f"--{name.replace('_', '-')}"
+    if name == "max_seconds":
+        raise CommandError(
+            f"{option}: --solver {way.solver} is limited by evaluations of the metric instead, "
+            "with --budget"
+        )
+    what = "measure a metric" if takes == _MEASURING else "train the model for the goal"
+    raise CommandError(
+        f"{option} is for solvers that {what} ({', '.join(_solvers(takes))}), and --solver "
+        f"{way.solver} {_DOES[way.family]}; leave one of them out"
+    )
+
+
+def _solvers(takes: Sequence[str]) -> list[str]:
+    return [name for one in takes for name in FAMILIES.get(one, (one,))]
+
+
+def _surrogates(values: Sequence[str]) -> tuple[str, ...]:
+    """Names with commas, or the option repeated."""
+    names = [name.strip() for value in values for name in value.split(",")]
+    for name in names:
+        if name not in SURROGATES:
+            raise CommandError(
+                f"--surrogates: {name!r} is none of {', '.join(SURROGATES)} "
+                f"({nearest(name, SURROGATES)})"
+            )
+    return tuple(dict.fromkeys(names))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Halves", "counted", "halves_of"]
+__all__ = ["Halves", "counted", "halves_of", "halves_with"]
 
 
 @dataclass(eq=False)
@@ -82,6 +82,39 @@ def halves_of(
             )
         out[dataset] = made
     return first, out
+
+
+def halves_with(
+    whole: Part, validation: Part, choices: Choices, name: str
+) -> tuple[Halves, Halves]:
+    """A table to train on, and the one that a metric is measured on, each in two.
+
+    Rows are held out of the second alone, as its labels are those that count. What the first
+    has of them too is not trained on.
+
+    Parameters
+    ----------
+    whole, validation : Part
+    choices : Choices
+    name : str
+        The second table's, for messages.
+
+    Raises
+    ------
+    CommandError
+        If it has too few rows of a class, or the first has no others.
+    """
+    second = Halves(validation, _drawn(validation.y, validation.n_rows, choices, name))
+    twin = _twins(whole, validation)
+    held = (twin >= 0) & second.held[twin]
+    if held.all():
+        raise CommandError(f"{name}: all rows of DATA are held out there, and none is left")
+    if held.any():
+        current().note(
+            f"{counted(int(held.sum()))} of DATA {'is' if held.sum() == 1 else 'are'} held out of "
+            f"{name} too, and not trained on"
+        )
+    return Halves(whole, held, int((twin >= 0).sum())), second
 
 
 def _beside(

@@ -150,7 +150,7 @@ class Part:
     y : array or None
         Labels; None where the goal needs none and there are none.
     groups : frame or None
-        The columns that the goal speaks of.
+        The columns that the goal speaks of, and those that a metric is given.
     baseline : array or None
         The deployed model's predictions.
     """
@@ -195,7 +195,8 @@ def part_of(
     dataset: str | None = None,
     baseline: str | None = None,
     scores: str | None = None,
-    groups: Sequence[str] = (),
+    groups: Mapping[str, str] | None = None,
+    handed: Sequence[Column] = (),
 ) -> Part:
     """A table as the classifier and the goal take it.
 
@@ -216,8 +217,10 @@ def part_of(
     scores : str, optional
         The column of X with the deployed model's scores, where the model takes them as a
         feature; `baseline` then names scores too.
-    groups : sequence of str
-        Columns that the rule looks at, beside those of the goal.
+    groups : mapping of str to str, optional
+        Columns that others than the goal look at, and who does.
+    handed : sequence of Column
+        Columns that a metric is given.
 
     Raises
     ------
@@ -251,17 +254,19 @@ def part_of(
             deployed = labels_of(table, baseline, classes, deployed=True)
         elif baseline != scores:  # else the classifier finds them in X
             deployed = scores_of(table, baseline)
-    names = sorted({*needs.columns.get(dataset, {}), *groups})
-    known = {c.name: c for c in columns}
+    looking = {**(groups or {}), **dict.fromkeys(needs.columns.get(dataset, {}), "the goal")}
+    names = sorted(looking)
+    known = {c.name: c for c in (*handed, *columns)}
     wanted = [known.get(name) or kind_by_goal(name, goal, table) for name in names]
+    wanted += [c for c in handed if c.name not in looking]
     side = conform(table, wanted) if wanted else None
     if side is not None:
-        for name in names:
-            _check_group(table, side[name], name, name in needs.names)
+        for name, who in sorted(looking.items()):
+            _check_group(table, side[name], name, who)
     return Part(conform(table, columns), y, side, deployed)
 
 
-def _check_group(table: Table, column: Any, name: str, of_goal: bool) -> None:
+def _check_group(table: Table, column: Any, name: str, who: str) -> None:
     """Say where a group is missing: the library has no file to name."""
     from setpoint.data.errors import TableError
 
@@ -271,7 +276,7 @@ def _check_group(table: Table, column: Any, name: str, of_goal: bool) -> None:
         first = "" if n == 1 else "the first "
         raise TableError(
             f"{table.name}: {'1 row has' if n == 1 else f'{n:,} rows have'} no value in column "
-            f"{name!r}, which the {'goal' if of_goal else 'rule'} looks at, {first}in "
+            f"{name!r}, which {who} looks at, {first}in "
             f"{table.place(int(gone.argmax()))}; fill them in, or leave such rows out"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,9 @@ from setpoint.goals.program import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.data import Table
+    from setpoint.goals.blackbox import BlackBox
 
-__all__ = ["about_fit", "fit_json"]
+__all__ = ["about_fit", "fit_json", "searched"]
 
 _MOST = 12
 _NOUNS = {"linear": "A linear model", "mlp": "A network with three layers of 64"}
@@ -27,6 +29,7 @@ def about_fit(
     choices: Choices,
     layout: Layout,
     trained: Trained,
+    validation: Table | None = None,
 ) -> list[tuple[str, list[str]]]:
     """Sections of the page: a title and sentences.
 
@@ -37,6 +40,7 @@ def about_fit(
     choices : Choices
     layout : Layout
     trained : Trained
+    validation : Table, optional
 
     Returns
     -------
@@ -50,7 +54,9 @@ def about_fit(
         f"{n_rows:,} rows and {n_columns:,} columns from {table.name}",
         f"The target is {choices.target}: {classes}",
     ]
-    if trained.held_out is not None:
+    if trained.validation is not None:
+        data.append(_validated(choices, trained))
+    elif trained.held_out is not None:
         data.append(
             f"{trained.n_held_out:,} rows, drawn with seed {choices.seed} in the proportions of "
             f"the classes, were held out; the model and its rule come from the other "
@@ -68,7 +74,8 @@ def about_fit(
         if rows.shared:
             line += f"; {rows.shared:,} are rows of another table too, and on the same side there"
         data.append(line)
-    data += [f"{t.name}: {note}" for t in (table, *others.values()) for note in t.notes]
+    tables = (table, *others.values(), *([] if validation is None else [validation]))
+    data += [f"{t.name}: {note}" for t in tables for note in t.notes]
     way, clf = choices.way, trained.classifier
     if way.trains:
         model = [_NOUNS[way.model] + f", trained for the goal by {way.solver}, seed {choices.seed}"]
@@ -77,6 +84,8 @@ def about_fit(
         model = [f"The model inside is {way.model}, with seed {choices.seed}"]
         inner = clf.estimator
     model += described(inner, layout.features, dict(layout.left_out))
+    if choices.metric is not None:
+        model.append(_metric(choices.metric))
     groups: dict[str, list[str]] = {}
     for name, why in layout.hidden.items():
         groups.setdefault(why, []).append(name)
@@ -96,6 +105,28 @@ def about_fit(
     return sections
 
 
+def _validated(choices: Choices, trained: Trained) -> str:
+    """Where a metric was measured that was not measured on the training rows."""
+    rows = trained.validation
+    assert rows is not None
+    line = f"The metric was measured on {rows.fitted:,} rows of {trained.name}"
+    if rows.held_out:
+        line += (
+            f"; {rows.held_out:,} others, drawn with seed {choices.seed} in the proportions of "
+            "the classes, were held out"
+        )
+    return f"{line}; the model was trained on {trained.n_fitted:,} rows"
+
+
+def _metric(metric: BlackBox) -> str:
+    """What a metric of one's own is, and is given."""
+    given = ["the labels", f"the {'decisions' if metric.takes == 'predictions' else 'scores'}"]
+    if metric.columns:
+        given.append(_some(list(metric.columns)))
+    better = "higher" if metric.greater_is_better else "lower"
+    return f"The metric {metric.name}, of which {better} is better, is given {', '.join(given)}"
+
+
 def _tried(trained: Trained) -> list[str]:
     """The best of each method, the one that was taken first."""
     from setpoint.report.words import number
@@ -113,6 +144,19 @@ def _tried(trained: Trained) -> list[str]:
     return lines
 
 
+def searched(trained: Trained) -> list[str]:
+    """What an adaptive search found, where the report on rows held out cannot say it."""
+    told = trained.report.adaptive
+    if told is None or trained.held_out is None:
+        return []
+    where = trained.chosen_on
+    lines = told.lines(Goal.parse(trained.report.goal).sense == "maximize")
+    wrapped = (
+        textwrap.fill(line, 88, initial_indent="  ", subsequent_indent="    ") for line in lines
+    )
+    return [f"{told.TITLE}, on {where}", *wrapped, ""]
+
+
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
     return ", ".join(names[:_MOST]) + more
@@ -128,6 +172,7 @@ def fit_json(
         "command": "fit",
         "status": status_of(trained.judged),
         "goal": str(goal),
+        "metric": None if choices.metric is None else choices.metric.name,
         "target": choices.target,
         "positive": trained.report.positive,
         "classes": dict(trained.classes),
@@ -135,6 +180,13 @@ def fit_json(
         "datasets": {
             name: {"fitted": rows.fitted, "held_out": rows.held_out, "shared": rows.shared}
             for name, rows in trained.datasets.items()
+        },
+        "validation": None
+        if trained.validation is None
+        else {
+            "fitted": trained.validation.fitted,
+            "held_out": trained.validation.held_out,
+            "shared": trained.validation.shared,
         },
         "solver": choices.way.solver,
         "family": choices.way.family,

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError, in_shell_words
 from setpoint.cli.families import classifier_for, fit_classifier
+from setpoint.cli.labels import check_folds, classes_in, label_of
 from setpoint.cli.layout import Choices, Layout
 from setpoint.cli.output import step
 from setpoint.cli.session import current, heeded
-from setpoint.cli.splitting import counted, halves_of
+from setpoint.cli.splitting import Halves, counted, halves_of, halves_with
 from setpoint.cli.tables import Part, check_threshold, part_of
-from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
     from setpoint.data import Table
     from setpoint.report import GoalReport
 
-__all__ = ["Rows", "Trained", "label_of", "train"]
+__all__ = ["Rows", "Trained", "train"]
 
-_MOST_CLASSES = 200
-_FOLDS = 5  # of PlugInClassifier
-_EVALUATE = re.compile(r"; evaluate it on rows held out")
+_EVALUATE = re.compile(r"; evaluate (?:it|the model) on rows held out")
 _DOES = {
     False: "fitting the model and finding the rule",
     True: "training the model for the goal",
@@ -56,7 +55,7 @@ class Trained:
 
     Parameters
     ----------
-    classifier : PlugInClassifier, ExactPenaltyClassifier or RampClassifier
+    classifier : PlugInClassifier, ExactPenaltyClassifier, RampClassifier or another
     report : GoalReport
         On the rows that the rule was found on: out-of-fold, or those that a training was
         chosen by.
@@ -68,6 +67,10 @@ class Trained:
         Whether the model was trained for the goal, not only its rule found.
     datasets : dict of str to Rows
         The further data sets.
+    validation : Rows or None
+        Of the table that a metric was measured on; then none of DATA are held out.
+    name : str
+        That table's.
     """
 
     classifier: Any
@@ -78,6 +81,8 @@ class Trained:
     n_held_out: int
     trained: bool = False
     datasets: Mapping[str, Rows] = field(default_factory=dict)
+    validation: Rows | None = None
+    name: str = ""
 
     @property
     def judged(self) -> GoalReport:
@@ -90,6 +95,8 @@ class Trained:
         if self.held_out is None:
             return self.chosen_on
         out = counted(self.n_held_out) + " held out"
+        if self.validation is not None:
+            out += f" of {self.name}"
         for name, rows in self.datasets.items():
             if not rows.held_out:
                 out += f", and on the {counted(rows.fitted)} of {name}, not held out"
@@ -104,53 +111,22 @@ class Trained:
     def chosen_on(self) -> str:
         """The rows of `report` in words."""
         n = self.report.n_rows
-        if not self.trained:
+        if self.validation is not None:
+            return f"the {n:,} rows of {self.name} by which the model was chosen"
+        if not self.trained or self.report.folds:
             return f"{n:,} rows, by cross-validation"
         if n >= self.n_fitted:  # and those of further data sets
             return f"the {n:,} rows that the model was trained on"
         return f"the {n:,} rows by which the model was chosen"
 
 
-def label_of(text: str | None, labels: Sequence[Any], target: str) -> Any:
-    """The class that was named on the command line, of the type that the table has.
-
-    Raises
-    ------
-    CommandError
-        If there is none.
-
-    Examples
-    --------
-    >>> label_of("1", [0, 1], "y"), label_of("true", [False, True], "y"), label_of(None, [0], "y")
-    (1, True, None)
-    """
-    if text is None:
-        return None
-    if len(labels) > 2:
-        raise CommandError(
-            f"--positive is for two classes, and column {target!r} holds {len(labels)}; name a "
-            "class in the goal, as in recall(label='a')"
-        )
-    for label in labels:
-        if text == str(label) or (isinstance(label, bool) and text.lower() == str(label).lower()):
-            return label
-    for label in labels:
-        if isinstance(label, (int, float)) and not isinstance(label, bool) and _is(text, label):
-            return label
-    raise CommandError(
-        f"--positive: column {target!r} holds no class {text!r} ({nearest(text, labels)})"
-    )
-
-
-def _is(text: str, label: float) -> bool:
-    try:
-        return float(text) == label
-    except ValueError:
-        return False
-
-
 def train(
-    table: Table, others: Mapping[str, Table], goal: Goal, choices: Choices, layout: Layout
+    table: Table,
+    others: Mapping[str, Table],
+    goal: Goal,
+    choices: Choices,
+    layout: Layout,
+    validation: Table | None = None,
 ) -> Trained:
     """Split, fit and judge.
 
@@ -162,6 +138,8 @@ def train(
     goal : Goal
     choices : Choices
     layout : Layout
+    validation : Table, optional
+        What a metric is measured on.
 
     Raises
     ------
@@ -175,24 +153,30 @@ def train(
 
         from setpoint.data import labels_of
 
-        decide = [c.name for c in layout.decides_on]
+        looking = {c.name: "the rule" for c in layout.decides_on}
+        looking |= dict.fromkeys(layout.grouped, "--surrogate-group")
         scores = None if layout.scores is None else layout.scores.name
         # Where the goal is silent on the deployed model, the rows held out are compared with it.
-        wanted = goal.needs.baseline or choices.test_size > 0 or choices.way.family == "ramp"
+        way = choices.way
+        compared = choices.test_size > 0 or way.family in ("ramp", "surrogates")
+        wanted = goal.needs.baseline or compared
         baseline = choices.baseline if wanted else None
 
         def prepared(table: Table, classes: Any = None, dataset: str | None = None) -> Part:
             return part_of(
                 table, layout.columns, goal, choices.target, classes,
-                dataset=dataset, baseline=baseline, scores=scores, groups=decide,
+                dataset=dataset, baseline=baseline, scores=scores, groups=looking,
+                handed=layout.handed,
             )  # fmt: skip
 
         whole = prepared(table)
-        labels, counts = _classes(whole.y, choices.target, table.name)
-        if choices.way.trains and len(labels) > 2:
+        labels, counts = classes_in(whole.y, choices.target, table.name)
+        if (way.trains or way.measures) and len(labels) > 2:
+            does = "trains models" if way.trains else "finds rules"
+            out = "leave out --solver" if choices.metric is None else "and so is every --metric"
             raise CommandError(
                 f"{table.name}: column {choices.target!r} holds {len(labels)} classes, and "
-                f"--solver {choices.way.solver} trains models for two; leave out --solver"
+                f"--solver {way.solver} {does} for two; {out}"
             )
         if isinstance(labels[0], str):
             # Text of fixed width sorts several times faster than objects.
@@ -206,14 +190,26 @@ def train(
         if scores is not None and choices.baseline_threshold is not None:
             check_threshold(whole.X[scores], choices.baseline_threshold, table.name)
         parts = {name: prepared(other, classes, name) for name, other in others.items()}
-        first, halves = halves_of(whole, parts, choices, table.name)
-        fitted, held = first.fitted, first.judging
+        second: Halves | None = None
+        if validation is None:
+            first, halves = halves_of(whole, parts, choices, table.name)
+        else:
+            apart = prepared(validation, classes)
+            first, second = halves_with(whole, apart, choices, validation.name)
+            halves = {}
+        fitted, held = first.fitted, (second or first).judging
         classifier = classifier_for(layout, fitted.X, goal, choices, positive)
-    if not choices.way.trains:
-        _check_folds(fitted.y, counts, table.name)
-    with heeded() as notes, step(_DOES[choices.way.trains]), _time_enough():
+    if not way.trains or (way.family == "surrogates" and second is None):
+        check_folds(fitted.y, counts, table.name)
+    with heeded() as notes, step(_DOES[way.trains]), _time_enough(), redirect_stdout(sys.stderr):
         datasets = {name: made.fitted.as_dataset() for name, made in halves.items()}
-        fit_classifier(classifier, choices.way.family, fitted, datasets)
+        measured = None if second is None else second.fitted
+        fit_classifier(classifier, way.family, fitted, datasets, measured)
+        if way.family == "surrogates" and current().keep():
+            current().note(
+                f"the search was stopped after {classifier.n_evaluations_:,} evaluations of the "
+                "metric: the best model until then is kept"
+            )
     report = _with_notes(classifier.goal_report_, notes, held_out=held is not None)
     told = None
     if held is not None:
@@ -224,7 +220,11 @@ def train(
         ]
         for note in small:
             current().note(note)
-        with heeded() as notes, step("judging the rule on rows held out"):
+        with (
+            heeded() as notes,
+            step("judging the rule on rows held out"),
+            redirect_stdout(sys.stderr),
+        ):
             datasets = {
                 name: (made.judging or made.fitted).as_dataset() for name, made in halves.items()
             }
@@ -235,8 +235,12 @@ def train(
         for name, made in halves.items()
     }
     n_held = 0 if held is None else held.n_rows
-    trained = choices.way.trains
-    return Trained(classifier, report, told, counts, fitted.n_rows, n_held, trained, rows)
+    on, name = None, ""
+    if second is not None and validation is not None:
+        on, name = Rows(second.fitted.n_rows, n_held, first.shared), validation.name
+    return Trained(
+        classifier, report, told, counts, fitted.n_rows, n_held, way.trains, rows, on, name
+    )
 
 
 @contextmanager
@@ -253,37 +257,6 @@ def _time_enough() -> Iterator[None]:
             f"{error}, before there was anything to keep; give more with --max-seconds, or leave "
             "it out"
         ) from error
-
-
-def _classes(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int]]:
-    """The classes in sorted order, and how many rows each has."""
-    import numpy as np
-
-    found, counts = np.unique(y, return_counts=True)
-    labels = found.tolist()
-    if len(labels) < 2:
-        raise CommandError(
-            f"{name}: column {target!r} holds one class only, {labels[0]!r}; there is nothing to "
-            "decide"
-        )
-    if len(labels) > _MOST_CLASSES or any(isinstance(v, float) and v % 1 for v in labels):
-        raise CommandError(
-            f"{name}: column {target!r} holds {len(labels)} different values, from {labels[0]!r} "
-            f"to {labels[-1]!r}; a target has classes, {_MOST_CLASSES} at most: make some, or "
-            "name another column with --target"
-        )
-    return labels, {str(label): int(n) for label, n in zip(labels, counts, strict=True)}
-
-
-def _check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:
-    import numpy as np
-
-    few = min(counts, key=lambda label: counts[label])
-    if y is not None and np.unique(y, return_counts=True)[1].min() < _FOLDS:
-        raise CommandError(
-            f"{name}: class {few!r} has {counts[few]} rows, too few for cross-validation in "
-            f"{_FOLDS} folds; add rows, or leave the class out"
-        )
 
 
 def _not_held(name: str, n_rows: int) -> str:

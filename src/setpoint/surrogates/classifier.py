@@ -57,8 +57,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         constraints are penalised.
     surrogates : str, PrecisionAtRecall, PrecisionAtK, PRBEP, callable or list, default="sigmoid"
         "sigmoid", "hinge" and "logistic" are mean losses of the positives and of the
-        negatives, two a group. "precision-at-recall" (at .25, .5 and .75), "prbep" and the
-        classes of the same names look at the top of a ranking. A function
+        negatives, two a group. "quantile" (the precision at recalls of .25, .5 and .75),
+        "prbep" and the classes named above look at the top of a ranking. A function
         ``(scores, y, sample_weight) -> (value, gradient)``, y in {0, 1}, is the user's own.
     surrogate_groups : str, dict or list of these, default=None
         The rows that surrogates are counted on apart: the values of a column, or the rows

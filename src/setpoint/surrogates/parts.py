@@ -23,7 +23,7 @@ _RECALLS = (0.25, 0.5, 0.75)
 _RANKING = (PrecisionAtRecall, PrecisionAtK, PRBEP)
 _BY_NAME: dict[str, tuple[Any, ...]] = {
     **{name: (name,) for name in POINTWISE},
-    "precision-at-recall": tuple(PrecisionAtRecall(r) for r in _RECALLS),
+    "quantile": tuple(PrecisionAtRecall(r) for r in _RECALLS),
     "prbep": (PRBEP(),),
 }
 """What a name stands for."""

@@ -124,7 +124,7 @@ class Sample:
         models : array of shape (folds, d + 1)
         weights : array of shape (K,)
             What remains above the targets, as shares: where the projection ends, the model
-            minimises the surrogates so weighted.
+            minimises the surrogates so weighted. The step's own shares where nothing remains.
         """
         out = np.empty_like(models)
         above = np.zeros(len(self.names))
@@ -132,6 +132,8 @@ class Sample:
             target = fold.losses.at(fold.train.scores(models[i]))[0] - step
             out[i] = _projected(fold, _awake(fold, models[i]), target, iterations)
             above += np.maximum(fold.losses.at(fold.train.scores(out[i]))[0] - target, 0.0)
+        if not above.any():
+            above = np.maximum(step, 0.0)
         total = above.sum()
         return out, above / total if total > 0 else above
 

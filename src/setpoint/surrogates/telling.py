@@ -24,9 +24,11 @@ from setpoint.surrogates.fitting import Searched
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.preparing import Prepared
 
-__all__ = ["SearchProgress", "reported", "told_of"]
+__all__ = ["SOLVERS", "SearchProgress", "reported", "told_of"]
 
-_SOLVERS = {"gradient": "adaptive-surrogates", "weights": "surrogate-weights"}
+SOLVERS = {"gradient": "adaptive-surrogates", "weights": "surrogate-weights"}
+"""Names of the searches in reports and at the shell."""
+
 _NORMAL = 1.959964
 """Standard errors on either side of a 95 % interval."""
 
@@ -114,7 +116,7 @@ def reported(
     result = "what it found is kept" if told.accepted else "the baseline is kept"
     outcome = Outcome(
         rule, v, confusion, 0.0, status, None, None, f"{how}: {told.why}; {result}",  # type: ignore[arg-type]
-        "rule", metered.used, solver=_SOLVERS[told.search],
+        "rule", metered.used, solver=SOLVERS[told.search],
     )  # fmt: skip
     report = report_on_outcome(
         goal,

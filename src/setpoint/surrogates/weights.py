@@ -64,6 +64,9 @@ class WeightSearch:
             k = len(self.sample.names)
             each = max(self.most // len(self.starts), 1)
             for name, models in self.starts.items():
+                if k == 1:  # one model, and nothing to weigh
+                    self._loss(np.empty(0), name, models)
+                    continue
                 simplex = np.zeros((k, k - 1))
                 simplex[1:] = _FIRST * np.eye(k - 1)
                 options: Any = {

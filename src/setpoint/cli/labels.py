@@ -1,0 +1,125 @@
+"""The classes of a target, and values as they are written on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from setpoint.cli.errors import CommandError
+from setpoint.goals.errors import nearest
+
+__all__ = ["check_folds", "classes_in", "label_of", "value_named"]
+
+_MOST_CLASSES = 200
+_FOLDS = 5  # of PlugInClassifier and AdaptiveSurrogateClassifier
+
+
+def label_of(text: str | None, labels: Sequence[Any], target: str) -> Any:
+    """The class that was named on the command line, of the type that the table has.
+
+    Raises
+    ------
+    CommandError
+        If there is none.
+
+    Examples
+    --------
+    >>> label_of("1", [0, 1], "y"), label_of("true", [False, True], "y"), label_of(None, [0], "y")
+    (1, True, None)
+    """
+    if text is None:
+        return None
+    if len(labels) > 2:
+        raise CommandError(
+            f"--positive is for two classes, and column {target!r} holds {len(labels)}; name a "
+            "class in the goal, as in recall(label='a')"
+        )
+    found = value_named(text, labels)
+    if found is None:
+        raise CommandError(
+            f"--positive: column {target!r} holds no class {text!r} ({nearest(text, labels)})"
+        )
+    return found
+
+
+def value_named(text: str, values: Sequence[Any]) -> Any:
+    """The value that a text stands for; None where there is none.
+
+    Examples
+    --------
+    >>> value_named("1", [0, 1]), value_named("1.0", [0, 1]), value_named("yes", ["no"])
+    (1, 1, None)
+    """
+    for value in values:
+        same = isinstance(value, bool) and text.lower() == str(value).lower()
+        if same or text == str(value):
+            return value
+    for value in values:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and _is(text, value):
+            return value
+    return None
+
+
+def _is(text: str, value: float) -> bool:
+    try:
+        return float(text) == value
+    except ValueError:
+        return False
+
+
+def classes_in(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int]]:
+    """The classes in sorted order, and how many rows each has.
+
+    Parameters
+    ----------
+    y : array of shape (N,)
+    target, name : str
+        The column and the table, for messages.
+
+    Raises
+    ------
+    CommandError
+        If there is one class only, or so many that the column is no target.
+    """
+    import numpy as np
+
+    found, counts = np.unique(y, return_counts=True)
+    labels = found.tolist()
+    if len(labels) < 2:
+        raise CommandError(
+            f"{name}: column {target!r} holds one class only, {labels[0]!r}; there is nothing to "
+            "decide"
+        )
+    if len(labels) > _MOST_CLASSES or any(isinstance(v, float) and v % 1 for v in labels):
+        raise CommandError(
+            f"{name}: column {target!r} holds {len(labels)} different values, from {labels[0]!r} "
+            f"to {labels[-1]!r}; a target has classes, {_MOST_CLASSES} at most: make some, or "
+            "name another column with --target"
+        )
+    return labels, {str(label): int(n) for label, n in zip(labels, counts, strict=True)}
+
+
+def check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:
+    """Refuse classes that are too small for cross-validation.
+
+    Parameters
+    ----------
+    y : array of shape (N,)
+        The rows to fit on.
+    counts : mapping of str to int
+        Rows of each class in the table.
+    name : str
+        The table's.
+
+    Raises
+    ------
+    CommandError
+    """
+    import numpy as np
+
+    few = min(counts, key=lambda label: counts[label])
+    if np.unique(y, return_counts=True)[1].min() < _FOLDS:
+        raise CommandError(
+            f"{name}: class {few!r} has {counts[few]} rows, too few for cross-validation in "
+            f"{_FOLDS} folds; add rows, or leave the class out"
+        )

@@ -1,0 +1,174 @@
+"""A metric of one's own, named on the command line: a function in a Python module."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from importlib import import_module
+from os import getcwd
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from setpoint.cli.errors import CommandError, in_shell_words
+from setpoint.cli.session import current
+
+if TYPE_CHECKING:
+    from setpoint.goals.blackbox import BlackBox
+
+__all__ = ["Named", "metric_for", "metric_of", "metric_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SPELLED = "--metric is module:function, such as shop:revenue"
+
+
+def metric_options(command: F) -> F:
+    """A metric without a formula, and what its name does not say."""
+    for option in (
+        click.option(
+            "--takes",
+            type=click.Choice(["predictions", "scores"]),
+            help="What the function's second parameter is, where its name does not say.",
+        ),
+        click.option("--lower-is-better", is_flag=True, help="Of the metric."),
+        click.option(
+            "--metric",
+            metavar="MODULE:NAME",
+            help="A Python function of true labels and decisions, such as shop:revenue. The "
+            "module is looked for in the current folder and then where Python looks; its code "
+            "is run.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Named:
+    """A metric as options name it.
+
+    Parameters
+    ----------
+    path : str, optional
+        "module:name".
+    lower_is_better : bool
+    takes : {"predictions", "scores"}, optional
+    """
+
+    path: str | None = None
+    lower_is_better: bool = False
+    takes: str | None = None
+
+
+def metric_of(named: Named) -> BlackBox | None:
+    """The metric that was named; None where there is none.
+
+    Parameters
+    ----------
+    named : Named
+
+    Raises
+    ------
+    CommandError
+        If it cannot be had, or is named by nothing that a model file could hold.
+    """
+    path = named.path
+    if path is None:
+        for option, given in (
+            ("--lower-is-better", named.lower_is_better),
+            ("--takes", named.takes),
+        ):
+            if given:
+                raise CommandError(f"{option} goes with --metric, which is not there")
+        return None
+    from setpoint.goals.blackbox import BlackBox
+
+    module, colon, name = path.partition(":")
+    if not colon or not name or not module:
+        raise CommandError(f"{_SPELLED}, got {path!r}; goals of the language go with --goal")
+    if module.endswith(".py"):
+        raise CommandError(
+            f"{_SPELLED}, got {path!r}: a module is named without .py, and folders with points"
+        )
+    _import(path, module)
+    kind: Any = named.takes or "auto"
+    try:
+        found = BlackBox(path, not named.lower_is_better, takes=kind)
+    except (ValueError, TypeError, ImportError) as error:
+        raise CommandError(f"--metric: {in_shell_words(str(error))}") from error
+    if "<" in found.path:
+        raise CommandError(
+            f"--metric {path}: {found.path.partition(':')[2]} cannot be found by its name; write "
+            "the function with def, outside of other functions"
+        )
+    return found
+
+
+def metric_for(stored: Any, named: Named, model: str) -> BlackBox | None:
+    """The metric that judges a model; None where its goal does.
+
+    A function of the name in the file is what it was in the fit, unless options say otherwise.
+
+    Parameters
+    ----------
+    stored : BlackBox, Goal or str
+        The goal in the file.
+    named : Named
+    model : str
+        The file, for messages.
+
+    Raises
+    ------
+    CommandError
+        If the file names a metric and the options do not; or as :func:`metric_of` does.
+    """
+    from setpoint.goals.blackbox import BlackBox
+    from setpoint.goals.goal import as_goal
+
+    own = stored if isinstance(stored, BlackBox) else None
+    if own is not None and named.path is None:
+        raise CommandError(
+            f"{model} was fitted for the metric {own.name}, and model files hold no code: add "
+            f"--metric {own.name}"
+        )
+    if own is not None and named.path == own.name:
+        lower = named.lower_is_better or not own.greater_is_better
+        named = Named(named.path, lower, named.takes or own.takes)
+    found = metric_of(named)
+    if found is not None and (own is None or own.name != found.name):
+        what = f"'{as_goal(stored)}'" if own is None else f"the metric {own.name}"
+        current().note(f"{model} was fitted for {what}; here --metric {found.name} judges it")
+    return found
+
+
+def _import(path: str, module: str) -> None:
+    """Run the module, and tell what goes wrong in it from what is not there."""
+    if getcwd() not in sys.path:  # it stays: processes that are started look there too
+        sys.path.insert(0, getcwd())
+    try:
+        with redirect_stdout(sys.stderr):
+            import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise _raised(path, module, error) from error
+        raise CommandError(
+            f"--metric {path}: there is no module {error.name!r}, neither in the current folder "
+            "nor where Python looks"
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise _raised(path, module, error) from error
+
+
+def _raised(path: str, module: str, error: BaseException) -> CommandError:
+    """What a module raised, and where in the user's files."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if "importlib" not in f.filename and f.filename != __file__]
+    where = f", in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
+    text = " ".join(str(error).split())
+    told = f"{type(error).__name__}{': ' if text else ''}{text}"
+    return CommandError(f"--metric {path}: importing {module} raised {told}{where}")

@@ -1,0 +1,426 @@
+"""``--metric``: a function of one's own, trained for, judged by, and everything wrong with it."""
+
+import contextlib
+import json
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+from setpoint import AdaptiveSurrogateClassifier, PlugInClassifier, load_model
+from setpoint.cli.solvers import SURROGATES
+from setpoint.surrogates import classifier as module
+
+SHOP = """
+import numpy as np
+
+def revenue(y_true, y_pred, amount):
+    print("a metric may talk")
+    return float(np.where(y_true == "yes", amount, -10.0)[y_pred == "yes"].sum())
+
+def costs(y_true, y_pred, amount, plan):
+    assert amount.dtype == float and set(plan) == {"x", "y"}
+    return -revenue(y_true, y_pred, amount)
+
+def auc(y_true, scores):
+    from sklearn.metrics import roc_auc_score
+    return roc_auc_score(y_true, scores)
+
+def odd(y, b):
+    return float((y == b).mean())
+
+def raises(y_true, y_pred):
+    raise KeyError("x")
+
+def nan(y_true, y_pred):
+    return float("nan")
+
+def vector(y_true, y_pred):
+    return y_true == y_pred
+
+def constant(y_true, y_pred):
+    return 3.0
+
+def misspelt(y_true, y_pred, amounts):
+    return 0.0
+
+anonymous = lambda y_true, y_pred: 0.0
+number = 3
+"""
+HEAD = "id,a,b,sex,amount,plan,y"
+REVENUE = ("--metric", "shop:revenue", "--budget", "150")
+
+
+def lines(n_rows, seed, noise=0.0):
+    """Positives in the middle of `a`, where no straight line finds them, and higher in `b`."""
+    r = np.random.default_rng(seed)
+    out = []
+    for i in range(n_rows):
+        y = r.random() < 0.35
+        a = (0.0 if y else r.choice([-1.6, 1.6])) + 0.5 * r.normal()
+        shown = y != (r.random() < noise)
+        cells = [f"{i:05d}", f"{a:.4f}", f"{r.normal() + y:.4f}", r.choice(["f", "m"])]
+        cells += [f"{r.uniform(5, 50):.2f}", r.choice(["x", "y"]), "yes" if shown else "no"]
+        out.append(",".join(cells))
+    return out
+
+
+def write(path, rows, head=HEAD):
+    path.write_text("\n".join([head, *rows]) + "\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def at(tmp_path, monkeypatch):
+    """A folder of one's own with tables and modules, which this process forgets afterwards."""
+    write(tmp_path / "t.csv", lines(400, 0))
+    write(tmp_path / "v.csv", lines(200, 1))
+    (tmp_path / "shop.py").write_text(SHOP)
+    (tmp_path / "broken.py").write_text("import numpy\n1 / 0\n")
+    (tmp_path / "script.py").write_text("import sys\nsys.exit('no')\n")
+    (tmp_path / "needy.py").write_text("import nowhere_at_all\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    for name in ("shop", "broken", "script", "needy"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def fit(run, at):
+    def invoke(*more, data="t.csv"):
+        return run("fit", data, "--target", "y", "--drop", "id,amount", "--model", "m.skops", *more)
+
+    return invoke
+
+
+def error_of(done):
+    assert done.exit_code == 1, done.output
+    assert done.stdout == ""
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith("error: ")
+    return line.removeprefix("error: ")
+
+
+def revenue_of(rows, decided):
+    cells = [row.split(",") for row in rows]
+    return sum(
+        (float(row[4]) if row[6] == "yes" else -10.0)
+        for row, d in zip(cells, decided, strict=True)
+        if d == "yes"
+    )
+
+
+# ---------------------------------------------------------------------- the whole way
+def test_fit_predict_evaluate(fit, run, at):
+    done = fit(*REVENUE, "--report", "r.html", "--json")
+    assert done.exit_code == 0, done.stderr
+    out = json.loads(done.stdout)  # though the metric prints
+    assert "a metric may talk" in done.stderr
+    assert (out["solver"], out["family"]) == ("adaptive-surrogates", "surrogates")
+    assert (out["metric"], out["goal"]) == ("shop:revenue", 'maximize blackbox("shop:revenue")')
+    assert (out["module"], out["estimator"]) == ("linear", None)
+    assert out["rows"] == {"fitted": 300, "held_out": 100}
+    assert set(out["columns"]["features"]) == {"a", "b", "sex", "plan"}
+    assert out["columns"]["hidden"]["amount"] == "dropped"
+    told = out["fitted"]["adaptive"]
+    assert out["fitted"]["solver"] == "adaptive-surrogates"
+    assert (told["budget"], told["search"]) == (150, "gradient")
+    assert told["evaluations"] <= 150
+    page = (at / "r.html").read_text("utf-8")
+    for words in (
+        "Against the cut-off alone",
+        "A linear model, trained for the goal by adaptive-surrogates, seed 0",
+        "The metric shop:revenue, of which higher is better, is given the labels, the decisions, "
+        "amount",
+    ):
+        assert words in page
+
+    stored = load_model("m.skops").classifier
+    assert isinstance(stored, AdaptiveSurrogateClassifier)
+    assert stored.goal.function is None
+    sys.modules.pop("shop")
+    (at / "shop.py").rename(at / "later.py")  # to predict takes no function
+    head, *rows = run("predict", "m.skops", "v.csv").stdout.splitlines()
+    assert head == "prediction,score"
+    (at / "later.py").rename(at / "shop.py")
+    told = error_of(run("evaluate", "m.skops", "v.csv"))
+    assert told == (
+        "m.skops was fitted for the metric shop:revenue, and model files hold no code: add "
+        "--metric shop:revenue"
+    )
+    judged = run("evaluate", "m.skops", "v.csv", "--metric", "shop:revenue", "--json")
+    assert judged.exit_code == 0, judged.stderr
+    found = json.loads(judged.stdout)["evaluated"]["objective"]["value"]
+    assert found == pytest.approx(revenue_of(lines(200, 1), [r.split(",")[0] for r in rows]))
+
+    other = run("evaluate", "m.skops", "v.csv", "--metric", "shop:auc", "--report", "e.html")
+    assert other.exit_code == 0, other.stderr
+    assert "note: m.skops was fitted for the metric shop:revenue; here --metric shop:auc" in (
+        other.stderr
+    )
+    assert 'blackbox("shop:auc") = 0.' in other.stdout
+    wrong = run("evaluate", "m.skops", "v.csv", "--metric", "shop:misspelt")
+    assert "v.csv has none (did you mean 'amount'?)" in error_of(wrong)
+    told = error_of(run("frontier", "m.skops", "v.csv"))
+    assert told.endswith("shop:revenue, and has no bound that could move")
+
+
+def test_what_a_terminal_shows(fit):
+    done = fit(*REVENUE)
+    text = " ".join(done.stdout.split())
+    assert "The rule was measured on 100 rows held out." in text
+    assert "Against the cut-off alone, on 300 rows, by cross-validation Baseline: logistic" in text
+    text = fit(*REVENUE, "--test-size", "0").stdout
+    assert text.startswith("The rule was measured on 400 rows, by cross-validation.")
+    assert text.count("Against the cut-off alone") == 1
+
+
+def test_another_table_to_measure_on(fit, at):
+    """Its labels alone count; what DATA has of the rows held out is not trained on."""
+    write(at / "t.csv", lines(400, 0, noise=0.2) + lines(60, 1))
+    more = (*REVENUE, "--validation", "v.csv", "--test-size", "0.5", "--report", "r.html")
+    done = fit(*more, "--json")
+    assert done.exit_code == 0, done.stderr
+    out = json.loads(done.stdout)
+    assert out["validation"] == {"fitted": 100, "held_out": 100, "shared": 60}
+    apart = 460 - out["rows"]["fitted"]
+    assert 0 < apart < 60
+    assert f"{apart} rows of DATA are held out of v.csv too, and not trained on" in done.stderr
+    assert out["rows"]["held_out"] == 100
+    assert (out["fitted"]["n_rows"], out["held_out"]["n_rows"]) == (100, 100)
+    page = (at / "r.html").read_text("utf-8")
+    assert "The metric was measured on 100 rows of v.csv; 100 others, drawn with seed 0" in page
+    assert fit(*more).stdout.startswith("The rule was measured on 100 rows held out of v.csv.")
+    text = fit(*more, "--test-size", "0").stdout
+    assert text.startswith("The rule was measured on the 200 rows of v.csv by which")
+
+
+@pytest.mark.parametrize(
+    ("rows", "head", "words"),
+    [
+        (["1,2"], "a,b", "v.csv has no column"),
+        (lines(9, 1)[:1], HEAD, "there are too few rows to hold some out"),
+        ([f"1,2,3,f,4,x,{y}" for y in ("yes", "no", "perhaps")], HEAD, "is no class of the model"),
+        ([f"{i},2,3,f,4,x,no" for i in range(9)], HEAD, "--validation holds no row of the class"),
+    ],
+)
+def test_a_table_to_measure_on_that_does_not_fit(fit, at, rows, head, words):
+    write(at / "v.csv", rows, head)
+    assert words in error_of(fit(*REVENUE, "--validation", "v.csv"))
+    assert not (at / "m.skops").exists()
+
+
+def test_options_reach_the_classifier(fit):
+    more = ("--surrogates", "hinge,logistic", "--surrogate-group", "sex=f", "--surrogate-group",
+            "plan", "--seed", "3", "--positive", "no", "--lower-is-better", "--sensitive", "sex",
+            "--jobs", "1", "--solver", "surrogate-weights")  # fmt: skip
+    done = fit("--metric", "shop:costs", "--budget", "200", *more)
+    assert done.exit_code == 0, done.stderr
+    clf = load_model("m.skops").classifier
+    assert (clf.search, clf.budget, clf.random_state) == ("weights", 200, 3)
+    assert clf.surrogates == ["hinge", "logistic"]
+    assert clf.surrogate_groups == [{"sex": "f"}, "plan"]
+    assert (clf.goal.greater_is_better, clf.positive_) == (False, "no")
+    assert "surrogate-weights" in done.stdout
+    assert 'Goal: minimize blackbox("shop:costs")' in done.stdout
+
+
+def test_the_direction_of_the_file_holds_in_evaluate(fit, run):
+    assert fit("--metric", "shop:costs", "--budget", "150", "--lower-is-better").exit_code == 0
+    done = run("evaluate", "m.skops", "v.csv", "--metric", "shop:costs")
+    assert 'Goal: minimize blackbox("shop:costs")' in done.stdout
+
+
+def test_cut_offs_of_any_model(fit, run):
+    more = ("--metric", "shop:odd", "--takes", "predictions", "--budget", "40", "--json")
+    done = fit(*more, "--estimator", "sklearn.naive_bayes.GaussianNB")
+    assert done.exit_code == 0, done.stderr
+    out = json.loads(done.stdout)
+    assert (out["solver"], out["family"], out["estimator"]) == (
+        "post-shift", "plugin", "sklearn.naive_bayes.GaussianNB",
+    )  # fmt: skip
+    assert out["fitted"]["n_oracle_calls"] <= 40
+    clf = load_model("m.skops").classifier
+    assert isinstance(clf, PlugInClassifier)
+    judged = run("evaluate", "m.skops", "v.csv", "--metric", "shop:odd")  # takes: of the file
+    assert judged.exit_code == 0, judged.stderr
+
+
+def test_a_goal_of_the_language(fit, run):
+    goal = ("--goal", "maximize recall subject to precision >= 0.99")
+    done = fit(*goal, "--solver", "adaptive-surrogates", "--budget", "150")
+    assert done.exit_code == 3, done.stderr
+    assert "NOT MET: precision >= 0.99" in done.stdout
+    told = error_of(fit(*goal, "--solver", "post-shift"))
+    assert told.startswith("--solver post-shift takes goals without constraints")
+    assert fit("--goal", "f1", "--solver", "post-shift").exit_code == 0
+    done = run("evaluate", "m.skops", "v.csv", "--metric", "shop:revenue", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "fitted for 'maximize f1'; here --metric shop:revenue judges it" in done.stderr
+    decided = [r.split(",")[0] for r in run("predict", "m.skops", "v.csv").stdout.splitlines()[1:]]
+    found = json.loads(done.stdout)["evaluated"]["objective"]["value"]
+    assert found == pytest.approx(revenue_of(lines(200, 1), decided))
+
+
+def test_a_checkpoint_is_taken_up(fit, at):
+    more = (*REVENUE, "--checkpoint", "seen.jsonl", "--json")
+    first = json.loads(fit(*more).stdout)["fitted"]
+    kept = (at / "seen.jsonl").read_text().splitlines()
+    (at / "seen.jsonl").write_text("\n".join(kept[:40]) + "\n")
+    again = json.loads(fit(*more).stdout)["fitted"]
+    assert again["adaptive"].pop("resumed") == 39
+    assert first["adaptive"].pop("resumed") == 0
+    assert again["adaptive"] == first["adaptive"]
+    told = error_of(fit(*more, "--seed", "0", "--metric", "shop:auc"))
+    assert told.startswith("--checkpoint: seen.jsonl has the metric 'shop:revenue'")
+    assert told.endswith("give another --checkpoint, or remove this one")
+
+
+# ---------------------------------------------------------------------- what is wrong is said
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("f1", "--metric is module:function, such as shop:revenue, got 'f1'; goals of the"),
+        ("shop:", "got 'shop:'"),
+        ("shop.py:revenue", "a module is named without .py"),
+        ("shops:revenue", "there is no module 'shops', neither in the current folder nor where"),
+        ("shop:revenu", "shop has no name 'revenu' (did you mean 'revenue'?)"),
+        ("shop:number", "is a int, which cannot be called"),
+        ("shop:anonymous", "<lambda> cannot be found by its name; write the function with def"),
+        ("shop:odd", "calls its second parameter 'b': say --takes predictions or --takes scores"),
+        (
+            "broken:f",
+            "importing broken raised ZeroDivisionError: division by zero, in broken.py, line 2",
+        ),
+        ("script:f", "importing script raised SystemExit: no, in script.py, line 2"),
+        ("needy:f", "importing needy raised ModuleNotFoundError: No module named 'nowhere_at_all'"),
+        ("shop:misspelt", "takes the column 'amounts', and t.csv has none (did you mean 'amount'"),
+        ("shop:raises", "the metric shop:raises raised KeyError: 'x'; it was called with 300 rows"),
+        ("shop:nan", "the metric shop:nan returned nan, not a finite number"),
+        ("shop:vector", "returned an array of shape (300,), not a number"),
+        ("shop:constant", "shop:constant is 3 for all of 30 different decisions"),
+    ],
+)
+def test_metrics_that_are_none(fit, at, metric, words):
+    assert words in error_of(fit("--metric", metric, "--budget", "150"))
+    assert not (at / "m.skops").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ((), "one of the two is wanted; see setpoint fit --help"),
+        ((*REVENUE, "--goal", "f1"), "they are not taken together; see setpoint fit --help"),
+        (("--goal", "f1", "--takes", "scores"), "--takes goes with --metric"),
+        (("--goal", "f1", "--lower-is-better"), "--lower-is-better goes with --metric"),
+        (("--goal", 'maximize blackbox("shop:revenue")'), "name its function, --metric"),
+        (("--goal", "f1", "--budget", "9"), "--budget is for solvers that measure a metric (adap"),
+        (("--goal", "f1", "--surrogates", "hinge"), "--surrogates is for solvers that train"),
+        (("--goal", "f1", "--surrogate-group", "sex"), "--surrogate-group is for solvers"),
+        (("--goal", "f1", "--validation", "v.csv"), "--validation is for solvers that train"),
+        (("--goal", "f1", "--jobs", "2"), "--jobs is for solvers that measure"),
+        (("--goal", "f1", "--solver", "post-shift", "--budget", "9"), "counted at every cut-off"),
+        (
+            ("--goal", "maximize accuracy.on(x)", "--solver", "surrogate-weights"),
+            "measures on one table, and the goal speaks of the data set 'x'",
+        ),
+        ((*REVENUE, "--budget", "20"), "--budget 20 is too small"),
+        ((*REVENUE, "--solver", "exact"), "--solver exact needs a goal with a formula; for"),
+        ((*REVENUE, "--solver", "ero"), "--solver ero needs a goal with a formula"),
+        ((*REVENUE, "--max-seconds", "3"), "limited by evaluations of the metric instead, with"),
+        ((*REVENUE, "--min-positives", "3"), "trains a model by what the metric says of others"),
+        ((*REVENUE, "--draws"), "--draws: --solver adaptive-surrogates trains one model"),
+        ((*REVENUE, "--draws", "--estimator", "logistic"), "post-shift finds rules, which decide"),
+        ((*REVENUE, "--decide-on", "sex"), "looks at the score alone"),
+        ((*REVENUE, "--surrogates", "hing"), "'hing' is none of hinge, logistic"),
+        ((*REVENUE, "--surrogate-group", "sexs"), "no column 'sexs' (did you mean 'sex'?)"),
+        ((*REVENUE, "--surrogate-group", "sex=q"), "column 'sex' of t.csv holds no 'q'"),
+        ((*REVENUE, "--validation", "none.csv"), "none.csv: there is no such file"),
+        ((*REVENUE, "--validation", "m.skops"), "--model: m.skops would overwrite --validation"),
+        ((*REVENUE, "--target", "plan", "--positive", "z"), "--positive: column 'plan' holds no"),
+        ((*REVENUE, "--target", "b"), "different values"),
+    ],
+)
+def test_what_does_not_fit_together(fit, at, more, words):
+    assert words in error_of(fit(*more))
+    assert not (at / "m.skops").exists()
+
+
+def test_rows_that_do_not_fit(fit, run, at):
+    cells = [row.split(",") for row in lines(60, 0)]
+    for i, row in enumerate(cells):
+        row[6] = "abc"[i % 3]
+    write(at / "three.csv", map(",".join, cells))
+    for more in ((), ("--estimator", "logistic")):
+        told = error_of(fit(*REVENUE, *more, data="three.csv"))
+        assert "holds 3 classes" in told
+        assert told.endswith("and so is every --metric")
+    assert run(
+        "fit", "three.csv", "--target", "y", "--goal", "accuracy", "--model", "m.skops"
+    ).exit_code == 0  # fmt: skip
+    told = error_of(run("evaluate", "m.skops", "three.csv", "--metric", "shop:revenue"))
+    assert told == "--metric is for two classes, and m.skops decides among 3"
+    for i, row in enumerate(cells):
+        row[6] = "yes" if i < 4 else "no"
+    write(at / "few.csv", map(",".join, cells))
+    assert "too few for cross-validation" in error_of(fit(*REVENUE, data="few.csv"))
+    cells = [row.split(",") for row in lines(60, 0)]
+    cells[3][3] = cells[5][4] = ""
+    write(at / "gap.csv", map(",".join, cells))
+    told = error_of(fit(*REVENUE, "--surrogate-group", "sex", data="gap.csv"))
+    assert told.startswith(
+        "gap.csv: 1 row has no value in column 'sex', which --surrogate-group looks at, in line 5"
+    )
+    done = fit(*REVENUE, data="gap.csv")  # a metric may know what to do with it
+    assert "1 row has no value in column 'amount', which the metric shop:revenue is given" in (
+        done.stderr
+    )
+
+
+def test_other_commands_know_of_it(run):
+    done = run("goal", 'maximize blackbox("shop:revenue")')
+    assert done.exit_code == 0
+    assert "Make the metric shop:revenue as high as possible." in done.stdout
+    assert "no formula" in done.stdout
+    assert "adaptive-surrogates, by setpoint fit --metric" in done.stdout
+    assert json.loads(run("goal", 'maximize blackbox("a:b")', "--json").stdout)["trained"] is False
+    assert "setpoint fit --metric shop:revenue" in run("metrics").stdout
+    assert "is named by setpoint fit --metric a:b" in run("metrics", "a:b").stderr
+    told = " ".join(run("fit", "--help").stdout.split())
+    assert all(name in told for name in SURROGATES)
+    assert "The module is looked for in the current folder" in told
+
+
+# ---------------------------------------------------------------------- stopped before the end
+def test_ctrl_c_keeps_the_best_so_far(fit, at, monkeypatch):
+    real = module.Search._searched
+
+    def interrupted(self, *args):
+        found = real(self, *args)
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        self.stopped = "interrupted"  # as the search says where that ends it
+        return found
+
+    monkeypatch.setattr(module.Search, "_searched", interrupted)
+    done = fit(*REVENUE, "--report", "r.html", "--checkpoint", "seen.jsonl")
+    assert done.exit_code == 130, done.stderr
+    assert "evaluations of the metric: the best model until then is kept" in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last == "stopped; seen.jsonl, m.skops and r.html were written"
+    assert "Wrote the model to m.skops and the page to r.html." in done.stdout
+    assert "The search was interrupted: the best model" in (at / "r.html").read_text("utf-8")
+    assert load_model("m.skops").target == "y"
+
+
+def test_ctrl_c_before_there_is_anything(fit, at, monkeypatch):
+    def interrupted(self):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(module.Search, "_probe", interrupted)
+    done = fit(*REVENUE)
+    assert (done.exit_code, done.stdout) == (130, "")
+    assert done.stderr.splitlines()[-1] == "stopped; nothing was written"
+    assert not (at / "m.skops").exists()
