@@ -13,6 +13,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
 from setpoint.estimators.base import whole
+from setpoint.estimators.evaluation import value_of
 from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
 from setpoint.estimators.measuring import blackbox_of
 from setpoint.estimators.trained import TrainedClassifier, linear_scores
@@ -136,7 +137,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     accepted_ : bool
     baseline_value_, best_value_ : float
         In the metric's units.
-    n_evaluations_ : int
+    n_evaluations_, n_iter_ : int
+        Evaluations of the metric, and models that the search made.
     coef_, intercept_ : arrays of shape (1, d) and (1,)
         Of a linear model, for features as preprocessed; the cut-off is in the intercept.
     threshold_ : float
@@ -367,12 +369,15 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             decided = rule.distribution(found.scores)
             against = compared(part.true, deployed[prepared.index], decided, part.weight)
             report = replace(report, deployed=against)
+            if black_box is not None and metric.takes == "predictions":
+                report = replace(report, baseline_objective=value_of(metric, deployed))
         self.rule_, self.goal_report_ = rule, report
         self.parameters_, self.body_ = found.models[-1], prepared.body
         self.preprocessor_ = preprocessor
         self.accepted_ = found.accepted
         self.baseline_value_, self.best_value_ = found.baseline_value, found.best_value
         self.n_evaluations_, self.path_ = metered.used, tuple(search.steps)
+        self.n_iter_ = len(search.steps)
         self.surrogate_names_ = prepared.sample.names
         self.classes_, self.positive_ = classes.sorted, classes.labels[1]
         self.evidence_ = evidence

@@ -17,7 +17,7 @@ from setpoint.search.metered import BudgetSpentError, Measured, Metered
 from setpoint.surrogates.accepting import gain_error
 from setpoint.surrogates.descent import Descent, Step
 from setpoint.surrogates.gradients import ESTIMATES, Differences, Estimator, fitted
-from setpoint.surrogates.plan import COARSE, Plan
+from setpoint.surrogates.plan import COARSE, FEW, Plan
 from setpoint.surrogates.sample import Sample
 from setpoint.surrogates.weights import WeightSearch
 
@@ -145,19 +145,17 @@ class Search:
         ranks = np.linspace(0.0, 1.0, COARSE)
         cuts = np.quantile(f, ranks, method="inverted_cdf")
         gains = self.metered(np.stack([shifted(f, t) for t in cuts]))
-        if self.plan.search == "weights":
-            if np.ptp(gains) == 0.0 and self.metric.takes == "predictions":
-                self._constant(float(gains[0]))
-            return True
-        found = self._differences(_WIDE)
+        weights = self.plan.search == "weights"
+        found = self._differences(_WIDE, FEW if weights else self.plan.m)
         if np.ptp(gains) == 0.0 and found.moved == 0.0:
             self._constant(float(gains[0]))
-        wrong = _against(found)
+        if weights:
+            return True
+        wrong, all_wrong = _against(found)
         if not wrong:
             return True
         names = [self.sample.names[k] for k in wrong]
-        every = len(wrong) == len(self.sample.names)
-        turned = "; check greater_is_better" if every else ""
+        turned = "; check greater_is_better" if all_wrong else ""
         warnings.warn(
             f"{self.metric.name} is not monotone in the surrogates: it gets better as "
             f"{', '.join(names)} get{'' if len(names) > 1 else 's'} worse{turned}. Gradients are "
@@ -167,9 +165,9 @@ class Search:
         )
         return False
 
-    def _differences(self, sigma: float) -> Differences:
+    def _differences(self, sigma: float, m: int) -> Differences:
         estimate = ESTIMATES["interpolation"][0]
-        return estimate(self.sample, self.metered, self.first, sigma, self.plan.m, self.rng)
+        return estimate(self.sample, self.metered, self.first, sigma, m, self.rng)
 
     def _constant(self, gain: float) -> None:
         raise ValueError(
@@ -251,6 +249,22 @@ class Search:
             return models, gain
         return (moved, after) if after > gain else (models, gain)
 
+    def _astray(self, models: Floats, base_gain: float) -> str:
+        """Why the model of all rows is not to be kept, if it went elsewhere than the judged ones.
+
+        What folds find is not convex: each may end on another side of a valley.
+        """
+        own = self.sample.own_scores(models)
+        if own is None:
+            return ""
+        gain = float(self.metered(own[None])[0])
+        if gain >= base_gain:
+            return ""
+        return (
+            f"the model of all rows reaches {self.metric.sense * gain:.4g} even on rows that it was "
+            "trained on, so it is not the one that the folds' models speak for"
+        )
+
     def _error(self, pair: Floats) -> tuple[float | None, Floats]:
         """The standard error of the gain, if there is the patience for it."""
         n_draws = self.plan.draws
@@ -276,8 +290,11 @@ class Search:
         error, values = None, np.empty((0, 2))
         if gain > base_gain and not self.stopped:
             error, values = self._error(np.stack([scores, base_scores]))
+        astray = "" if self.stopped else self._astray(best, base_gain)
         if not gain > base_gain:
             accepted, why = False, "nothing better than the baseline was found"
+        elif astray:
+            accepted, why = False, astray
         elif error is None:
             accepted = True
             why = "the search was interrupted, so its best is taken without the gain being judged"
@@ -304,15 +321,19 @@ class Search:
         )
 
 
-def _against(found: Differences) -> list[int]:
-    """Surrogates that the metric's loss falls with, beyond three standard errors."""
+def _against(found: Differences) -> tuple[list[int], bool]:
+    """Surrogates that the metric's loss falls with, beyond three standard errors.
+
+    And whether none that matters goes the other way.
+    """
     h, d = found.surrogates, found.losses
     n, k = h.shape
     if n <= k or np.linalg.matrix_rank(h) < k:
-        return []
+        return [], False
     g = fitted(found, monotone=False)
     residual = d - h @ g
     variance = residual @ residual / (n - k)
     error = np.sqrt(variance * np.diag(np.linalg.inv(h.T @ h)))
     large = np.abs(g) > 0.2 * np.abs(g).max()
-    return [int(i) for i in np.flatnonzero((g < -3.0 * error) & large)]
+    wrong = np.flatnonzero((g < -3.0 * error) & large)
+    return wrong.tolist(), bool((g[large] < 0).all())

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from setpoint.surrogates.options import STARTS
 
-__all__ = ["COARSE", "Plan"]
+__all__ = ["COARSE", "FEW", "Plan"]
 
 COARSE = 10
 """Cut-offs of the probe."""
+
+FEW = 2
+"""Perturbations of the probe where no gradients are needed."""
 
 _DRAWS = 50
 
@@ -66,12 +69,14 @@ class Plan:
             estimator.smooth,
             int(estimator.budget),
         )
-        least = plan.least
-        if plan.budget < least:
+        least = plan
+        while least.budget < least.least:  # what is kept for afterwards grows with the budget
+            least = replace(least, budget=least.least)
+        if least is not plan:
             what = f"one gradient of {2 * m} evaluations" if plan.search == "gradient" else "models"
             raise ValueError(
                 f"budget={plan.budget} is too small: {what}, the cut-off of the baseline and what "
-                f"a gain is compared with need {least}"
+                f"a gain is compared with need {least.budget}"
             )
         return plan
 
@@ -88,12 +93,12 @@ class Plan:
     @property
     def reserve(self) -> int:
         """Evaluations kept for the last cut-off and for judging the gain."""
-        return self.cutoffs + 1 + 2 * self.draws
+        return self.cutoffs + 2 + 2 * self.draws
 
     @property
     def probe(self) -> int:
         """Evaluations of the probe."""
-        return COARSE + (2 * self.m if self.search == "gradient" else 0)
+        return COARSE + 2 * (self.m if self.search == "gradient" else FEW)
 
     @property
     def least(self) -> int:

@@ -178,7 +178,8 @@ def of_folds(
         on_metric = losses_on(
             training.kinds, parts, judged.true, judged.weight, training.labels, " that are judged"
         )
-    sample = Sample([fold for fold, _, _ in made], judged.n_rows, on_metric)
+    own = np.searchsorted(training.rows, index)
+    sample = Sample([fold for fold, _, _ in made], judged.n_rows, on_metric, own)
     first = np.stack([w for _, w, _ in made])
     return Prepared(sample, judged, first, made[-1][2], index, len(splits))
 

@@ -65,11 +65,15 @@ class Sample:
     on_metric : Losses or None
         The same surrogates on the metric's rows, where labels there mean what they mean in
         training.
+    own : int array or None
+        In cross-validation the place of the metric's rows among those that the last fold's
+        model is trained on.
     """
 
     folds: Sequence[Fold]
     n_rows: int
     on_metric: Losses | None = None
+    own: NDArray[np.int64] | None = None
 
     @cached_property
     def judged(self) -> list[int]:
@@ -104,6 +108,12 @@ class Sample:
             assert held is not None
             out[..., self.folds[i].index] = held.scores(models[i])
         return out
+
+    def own_scores(self, models: Floats) -> Floats | None:
+        """Scores (n,) of the metric's rows by the model that is kept, where it trains on them."""
+        if self.own is None:
+            return None
+        return self.folds[-1].train.scores(models[-1])[self.own]
 
     def values(self, models: Floats) -> Floats:
         """Surrogates (m, K) at perturbed models (folds, m, d + 1): means over the folds."""

@@ -1,0 +1,98 @@
+"""Rows, metrics and samples that several tests of the family use."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from setpoint import AdaptiveSurrogateClassifier, BlackBox
+from setpoint.surrogates.design import Matrix
+from setpoint.surrogates.parts import Part, losses_on
+from setpoint.surrogates.sample import Fold, Sample
+
+__all__ = ["Counted", "Smooth", "adaptive", "island", "profit", "sample_of", "terms", "two_groups"]
+
+
+def island(n=300, seed=0, share=0.25):
+    """Positives in the middle of two clouds of negatives: no line is good at both ends."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < share).astype(int)
+    centre = np.where(y, 0, rng.choice([-1.0, 1.0], n))
+    return centre[:, None] + 0.35 * rng.normal(size=(n, 2)), y
+
+
+def two_groups(n=300, seed=0):
+    """Three features, labels, and a group in which the labels follow another feature."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    g = np.where(rng.random(n) < 0.3, "b", "a")
+    z = np.where(g == "a", X[:, 0], X[:, 1]) + 0.5 * rng.normal(size=n)
+    return X, (z > 0.6).astype(int), g
+
+
+def profit(y_true, y_pred):
+    """Four for a hit, minus one for a miss, in multiples of the rows."""
+    return float(np.mean(np.where(y_true == 1, 4.0, -1.0) * y_pred))
+
+
+def adaptive(goal=None, **options):
+    """A small search."""
+    options = {"budget": 250, "max_iter": 6, "cv": 3} | options
+    return AdaptiveSurrogateClassifier(BlackBox(profit) if goal is None else goal, **options)
+
+
+class Counted:
+    """A metric that notes its calls, and raises at one of them."""
+
+    def __init__(self, function=profit, stop=None, error=KeyboardInterrupt):
+        self.function, self.stop, self.error, self.calls = function, stop, error, 0
+
+    def __call__(self, y_true, y_pred):
+        self.calls += 1
+        if self.calls == self.stop:
+            raise self.error
+        return self.function(y_true, y_pred)
+
+
+def terms(kinds, true, weight=None, groups=None):
+    """Losses of some kinds on all rows, or on each of the bool arrays in `groups`."""
+    kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+    named = {"": np.ones(len(true), bool)} if groups is None else groups
+    parts = [Part(name, np.asarray(rows)) for name, rows in named.items()]
+    return losses_on(kinds, parts, true, weight, (0, 1))
+
+
+def sample_of(X, true, kinds="sigmoid", **options):
+    """Surrogates and metric on the same rows."""
+    losses = terms(kinds, true, **options)
+    fold = Fold(Matrix(X), losses, Matrix(X), np.arange(len(true)))
+    return Sample([fold], len(true), losses)
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth:
+    """A metric's loss that is a known function of the surrogates: what is otherwise unknown."""
+
+    psi: Any
+    sample: Sample
+    true: Any = None
+    weight: Any = None
+    name: str = "psi"
+    sense: float = -1.0
+    takes: str = "scores"
+    one_by_one: bool = False
+    identity: str = ""
+
+    @property
+    def n_rows(self):
+        return self.sample.n_rows
+
+    @property
+    def kept(self):
+        return np.arange(self.n_rows)
+
+    def __call__(self, scores):
+        return self.psi(self.sample.on_metric.values(scores))
+
+    def taken(self, index):
+        raise NotImplementedError

@@ -1,0 +1,180 @@
+"""When a gain is believed: its bootstrap standard error, and what is done with it."""
+
+import numpy as np
+import pytest
+
+from setpoint import BlackBox
+from setpoint.inputs.classes import classes_of
+from setpoint.inputs.inputs import Rows
+from setpoint.inputs.measured import measured_on
+from setpoint.search.metered import BudgetSpentError, Metered
+from setpoint.surrogates.accepting import drawn_rows, gain_error
+from setpoint.surrogates.fitting import Search
+from setpoint.surrogates.plan import Plan
+from surrogates.samples import adaptive, sample_of
+
+N = 300
+RNG = np.random.default_rng(5)
+Y = (RNG.random(N) < 0.3).astype(int)
+PAIR = np.stack([Y - 0.5 + 0.6 * RNG.normal(size=N), Y - 0.5 + 0.9 * RNG.normal(size=N)])
+
+
+def share_right(y_true, y_pred):
+    return float(np.mean(y_true == y_pred))
+
+
+def measured(goal=None, y=Y, **rows):
+    goal = BlackBox(share_right) if goal is None else goal
+    return measured_on(goal, classes_of(y), Rows(len(y), y, **rows))
+
+
+def error_of(metric, pair=PAIR, draws=600, seed=0):
+    return gain_error(metric, pair, draws, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("goal", [None, "accuracy"])
+def test_the_error_is_that_of_the_textbook(goal):
+    """Of a mean over two strata of fixed size."""
+    gains = ((PAIR[0] >= 0) == Y).astype(float) - ((PAIR[1] >= 0) == Y)
+    wanted = np.sqrt(sum(len(x) * x.var() for x in (gains[Y == 0], gains[Y == 1]))) / N
+    error, values = error_of(measured(goal))
+    assert error == pytest.approx(wanted, rel=0.1)
+    assert values.shape == (600, 2)
+    np.testing.assert_allclose(values.mean(axis=0), measured(goal)(PAIR), atol=0.005)
+    assert error == np.std(values[:, 0] - values[:, 1], ddof=1)
+
+
+def test_rows_drawn_keep_the_classes():
+    metric, rng = measured(), np.random.default_rng(0)
+    for _ in range(5):
+        rows = drawn_rows(metric, rng)
+        assert np.bincount(Y[rows]).tolist() == np.bincount(Y).tolist()
+        assert len(np.unique(rows)) < N
+
+
+def test_both_models_are_judged_on_the_same_rows():
+    error, values = error_of(measured(), PAIR[[0, 0]], 20)
+    assert error == 0.0
+    assert values.std() > 0
+
+
+def test_weights_go_with_their_rows():
+    w = RNG.integers(1, 4, N).astype(float)
+    _, values = error_of(measured("accuracy", sample_weight=w), draws=300)
+    wanted = measured("accuracy", sample_weight=w)(PAIR)
+    np.testing.assert_allclose(values.mean(axis=0), wanted, atol=0.01)
+
+
+def test_a_draw_without_a_group_is_made_anew():
+    """Two rows of a group are missed by one draw in seven."""
+    g = np.where(np.arange(N) < 2, "rare", "other")
+    goal = "maximize minimum(accuracy.on(g='rare'), accuracy.on(g='other'))"
+    metric = measured(goal, sensitive_features={"g": g})
+    error, values = error_of(metric, draws=60)
+    assert np.isfinite(error)
+    assert len(values) == 60
+
+
+def test_draws_on_which_a_function_fails_are_left_out():
+    def fussy(y_true, y_pred, g):
+        return float(np.mean(y_pred[g == "rare"])) if (g == "rare").any() else float("nan")
+
+    g = np.where(np.arange(N) < 2, "rare", "other")
+    metric = measured(BlackBox(fussy), sensitive_features={"g": g})
+    error, values = error_of(metric, draws=60)
+    assert np.isfinite(error)
+    assert 30 < len(values) < 60
+
+
+def test_an_error_that_nothing_is_known_of_is_infinite():
+    calls = []
+
+    def once(y_true, y_pred):
+        calls.append(1)
+        return 1.0 if len(calls) == 1 else float("nan")
+
+    error, values = error_of(measured(BlackBox(once)), draws=5)
+    assert (error, values.shape) == (np.inf, (0, 2))
+    assert len(calls) == 6  # the first draw's second model, and one for each other
+
+
+# ---------------------------------------------------------------------- the rule
+def search_of(y=Y, budget=400):
+    metric = measured(BlackBox(share_right), y)
+    plan = Plan.of(adaptive(budget=budget), 2)
+    X = PAIR.T
+    first = np.array([[0.0, 1.0, 0.0]])
+    return Search(sample_of(X, y), Metered(metric, budget), plan, first, np.random.default_rng(0))
+
+
+def judged(search, baseline, best):
+    scores = search.sample.scores(np.stack([best[None], baseline[None]], axis=1))
+    gains = search.metered(scores)
+    return search._judged(
+        baseline[None], scores[1], gains[1], best[None], gains[0], "zero", constant=False
+    )
+
+
+GOOD, POOR = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+
+
+def test_a_clear_gain_is_accepted():
+    found = judged(search_of(), POOR, GOOD)
+    assert found.accepted
+    assert found.value == found.best_value > found.baseline_value + found.error
+    assert np.array_equal(found.models, GOOD[None])
+    assert "more than one bootstrap standard error" in found.why
+    assert len(found.draws) == Plan.of(adaptive(budget=400), 2).draws
+
+
+def test_a_gain_within_an_error_is_not():
+    """One row of 300 more is decided right."""
+    nearest = int(np.argmin(np.abs(PAIR[1])))
+    moved = POOR - [0.0, 0.0, PAIR[1, nearest] * (1.0 + 1e-6)]
+    pair = sorted([POOR, moved], key=lambda w: share_right(Y, PAIR.T @ w[:2] + w[2] >= 0))
+    found = judged(search_of(), *pair)
+    assert found.best_value - found.baseline_value == pytest.approx(1 / N)
+    assert found.error > 1 / N
+    assert not found.accepted
+    assert found.value == found.baseline_value
+    assert np.array_equal(found.models, pair[0][None])
+    assert "not more than one bootstrap standard error" in found.why
+
+
+def test_a_smoothed_cut_off_that_loses_is_not_taken():
+    """On the sample the best cut-off is better than the one that is likely to last."""
+    search = search_of()
+    best = POOR - [0.0, 0.0, max(PAIR[1], key=lambda t: share_right(Y, PAIR[1] >= t))]
+    gain = search.metered(search.sample.scores(best[None])[None])[0]
+    moved = search._moved(best[None], search._shifted(best[None]))
+    assert search.metered(search.sample.scores(moved)[None])[0] < gain
+    assert search._last_cut(best[None], gain, constant=False)[1] == gain
+    found, after = search._last_cut(POOR[None] + [0.0, 0.0, 3.0], 0.3, constant=False)
+    assert after > 0.7
+    assert search.metered(search.sample.scores(found)[None])[0] == after
+
+
+def test_no_gain_is_not_judged():
+    search = search_of()
+    found = judged(search, GOOD, POOR)
+    assert (found.accepted, found.error, len(found.draws)) == (False, None, 0)
+    assert found.why == "nothing better than the baseline was found"
+    assert search.metered.used == 2
+
+
+def test_draws_are_paid_for():
+    search = search_of(budget=200)
+    judged(search, POOR, GOOD)
+    assert search.metered.used == 2 + 2 * search.plan.draws
+    poor = search_of(budget=200)
+    poor.metered.pay(195)
+    with pytest.raises(BudgetSpentError):
+        judged(poor, POOR, GOOD)
+
+
+def test_an_interrupted_search_is_taken_as_it_is():
+    search = search_of()
+    search.stopped = "interrupted"
+    found = judged(search, POOR, GOOD)
+    assert (found.accepted, found.error) == (True, None)
+    assert "interrupted" in found.why

@@ -1,0 +1,319 @@
+"""What is refused, what is warned of, and how it is said."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from setpoint import BlackBox, Dataset, GoalError, MetricError, NotMonotoneWarning
+from setpoint.goals import NoFormulaError
+from setpoint.surrogates import PrecisionAtK
+from surrogates.samples import Counted, adaptive, island, two_groups
+
+X, Y = island(200)
+V, VY = island(120, seed=1)
+G3, GY, G = two_groups(200)
+
+
+def black(function, **options):
+    return BlackBox(function, name="mine", **options)
+
+
+# ---------------------------------------------------------------------- metrics
+def raises(y_true, y_pred):
+    raise ZeroDivisionError("no customers")
+
+
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [
+        (black(raises), "mine raised ZeroDivisionError: no customers; it was called with 200 rows"),
+        (black(lambda y_true, y_pred: float("nan")), "mine returned nan, not a finite number"),
+        (black(lambda y_true, y_pred: np.zeros(3)), r"an array of shape \(3,\), not a number"),
+        (black(lambda y_true, y_pred: "good"), "mine returned a str, not a number"),
+        (black(lambda y_true, y_pred: None), "mine returned None"),
+        (black(lambda y_true, y_pred: 1.5, limits=(0, 1)), "returned 1.5, outside its limits"),
+    ],
+    ids=["raises", "nan", "vector", "text", "none", "limits"],
+)
+def test_metrics_that_give_no_value(metric, told):
+    with pytest.raises(MetricError, match=told):
+        adaptive(metric).fit(X, Y)
+
+
+def test_a_metric_that_fails_on_the_way_names_the_call():
+    metric = Counted(stop=70, error=ValueError("lost"))
+    with pytest.raises(MetricError, match=r"raised ValueError: lost.*200 rows.* decided"):
+        adaptive(black(metric)).fit(X, Y)
+    assert metric.calls == 70
+
+
+@pytest.mark.parametrize("search", ["gradient", "weights"])
+@pytest.mark.parametrize("m", ["auto", 4])
+def test_a_constant_metric_is_said_after_the_probe(m, search):
+    metric = Counted(lambda y_true, y_pred: 3.0)
+    with pytest.raises(ValueError, match=r"mine is 3 for all of \d+ different decisions") as error:
+        adaptive(black(metric), n_perturbations=m, search=search).fit(X, Y)
+    assert metric.calls <= 2 * (10 if m == "auto" else m) + 12
+    assert f"all of {metric.calls} different" in str(error.value)
+    with pytest.raises(ValueError, match="there is nothing to optimise"):
+        adaptive("maximize prior", search=search).fit(X, Y)
+
+
+def test_a_constant_metric_of_scores():
+    metric = black(lambda y_true, scores: 3.0)
+    with pytest.raises(ValueError, match="mine is 3 for all of 30 different"):
+        adaptive(metric).fit(X, Y)
+
+
+def test_a_metric_the_wrong_way_round():
+    turned = black(lambda y_true, y_pred: float(np.mean(y_true == y_pred)), greater_is_better=False)
+    with pytest.warns(NotMonotoneWarning, match="check greater_is_better") as told:
+        adaptive(turned, max_iter=2).fit(*sloped())
+    text = str(told[0].message)
+    assert "it gets better as sigmoid of positives, sigmoid of negatives get worse" in text
+
+
+def sloped(n=300):
+    """Rows on which a line is right, whichever way it is turned."""
+    rng = np.random.default_rng(6)
+    Z = rng.normal(size=(n, 3))
+    return Z, (Z @ [1.0, 0.5, 0.0] + 0.7 * rng.normal(size=n) > 0.4).astype(int)
+
+
+def test_a_metric_that_likes_one_surrogate_worse():
+    """Who is accepted wrongly earns, too: one class alone is the wrong way round."""
+
+    def greedy(y_true, y_pred):
+        return float(np.mean(np.where(y_true == 1, 1.0, 0.7) * y_pred))
+
+    with pytest.warns(NotMonotoneWarning, match="as sigmoid of negatives gets worse") as told:
+        clf = adaptive(black(greedy), max_iter=2).fit(*sloped())
+    assert "greater_is_better" not in str(told[0].message)
+    assert told[0].filename == __file__
+    assert clf.best_value_ >= clf.baseline_value_
+
+
+@pytest.mark.parametrize("goal", [None, "f1", "g_mean", "accuracy"])
+def test_monotone_metrics_are_not_warned_of(goal):
+    for seed in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            adaptive(goal, max_iter=1, random_state=seed).fit(*sloped())
+            adaptive(goal, max_iter=1, random_state=seed).fit(X, Y)
+
+
+def test_weights_for_a_metric_that_takes_none():
+    with pytest.raises(ValueError, match="profit has no parameter sample_weight"):
+        adaptive().fit(X, Y, sample_weight=np.arange(200.0))
+
+
+def test_columns_that_are_missing():
+    metric = black(lambda y_true, y_pred, amount: 1.0)
+    with pytest.raises(GoalError, match="takes the column 'amount', which neither"):
+        adaptive(metric).fit(X, Y)
+    with pytest.raises(GoalError, match="'sex'"):
+        adaptive("maximize recall.min(sex)").fit(X, Y)
+
+
+def test_a_metric_that_is_only_named():
+    with pytest.raises(GoalError, match="its function is wanted"):
+        adaptive('maximize blackbox("shop:revenue")').fit(X, Y)
+
+
+# ---------------------------------------------------------------------- groups and classes
+def test_an_empty_group():
+    lone = np.where((G == "b") & (GY == 1), "c", G)
+    with pytest.raises(ValueError, match=r"no row.* of g = b is of class 1"):
+        adaptive(surrogate_groups="g").fit(G3, GY, sensitive_features={"g": lone})
+    with pytest.raises(ValueError, match="no row has g = 'z'"):
+        adaptive(surrogate_groups={"g": "z"}).fit(G3, GY, sensitive_features={"g": G})
+    both = {"g": G, "h": np.where(G == "a", 0, 1)}
+    with pytest.raises(ValueError, match=r"no row.* of g = a and h = 1"):
+        adaptive(surrogate_groups={"g": "a", "h": 1}).fit(G3, GY, sensitive_features=both)
+
+
+def test_a_group_that_a_fold_lacks():
+    rare = np.where((np.cumsum(GY) <= 2) & (GY == 1), "rare", G)
+    folds = [(np.arange(100, 200), np.arange(100)), (np.arange(100), np.arange(100, 200))]
+    with pytest.raises(ValueError, match="in the training rows of fold 1"):
+        adaptive(surrogate_groups="g", cv=folds).fit(G3, GY, sensitive_features={"g": rare})
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "told"),
+    [
+        ("sex", GoalError, "surrogate_groups names .*sex"),
+        ({"sex": "f"}, GoalError, "surrogate_groups names .*sex"),
+        (7, TypeError, "surrogate_groups is None, names of columns, or dicts"),
+        ([], TypeError, "surrogate_groups is None, names of columns, or dicts"),
+        (["g", 7], TypeError, "an entry is a column or a dict, got 7"),
+        ([{}], TypeError, "an entry is a column or a dict, got {}"),
+        ({1: "b"}, TypeError, "an entry is a column or a dict"),
+    ],
+)
+def test_groups_that_are_none(groups, error, told):
+    with pytest.raises(error, match=told):
+        adaptive(surrogate_groups=groups).fit(G3, GY, sensitive_features={"g": G})
+
+
+def test_a_validation_sample_with_one_class():
+    with pytest.raises(ValueError, match="validation holds no row of the class 1 that counts"):
+        adaptive(cv=None).fit(X, Y, validation=(V, np.zeros(120, int)))
+    held = Dataset(V, VY, sample_weight=1.0 - VY)
+    with pytest.raises(ValueError, match="validation holds no row of the class 1 that counts"):
+        adaptive("f1", cv=None).fit(X, Y, validation=held)
+
+
+def test_classes():
+    with pytest.raises(ValueError, match="Only binary classification"):
+        adaptive().fit(X, np.arange(200) % 3)
+    with pytest.raises(ValueError, match="class"):
+        adaptive().fit(X, np.zeros(200))
+    with pytest.raises(ValueError, match="requires y"):
+        adaptive().fit(X, None)
+    with pytest.raises(ValueError, match="pos_label"):
+        adaptive(pos_label="yes").fit(X, Y)
+    with pytest.raises(ValueError, match="validation"):
+        adaptive(cv=None).fit(X, Y, validation=(V, VY + 1))
+
+
+# ---------------------------------------------------------------------- samples
+@pytest.mark.parametrize(
+    ("validation", "error", "told"),
+    [
+        ((V, None), ValueError, "validation: y is None"),
+        (Dataset(V), ValueError, "validation: y is None"),
+        ((V[:50], VY), ValueError, "validation"),
+        ((V[:, :1], VY), ValueError, "1 features"),
+        (V, ValueError, "validation: y is None"),
+    ],
+)
+def test_validation_samples_that_are_none(validation, error, told):
+    with pytest.raises(error, match=told):
+        adaptive(cv=None).fit(X, Y, validation=validation)
+
+
+def test_two_ways_to_hold_rows_out():
+    with pytest.raises(ValueError, match=r"cv holds rows of X out .* leave one out"):
+        adaptive(cv=3).fit(X, Y, validation=(V, VY))
+
+
+@pytest.mark.parametrize("cv", [0.0, 1.0, 1.5, -0.2, float("nan")])
+def test_shares_that_are_none(cv):
+    with pytest.raises(ValueError, match="cv as a share lies between 0 and 1"):
+        adaptive(cv=cv).fit(X, Y)
+
+
+def test_folds_without_rows():
+    for folds in ([], [(np.arange(200), [])], [([], np.arange(200))]):
+        with pytest.raises(ValueError, match="cv: a fold has no rows"):
+            adaptive(cv=folds).fit(X, Y)
+    split, first = [(np.arange(100), np.arange(100, 200))], (np.arange(200) < 100).astype(float)
+    with pytest.raises(ValueError, match="cv: a fold has no rows"):
+        adaptive("f1", cv=split).fit(X, Y, sample_weight=first)
+
+
+def test_data_sets_are_refused():
+    with pytest.raises((GoalError, NoFormulaError), match="hard"):
+        adaptive("minimize error_rate subject to recall.on('hard') >= 0.5").fit(X, Y)
+
+
+# ---------------------------------------------------------------------- estimates
+@pytest.mark.parametrize("gradient", ["finite-difference", "two-step"])
+def test_estimates_that_need_one_sample(gradient):
+    with pytest.raises(ValueError, match="needs surrogates and metric on the same rows"):
+        adaptive(gradient=gradient, cv=None).fit(X, Y, validation=(V, VY))
+    with pytest.raises(ValueError, match="overlap in surrogate_groups"):
+        adaptive(gradient=gradient, surrogate_groups=["g", {"g": "a"}]).fit(
+            G3, GY, sensitive_features={"g": G}
+        )
+    for kinds in ("prbep", ["sigmoid", "hinge"], PrecisionAtK(3), lambda f, y, w: (0.0, f)):
+        with pytest.raises(ValueError, match=r"takes one of .*'interpolation' takes any"):
+            adaptive(gradient=gradient, surrogates=kinds).fit(X, Y)
+
+
+def test_they_are_no_matter_to_a_search_over_weights():
+    held = {"validation": (V, VY)}
+    adaptive(gradient="two-step", search="weights", cv=None, budget=80).fit(X, Y, **held)
+
+
+# ---------------------------------------------------------------------- options
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"surrogates": "sigmod"}, ValueError, r"'sigmod' is none of .*did you mean|sigmoid"),
+        ({"surrogates": []}, ValueError, "surrogates is empty"),
+        ({"surrogates": 3}, TypeError, "surrogates: names among"),
+        ({"surrogates": ["hinge", 3]}, TypeError, "got 3"),
+        ({"gradient": "newton"}, ValueError, "gradient"),
+        ({"search": "random"}, ValueError, "search"),
+        ({"start": "middle"}, ValueError, "start"),
+        ({"budget": 0}, ValueError, "budget"),
+        ({"budget": 2.5}, (ValueError, TypeError), "budget"),
+        ({"budget": None}, (ValueError, TypeError), "budget"),
+        ({"max_iter": 0}, ValueError, "max_iter"),
+        ({"n_perturbations": 1}, ValueError, "n_perturbations"),
+        ({"n_perturbations": "many"}, (ValueError, TypeError), "n_perturbations"),
+        ({"sigma": 0.0}, ValueError, "sigma"),
+        ({"sigma": "some"}, (ValueError, TypeError), "sigma"),
+        ({"sigma": float("inf")}, ValueError, "sigma"),
+        ({"step": 0.0}, ValueError, "step"),
+        ({"step": float("nan")}, ValueError, "step"),
+        ({"inner_iter": 0}, ValueError, "inner_iter"),
+        ({"smooth": 0}, ValueError, "smooth"),
+        ({"smooth": "much"}, ValueError, "smooth"),
+        ({"penalty": 0}, ValueError, "penalty"),
+        ({"C": -1}, ValueError, "C "),
+        ({"module": "tree"}, TypeError, "module"),
+    ],
+    ids=str,
+)
+def test_options(options, error, told):
+    with pytest.raises(error, match=told):
+        adaptive(**options).fit(X, Y)
+
+
+@pytest.mark.parametrize("search", ["gradient", "weights"])
+def test_a_budget_smaller_than_one_gradient(search):
+    metric = Counted()
+    with pytest.raises(ValueError, match=r"budget=30 is too small: .* need \d+") as error:
+        adaptive(black(metric), budget=30, search=search).fit(X, Y)
+    assert metric.calls == 0
+    least = int(str(error.value).split()[-1])
+    clf = adaptive(black(metric), budget=least, search=search).fit(X, Y)
+    assert 0 < clf.n_evaluations_ <= least
+    with pytest.raises(ValueError, match=f"need {least}$"):
+        adaptive(budget=least - 1, search=search).fit(X, Y)
+
+
+def test_own_surrogates_that_return_nothing():
+    def nothing(scores, y, sample_weight):
+        return None
+
+    with pytest.raises(TypeError, match=r"surrogates: nothing returns \(value, gradient\)"):
+        adaptive(surrogates=nothing).fit(X, Y)
+
+
+# ---------------------------------------------------------------------- X
+def test_missing_numbers_and_lengths():
+    holes = X.copy()
+    holes[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        adaptive().fit(holes, Y)
+    with pytest.raises(ValueError, match="199"):
+        adaptive().fit(X, Y[:-1])
+    clf = adaptive(max_iter=1).fit(X, Y)
+    with pytest.raises(ValueError, match="NaN"):
+        clf.predict(holes)
+    with pytest.raises(ValueError, match="1 features"):
+        clf.predict(X[:, :1])
+
+
+def test_a_fit_that_fails_leaves_the_last_one():
+    clf = adaptive(max_iter=1).fit(pd.DataFrame(X, columns=list("ab")), Y)
+    before = clf.predict(pd.DataFrame(V, columns=list("ab")))
+    with pytest.raises(ValueError, match="NaN"):
+        clf.fit(np.full((200, 3), np.nan), Y)
+    assert np.array_equal(clf.predict(pd.DataFrame(V, columns=list("ab"))), before)

@@ -1,0 +1,356 @@
+"""Networks without their last layer: features, heads, copies, and what has none."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from setpoint.surrogates.body import Body, fit_body
+from setpoint.surrogates.design import Matrix, OnDevice
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+nn = torch.nn
+
+D = 4
+
+
+def rows(n=500, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, D))
+    return X, (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0.2).astype(np.int64)
+
+
+X, TRUE = rows()
+
+
+def body_of(module, X=X, true=TRUE, weight=None, epochs=3, seed=0):
+    return fit_body(module, X, true, weight, epochs=epochs, device="cpu", seed=seed)
+
+
+def scores(body, X=X):
+    return body.features(X) @ body.head[:-1] + body.head[-1]
+
+
+def given_by(module, X=X):
+    """Its logits in evaluation mode."""
+    with torch.no_grad():
+        out = copy.deepcopy(module).eval()(torch.from_numpy(X).float())
+    return out.reshape(-1).double().numpy()
+
+
+# ---------------------------------------------------------------------- modules
+def wide(d):
+    return nn.Sequential(nn.Linear(d, 8), nn.Tanh(), nn.Linear(8, 1))
+
+
+def noisy(d):
+    hidden = nn.Sequential(nn.Linear(d, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5))
+    return nn.Sequential(hidden, nn.Linear(16, 1), nn.Flatten(0))
+
+
+def lazy():
+    return nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(1))
+
+
+class Gated(nn.Module):
+    """Its last layer is defined first, and another of one output runs before it."""
+
+    def __init__(self, d=D):
+        super().__init__()
+        self.head = nn.Linear(d, 1, bias=False)
+        self.gate = nn.Linear(d, 1)
+
+    def forward(self, x):
+        weighed = x * torch.sigmoid(self.gate(x))
+        return self.head(input=weighed[:, None, :])[:, 0, 0]
+
+
+def twice(d):
+    """One layer, whose second run is the last."""
+    first = nn.Linear(d, d)
+    return nn.Sequential(first, nn.ReLU(), first, nn.utils.parametrizations.weight_norm(last(d)))
+
+
+def last(d):
+    return nn.Linear(d, 1)
+
+
+def double(d):
+    return wide(d).double()
+
+
+def coarse(d):
+    return wide(d).bfloat16()
+
+
+GOOD = ["mlp", "linear", wide, noisy, lazy, Gated, twice, last, double, coarse]
+IDS = [g if isinstance(g, str) else g.__name__ for g in GOOD]
+
+
+@pytest.fixture
+def trained():
+    """A module that was trained elsewhere."""
+    torch.manual_seed(3)
+    module = noisy(D)
+    module(torch.randn(64, D))
+    return module
+
+
+# ---------------------------------------------------------------------- features and head
+@pytest.mark.parametrize("module", GOOD, ids=IDS)
+def test_features_and_head_are_the_module(module):
+    body = body_of(module)
+    found = body.features(X)
+    assert found.dtype == body.head.dtype == np.float64
+    assert found.shape == (len(X), len(body.head) - 1)
+    network = body._network()
+    assert not network.training
+    with torch.no_grad():
+        kind = next(network.parameters()).dtype
+        out = network(torch.from_numpy(X).to(kind)).reshape(-1).double().numpy()
+    np.testing.assert_allclose(scores(body), out, rtol=0, atol=0.05 if module is coarse else 1e-5)
+
+
+def test_training_lowers_the_logistic_loss():
+    losses = [
+        np.logaddexp(0.0, -np.where(TRUE, 1, -1) * scores(body_of("mlp", epochs=e))).mean()
+        for e in (1, 30)
+    ]
+    assert losses[1] < 0.5 * losses[0]
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
+def test_sparse_rows_are_dense_ones(form):
+    S = np.where(np.abs(X) > 0.7, X, 0.0)
+    dense, found = body_of(noisy, S), body_of(noisy, form(S))
+    assert np.array_equal(found.head, dense.head)
+    assert np.array_equal(found.features(form(S)), dense.features(S))
+
+
+def test_batches_do_not_matter(monkeypatch):
+    body = body_of(noisy)
+    whole = body.features(X)
+    monkeypatch.setattr("setpoint.surrogates.body.rows_at_once", lambda d: 7)
+    np.testing.assert_allclose(body.features(X), whole, rtol=0, atol=1e-6)
+    assert body.features(X[:0]).shape == (0, 16)
+    np.testing.assert_allclose(body.features(X[:1]), whole[:1], rtol=0, atol=1e-6)
+
+
+def test_designs():
+    body = body_of("mlp", epochs=1)
+    here = body.design(X)
+    assert isinstance(here, Matrix)
+    assert here.shape == (len(X), 64)
+    np.testing.assert_allclose(here.scores(body.head), scores(body))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+def test_on_a_gpu():
+    body = fit_body(noisy, X, TRUE, None, epochs=3, device="cuda", seed=0)
+    there = body.design(X, "auto")
+    assert isinstance(there, OnDevice)
+    assert there.X.device.type == "cuda"
+    np.testing.assert_allclose(there.scores(body.head), scores(body), atol=1e-4)
+
+
+# ---------------------------------------------------------------------- the same bits
+@pytest.mark.parametrize("module", ["mlp", noisy])
+def test_the_same_seed_gives_the_same_bits(module):
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    a, b, c = (body_of(module, seed=s) for s in (1, 1, 2))
+    assert torch.equal(torch.rand(3), expected)
+    assert a.state == b.state != c.state
+    assert np.array_equal(a.head, b.head)
+    assert np.array_equal(a.features(X), b.features(X))
+
+
+def test_zero_weight_is_absent():
+    w = np.ones(len(X))
+    w[:100] = 0.0
+    assert body_of(noisy, weight=w).state == body_of(noisy, X[100:], TRUE[100:]).state
+    assert body_of(noisy, weight=2.0 * w).state == body_of(noisy, weight=w).state
+
+
+def test_heavy_rows_count_more():
+    # At no positive weighs much, and at every positive: the mean score follows.
+    low, high = (
+        scores(body_of(wide, weight=np.where(TRUE == 1, w, 1.0), epochs=40)).mean()
+        for w in (0.1, 10.0)
+    )
+    assert low < -1.0
+    assert high > low + 3.0
+
+
+def test_a_last_batch_of_one_row():
+    body_of(noisy, *rows(129), epochs=1)
+    body_of(noisy, *rows(33), epochs=1)
+
+
+# ---------------------------------------------------------------------- trained modules
+def test_a_trained_module_is_copied_and_not_changed(trained):
+    before = copy.deepcopy(trained.state_dict())
+    expected = given_by(trained)
+    body = body_of(trained, epochs=50)
+    assert trained.training
+    assert all(torch.equal(v, before[k]) for k, v in trained.state_dict().items())
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in trained.modules())
+    np.testing.assert_allclose(scores(body), expected, atol=1e-5)
+    for p in trained.parameters():
+        nn.init.zeros_(p)
+    np.testing.assert_allclose(scores(body), expected, atol=1e-5)
+
+
+def test_a_frozen_module_is_as_good(trained):
+    expected = given_by(trained)
+    np.testing.assert_allclose(scores(body_of(trained.requires_grad_(False))), expected, atol=1e-5)
+
+
+# ---------------------------------------------------------------------- copies
+@pytest.mark.parametrize("module", ["mlp", noisy, lazy, "trained"])
+def test_copies(module, trained):
+    body = body_of(trained if module == "trained" else module)
+    for other in (pickle.loads(pickle.dumps(body)), copy.deepcopy(body)):
+        assert isinstance(other, Body)
+        assert np.array_equal(other.head, body.head)
+        assert np.array_equal(other.features(X), body.features(X))
+
+
+@pytest.mark.parametrize("module", ["mlp", noisy, Gated])
+def test_skops_files(module):
+    import skops.io
+
+    body = body_of(module)
+    data = skops.io.dumps(body)
+    held = set(skops.io.get_untrusted_types(data=data))
+    assert held <= {
+        "setpoint.surrogates.body.Body",
+        f"{__name__}.noisy",
+        f"{__name__}.Gated",
+    }
+    other = skops.io.loads(data, trusted=sorted(held))
+    assert np.array_equal(scores(other), scores(body))
+
+
+# ---------------------------------------------------------------------- what is refused
+class Twoheaded(nn.Module):
+    def __init__(self, d=D):
+        super().__init__()
+        self.a, self.b = nn.Linear(d, 1), nn.Linear(d, 1)
+
+    def forward(self, x):
+        return self.a(x) + self.b(x)
+
+
+class Late(nn.Module):
+    """Draws at random in evaluation mode too."""
+
+    def __init__(self, d=D):
+        super().__init__()
+        self.head = nn.Linear(d, 1)
+
+    def forward(self, x):
+        return self.head(nn.functional.dropout(x))
+
+
+class Squared(nn.Linear):
+    """A Linear in name."""
+
+    def forward(self, x):
+        return super().forward(x) ** 2
+
+
+class Pooled(nn.Module):
+    """As many outputs of the last layer as there are features."""
+
+    def __init__(self, d=D):
+        super().__init__()
+        self.head = nn.Linear(1, 1)
+
+    def forward(self, x):
+        return self.head(x[:, :, None]).mean(1)
+
+
+NO_HEAD = "output is not that of its last Linear layer with one output"
+
+
+@pytest.mark.parametrize("ready", [False, True])
+@pytest.mark.parametrize(
+    ("factory", "told"),
+    [
+        (lambda: nn.Sequential(wide(D), nn.Sigmoid()), NO_HEAD),
+        (lambda: nn.Sequential(wide(D), nn.ReLU()), NO_HEAD),
+        (lambda: nn.Sequential(nn.Linear(D, 1), nn.Hardtanh(-9, 9)), NO_HEAD),
+        (lambda: nn.Sequential(nn.Linear(D, 3), nn.AvgPool1d(3)), NO_HEAD),
+        (Twoheaded, NO_HEAD),
+        (lambda: Squared(D, 1), NO_HEAD),
+        (Pooled, NO_HEAD),
+        (Late, "other logits for the same rows a second time"),
+        (lambda: nn.Linear(D, 2), r"a Tensor of shape \(2, 2\) of 2 rows"),
+        (lambda: wide(D + 1), "cannot take rows of 4 features"),
+    ],
+)
+def test_modules_without_a_last_layer(factory, told, ready):
+    with pytest.raises(ValueError, match=told):
+        body_of(factory() if ready else factory, epochs=1)
+
+
+def test_modules_that_are_none():
+    with pytest.raises(TypeError, match="module='tree'"):
+        body_of("tree")
+    with pytest.raises(TypeError, match="returned a int"):
+        body_of(lambda d: 3)
+    with pytest.raises(ValueError, match="lazy layers that have not seen any rows"):
+        body_of(lazy())
+    with pytest.raises(ValueError, match="device='nonsense' cannot be used"):
+        fit_body("mlp", X, TRUE, None, epochs=1, device="nonsense", seed=0)
+
+
+def test_numbers_that_end(trained):
+    with torch.no_grad():
+        next(trained.parameters())[0] = float("nan")
+    with pytest.raises(ValueError, match="logits that are not finite on the rows of X"):
+        body_of(trained)
+
+
+def test_torch_is_imported_only_when_it_is_used():
+    code = (
+        "import sys, numpy as np\n"
+        "from setpoint.surrogates.body import fit_body\n"
+        "assert 'torch' not in sys.modules and 'safetensors' not in sys.modules\n"
+        "sys.modules['torch'] = None\n"
+        "X, true = np.zeros((4, 2)), np.arange(4) % 2\n"
+        "try:\n    fit_body('mlp', X, true, None, epochs=1, device='auto', seed=0)\n"
+        "except ImportError as error:\n    assert \"pip install 'setpoint[torch]'\" in str(error)\n"
+        "else:\n    raise AssertionError\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ---------------------------------------------------------------------- designs
+@pytest.mark.parametrize(("kind", "atol"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
+def test_a_tensor_is_the_matrix(kind, atol):
+    rng = np.random.default_rng(0)
+    matrix, tensor = Matrix(X), OnDevice(torch.from_numpy(X).to(kind))
+    assert matrix.shape == tensor.shape
+    many, one = rng.normal(size=(7, D + 1)), rng.normal(size=D + 1)
+    many.flags.writeable = False
+    r = rng.normal(size=len(X))
+    for found, expected in (
+        (tensor.scores(many), matrix.scores(many)),
+        (tensor.scores(one), matrix.scores(one)),
+        (tensor.scores(many[:, ::-1]), matrix.scores(many[:, ::-1])),
+        (tensor.pull(r / len(X)), matrix.pull(r / len(X))),
+        (tensor.length(), matrix.length()),
+    ):
+        assert np.asarray(found).dtype == np.float64
+        np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+    assert tensor.scores(many).shape == (7, len(X))
+    assert tensor.scores(one).shape == (len(X),)
+    assert isinstance(tensor.length(), float)

@@ -1,0 +1,106 @@
+"""The over-constrained projection against cvxpy, and what its end says of the weights."""
+
+import numpy as np
+import pytest
+
+from setpoint.surrogates.design import Matrix
+from setpoint.surrogates.sample import Fold, Sample
+from surrogates.oracle import least_weighted, mean_loss, projected
+from surrogates.samples import island, sample_of, terms
+
+X, TRUE = island(80, seed=1)
+SOME = np.zeros((1, 3))
+STEPS = [np.array([0.3, 0.1]), np.array([0.02, 0.4]), np.array([0.5, 0.0])]
+
+
+def losses(sample, models):
+    return sample.values(models[:, None])[0]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=str)
+@pytest.mark.parametrize("kind", ["hinge", "logistic"])
+def test_many_iterations_reach_the_optimum(kind, step):
+    sample = sample_of(X, TRUE, kind)
+    start = np.array([[0.2, -0.1, 0.1]])
+    target = losses(sample, start) - step
+    models, weights = sample.stepped(start, step, 500)
+    found = losses(sample, models)
+    best, at = projected(kind, X, TRUE, target)
+    above = np.maximum(found - target, 0.0)
+    assert best - 1e-7 <= above @ above <= best + (5e-4 if kind == "hinge" else 1e-7)
+    np.testing.assert_allclose(above, np.maximum(at - target, 0.0), atol=0.01)
+    if above.sum() > 1e-6:
+        np.testing.assert_allclose(weights, above / above.sum(), rtol=1e-12)
+        assert weights.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("step", STEPS[:2], ids=str)
+def test_the_model_minimises_that_weighting(step):
+    """Lemma of equation 4: the end of the projection is a minimum of a weighted sum."""
+    sample = sample_of(X, TRUE, "logistic")
+    models, weights = sample.stepped(SOME, step, 500)
+    (fold,) = sample.folds
+    u, back = fold.losses.at(fold.train.scores(models[0]))
+    assert np.abs(fold.train.pull(back(weights))).max() < 1e-5
+    assert weights @ u == pytest.approx(least_weighted("logistic", X, TRUE, weights), abs=1e-6)
+
+
+def test_a_target_that_is_reached_leaves_no_weight():
+    easy = sample_of(X + 4.0 * TRUE[:, None], TRUE, "logistic")
+    models, weights = easy.stepped(SOME, np.array([0.3, 0.2]), 200)
+    assert (weights < 1e-3).all() or weights.sum() == pytest.approx(1.0)
+    assert (losses(easy, models) <= 1.0 - np.array([0.3, 0.2]) + 1e-4).all()
+
+
+def test_a_target_above_is_no_aim():
+    """Surrogates are never led up."""
+    sample, start = sample_of(X, TRUE, "logistic"), np.array([[0.2, -0.1, 0.1]])
+    models, weights = sample.stepped(start, np.array([-0.2, -0.3]), 100)
+    assert np.array_equal(models, start)
+    assert weights.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("kind", ["sigmoid", "hinge", "logistic"])
+def test_few_iterations_go_the_right_way(kind):
+    sample = sample_of(X, TRUE, kind)
+    for e in np.eye(2):
+        models, _ = sample.stepped(SOME, 0.2 * e, 3)
+        before, after = losses(sample, SOME), losses(sample, models)
+        assert e @ (before - after) > 0.05
+
+
+@pytest.mark.parametrize("kind", ["hinge", "logistic"])
+def test_weighed_reaches_the_optimum(kind):
+    sample, weights = sample_of(X, TRUE, kind), np.array([0.7, 0.3])
+    found = losses(sample, sample.weighed(SOME, weights, 500))
+    wanted = least_weighted(kind, X, TRUE, weights)
+    assert wanted - 1e-7 <= weights @ found <= wanted + 2e-3
+
+
+def test_folds_move_alike_and_judge_their_own_rows():
+    halves = np.arange(80).reshape(2, 40)
+    made = [
+        Fold(Matrix(X[a]), terms("sigmoid", TRUE[a]), Matrix(X[b]), np.arange(40) + 40 * i)
+        for i, (a, b) in enumerate([(halves[0], halves[1]), (halves[1], halves[0])])
+    ]
+    kept = Fold(Matrix(X), terms("sigmoid", TRUE), None, np.empty(0, np.int64))
+    sample = Sample([*made, kept], 80)
+    assert sample.judged == [0, 1]
+    models = np.random.default_rng(0).normal(size=(3, 3))
+    wanted = np.concatenate(
+        [X[b] @ w[:2] + w[2] for b, w in zip(halves[::-1], models, strict=False)]
+    )
+    np.testing.assert_allclose(sample.scores(models), wanted)
+    several = models[:, None] + np.array([0.0, 0.5])[:, None]
+    np.testing.assert_allclose(sample.scores(several)[0], wanted)
+    assert sample.scores(several).shape == (2, 80)
+    # Surrogates are means over the folds that judge; the kept model has no say.
+    apart = [
+        [mean_loss("sigmoid", X[a] @ w[:2] + w[2], TRUE[a], side) for side in (1, 0)]
+        for a, w in zip(halves, models, strict=False)
+    ]
+    np.testing.assert_allclose(sample.values(models[:, None])[0], np.mean(apart, axis=0))
+    moved, _ = sample.stepped(models, np.array([0.1, 0.0]), 5)
+    alone, _ = sample_of(X, TRUE).stepped(models[2:], np.array([0.1, 0.0]), 5)
+    np.testing.assert_allclose(moved[2], alone[0])
+    assert sample.length == pytest.approx(np.sqrt((X**2).sum(axis=1).mean() + 1.0))
