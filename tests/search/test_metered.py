@@ -91,10 +91,10 @@ def test_budget_is_asked_before_anything_is_made():
     with pytest.raises(BudgetSpentError, match=r"budget of 4 .* 3 are used, .* needs 2"):
         metered(vectors(2, seed=1))
     assert (metered.used, function.calls) == (3, 3)
-    metered.pay(1)
+    metered(vectors(1, seed=2))
     assert metered.left == 0
     with pytest.raises(BudgetSpentError):
-        metered.pay(1)
+        metered(vectors(1, seed=3))
     metered(vectors(3))  # what is known costs nothing
     assert metered.used == 4
 
@@ -103,7 +103,7 @@ def test_progress_tells_used_and_left():
     told = []
     metered = Metered(metric(), budget=5, progress=lambda used, left: told.append((used, left)))
     metered(vectors(2))
-    metered.pay(2)
+    metered.drawn([np.arange(metered.metric.n_rows)], vectors(2))
     assert told == [(1, 4), (2, 3), (4, 1)]
 
 

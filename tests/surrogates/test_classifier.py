@@ -13,6 +13,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from setpoint import BlackBox, Dataset, StoppedWarning, evaluate
 from setpoint.surrogates import PRBEP, PrecisionAtK, PrecisionAtRecall
+from setpoint.surrogates.sample import Sample
 from surrogates.samples import Counted, adaptive, island, profit, two_groups
 
 X, Y = island(400)
@@ -440,8 +441,19 @@ def test_a_run_taken_up_again_makes_only_the_missing_calls(tmp_path, search, k):
     assert resumed == min(kept, whole.calls)
     assert again.calls == whole.calls - resumed
     third, last = stopped_at(None, path, search=search)
-    assert third.calls == 2 * last.goal_report_.adaptive.n_bootstrap  # draws are not kept
+    assert third.calls == 0
     assert same(last, twin)
+
+
+def test_a_model_that_left_its_folds_is_not_kept(monkeypatch):
+    """The folds' models speak for the one of all rows only where it went the same way."""
+    clf = adaptive().fit(X, Y)
+    assert clf.accepted_
+    monkeypatch.setattr(Sample, "own_scores", lambda self, models: np.ones(self.n_rows))
+    astray = adaptive().fit(X, Y)
+    assert not astray.accepted_
+    assert "the model of all rows reaches" in astray.goal_report_.adaptive.why
+    assert astray.goal_report_.objective.value == astray.baseline_value_
 
 
 def test_a_checkpoint_of_other_rows_is_refused(tmp_path):

@@ -8,13 +8,14 @@ change no decision.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.goals.errors import EmptyPopulationError, MetricError
 from setpoint.search.evaluations import Evaluations
 from setpoint.search.watch import StoppedError
 
@@ -140,18 +141,6 @@ class Metered:
         """Evaluations left; None without a budget."""
         return None if self.budget is None else max(self.budget - self.used, 0)
 
-    def pay(self, k: int) -> None:
-        """Count `k` evaluations made elsewhere, such as on drawn rows.
-
-        Raises
-        ------
-        BudgetSpentError
-            If fewer are left; none is counted then.
-        """
-        self._afford(k)
-        self.used += k
-        self._tell()
-
     def __call__(self, scores: Floats) -> Floats:
         """Gains (m,) of score vectors (m, n): the metric's values, turned so that more is better.
 
@@ -184,6 +173,61 @@ class Metered:
                 self._file.add(dict(zip(done, values.tolist(), strict=True)))
             self._tell()
         return self.metric.sense * np.array([self._values[key] for key in keys], np.float64)
+
+    def drawn(self, draws: Sequence[NDArray[np.int64]], scores: Floats) -> Floats:
+        """Values on rows drawn from those of the metric, as for a bootstrap.
+
+        Parameters
+        ----------
+        draws : sequence of int arrays
+            Rows, with repeats.
+        scores : array of shape (m, n)
+            Of all rows.
+
+        Returns
+        -------
+        array of shape (draws, m)
+            In the user's units; NaN where the metric cannot be evaluated on the rows drawn.
+
+        Raises
+        ------
+        BudgetSpentError
+            If more evaluations are needed than are left; none is made then.
+        """
+        out = np.full((len(draws), len(scores)), np.nan)
+        self._afford(out.size)
+        self.used += out.size
+        known = {} if self._file is None else self._file.known
+        waiting = []
+        for i, rows in enumerate(draws):
+            keys = [_digest(rows.tobytes() + key) for key in self._keys(scores[:, rows])]
+            if all(key in known for key in keys):
+                out[i] = [known[key] for key in keys]
+                self.resumed += len(keys)
+            else:
+                waiting.append((i, keys))
+        todo = [draws[i] for i, _ in waiting]
+        for (i, keys), values in zip(waiting, self._on_draws(todo, scores), strict=True):
+            if values is None:
+                continue
+            out[i] = values
+            if self._file is not None:
+                self._file.add(dict(zip(keys, values.tolist(), strict=True)))
+        self._tell()
+        return out
+
+    def _on_draws(
+        self, draws: Sequence[NDArray[np.int64]], scores: Floats
+    ) -> Iterable[Floats | None]:
+        if not self.metric.one_by_one or self.n_jobs in (None, 1) or len(draws) < 2:
+            return (_values_on(self.metric, rows, scores) for rows in draws)
+        from joblib import Parallel, delayed
+
+        parallel = Parallel(n_jobs=self.n_jobs, backend="loky", return_as="generator")
+        found: Iterable[Floats | None] = parallel(
+            delayed(_values_on)(self.metric, rows, scores) for rows in draws
+        )
+        return found
 
     def _evaluated(self, scores: Floats, places: NDArray[np.int64]) -> Iterator[Floats]:
         """Values of some vectors, a few at a time, in order."""
@@ -223,4 +267,15 @@ class Metered:
             rows: NDArray[np.generic] = np.packbits(scores >= 0.0, axis=1)
         else:
             rows = np.ascontiguousarray(scores, np.float64) + 0.0  # -0.0 becomes 0.0
-        return [hashlib.blake2b(row.tobytes(), digest_size=_DIGEST).digest() for row in rows]
+        return [_digest(row.tobytes()) for row in rows]
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST).digest()
+
+
+def _values_on(metric: Measured, rows: NDArray[np.int64], scores: Floats) -> Floats | None:
+    try:
+        return metric.taken(rows)(scores[:, rows])
+    except (EmptyPopulationError, MetricError):
+        return None

@@ -1,73 +1,76 @@
-"""Whether what a search found is taken: only beyond a standard error of the gain."""
+"""Whether what a search found is taken: only beyond standard errors of the gain."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.goals.errors import EmptyPopulationError, MetricError
-from setpoint.search.metered import Measured
+from setpoint.goals.errors import EmptyPopulationError
+from setpoint.search.metered import Measured, Metered
 
-__all__ = ["drawn_rows", "gain_error"]
+__all__ = ["drawn_rows", "errors_wanted", "gain_error"]
 
 Floats = NDArray[np.float64]
 
 _TRIES = 10
 
 
+def errors_wanted(n_surrogates: int) -> float:
+    """The standard errors that a gain has to exceed: one for two surrogates.
+
+    A search in K dimensions gains on its own rows where there is nothing to gain. Were the
+    metric quadratic in the surrogates, T / 2 with T from a chi-squared distribution of K
+    degrees would be gained, in units in which its standard error is the root of T. New rows
+    gain where T exceeds 2 K, as in Akaike's criterion: beyond sqrt(K / 2) standard errors.
+
+    Examples
+    --------
+    >>> errors_wanted(2), round(errors_wanted(10), 2)
+    (1.0, 2.24)
+    """
+    return float(np.sqrt(max(n_surrogates, 2) / 2.0))
+
+
 def drawn_rows(metric: Measured, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Rows drawn with replacement, as many of each class as there are."""
+    """Rows drawn with replacement, as many of each class as there are.
+
+    A draw that leaves a group of the goal empty is made anew, ten times at most.
+    """
     sides = [np.flatnonzero(metric.true == side) for side in (0, 1)]
-    return np.concatenate([rng.choice(rows, len(rows)) for rows in sides])
+    for _ in range(_TRIES):
+        rows = np.concatenate([rng.choice(side, len(side)) for side in sides])
+        try:
+            metric.taken(rows)
+        except EmptyPopulationError:
+            continue
+        break
+    return rows
 
 
 def gain_error(
-    metric: Measured,
-    scores: Floats,
-    n_draws: int,
-    rng: np.random.Generator,
-    n_jobs: int | None = None,
+    metered: Metered, scores: Floats, n_draws: int, rng: np.random.Generator
 ) -> tuple[float, Floats]:
     """The bootstrap standard error of a gain, and the values that it comes from.
 
     Parameters
     ----------
-    metric : Measured
+    metered : Metered
     scores : array of shape (2, n)
         Of two models; the same rows are drawn for both.
     n_draws : int
         Each costs two evaluations.
     rng : Generator
-    n_jobs : int, optional
-        Processes, for a metric that is called.
 
     Returns
     -------
     error : float
+        Infinite where less than two draws could be evaluated.
     values : array of shape (draws, 2)
-        In the user's units. A draw that leaves a group of the goal empty is made anew; one
-        on which a function fails is left out.
+        In the user's units, of the draws that could be evaluated.
     """
-    draws = [drawn_rows(metric, rng) for _ in range(n_draws)]
-    if metric.one_by_one and n_jobs not in (None, 1):
-        from joblib import Parallel, delayed
-
-        values = Parallel(n_jobs=n_jobs, backend="loky")(
-            delayed(_value)(metric, scores, rows) for rows in draws
-        )
-    else:
-        values = [_value(metric, scores, rows) for rows in draws]
-    for _ in range(0 if metric.one_by_one else _TRIES):
-        for i in [i for i, v in enumerate(values) if v is None]:
-            values[i] = _value(metric, scores, drawn_rows(metric, rng))
-    found = np.array([v for v in values if v is not None]).reshape(-1, 2)
+    draws = [drawn_rows(metered.metric, rng) for _ in range(n_draws)]
+    values = metered.drawn(draws, scores)
+    found = values[~np.isnan(values).any(axis=1)]
     if len(found) < 2:
         return float("inf"), found
     return float(np.std(found[:, 0] - found[:, 1], ddof=1)), found
-
-
-def _value(metric: Measured, scores: Floats, rows: NDArray[np.int64]) -> Floats | None:
-    try:
-        return metric.taken(rows)(scores[:, rows])
-    except (EmptyPopulationError, MetricError):
-        return None

@@ -49,7 +49,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     follows it by convex projections (Jiang, Adigun, Narasimhan, Milani Fard and Gupta,
     "Optimizing black-box metrics with adaptive surrogates", Algorithms 1 to 3). Every fit
     also moves the cut-off of a logistic regression, smoothed, and keeps that baseline unless
-    the search gains more than a standard error over it.
+    the search gains more over it than chance explains: a standard error with two surrogates,
+    sqrt(K / 2) of them with K.
 
     Parameters
     ----------
@@ -346,7 +347,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         )  # fmt: skip
         search = Search(
             prepared.sample, metered, plan, prepared.first, np.random.default_rng(key),
-            self.n_jobs, None if progress is None else progress.step,
+            None if progress is None else progress.step,
         )  # fmt: skip
         found = search.run()
         if progress is not None:

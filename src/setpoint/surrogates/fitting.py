@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from setpoint.exact.post_shift import Shift, post_shift, shifted
 from setpoint.inputs.measured import FormulaMetric
 from setpoint.search.metered import BudgetSpentError, Measured, Metered
-from setpoint.surrogates.accepting import gain_error
+from setpoint.surrogates.accepting import errors_wanted, gain_error
 from setpoint.surrogates.descent import Descent, Step
 from setpoint.surrogates.gradients import ESTIMATES, Differences, Estimator, fitted
 from setpoint.surrogates.plan import COARSE, FEW, Plan
@@ -93,7 +93,6 @@ class Search:
     first : array of shape (folds, d + 1)
         Logistic regressions, or the last layers of trained networks.
     rng : Generator
-    n_jobs : int or None
     told : callable, optional
         Given each Step.
     """
@@ -105,11 +104,10 @@ class Search:
         plan: Plan,
         first: Floats,
         rng: np.random.Generator,
-        n_jobs: int | None = None,
         told: Callable[[Step], None] | None = None,
     ) -> None:
         self.sample, self.metered, self.plan = sample, metered, plan
-        self.first, self.rng, self.n_jobs, self.told = first, rng, n_jobs, told
+        self.first, self.rng, self.told = first, rng, told
         self.steps: Sequence[Step] = ()
         self.stopped = ""
 
@@ -261,16 +259,14 @@ class Search:
         if gain >= base_gain:
             return ""
         return (
-            f"the model of all rows reaches {self.metric.sense * gain:.4g} even on rows that it was "
-            "trained on, so it is not the one that the folds' models speak for"
+            f"the model of all rows reaches {self.metric.sense * gain:.4g} even on rows that it "
+            "was trained on, so it is not the one that the folds' models speak for"
         )
 
     def _error(self, pair: Floats) -> tuple[float | None, Floats]:
         """The standard error of the gain, if there is the patience for it."""
-        n_draws = self.plan.draws
-        self.metered.pay(2 * n_draws)
         try:
-            return gain_error(self.metric, pair, n_draws, self.rng, self.n_jobs)
+            return gain_error(self.metered, pair, self.plan.draws, self.rng)
         except KeyboardInterrupt:
             self.stopped = "interrupted"
             return None, np.empty((0, 2))
@@ -299,10 +295,11 @@ class Search:
             accepted = True
             why = "the search was interrupted, so its best is taken without the gain being judged"
         else:
-            accepted = gain - base_gain > error
+            wanted = errors_wanted(len(self.sample.names))
+            accepted = gain - base_gain > wanted * error
             why = (
                 f"the gain of {gain - base_gain:.4g} is {'more' if accepted else 'not more'} than "
-                f"one bootstrap standard error, {error:.4g}"
+                f"{_errors(wanted)}, {wanted * error:.4g}"
             )
         draws = values[:, 0 if accepted else 1]
         return Searched(
@@ -319,6 +316,12 @@ class Search:
             not constant,
             self.stopped,
         )
+
+
+def _errors(wanted: float) -> str:
+    return (
+        "one bootstrap standard error" if wanted == 1 else f"{wanted:.3g} bootstrap standard errors"
+    )
 
 
 def _against(found: Differences) -> tuple[list[int], bool]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,26 +23,35 @@ Back = Callable[[Floats], Floats]
 _SIGMOID_SCALE = 1.5
 
 
-def _hinge(z: Floats) -> tuple[Floats, Floats]:
-    return np.maximum(1.0 - z, 0.0), -(z < 1.0).astype(np.float64)
+def _sigmoid(z: Floats) -> Floats:
+    out = np.multiply(z, -_SIGMOID_SCALE)
+    return np.asarray(expit(out, out=out))
 
 
-def _logistic(z: Floats) -> tuple[Floats, Floats]:
+class _Kind(NamedTuple):
+    """A loss of a margin z.
+
+    Parameters
+    ----------
+    loss : callable
+        Of z.
+    slope : callable
+        Of z and the loss there.
+    """
+
+    loss: Callable[[Floats], Floats]
+    slope: Callable[[Floats, Floats], Floats]
+
+
+POINTWISE: dict[str, _Kind] = {
+    "sigmoid": _Kind(_sigmoid, lambda z, p: -_SIGMOID_SCALE * p * (1.0 - p)),
+    "hinge": _Kind(lambda z: np.maximum(1.0 - z, 0.0), lambda z, _: -(z < 1.0).astype(np.float64)),
     # In units of log 2: at a score of zero every loss is one half or one.
-    return np.logaddexp(0.0, -z) / np.log(2.0), -expit(-z) / np.log(2.0)
-
-
-def _sigmoid(z: Floats) -> tuple[Floats, Floats]:
-    p = expit(-_SIGMOID_SCALE * z)
-    return p, -_SIGMOID_SCALE * p * (1.0 - p)
-
-
-POINTWISE: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
-    "sigmoid": _sigmoid,
-    "hinge": _hinge,
-    "logistic": _logistic,
+    "logistic": _Kind(
+        lambda z: np.logaddexp(0.0, -z) / np.log(2.0), lambda z, _: -expit(-z) / np.log(2.0)
+    ),
 }
-"""Loss and slope at a margin, by name."""
+"""By name."""
 
 
 class Term(Protocol):
@@ -89,12 +98,13 @@ class Pointwise:
 
     def values(self, scores: Floats) -> Floats:
         """Losses (m, k) at score vectors (m, n)."""
-        return POINTWISE[self.kind](scores * self.sign)[0] @ self.shares.T
+        return POINTWISE[self.kind].loss(scores * self.sign) @ self.shares.T
 
     def at(self, scores: Floats) -> tuple[Floats, Back]:
         """Losses at scores (n,), and the way back to rows."""
-        loss, slope = POINTWISE[self.kind](scores * self.sign)
-        slope *= self.sign
+        z = scores * self.sign
+        loss = POINTWISE[self.kind].loss(z)
+        slope = POINTWISE[self.kind].slope(z, loss) * self.sign
         return self.shares @ loss, lambda c: np.asarray((c @ self.shares) * slope)
 
     def shifts(self, scores: Floats, values: Floats) -> Floats:
@@ -114,26 +124,24 @@ class Pointwise:
         for k, share in enumerate(self.shares):
             rows = share > 0
             z, w = (scores * self.sign)[rows], share[rows]
-            out[:, k] = _solve(POINTWISE[self.kind], z, w, values[:, k])
+            out[:, k] = _solve(POINTWISE[self.kind].loss, z, w, values[:, k])
         return out
 
 
-def _solve(
-    loss: Callable[[Floats], tuple[Floats, Floats]], z: Floats, w: Floats, values: Floats
-) -> Floats:
+def _solve(loss: Callable[[Floats], Floats], z: Floats, w: Floats, values: Floats) -> Floats:
     """Shifts c (m,) with ``w @ loss(z + c) = value``, by bisection: losses fall in c."""
     low = np.full(len(values), -1.0)
     high = np.ones(len(values))
     for _ in range(60):  # until the values lie between
-        short = loss(z[None, :] + low[:, None])[0] @ w < values
-        past = loss(z[None, :] + high[:, None])[0] @ w > values
+        short = loss(z[None, :] + low[:, None]) @ w < values
+        past = loss(z[None, :] + high[:, None]) @ w > values
         if not (short.any() or past.any()):
             break
         low = np.where(short, 2.0 * low, low)
         high = np.where(past, 2.0 * high, high)
     for _ in range(50):
         c = (low + high) / 2.0
-        above = loss(z[None, :] + c[:, None])[0] @ w > values
+        above = loss(z[None, :] + c[:, None]) @ w > values
         low, high = np.where(above, c, low), np.where(above, high, c)
     return (low + high) / 2.0
 
