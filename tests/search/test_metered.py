@@ -130,11 +130,22 @@ def test_a_run_taken_up_again_goes_the_same_way(tmp_path):
     function = Counted()
     again = Metered(metric(function, name="hits"), budget=9, checkpoint=path)
     gains = again(vectors(6))
-    assert (again.used, again.resumed, again.left, function.calls) == (6, 3, 3, 3)
+    # One evaluation is made again, to see that the file still speaks of this function.
+    assert (again.used, again.resumed, again.left, function.calls) == (6, 3, 3, 4)
     assert (gains == metric()(vectors(6))).all()
-    third = Metered(metric(Counted(stop=1), name="hits"), budget=9, checkpoint=path)
+    third = Metered(metric(Counted(stop=2), name="hits"), budget=9, checkpoint=path)
     assert (third(vectors(6)) == gains).all()
     assert (third.used, third.resumed) == (6, 6)
+
+
+def test_a_file_of_a_function_that_changed_is_refused(tmp_path):
+    path = tmp_path / "hits.jsonl"
+    Metered(metric(name="hits"), checkpoint=path)(vectors(6))
+    other = Metered(metric(lambda y_true, y_pred: 0.123, name="hits"), checkpoint=path)
+    with pytest.raises(
+        ValueError, match=r"checkpoint: .* now says 0.123: the function has changed"
+    ):
+        other(vectors(6))
 
 
 @pytest.mark.parametrize("cut", [1, 7, 30])

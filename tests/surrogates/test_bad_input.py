@@ -183,11 +183,11 @@ def test_classes():
 @pytest.mark.parametrize(
     ("validation", "error", "told"),
     [
-        ((V, None), ValueError, "validation: y is None"),
-        (Dataset(V), ValueError, "validation: y is None"),
+        ((V, None), ValueError, "validation holds no labels"),
+        (Dataset(V), ValueError, "validation holds no labels"),
         ((V[:50], VY), ValueError, "validation"),
         ((V[:, :1], VY), ValueError, "1 features"),
-        (V, ValueError, "validation: y is None"),
+        (V, ValueError, "validation holds no labels"),
     ],
 )
 def test_validation_samples_that_are_none(validation, error, told):
@@ -317,3 +317,37 @@ def test_a_fit_that_fails_leaves_the_last_one():
     with pytest.raises(ValueError, match="NaN"):
         clf.fit(np.full((200, 3), np.nan), Y)
     assert np.array_equal(clf.predict(pd.DataFrame(V, columns=list("ab"))), before)
+
+
+def mean_score(scores, y, sample_weight):
+    return float(scores.mean()), np.full(len(scores), 1.0 / len(scores))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda f, y, w: (mean_score(f, y, w)[0], -mean_score(f, y, w)[1]), "gradient says"),
+        (lambda f, y, w: (mean_score(f, y, w)[0], np.zeros(len(f))), "gradient says 0"),
+        (lambda f, y, w: 1 / 0, "raised ZeroDivisionError: division by zero"),
+    ],
+    ids=["turned round", "nothing", "raises"],
+)
+def test_a_surrogate_of_ones_own_is_checked_before_the_metric_is_asked(wrong, words):
+    metric = Counted()
+    with pytest.raises(ValueError, match=f"surrogates: <lambda> .*{words}"):
+        adaptive(black(metric), surrogates=["sigmoid", wrong]).fit(X, Y)
+    assert metric.calls == 0
+    adaptive(black(metric), surrogates=["sigmoid", mean_score], max_iter=1).fit(X, Y)
+
+
+def test_a_surrogate_of_ones_own_may_spoil_what_it_is_given():
+    def spoils(scores, y, sample_weight):
+        found = mean_score(scores, y, sample_weight)
+        scores[:] = y[:] = 0
+        return found
+
+    def fitted(function):
+        function.__name__ = "own"
+        return adaptive(surrogates=["sigmoid", function], max_iter=2).fit(X, Y).parameters_
+
+    np.testing.assert_array_equal(fitted(spoils), fitted(lambda *given: mean_score(*given)))

@@ -150,7 +150,7 @@ def _scores(estimator: Any, X: Any, classes: Classes) -> NDArray[np.float64]:
         values = np.asarray(estimator.decision_function(X), dtype=np.float64)
         return -values if classes.positive_first else values
     if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, classes.order[1]]
+        return np.asarray(estimator.predict_proba(X), np.float64)[:, classes.order[1]] - 0.5
     raise TypeError(
         f"{type(estimator).__name__} has neither decision_function nor predict_proba, and the "
         "metric takes scores"
@@ -195,8 +195,8 @@ def goal_scorer(
 
     A metric without a formula is called on what the classifier predicts, or on its scores:
     how far they lie above the cut-off for a classifier of this library, else those of
-    ``decision_function``, or the probability of the positive class. It is for two classes. Its
-    columns come from `sensitive_features`, or from X by their names.
+    ``decision_function``, or the probability of the positive class less one half. It is for two
+    classes. Its columns come from `sensitive_features`, or from X by their names.
 
     Parameters
     ----------

@@ -184,4 +184,6 @@ def as_goal(goal: Goal | Expression | BlackBox | str) -> Goal:
         return maximize(goal)
     if isinstance(goal, Expression):
         raise GoalError(f"say which way: maximize({goal}) or minimize({goal})")
-    raise TypeError(f"goal is a Goal, its text or a metric, got {type(goal).__name__}")
+    raise TypeError(
+        f"goal is a Goal, its text, a metric or a BlackBox(function), got {type(goal).__name__}"
+    )

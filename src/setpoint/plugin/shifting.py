@@ -24,6 +24,7 @@ __all__ = ["shift_rule"]
 
 Floats = NDArray[np.float64]
 
+_FEW_CALLS = 10
 _MOST_CALLS = 1000
 """Cut-offs on a curve that a function is called for, where nobody says otherwise."""
 
@@ -89,7 +90,13 @@ def shift_rule(
             curves = 1 if slots is None else 1 + n_slots
             most = max(2, min(most, budget // curves))
         metered = Metered(metric, budget, n_jobs, progress=_clock(options.max_seconds))
-        found = post_shift(metered, evidence.scores, evidence.weight, slots, smooth=kind, most=most)
+        rows = metered, evidence.scores, evidence.weight
+        few = most
+        if metric.takes == "scores":  # a metric of the ranking shows itself at once
+            few = min(most, _FEW_CALLS)
+        found = post_shift(*rows, slots, smooth=kind, most=few)
+        if few < most and not found.constant:
+            found = post_shift(*rows, slots, smooth=kind, most=most)
     if found.constant:
         found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
     _warn(found, metric, evidence, neutral)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from os import PathLike
 from typing import Protocol
 
@@ -113,7 +114,8 @@ class Metered:
     Raises
     ------
     ValueError
-        If the checkpoint speaks of another metric or other rows.
+        If the checkpoint speaks of another metric or other rows; in a call, if the metric
+        no longer says what it holds.
     OSError
         If the checkpoint cannot be written.
     """
@@ -133,6 +135,7 @@ class Metered:
         self.used = self.hits = self.resumed = 0
         self._values: dict[bytes, float] = {}
         self._file = None
+        self._checked = False
         if checkpoint is not None:
             self._file = Evaluations(checkpoint, metric.name, metric.n_rows, metric.identity)
 
@@ -158,9 +161,11 @@ class Metered:
                 rows.setdefault(key, i)
         self._afford(len(rows))
         self.hits += len(keys) - len(rows)
-        for key in [k for k in rows if self._file is not None and k in self._file.known]:
-            assert self._file is not None
-            self._keep(key, self._file.known[key])
+        known = {} if self._file is None else self._file.known
+        found = [key for key in rows if key in known]
+        self._check_file(scores, [rows[key] for key in found], [known[key] for key in found])
+        for key in found:
+            self._keep(key, known[key])
             self.resumed += 1
             del rows[key]
         places = np.fromiter(rows.values(), np.int64, len(rows))
@@ -173,6 +178,21 @@ class Metered:
                 self._file.add(dict(zip(done, values.tolist(), strict=True)))
             self._tell()
         return self.metric.sense * np.array([self._values[key] for key in keys], np.float64)
+
+    def _check_file(self, scores: Floats, rows: list[int], values: list[float]) -> None:
+        """Make one evaluation again: the file names the function and does not know its code."""
+        if self._checked or not rows or not self.metric.one_by_one:
+            return
+        middle = len(rows) // 2
+        now = float(self.metric(scores[rows[middle]][None])[0])
+        if not np.isclose(now, values[middle], rtol=1e-9, atol=0.0):
+            assert self._file is not None
+            raise ValueError(
+                f"checkpoint: {self._file.path} says {values[middle]:.6g} where {self.metric.name} "
+                f"now says {now:.6g}: the function has changed, or its values are random; give "
+                "another file, or remove this one"
+            )
+        self._checked = True
 
     def drawn(self, draws: Sequence[NDArray[np.int64]], scores: Floats) -> Floats:
         """Values on rows drawn from those of the metric, as for a bootstrap.
@@ -242,9 +262,16 @@ class Metered:
         else:
             from joblib import Parallel, delayed, effective_n_jobs
 
-            chunks = np.array_split(places, min(len(places), effective_n_jobs(self.n_jobs)))
+            # One by one where each is written down as soon as it is there.
+            n_chunks = len(places) if self._file else effective_n_jobs(self.n_jobs)
+            chunks = np.array_split(places, min(len(places), n_chunks))
             parallel = Parallel(n_jobs=self.n_jobs, backend="loky", return_as="generator")
-            yield from parallel(delayed(metric)(scores[chunk]) for chunk in chunks)
+            try:
+                yield from parallel(delayed(metric)(scores[chunk]) for chunk in chunks)
+            except BrokenExecutor as error:
+                raise MetricError(
+                    f"the metric {metric.name}: a process that evaluated it ended by itself"
+                ) from error
 
     def _afford(self, k: int) -> None:
         if self.budget is not None and self.used + k > self.budget:

@@ -137,7 +137,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         baseline, best, and whether it was accepted.
     accepted_ : bool
     baseline_value_, best_value_ : float
-        In the metric's units.
+        In the metric's units; less the penalties where a goal has constraints.
     n_evaluations_, n_iter_ : int
         Evaluations of the metric, and models that the search made.
     coef_, intercept_ : arrays of shape (1, d) and (1,)
@@ -355,7 +355,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         if found.stopped:
             warnings.warn(
                 f"the search was {found.stopped} after {metered.used} evaluations: the best model "
-                "until then is kept",
+                f"until then is kept{'' if found.error else ', and its gain was not judged'}",
                 StoppedWarning,
                 stacklevel=3,
             )
@@ -405,7 +405,10 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         if held is None:
             return self._rows(X, y, sample_weight, sensitive_features, baseline, None)[None]
         if held.y is None:
-            raise ValueError("validation: y is None, and the metric needs labels")
+            raise ValueError(
+                "validation holds no labels, which the metric needs: pass a tuple (X, y) or a "
+                "Dataset with y"
+            )
         columns = held.sensitive_features
         rows = self._rows(held.X, held.y, held.sample_weight, columns, held.baseline, None)
         check_length(held.y, int(_num_samples(held.X)), "validation: y")

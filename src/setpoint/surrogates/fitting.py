@@ -17,6 +17,7 @@ from setpoint.search.metered import BudgetSpentError, Measured, Metered
 from setpoint.surrogates.accepting import errors_wanted, gain_error
 from setpoint.surrogates.descent import Descent, Step
 from setpoint.surrogates.gradients import ESTIMATES, Differences, Estimator, fitted
+from setpoint.surrogates.losses import Own
 from setpoint.surrogates.plan import COARSE, FEW, Plan
 from setpoint.surrogates.sample import Sample
 from setpoint.surrogates.weights import WeightSearch
@@ -124,6 +125,7 @@ class Search:
         ValueError
             If the metric is constant.
         """
+        self._check_own()
         monotone = self._probe()
         shift = self._shifted(self.first)
         baseline = self.first if shift.constant else self._moved(self.first, shift)
@@ -137,6 +139,14 @@ class Search:
         return self._judged(baseline, base_scores, base_gain, best, gain, start, shift.constant)
 
     # ------------------------------------------------------------------ before
+    def _check_own(self) -> None:
+        """The user's own surrogates, before the metric is asked anything."""
+        fold = self.sample.folds[-1]
+        scores = fold.train.scores(self.first[-1])
+        for term in fold.losses.terms:
+            if isinstance(term, Own):
+                term.check(scores, np.random.default_rng(0))
+
     def _probe(self) -> bool:
         """Whether the metric falls as surrogates rise; an error if it never moves."""
         f = self.sample.scores(self.first)

@@ -79,9 +79,11 @@ def fitted(differences: Differences, monotone: bool) -> Floats:
     array([0.5, 0. ])
     """
     h, d = differences.surrogates, differences.losses
-    if monotone:
-        return np.asarray(nnls(h, d)[0])
-    return np.asarray(np.linalg.lstsq(h, d, rcond=None)[0])
+    unit = float(np.abs(d).max())  # of the metric, which may be cents or billions
+    if unit == 0.0:
+        return np.zeros(h.shape[1])
+    found = nnls(h, d / unit)[0] if monotone else np.linalg.lstsq(h, d / unit, rcond=None)[0]
+    return np.asarray(found * unit)
 
 
 def interpolation(

@@ -174,8 +174,13 @@ class Own:
     def at(self, scores: Floats) -> tuple[Floats, Back]:
         """Losses at scores (n,), and the way back to rows."""
         part = slice(None) if self.rows is None else self.rows
-        f = scores[part]
-        answer = self.function(f, self.true[part], self.weight[part])
+        f = np.array(scores[part])  # its own, whatever it does with them
+        try:
+            answer = self.function(f, self.true[part].copy(), self.weight[part].copy())
+        except Exception as error:
+            raise ValueError(
+                f"surrogates: {self.names[0]} raised {type(error).__name__}: {error}"
+            ) from error
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise TypeError(
                 f"surrogates: {self.names[0]} returns (value, gradient), got a "
@@ -193,6 +198,28 @@ class Own:
         full = np.zeros(len(scores))
         full[part] = gradient
         return np.array([value]), lambda c: np.asarray(c[0] * full)
+
+    def check(self, scores: Floats, rng: np.random.Generator) -> None:
+        """Refuse a gradient that is not that of the values, along one direction.
+
+        Raises
+        ------
+        ValueError
+            It names the surrogate.
+        """
+        spread = float(scores.std()) or 1.0
+        along = spread * rng.normal(size=len(scores))
+        # Off the start, where a kink may lie, and a little to either side.
+        f = scores + 0.01 * along
+        value, back = self.at(f)
+        told = float(back(np.ones(1)) @ along)
+        up, down = (float(self.at(f + side * 1e-4 * along)[0][0]) for side in (1.0, -1.0))
+        found = (up - down) / 2e-4
+        if abs(found - told) > 0.1 * max(abs(found), abs(told)) + 1e-6 * (1.0 + abs(value[0])):
+            raise ValueError(
+                f"surrogates: {self.names[0]} changes by {found:.4g} along a direction in which "
+                f"its gradient says {told:.4g}; it returns (value, gradient by each score)"
+            )
 
 
 @dataclass(frozen=True, eq=False)

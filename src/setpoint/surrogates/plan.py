@@ -88,7 +88,7 @@ class Plan:
     @property
     def draws(self) -> int:
         """Draws of rows by which a gain is judged."""
-        return min(_DRAWS, max(5, self.budget // 40))
+        return min(_DRAWS, max(10, self.budget // 20))
 
     @property
     def reserve(self) -> int:

@@ -163,12 +163,14 @@ def of_folds(
     ValueError
         If a fold leaves a surrogate without rows.
     """
-    index = np.concatenate([test for _, test in splits])
+    pooled = np.concatenate([test for _, test in splits])
+    # In the order that they were given in: a function may know its rows by their place.
+    order = np.argsort(pooled, kind="stable")
+    index = pooled[order]
     judged = rows_taken(metric, index, len(training.true))
-    made, start = [], 0
-    for i, (train, test) in enumerate(splits):
-        place = np.arange(start, start + len(test))
-        start += len(test)
+    places = np.split(np.argsort(order), np.cumsum([len(test) for _, test in splits])[:-1])
+    made = []
+    for i, ((train, test), place) in enumerate(zip(splits, places, strict=True)):
         where = f" in the training rows of fold {i + 1}"
         made.append(training.fold(train, training.features[test], place, where))
     made.append(training.fold(training.rows, None, np.empty(0, np.int64)))

@@ -14,6 +14,7 @@ from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import Inputs
+from setpoint.inputs.measured import FormulaMetric
 from setpoint.report import AdaptiveStep, AdaptiveTold, Entry, GoalReport, report_on_outcome
 from setpoint.rules import Threshold
 from setpoint.search.metered import Measured, Metered
@@ -28,6 +29,9 @@ __all__ = ["SOLVERS", "SearchProgress", "reported", "told_of"]
 
 SOLVERS = {"gradient": "adaptive-surrogates", "weights": "surrogate-weights"}
 """Names of the searches in reports and at the shell."""
+
+_FEW = 50
+"""Rows of a class below which a report warns."""
 
 _NORMAL = 1.959964
 """Standard errors on either side of a 95 % interval."""
@@ -71,8 +75,11 @@ def told_of(
     sense = metered.metric.sense
     model = "the network" if prepared.body is not None else "logistic regression"
     cut = "a smoothed cut-off" if plan.smooth is not None else "the best cut-off"
+    baseline = f"{model} with {cut}" if found.cuts else model
+    if isinstance(metered.metric, FormulaMetric) and metered.metric.goal.constraints:
+        baseline += f", less {metered.metric.penalty:g} for a unit of violation,"
     return AdaptiveTold(
-        baseline=f"{model} with {cut}" if found.cuts else model,
+        baseline=baseline,
         baseline_value=found.baseline_value,
         best_value=found.best_value,
         accepted=found.accepted,
@@ -126,7 +133,7 @@ def reported(
         why=outcome.why,
         objective=_entry(goal, metered, found) if goal.is_blackbox else None,
         folds=prepared.folds,
-        notes=_notes(goal, told, found, status, prepared),
+        notes=_notes(told, found, status, metered.metric),
         seconds=seconds,
     )
     return replace(report, adaptive=told), evidence
@@ -140,9 +147,7 @@ def _entry(goal: Goal, metered: Metered, found: Searched) -> Entry:
     return replace(entry, low=found.value - half, high=found.value + half, interval="bootstrap")
 
 
-def _notes(
-    goal: Goal, told: AdaptiveTold, found: Searched, status: str, prepared: Prepared
-) -> list[str]:
+def _notes(told: AdaptiveTold, found: Searched, status: str, metric: Measured) -> list[str]:
     notes = []
     if not found.cuts:
         notes.append(
@@ -151,6 +156,12 @@ def _notes(
         )
     if status == "nearest":
         notes.append("Constraints cost here and are not enforced: at least one does not hold.")
+    fewest = int(np.bincount(metric.true, minlength=2)[:2].min())
+    if fewest < _FEW:
+        notes.append(
+            f"The metric was measured on rows of which only {fewest} are of the rarer class: with "
+            "so few, the model that looks best often is not, also where its gain was accepted."
+        )
     if told.accepted:
         notes.append(
             "The metric chose among many models on these rows, which flatters it; evaluate the "
