@@ -238,9 +238,12 @@ class Search:
 
     def _moved(self, models: Floats, shift: Shift) -> Floats:
         """Models whose scores are at least 0 where the cut-off was reached."""
-        f = self.sample.scores(models)
+        cut = float(shift.thresholds[0])
+        if np.isinf(cut):  # everybody or nobody, by a cut-off beyond all scores
+            f = self.sample.scores(models)
+            cut = float(f[0] - shifted(f, cut)[0])
         out = models.copy()
-        out[:, -1] += shifted(f, float(shift.thresholds[0]))[0] - f[0]
+        out[:, -1] -= cut
         return out
 
     def _last_cut(self, models: Floats, gain: float, constant: bool) -> tuple[Floats, float]:
@@ -293,10 +296,11 @@ class Search:
     ) -> Searched:
         sense = self.metric.sense
         scores = self.sample.scores(best)
-        error, values = None, np.empty((0, 2))
+        error, values, astray = None, np.empty((0, 2)), ""
         if gain > base_gain and not self.stopped:
-            error, values = self._error(np.stack([scores, base_scores]))
-        astray = "" if self.stopped else self._astray(best, base_gain)
+            astray = self._astray(best, base_gain)
+            if not astray:
+                error, values = self._error(np.stack([scores, base_scores]))
         if not gain > base_gain:
             accepted, why = False, "nothing better than the baseline was found"
         elif astray:
