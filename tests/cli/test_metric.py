@@ -2,13 +2,16 @@
 
 import contextlib
 import json
+import os
 import signal
 import sys
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 
 from setpoint import AdaptiveSurrogateClassifier, PlugInClassifier, load_model
+from setpoint.cli.processes import ended_after
 from setpoint.cli.solvers import SURROGATES
 from setpoint.surrogates import classifier as module
 
@@ -32,6 +35,16 @@ def odd(y, b):
 
 def raises(y_true, y_pred):
     raise KeyError("x")
+
+def talks(y_true, y_pred):
+    raise ValueError("one\\n  two pos_label")
+
+def nothing():
+    return 0.0
+
+class Held:
+    def __call__(self, y_true, y_pred):
+        return 0.0
 
 def nan(y_true, y_pred):
     return float("nan")
@@ -200,7 +213,7 @@ def test_another_table_to_measure_on(fit, at):
 @pytest.mark.parametrize(
     ("rows", "head", "words"),
     [
-        (["1,2"], "a,b", "v.csv has no column"),
+        (["1,2"], "a,b", "--validation: v.csv has no column"),
         (lines(9, 1)[:1], HEAD, "there are too few rows to hold some out"),
         ([f"1,2,3,f,4,x,{y}" for y in ("yes", "no", "perhaps")], HEAD, "is no class of the model"),
         ([f"{i},2,3,f,4,x,no" for i in range(9)], HEAD, "--validation holds no row of the class"),
@@ -231,6 +244,20 @@ def test_the_direction_of_the_file_holds_in_evaluate(fit, run):
     assert fit("--metric", "shop:costs", "--budget", "150", "--lower-is-better").exit_code == 0
     done = run("evaluate", "m.skops", "v.csv", "--metric", "shop:costs")
     assert 'Goal: minimize blackbox("shop:costs")' in done.stdout
+    assert "other way round" not in done.stderr
+
+
+def test_the_other_direction_is_told(fit, run, at):
+    assert fit(*REVENUE).exit_code == 0
+    more = ("evaluate", "m.skops", "v.csv", "--metric", "shop:revenue")
+    done = run(*more, "--lower-is-better")
+    assert done.exit_code == 0, done.stderr
+    assert "fitted for a high value of shop:revenue; here --lower-is-better judges it the" in (
+        done.stderr
+    )
+    told = error_of(run(*more, "--report", "shop.py"))
+    assert told.startswith("--report: shop.py would overwrite the module of --metric")
+    assert (at / "shop.py").read_text() == SHOP
 
 
 def test_cut_offs_of_any_model(fit, run):
@@ -284,10 +311,16 @@ def test_a_checkpoint_is_taken_up(fit, at):
     [
         ("f1", "--metric is module:function, such as shop:revenue, got 'f1'; goals of the"),
         ("shop:", "got 'shop:'"),
-        ("shop.py:revenue", "a module is named without .py"),
+        ("shop.py:revenue", "say a module's name, shop:revenue, not a path"),
+        ("./shop:revenue", "say a module's name, shop:revenue, not a path"),
+        ("../there/shop:revenue", "say a module's name, shop:revenue, not a path"),
+        ("./sub/shop.py:revenue", "say a module's name, sub.shop:revenue, not a path"),
+        ("shop:nothing", "shop:nothing takes 0 arguments by position; a metric takes two"),
+        ("shop:Held", "shop:Held is a class, which makes an object and no number; name a"),
+        ("builtins:dict", "builtins:dict is a class"),
         ("shops:revenue", "there is no module 'shops', neither in the current folder nor where"),
         ("shop:revenu", "shop has no name 'revenu' (did you mean 'revenue'?)"),
-        ("shop:number", "is a int, which cannot be called"),
+        ("shop:number", "is an int, which cannot be called"),
         ("shop:anonymous", "<lambda> cannot be found by its name; write the function with def"),
         ("shop:odd", "calls its second parameter 'b': say --takes predictions or --takes scores"),
         (
@@ -298,6 +331,13 @@ def test_a_checkpoint_is_taken_up(fit, at):
         ("needy:f", "importing needy raised ModuleNotFoundError: No module named 'nowhere_at_all'"),
         ("shop:misspelt", "takes the column 'amounts', and t.csv has none (did you mean 'amount'"),
         ("shop:raises", "the metric shop:raises raised KeyError: 'x'; it was called with 300 rows"),
+        ("shop:talks", "shop:talks raised ValueError: one two pos_label; it was called with 300"),
+        (
+            "sklearn.metrics:f1_score",
+            "pos_label=1 is not a valid label. It should be one of ['no' 'yes']; it was called "
+            "with 300 rows, 300 decided 'yes'; wrap it in a function of your own that names the "
+            "positive label (pos_label=...)",
+        ),
         ("shop:nan", "the metric shop:nan returned nan, not a finite number"),
         ("shop:vector", "returned an array of shape (300,), not a number"),
         ("shop:constant", "shop:constant is 3 for all of 30 different decisions"),
@@ -334,7 +374,12 @@ def test_metrics_that_are_none(fit, at, metric, words):
         ((*REVENUE, "--draws"), "--draws: --solver adaptive-surrogates trains one model"),
         ((*REVENUE, "--draws", "--estimator", "logistic"), "post-shift finds rules, which decide"),
         ((*REVENUE, "--decide-on", "sex"), "looks at the score alone"),
-        ((*REVENUE, "--surrogates", "hing"), "'hing' is none of hinge, logistic"),
+        ((*REVENUE, "--surrogates", "hing"), "there is no 'hing' (did you mean 'hinge'?)"),
+        ((*REVENUE, "--surrogates", "nosuch"), "(known: 'hinge', 'logistic', 'prbep', 'quantile'"),
+        ((*REVENUE, "--surrogate-group", "a"), "--surrogate-group: column 'a' of t.csv has 399"),
+        ((*REVENUE, "--report", "shop.py"), "--report: shop.py would overwrite the module of --m"),
+        ((*REVENUE, "--model", "./shop.py"), "--model: ./shop.py would overwrite the module of"),
+        ((*REVENUE, "--checkpoint", "shop.py"), "--checkpoint: shop.py would overwrite the modul"),
         ((*REVENUE, "--surrogate-group", "sexs"), "no column 'sexs' (did you mean 'sex'?)"),
         ((*REVENUE, "--surrogate-group", "sex=q"), "column 'sex' of t.csv holds no 'q'"),
         ((*REVENUE, "--validation", "none.csv"), "none.csv: there is no such file"),
@@ -387,10 +432,26 @@ def test_other_commands_know_of_it(run):
     assert "adaptive-surrogates, by setpoint fit --metric" in done.stdout
     assert json.loads(run("goal", 'maximize blackbox("a:b")', "--json").stdout)["trained"] is False
     assert "setpoint fit --metric shop:revenue" in run("metrics").stdout
+    assert "by setpoint fit --metric shop:revenue" in run("metrics", "blackbox").stderr
     assert "is named by setpoint fit --metric a:b" in run("metrics", "a:b").stderr
     told = " ".join(run("fit", "--help").stdout.split())
     assert all(name in told for name in SURROGATES)
     assert "The module is looked for in the current folder" in told
+
+
+# ---------------------------------------------------------------------- processes
+@pytest.mark.parametrize("error", [None, KeyError, KeyboardInterrupt])
+def test_no_process_is_left(error):
+    before = os.environ.get("PYTHONWARNINGS")
+    with pytest.raises(error) if error else contextlib.nullcontext(), ended_after(2):
+        found = Parallel(n_jobs=2, backend="loky")(delayed(os.getpid)() for _ in range(4))
+        assert os.getpid() not in found
+        if error:
+            raise error
+    for pid in found:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert os.environ.get("PYTHONWARNINGS") == before
 
 
 # ---------------------------------------------------------------------- stopped before the end

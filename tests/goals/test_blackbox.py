@@ -131,7 +131,7 @@ def test_functions_of_every_make(function, takes, name):
 
 @pytest.mark.parametrize(
     ("second", "takes"),
-    [("decisions", "predictions"), ("y_scores", "scores"), ("proba", "scores")],
+    [("decisions", "predictions"), ("y_scores", "scores"), ("score", "scores")],
 )
 def test_the_second_name_tells(second, takes):
     scope = {}
@@ -142,7 +142,7 @@ def test_the_second_name_tells(second, takes):
 @pytest.mark.parametrize(
     ("args", "kwargs", "error", "told"),
     [
-        ((3,), {}, TypeError, "callable or its import path.*got int"),
+        ((3,), {}, TypeError, "callable or its import path.*got an int"),
         (("shop",), {}, ValueError, "'module:name'.*got 'shop'"),
         (("shop.revenue",), {}, ValueError, "spelled 'module:name'"),
         (("no_such_shop:revenue",), {}, ImportError, "no module 'no_such_shop'"),
@@ -152,7 +152,10 @@ def test_the_second_name_tells(second, takes):
         ((max,), {}, ValueError, "no signature: say takes="),
         ((lambda a, b: 1,), {}, ValueError, "second parameter 'b': say takes="),
         ((lambda *args: 1,), {}, ValueError, "say takes="),
-        ((lambda y_true: 1,), {}, ValueError, "takes 1 arguments by position"),
+        ((lambda: 1,), {}, ValueError, "takes 0 arguments by position"),
+        ((dict,), {}, ValueError, "builtins:dict is a class, which makes an object"),
+        ((np.random.RandomState,), {}, ValueError, "is a class"),
+        ((lambda y_true: 1,), {}, ValueError, "takes 1 argument by position"),
         ((revenue,), {"takes": "labels"}, ValueError, "takes is 'auto'.*got 'labels'"),
         ((revenue, 1), {}, TypeError, "greater_is_better is True or False, got 1"),
         ((revenue,), {"columns": ["amount"]}, ValueError, r"needs \['region'\] too"),

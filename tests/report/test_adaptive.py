@@ -82,7 +82,8 @@ def test_lines_say_what_was_returned():
     yes, no = told(), told(accepted=False)
     assert yes.lines()[:4] == [
         "Baseline: logistic regression with a smoothed cut-off has 0.4500.",
-        "Best model of the search: 0.4740, better by 0.0240 with a standard error of 0.0123.",
+        "Best model of the search: 0.4740, better by 0.0240 with a standard error of 0.0123, "
+        "from 200 draws of rows.",
         "Accepted: the search's model is what was returned. The gain is more than one standard "
         "error.",
         "The metric was evaluated 1,167 times of 2,000 allowed.",
@@ -105,6 +106,7 @@ def test_better_and_worse_are_the_users():
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
+        ({"n_bootstrap": 0}, "with a standard error of 0.0123."),
         ({"error": None}, "better by 0.0240."),
         ({"error": float("inf")}, "better by 0.0240 with an unknown standard error."),
         ({"budget": None}, "evaluated 1,167 times."),

@@ -2,10 +2,12 @@
 
 import pytest
 
+from report.pages import searched
 from setpoint import BlackBox, Goal, GoalReport
 from setpoint.evidence import Confusion
 from setpoint.report import Entry, report_on
 from setpoint.report.page.advice import notes_of
+from setpoint.report.page.page import page_text
 from setpoint.report.page.told import cards_of, verdict_of
 
 NAMES = ["shop:revenue", "a$b$c_d^2:<lambda>", 'q"uote:f\\n', "m:<script>alert(1)</script>"]
@@ -67,6 +69,26 @@ def test_advice_reads_as_a_sentence(status):
     report = report_on(goal, confusion(), status=status, objective=entry)
     told = [note.what for note in notes_of(report)]
     assert any("another one may do better by the metric shop:revenue." in t for t in told)
+
+
+def test_an_adaptive_search_is_told_its_budget():
+    report = searched()
+    assert "Allow the search more evaluations (budget) if this matters." in [
+        note.remedy for note in notes_of(report)
+    ]
+
+
+@pytest.mark.parametrize("interval", [None, "bootstrap"])
+def test_the_page_explains_what_it_draws(interval):
+    ends = {} if interval is None else {"low": 4150.0, "high": 4400.0, "interval": interval}
+    goal = goal_of()
+    entry = Entry(str(goal.objective), 4280.0, rows=120, effective_rows=120.0, **ends)
+    page = " ".join(page_text(report_on(goal, confusion(), objective=entry)).split())
+    assert ("the thick bar its 95 %" in page) is (interval is not None)
+    assert "On each line the dot is what was counted" in page
+    assert "The upright stroke" not in page
+    assert "4,4" in page
+    assert "e+03" not in page
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -38,6 +38,8 @@ _DIRECTION = re.compile(r"\b(maximize|minimize)\((.*?)\)(?= or |$)")
 _ONE = re.compile(r"\bhas 1 rows\b")
 _WEIGHT = re.compile(r"and the rows(?: of X)? (?:have a weight of|weigh) (\S+)$")
 _TOLD = re.compile(r"(?<=is of another training: )\w+(?= was )")
+_QUOTED = re.compile(r"(?<= raised )\w+: .*(?=; it was called with )", re.DOTALL)
+"""What a metric of one's own said: its words, not those of the library."""
 _TOLD_AS = {
     "goal": "--goal",
     "module": "--module",
@@ -127,7 +129,13 @@ def in_shell_words(text: str) -> str:
     --------
     >>> in_shell_words("pos_label 'x' is no class"), in_shell_words("solver='fofo' maximises F")
     ("--positive 'x' is no class", '--solver fofo maximises F')
+    >>> in_shell_words("m:f raised KeyError: 'pos_label'; it was called with 3 rows")
+    "m:f raised KeyError: 'pos_label'; it was called with 3 rows"
     """
+    quoted = _QUOTED.search(text)
+    if quoted is not None:
+        before, after = text[: quoted.start()], text[quoted.end() :]
+        return in_shell_words(before) + quoted[0] + in_shell_words(after)
     for python, shell in _SHELL:
         text = text.replace(python, shell)
     text = _COLUMN.sub(r"column '\1'", text)
@@ -172,7 +180,7 @@ def told(error: BaseException) -> str:
         return _usage(error)
     install = isinstance(error, ImportError) and "pip install" in str(error)
     if install or isinstance(error, (CommandError, GoalError, MetricError)) or _is_ours(error):
-        return in_shell_words(str(error))
+        return in_shell_words(str(error)) + _hint(error)
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         return f"{name}{error.strerror}"
@@ -181,6 +189,13 @@ def told(error: BaseException) -> str:
     text = " ".join(str(error).split())
     kind = type(error).__name__
     return f"unexpected {kind}{': ' if text else ''}{text}; setpoint --debug COMMAND shows where"
+
+
+def _hint(error: BaseException) -> str:
+    """What to do where a metric of scikit-learn takes 1 for the positive label."""
+    if not isinstance(error, MetricError) or "pos_label" not in str(error):
+        return ""
+    return "; wrap it in a function of your own that names the positive label (pos_label=...)"
 
 
 def _usage(error: click.ClickException) -> str:

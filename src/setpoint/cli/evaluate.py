@@ -10,7 +10,7 @@ import click
 
 from setpoint.cli.files import check_outputs, old_stays
 from setpoint.cli.judging import opened
-from setpoint.cli.metric import Named, metric_options
+from setpoint.cli.metric import Named, metric_options, module_file
 from setpoint.cli.options import (
     Reading,
     as_json,
@@ -71,11 +71,12 @@ def evaluate(
     files = named_files(datasets)
     inputs = {"MODEL": model, "DATA": data}
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
-    check_outputs({"--report": report}, inputs)
+    named = Named(metric, lower_is_better, takes)
+    check_outputs({"--report": report}, inputs | module_file(named))
     reading = Reading(encoding, separator, decimal)
     judged = opened(
         model, data, reading, trust=trust, target=target, baseline=baseline, files=files,
-        compare=True, metric=Named(metric, lower_is_better, takes),
+        compare=True, metric=named,
     )  # fmt: skip
     judged.model.classifier.unknown_group = "raise" if new_groups == "error" else "largest"
     with heeded() as notes, step("judging the rule"), redirect_stdout(sys.stderr):

@@ -10,7 +10,7 @@ import click
 from setpoint.cli.errors import NOT_REACHED, STOPPED, CommandError, require_packages
 from setpoint.cli.files import check_outputs
 from setpoint.cli.layout import Choices, layout_of
-from setpoint.cli.metric import Named, metric_of, metric_options
+from setpoint.cli.metric import Named, metric_of, metric_options, module_file
 from setpoint.cli.options import (
     Reading,
     as_json,
@@ -153,11 +153,13 @@ def fit(
     without a formula is a Python function (--metric); it is given the columns that its
     parameters name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
     """
-    goal, own = _goal(goal_text, Named(metric, lower_is_better, takes))
+    named = Named(metric, lower_is_better, takes)
+    goal, own = _goal(goal_text, named)
     files = named_files(datasets)
     tables = {} if validation is None else {"--validation": validation}
     only_one_stdin([data, *tables.values(), *files.values()])
     inputs = {"DATA": data} | tables | {f"--dataset {name}": path for name, path in files.items()}
+    inputs |= module_file(named)
     outputs = {"--model": model, "--report": report, "--checkpoint": checkpoint}
     check_outputs(outputs, inputs)
     if report is not None:

@@ -226,6 +226,7 @@ def handed_to(metric: BlackBox, table: Table, known: Sequence[Column] = ()) -> t
 def _surrogate_groups(table: Table, choices: Choices) -> tuple[str | dict[str, Any], ...]:
     """Columns, and values of columns as the table has them."""
     from setpoint.data import conform, kinds_of
+    from setpoint.inputs.columns import MOST_LEVELS
 
     option = "--surrogate-group"
     there = [str(name) for name in table.frame]
@@ -233,7 +234,14 @@ def _surrogate_groups(table: Table, choices: Choices) -> tuple[str | dict[str, A
     for text in choices.surrogate_groups:
         name, equals, value = text.partition("=")
         if text in there or not equals:
-            out += columns_named(option, [text], there, table.name)
+            for column in columns_named(option, [text], there, table.name):
+                n = table.frame[column].nunique()
+                if n > MOST_LEVELS:
+                    raise CommandError(
+                        f"{option}: column {column!r} of {table.name} has {n:,} different values, "
+                        f"{MOST_LEVELS} at most; join some, or name one of them as {column}=VALUE"
+                    )
+                out.append(column)
             continue
         if name not in there:
             columns_named(option, [name.replace(",", " ")], there, table.name)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from os import getcwd
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -20,7 +21,7 @@ from setpoint.cli.session import current
 if TYPE_CHECKING:
     from setpoint.goals.blackbox import BlackBox
 
-__all__ = ["Named", "metric_for", "metric_of", "metric_options"]
+__all__ = ["Named", "metric_for", "metric_of", "metric_options", "module_file"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,14 +89,7 @@ def metric_of(named: Named) -> BlackBox | None:
         return None
     from setpoint.goals.blackbox import BlackBox
 
-    module, colon, name = path.partition(":")
-    if not colon or not name or not module:
-        raise CommandError(f"{_SPELLED}, got {path!r}; goals of the language go with --goal")
-    if module.endswith(".py"):
-        raise CommandError(
-            f"{_SPELLED}, got {path!r}: a module is named without .py, and folders with points"
-        )
-    _import(path, module)
+    _import(path)
     kind: Any = named.takes or "auto"
     try:
         found = BlackBox(path, not named.lower_is_better, takes=kind)
@@ -107,6 +101,24 @@ def metric_of(named: Named) -> BlackBox | None:
             "the function with def, outside of other functions"
         )
     return found
+
+
+def module_file(named: Named) -> dict[str, str]:
+    """The file of the metric's module, which no output may overwrite, by what messages call it.
+
+    Parameters
+    ----------
+    named : Named
+
+    Raises
+    ------
+    CommandError
+        If it cannot be imported.
+    """
+    if named.path is None:
+        return {}
+    file = _import(named.path).__file__
+    return {} if file is None else {"the module of --metric": file}
 
 
 def metric_for(stored: Any, named: Named, model: str) -> BlackBox | None:
@@ -137,6 +149,11 @@ def metric_for(stored: Any, named: Named, model: str) -> BlackBox | None:
             f"--metric {own.name}"
         )
     if own is not None and named.path == own.name:
+        if named.lower_is_better and own.greater_is_better:
+            current().note(
+                f"{model} was fitted for a high value of {own.name}; here --lower-is-better "
+                "judges it the other way round"
+            )
         lower = named.lower_is_better or not own.greater_is_better
         named = Named(named.path, lower, named.takes or own.takes)
     found = metric_of(named)
@@ -146,13 +163,24 @@ def metric_for(stored: Any, named: Named, model: str) -> BlackBox | None:
     return found
 
 
-def _import(path: str, module: str) -> None:
+def _import(path: str) -> ModuleType:
     """Run the module, and tell what goes wrong in it from what is not there."""
+    module, colon, name = path.partition(":")
+    if not colon or not name or not module:
+        raise CommandError(f"{_SPELLED}, got {path!r}; goals of the language go with --goal")
+    folders = module.removesuffix(".py").replace("\\", "/").split("/")
+    if module.endswith(".py") or len(folders) > 1:
+        inside = [f for f in folders if f != "."]
+        known = "" not in inside and ".." not in inside  # else it is in no folder below
+        meant = ".".join(inside if known else inside[-1:])
+        raise CommandError(
+            f"{_SPELLED}, got {path!r}: say a module's name, {meant}:{name}, not a path"
+        )
     if getcwd() not in sys.path:  # it stays: processes that are started look there too
         sys.path.insert(0, getcwd())
     try:
         with redirect_stdout(sys.stderr):
-            import_module(module)
+            return import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise _raised(path, module, error) from error

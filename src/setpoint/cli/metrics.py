@@ -33,8 +33,9 @@ def metrics(name: str | None, as_json: bool) -> None:
     if name is not None and name not in TABLE:
         here = ELSEWHERE.get(name)
         hint = f"here it is {here}" if here else nearest(name, TABLE)
-        if ":" in name:
-            hint = f"a function of your own is named by setpoint fit --metric {name}"
+        if ":" in name or name == "blackbox":
+            function = name if ":" in name else "shop:revenue"
+            hint = f"a function of your own is named by setpoint fit --metric {function}"
         raise CommandError(f"there is no metric {name!r}: {hint}")
     entries = list(TABLE.values()) if name is None else [TABLE[name]]
     if as_json:

@@ -261,8 +261,5 @@ def _surrogates(values: Sequence[str]) -> tuple[str, ...]:
     names = [name.strip() for value in values for name in value.split(",")]
     for name in names:
         if name not in SURROGATES:
-            raise CommandError(
-                f"--surrogates: {name!r} is none of {', '.join(SURROGATES)} "
-                f"({nearest(name, SURROGATES)})"
-            )
+            raise CommandError(f"--surrogates: there is no {name!r} ({nearest(name, SURROGATES)})")
     return tuple(dict.fromkeys(names))

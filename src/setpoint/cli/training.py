@@ -14,6 +14,7 @@ from setpoint.cli.families import classifier_for, fit_classifier
 from setpoint.cli.labels import check_folds, classes_in, label_of
 from setpoint.cli.layout import Choices, Layout
 from setpoint.cli.output import step
+from setpoint.cli.processes import ended_after
 from setpoint.cli.session import current, heeded
 from setpoint.cli.splitting import Halves, counted, halves_of, halves_with
 from setpoint.cli.tables import Part, check_threshold, part_of
@@ -151,7 +152,7 @@ def train(
     with step("preparing the columns"):
         import numpy as np
 
-        from setpoint.data import labels_of
+        from setpoint.data import TableError, labels_of
 
         looking = {c.name: "the rule" for c in layout.decides_on}
         looking |= dict.fromkeys(layout.grouped, "--surrogate-group")
@@ -194,7 +195,10 @@ def train(
         if validation is None:
             first, halves = halves_of(whole, parts, choices, table.name)
         else:
-            apart = prepared(validation, classes)
+            try:
+                apart = prepared(validation, classes)
+            except TableError as error:
+                raise CommandError(f"--validation: {error}") from error
             first, second = halves_with(whole, apart, choices, validation.name)
             halves = {}
         fitted, held = first.fitted, (second or first).judging
@@ -204,7 +208,8 @@ def train(
     with heeded() as notes, step(_DOES[way.trains]), _time_enough(), redirect_stdout(sys.stderr):
         datasets = {name: made.fitted.as_dataset() for name, made in halves.items()}
         measured = None if second is None else second.fitted
-        fit_classifier(classifier, way.family, fitted, datasets, measured)
+        with ended_after(way.jobs):
+            fit_classifier(classifier, way.family, fitted, datasets, measured)
         if way.family == "surrogates" and current().keep():
             current().note(
                 f"the search was stopped after {classifier.n_evaluations_:,} evaluations of the "

@@ -15,7 +15,7 @@ import numpy as np
 from setpoint.goals.errors import MetricError, nearest
 from setpoint.goals.expressions import External
 from setpoint.goals.goal import Goal
-from setpoint.goals.signature import Parameters, Takes, imported, path_of
+from setpoint.goals.signature import Parameters, Takes, imported, kind_of, path_of
 
 __all__ = ["BlackBox"]
 
@@ -101,7 +101,7 @@ class BlackBox:
         if not callable(function):
             raise TypeError(
                 "function is a callable or its import path such as 'module:name', got "
-                f"{type(function).__name__}"
+                f"{kind_of(function)}"
             )
         if not isinstance(greater_is_better, (bool, np.bool_)):
             raise TypeError(f"greater_is_better is True or False, got {greater_is_better!r}")
@@ -171,8 +171,10 @@ class BlackBox:
         true, other = np.array(y_true), np.array(second)
         try:
             answer = self.function(true, other, **named)
-        except Exception as error:
-            raise self._error(f"raised {type(error).__name__}: {error}", second) from error
+        except (Exception, SystemExit) as error:
+            text = " ".join(str(error).split())
+            what = f"raised {type(error).__name__}{': ' if text else ''}{text}"
+            raise self._error(what, second) from error
         return self._checked(answer, second)
 
     def _checked(self, answer: object, second: Any) -> float:
@@ -182,8 +184,7 @@ class BlackBox:
         if isinstance(answer, np.ndarray):
             raise self._error(f"returned an array of shape {answer.shape}, not a number", second)
         if not _is_real(answer):
-            kind = "None" if answer is None else f"a {type(answer).__name__}"
-            raise self._error(f"returned {kind}, not a number", second)
+            raise self._error(f"returned {kind_of(answer)}, not a number", second)
         try:
             value = float(answer)  # type: ignore[arg-type]
         except OverflowError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import numbers
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -12,16 +13,17 @@ from typing import Any, Literal, TypeAlias
 
 from setpoint.goals.errors import nearest
 
-__all__ = ["Parameters", "Takes", "imported", "path_of"]
+__all__ = ["Parameters", "Takes", "imported", "kind_of", "path_of"]
 
 Takes: TypeAlias = Literal["predictions", "scores"]
 
 _SECOND: dict[Takes, tuple[str, ...]] = {
     "predictions": ("y_pred", "pred", "predictions", "decisions", "y_decided"),
-    "scores": ("y_score", "y_scores", "score", "scores", "y_prob", "proba", "y_proba"),
+    "scores": ("y_score", "y_scores", "score", "scores"),
 }
 """What the name of a function's second parameter says of it."""
 
+_PROBABILITIES = ("y_prob", "prob", "proba", "y_proba", "probabilities", "p")
 _WEIGHT = "sample_weight"
 _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -49,8 +51,22 @@ def imported(path: str) -> Any:
             raise ImportError(f"function {path!r}: {module_name} has no name {part!r} ({near})")
         found = getattr(found, part)
     if not callable(found):
-        raise TypeError(f"function {path!r} is a {type(found).__name__}, which cannot be called")
+        raise TypeError(f"function {path!r} is {kind_of(found)}, which cannot be called")
     return found
+
+
+def kind_of(x: object) -> str:
+    """The type of a value, with its article.
+
+    Examples
+    --------
+    >>> kind_of(3), kind_of("a"), kind_of(None)
+    ('an int', 'a str', 'None')
+    """
+    if x is None:
+        return "None"
+    name = type(x).__name__
+    return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
 
 
 def path_of(function: Any) -> str:
@@ -87,19 +103,26 @@ class Parameters:
         self.name = name
         try:
             found = list(inspect.signature(function).parameters.values())
+            self.known = True
         except (TypeError, ValueError):
             found = []
+            self.known = False
         P = inspect.Parameter
-        self.known = bool(found)
         self.starred = any(p.kind is P.VAR_POSITIONAL for p in found)
         self.open = not self.known or any(p.kind is P.VAR_KEYWORD for p in found)
         places = [p for p in found if p.kind in (P.POSITIONAL_ONLY, P.POSITIONAL_OR_KEYWORD)]
-        if self.known and not self.starred and len(places) < 2:
+        n = len(places)
+        if isinstance(function, type) and (n < 2 or not issubclass(function, numbers.Real)):
             raise ValueError(
-                f"function {name} takes {len(places)} arguments by position; a metric takes two, "
-                "y_true and y_pred or scores"
+                f"function {name} is a class, which makes an object and no number; name a function "
+                "or an object that can be called"
             )
-        self.second = places[1].name if len(places) > 1 else None
+        if self.known and not self.starred and n < 2:
+            raise ValueError(
+                f"function {name} takes {n} argument{'' if n == 1 else 's'} by position; a metric "
+                "takes two, y_true and y_pred or scores"
+            )
+        self.second = places[1].name if n > 1 else None
         further = [*places[2:], *(p for p in found if p.kind is P.KEYWORD_ONLY)]
         nameless = [p.name for p in further if p.kind is P.POSITIONAL_ONLY and p.default is P.empty]
         if nameless:
@@ -121,6 +144,12 @@ class Parameters:
         for kind, names in _SECOND.items():
             if self.second in names:
                 return kind
+        if self.second in _PROBABILITIES:
+            raise ValueError(
+                f"function {self.name} wants probabilities by the name {self.second!r}, and scores "
+                "are on the model's own scale with 0 as their cut-off: say takes='scores' if they "
+                "will do, such as for a ranking"
+            )
         why = "has no signature" if not self.known else "has no second parameter with a name"
         if self.second is not None:
             why = f"calls its second parameter {self.second!r}"

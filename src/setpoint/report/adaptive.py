@@ -160,9 +160,10 @@ class AdaptiveTold:
         ...     ("sigmoid of positives", "sigmoid of negatives"),
         ... )
         >>> for line in told.lines():
-        ...     print(line)
+        ...     print(line)  # doctest: +NORMALIZE_WHITESPACE
         Baseline: logistic regression with a cut-off has 0.4100.
-        Best model of the search: 0.4300, better by 0.0200 with a standard error of 0.0080.
+        Best model of the search: 0.4300, better by 0.0200 with a standard error of 0.0080,
+        from 200 draws of rows.
         Accepted: the search's model is what was returned. The gain is clear.
         The metric was evaluated 1,612 times of 2,000 allowed.
         The search followed its gradient (interpolation) over 2 surrogates; best start: logistic.
@@ -205,7 +206,8 @@ class AdaptiveTold:
             return out
         if not math.isfinite(self.error):
             return f"{out} with an unknown standard error"
-        return f"{out} with a standard error of {number(self.error)}"
+        out += f" with a standard error of {number(self.error)}"
+        return f"{out}, from {self.n_bootstrap:,} draws of rows" if self.n_bootstrap else out
 
     def _verdict(self) -> str:
         if self.accepted:

@@ -239,7 +239,10 @@ def report_text(report: GoalReport) -> str:
 
     counted = f"Counted on {_plural(report.n_rows, 'row')}"
     if report.folds is not None:
-        counted += f", with scores from {report.folds}-fold cross-validation"
+        folds = report.folds
+        counted += (
+            ", held out" if folds == 1 else f", with scores from {folds}-fold cross-validation"
+        )
     out.append(_wrapped(f"{counted}.", 0, 5))
     out += ["", "Objective", _wrapped(_objective(report), 2, 2)]
     if report.constraints:

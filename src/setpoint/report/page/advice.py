@@ -200,7 +200,9 @@ def _search(report: GoalReport, goal: Goal) -> Iterator[Note]:
     if report.status in ("feasible", "stationary") and report.gap is None:
         yield Note(
             f"Nobody has proved that this rule is the best: another one may {better}.",
-            "Allow the search more time, or start it elsewhere, if this matters.",
+            "Allow the search more time, or start it elsewhere, if this matters."
+            if report.adaptive is None
+            else "Allow the search more evaluations (budget) if this matters.",
         )
     elif (
         report.gap is not None

@@ -109,4 +109,4 @@ def _ends(known: list[float]) -> tuple[float, float]:
 
 
 def _end(x: float) -> str:
-    return f"{x:.3g}"
+    return f"{x:,.0f}" if 999.5 <= abs(x) < 1e12 else f"{x:.3g}"

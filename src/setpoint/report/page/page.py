@@ -201,6 +201,8 @@ def _where(report: GoalReport) -> str:
     if report.status == "evaluated":
         return "rows" if report.rule == "" else "rows that the rule was measured on"
     folds = "" if report.folds is None else f" (scores from {report.folds}-fold cross-validation)"
+    if report.folds == 1:
+        folds = " (held out from training)"
     return CHOSEN_ON + folds
 
 
