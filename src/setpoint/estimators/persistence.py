@@ -70,7 +70,6 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "setpoint.search.watch.Traced",
     "setpoint.surrogates.body.Body",
     "setpoint.surrogates.classifier.AdaptiveSurrogateClassifier",
-    "setpoint.surrogates.descent.Step",
     "setpoint.surrogates.ranking.PRBEP",
     "setpoint.surrogates.ranking.PrecisionAtK",
     "setpoint.surrogates.ranking.PrecisionAtRecall",

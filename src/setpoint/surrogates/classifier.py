@@ -24,7 +24,7 @@ from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
 from setpoint.inputs.labels import check_weight
 from setpoint.inputs.measured import measured_on
-from setpoint.report import compared
+from setpoint.report import AdaptiveStep, compared
 from setpoint.rules import Threshold
 from setpoint.search.metered import Metered
 from setpoint.search.watch import StoppedWarning
@@ -145,8 +145,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     threshold_ : float
         Always 0.
     rule_ : Threshold
-    path_ : tuple of Step
-        Every model of the search: start, gain, evaluations so far, weights of surrogates.
+    path_ : tuple of AdaptiveStep
+        Every model of the search: start, evaluations so far, value, weights of surrogates.
     surrogate_names_ : tuple of str
     classes_ : array of shape (2,)
     positive_ : label
@@ -377,13 +377,21 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self.preprocessor_ = preprocessor
         self.accepted_ = found.accepted
         self.baseline_value_, self.best_value_ = found.baseline_value, found.best_value
-        self.n_evaluations_, self.path_ = metered.used, tuple(search.steps)
+        self.n_evaluations_ = metered.used
         self.n_iter_ = len(search.steps)
         self.surrogate_names_ = prepared.sample.names
         self.classes_, self.positive_ = classes.sorted, classes.labels[1]
         self.evidence_ = evidence
         self.draw_key_, self.draw_columns_, self.largest_slot_ = key, column_names(X), 0
         return self
+
+    @property
+    def path_(self) -> tuple[AdaptiveStep, ...]:
+        """Every model of the search."""
+        self._check_there("path_")
+        told = self.goal_report_.adaptive
+        assert told is not None
+        return told.path
 
     # ------------------------------------------------------------------ shared steps
     def _scores(self, X: Any) -> Floats:
