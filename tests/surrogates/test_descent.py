@@ -50,7 +50,7 @@ def descent(psi, starts=None, budget=None, reserve=0, max_iter=30, sample=SAMPLE
 
 def over_weights(psi, budget=None, reserve=0, most=40, sample=SAMPLE):
     metered = Metered(Smooth(psi, sample), budget)
-    return WeightSearch(sample, metered, {"start": START}, most, 50, reserve)
+    return WeightSearch(sample, metered, "start", START, most, 50, reserve)
 
 
 # ---------------------------------------------------------------------- the optimum

@@ -200,19 +200,19 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
         for name, d in datasets.items():
             given[name] = d.X, d.sensitive_features
-        decided = {
-            name: self.rule_.distribution(self._scores(given[name][0]), self._slots(*given[name]))
-            for name in inputs.parts
-        }
+        scores = {name: self._scores(given[name][0]) for name in inputs.parts}
+        slots = {name: self._slots(*given[name]) for name in inputs.parts}
+        decided = {name: self.rule_.distribution(scores[name], slots[name]) for name in scores}
         evidence = inputs.evidence(decided)
         shown = None
         if len(self.classes_) == 2 and self.rule_.score_columns is None:
-            scored = self._evidence(X, y, sample_weight, sensitive_features, baseline, datasets)
+            seen = list(self.goal_report_.decides_on)
+            scored = Inputs.check(goal, self._classes, rows, seen).evidence(scores)
             shown = operating_points(goal, scored, self.rule_)
         return report_on(
             goal,
             evidence.confusion(evidence.scores),
-            objective=self._measured(goal, rows[None], sensitive_features),
+            objective=self._measured(goal, rows[None], scores[None], slots[None]),
             operating=shown,
             deployed=self._against(inputs, rows[None], decided[None], baseline),
             randomized=_drawn(evidence) if self.rule_.randomized else 0.0,
@@ -223,15 +223,18 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             decides_on=self.goal_report_.decides_on,
         )
 
-    def _measured(self, goal: Goal, rows: Rows, sensitive_features: Any) -> Entry | None:
+    def _measured(
+        self,
+        goal: Goal,
+        rows: Rows,
+        scores: NDArray[np.float64],
+        slots: NDArray[np.int64] | None,
+    ) -> Entry | None:
         """What a black box says of the rule; None for a goal with a formula."""
         metric = getattr(self, "goal", None)
         if not isinstance(metric, BlackBox) or metric.goal != goal:
             return None
-        slots = self._slots(rows.X, sensitive_features)
-        return measured_objective(
-            metric, self._classes, rows, self.rule_, self._scores(rows.X), slots
-        )
+        return measured_objective(metric, self._classes, rows, self.rule_, scores, slots)
 
     def _against(
         self, inputs: Inputs, rows: Rows, decided: NDArray[np.float64], given: Any

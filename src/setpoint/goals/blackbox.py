@@ -38,8 +38,9 @@ class BlackBox:
     greater_is_better : bool, default=True
     takes : {"auto", "predictions", "scores"}, default="auto"
         What the second argument is. "auto" tells it by the parameter's name: `y_pred`,
-        `pred`, `predictions`, `decisions` or `y_decided`; `y_score`, `scores`, `y_prob`,
-        `proba` and the like. As an attribute it is never "auto".
+        `pred`, `predictions`, `decisions` or `y_decided`; `y_score`, `score` or `scores`.
+        Scores are on the model's own scale with 0 as the cut-off, no probabilities. As an
+        attribute it is never "auto".
     columns : list of str, optional
         Names of further columns, passed by keyword as arrays of shape (n,). By default every
         further parameter without a default.

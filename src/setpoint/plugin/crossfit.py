@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
+from setpoint.estimators.splitting import Fold, folds_of
 from setpoint.inputs.classes import Classes, one_score, posteriors
 
 __all__ = ["CrossFit", "Response", "cross_fit", "splits_of"]
 
 Floats = NDArray[np.float64]
-Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,13 +132,7 @@ def splits_of(
     ValueError
         If a share is none, a fold is empty, or there are too many.
     """
-    if isinstance(cv, float):
-        if not 0 < cv < 1:
-            raise ValueError(f"cv as a share lies between 0 and 1, got {cv}")
-        if seed is None:
-            seed = int(np.random.default_rng().integers(2**32))
-        cv = StratifiedShuffleSplit(1, test_size=cv, random_state=seed)
-    splits = list(check_cv(cv, y=y, classifier=True).split(X, y, **params))
+    splits = folds_of(cv, X, y, seed, params)
     if not splits or any(len(test) == 0 for _, test in splits):
         raise ValueError("cv: a fold has no rows to score")
     if not refit and len(splits) > 1:
@@ -147,7 +140,7 @@ def splits_of(
             f"refit=False needs a single split, and cv gives {len(splits)}: give cv as a share, "
             "or refit=True"
         )
-    return [(_positions(train), _positions(test)) for train, test in splits]
+    return splits
 
 
 def cross_fit(
@@ -193,11 +186,6 @@ def cross_fit(
         ordered[index] = scores
         return CrossFit(model, ordered, None, len(splits))
     return CrossFit(model, scores, index, len(splits))
-
-
-def _positions(index: Any) -> NDArray[np.int64]:
-    array = np.asarray(index)
-    return np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
 
 
 def _fit_fold(

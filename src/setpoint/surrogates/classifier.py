@@ -30,9 +30,9 @@ from setpoint.search.metered import Metered
 from setpoint.search.watch import StoppedWarning
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.options import check_options
-from setpoint.surrogates.parts import parts_of
+from setpoint.surrogates.parts import overlapping, parts_of
 from setpoint.surrogates.plan import Plan
-from setpoint.surrogates.preparing import Training, of_folds, of_validation, overlap
+from setpoint.surrogates.preparing import Training, of_folds, of_validation
 from setpoint.surrogates.splitting import splits_of
 from setpoint.surrogates.telling import SearchProgress, reported, told_of
 
@@ -329,14 +329,14 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             float(self.C), self.module, int(self.epochs), self.device, key % 2**32,
         )  # fmt: skip
         if held is None:
-            splits = splits_of(self.cv, X, y, weight, key % 2**32)
             both = self.search == "gradient" and self.gradient != "interpolation"
-            prepared = of_folds(training, metric, splits, both)
-            if overlap(prepared.sample):
+            if both and overlapping(parts, kept):
                 raise ValueError(
                     f"gradient={self.gradient!r} moves each row's score with its group, and groups "
                     "overlap in surrogate_groups; 'interpolation' takes them"
                 )
+            splits = splits_of(self.cv, X, y, weight, key % 2**32)
+            prepared = of_folds(training, metric, splits, both)
         else:
             features = transformed(preprocessor, checked_features(self, held.X))
             prepared = of_validation(training, features, metric)
@@ -354,8 +354,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             progress.done()
         if found.stopped:
             warnings.warn(
-                f"the search was {found.stopped} after {metered.used} evaluations: the best model "
-                f"until then is kept{'' if found.error else ', and its gain was not judged'}",
+                f"the search was {found.stopped} after {metered.used} evaluations"
+                f"{', its gain not judged' if found.error is None else ''}: the best model until "
+                "then is kept",
                 StoppedWarning,
                 stacklevel=3,
             )

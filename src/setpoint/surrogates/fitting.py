@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 
 from setpoint.exact.post_shift import Shift, post_shift, shifted
 from setpoint.inputs.measured import FormulaMetric
@@ -22,7 +21,7 @@ from setpoint.surrogates.plan import COARSE, FEW, Plan
 from setpoint.surrogates.sample import Sample
 from setpoint.surrogates.weights import WeightSearch
 
-__all__ = ["NotMonotoneWarning", "Search", "Searched", "logistic"]
+__all__ = ["NotMonotoneWarning", "Search", "Searched"]
 
 Floats = NDArray[np.float64]
 
@@ -35,12 +34,6 @@ _ROWS_A_MODEL = 15
 
 class NotMonotoneWarning(UserWarning):
     """A metric gets better as a surrogate gets worse."""
-
-
-def logistic(X: Any, true: NDArray[np.int64], weight: Floats | None, C: float) -> Floats:
-    """Coefficients and intercept (d + 1,) of a logistic regression."""
-    model = LogisticRegression(C=C, max_iter=1000).fit(X, true, weight)
-    return np.append(model.coef_[0], model.intercept_[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,24 +185,19 @@ class Search:
             "logistic": self.first,
             "zero": np.zeros_like(self.first),
         }
-        starts = {name: known[name] for name in plan.starts}
         search: Descent | WeightSearch
         if plan.search == "weights":
             most = max(self.metric.n_rows // _ROWS_A_MODEL, 3)
-            first = dict([next(iter(starts.items()))])
+            first = plan.starts[0]
             search = WeightSearch(
-                self.sample,
-                self.metered,
-                first,
-                most,
-                10 * plan.inner_iter,
-                plan.reserve,
-                self.told,
-            )
+                self.sample, self.metered, first, known[first], most, 10 * plan.inner_iter,
+                plan.reserve, self.told,
+            )  # fmt: skip
         else:
             slope = Estimator(
                 self.sample, self.metered, plan.gradient, plan.m, self.rng, plan.sigma, monotone
             )
+            starts = {name: known[name] for name in plan.starts}
             search = Descent(
                 self.sample, self.metered, slope, starts, plan.step, plan.max_iter,
                 plan.inner_iter, plan.reserve, self.told,

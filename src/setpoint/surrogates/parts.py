@@ -15,7 +15,7 @@ from setpoint.inputs.columns import as_columns
 from setpoint.surrogates.losses import POINTWISE, Losses, Own, Pointwise, Term
 from setpoint.surrogates.ranking import PRBEP, PrecisionAtK, PrecisionAtRecall, TopLoss
 
-__all__ = ["Part", "check_surrogates", "losses_on", "parts_of"]
+__all__ = ["Part", "check_surrogates", "losses_on", "overlapping", "parts_of"]
 
 Floats = NDArray[np.float64]
 
@@ -135,6 +135,11 @@ def parts_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[P
         else:
             out.append(_where(e, columns))
     return out
+
+
+def overlapping(parts: Sequence[Part], rows: NDArray[Any]) -> bool:
+    """Whether one of some rows is in several parts."""
+    return bool((np.sum([part.rows[rows] for part in parts], axis=0) > 1).any())
 
 
 def _where(wanted: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> Part:

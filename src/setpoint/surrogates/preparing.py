@@ -8,20 +8,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 
 from setpoint.estimators.measuring import rows_taken
 from setpoint.search.metered import Measured
 from setpoint.surrogates.body import Body, fit_body
 from setpoint.surrogates.design import Design, Matrix
-from setpoint.surrogates.fitting import logistic
-from setpoint.surrogates.losses import Pointwise
 from setpoint.surrogates.parts import Part, losses_on
 from setpoint.surrogates.sample import Fold, Sample
 
-__all__ = ["Prepared", "Training", "of_folds", "of_validation", "overlap"]
+__all__ = ["Prepared", "Training", "of_folds", "of_validation"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+
+
+def _logistic(X: Any, true: NDArray[np.int64], weight: Floats | None, C: float) -> Floats:
+    """Coefficients and intercept (d + 1,) of a logistic regression."""
+    model = LogisticRegression(C=C, max_iter=1000).fit(X, true, weight)
+    return np.append(model.coef_[0], model.intercept_[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +93,7 @@ class Training:
         parts = [part.taken(rows) for part in self.parts]
         losses = losses_on(self.kinds, parts, true, weight, self.labels, where)
         if isinstance(self.module, str) and self.module == "linear":
-            first, body = logistic(X, true, weight, self.C), None
+            first, body = _logistic(X, true, weight, self.C), None
         else:
             body = fit_body(
                 self.module, X, true, weight, epochs=self.epochs, device=self.device, seed=self.seed
@@ -184,11 +189,3 @@ def of_folds(
     sample = Sample([fold for fold, _, _ in made], judged.n_rows, on_metric, own)
     first = np.stack([w for _, w, _ in made])
     return Prepared(sample, judged, first, made[-1][2], index, len(splits))
-
-
-def overlap(sample: Sample) -> bool:
-    """Whether some row is in several of the parts that a pointwise surrogate looks at."""
-    terms = [] if sample.on_metric is None else sample.on_metric.terms
-    return any(
-        isinstance(t, Pointwise) and bool(((t.shares > 0).sum(axis=0) > 1).any()) for t in terms
-    )

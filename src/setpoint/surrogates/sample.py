@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from setpoint.surrogates.design import Design
-from setpoint.surrogates.losses import Losses
+from setpoint.surrogates.losses import Back, Losses
 
 __all__ = ["Fold", "Sample"]
 
@@ -139,8 +139,9 @@ class Sample:
         out = np.empty_like(models)
         above = np.zeros(len(self.names))
         for i, fold in enumerate(self.folds):
-            target = fold.losses.at(fold.train.scores(models[i]))[0] - step
-            out[i] = _projected(fold, _awake(fold, models[i]), target, iterations)
+            u, back = fold.losses.at(fold.train.scores(models[i]))
+            target = u - step
+            out[i] = _projected(fold, _awake(fold, models[i], back), target, iterations)
             above += np.maximum(fold.losses.at(fold.train.scores(out[i]))[0] - target, 0.0)
         if not above.any():
             above = np.maximum(step, 0.0)
@@ -156,17 +157,22 @@ class Sample:
                 u, back = fold.losses.at(fold.train.scores(w))
                 return float(weights @ u), fold.train.pull(back(weights))
 
-            out[i] = _minimized(total, _awake(fold, start[i]), iterations)
+            back = fold.losses.at(fold.train.scores(start[i]))[1]
+            out[i] = _minimized(total, _awake(fold, start[i], back), iterations)
         return out
 
 
-def _awake(fold: Fold, w: Floats) -> Floats:
-    """The same decisions from smaller scores, where sigmoids of larger ones have no slope."""
+def _awake(fold: Fold, w: Floats, back: Back) -> Floats:
+    """The same decisions from smaller scores, where sigmoids of larger ones have no slope.
+
+    `back` is the losses' way back at `w`.
+    """
+    each = np.ones(len(fold.losses))
     for _ in range(_HALVINGS):
-        u, back = fold.losses.at(fold.train.scores(w))
-        if np.abs(back(np.ones(len(u)))).sum() > _FLAT * len(u):
+        if np.abs(back(each)).sum() > _FLAT * len(each):
             break
         w = w / 2.0
+        back = fold.losses.at(fold.train.scores(w))[1]
     return w
 
 

@@ -33,8 +33,9 @@ class WeightSearch:
     ----------
     sample : Sample
     metered : Metered
-    starts : dict of str to array of shape (folds, d + 1)
-        The first that its own surrogates move is where each model's training begins.
+    start : str
+    models : array of shape (folds, d + 1)
+        Where the training of each model begins, and the name of that.
     most : int
         Models to train.
     inner : int
@@ -47,7 +48,8 @@ class WeightSearch:
 
     sample: Sample
     metered: Metered
-    starts: dict[str, Floats]
+    start: str
+    models: Floats
     most: int
     inner: int
     reserve: int
@@ -58,44 +60,36 @@ class WeightSearch:
     def run(self) -> None:
         """Search until the models or evaluations are used up."""
         try:
-            for name, models in self.starts.items():
-                gain = float(self.metered(self.sample.scores(models)[None])[0])
-                self._keep(Found(gain, models, name))
+            gain = float(self.metered(self.sample.scores(self.models)[None])[0])
+            self.best = Found(gain, self.models, self.start)
             k = len(self.sample.names)
-            each = max(self.most // len(self.starts), 1)
-            for name, models in self.starts.items():
-                if k == 1:  # one model, and nothing to weigh
-                    self._loss(np.empty(0), name, models)
-                    continue
-                simplex = np.zeros((k, k - 1))
-                simplex[1:] = _FIRST * np.eye(k - 1)
-                options: Any = {
-                    "maxfev": each,
-                    "initial_simplex": simplex,
-                    "xatol": 1e-3,
-                    "fatol": 1e-6,
-                }
-                minimize(
-                    self._loss, simplex[0], (name, models), method="Nelder-Mead", options=options
-                )
+            if k == 1:  # one model, and nothing to weigh
+                self._loss(np.empty(0))
+                return
+            simplex = np.zeros((k, k - 1))
+            simplex[1:] = _FIRST * np.eye(k - 1)
+            options: Any = {
+                "maxfev": self.most,
+                "initial_simplex": simplex,
+                "xatol": 1e-3,
+                "fatol": 1e-6,
+            }
+            minimize(self._loss, simplex[0], method="Nelder-Mead", options=options)
         except BudgetSpentError:
             pass
 
-    def _loss(self, logs: Floats, start: str, models: Floats) -> float:
+    def _loss(self, logs: Floats) -> float:
         left = self.metered.left
         if left is not None and left <= self.reserve:
             raise BudgetSpentError("the budget is spent")
         weights = np.exp(np.append(logs, 0.0) - max(logs.max(initial=0.0), 0.0))
         weights /= weights.sum()
-        found = self.sample.weighed(models, weights, self.inner)
+        found = self.sample.weighed(self.models, weights, self.inner)
         gain = float(self.metered(self.sample.scores(found)[None])[0])
-        self._keep(Found(gain, found, start))
-        now = Step(start, gain, self.metered.used, weights)
+        if self.best is None or gain > self.best.gain:
+            self.best = Found(gain, found, self.start)
+        now = Step(self.start, gain, self.metered.used, weights)
         self.steps.append(now)
         if self.told is not None:
             self.told(now)
         return -gain
-
-    def _keep(self, found: Found) -> None:
-        if self.best is None or found.gain > self.best.gain:
-            self.best = found
