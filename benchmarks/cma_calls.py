@@ -42,6 +42,7 @@ from setpoint.goals import Goal
 from setpoint.plugin.achievable import Achievable
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.watch import Traced, Watch
+from setpoint.program.link import link
 
 TOL = 1e-4
 SLACK = 1e-9
@@ -84,7 +85,7 @@ def whole_rules(goal: str, P: np.ndarray, y: np.ndarray, tol: float) -> str:
     evidence = Evidence.from_arrays(tuple(labels.tolist()), P, codes)
     counted = evidence.softened()
     watch = Watch(1000)
-    program = Goal.parse(goal).bind(counted.schema)
+    program = link(Goal.parse(goal), counted.codebook).at(counted.marginals)
     space = Achievable(program, evidence, counted, watch=watch, whole=True)
     best_mixture(space, 0.5 * tol)
     return f"{closed_at(goal, watch.trace, tol)}/{watch.calls}"

@@ -19,6 +19,7 @@ from setpoint.plugin.achievable import Achievable
 from setpoint.search.concave import ConcaveSearch
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.region import Region
+from setpoint.program.link import link
 
 TRIES = 5
 
@@ -51,7 +52,12 @@ def main() -> None:
     labels, true = np.unique(part.y, return_inverse=True)
     rows = Evidence.from_arrays(tuple(labels.tolist()), part.P, true)
     soft = rows.softened()
-    space = Achievable(Goal.parse("maximize h_mean").bind(soft.schema), rows, soft, whole=True)
+    space = Achievable(
+        link(Goal.parse("maximize h_mean"), soft.codebook).at(soft.marginals),
+        rows,
+        soft,
+        whole=True,
+    )
     best_mixture(space, 1e-4)
     columns = np.array([space.features_of(k) for k in range(len(space.atoms))])
     with warnings.catch_warnings():

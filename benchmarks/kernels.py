@@ -22,7 +22,7 @@ from setpoint.evidence.features import argmax_features
 from setpoint.evidence.hull import hull
 from setpoint.evidence.order import cutoffs
 from setpoint.evidence.sweep import Constraints, best_cutoff
-from setpoint.goals.needs import Needs
+from setpoint.goals.requirements import Requirements
 
 N_ROWS = 1_000_000
 Figure = tuple[str, float, float, float | None]
@@ -143,7 +143,7 @@ def tensor(rng: np.random.Generator, n: int, n_rows: int) -> list[Figure]:
     group = rng.integers(0, 3, n_rows)
     classes = tuple(range(n))
     rows = Evidence.from_arrays(classes, scores, None).softened()
-    needs = Needs({None: {"g": None}})
+    needs = Requirements({None: {"g": None}})
     grouped = Evidence.from_arrays(
         classes, scores, None, needs=needs, columns={"g": group}, decide_on=["g"]
     ).softened()

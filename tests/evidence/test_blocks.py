@@ -9,7 +9,7 @@ import pytest
 
 from setpoint.evidence import Evidence
 from setpoint.goals import GoalError
-from setpoint.goals.needs import Needs
+from setpoint.goals.requirements import Requirements
 from setpoint.rules import Argmax
 
 
@@ -20,7 +20,7 @@ def rows_of(n, n_rows=700, *, groups=3, decide_on=("g",), weighted=False, seed=0
     true = rng.integers(0, n + 1, n_rows)
     weight = rng.integers(1, 5, n_rows) / 4 if weighted else None
     columns = {"g": rng.integers(0, groups, n_rows)} if groups > 1 else {}
-    needs = Needs({None: {"g": None}} if groups > 1 else {})
+    needs = Requirements({None: {"g": None}} if groups > 1 else {})
     return Evidence.from_arrays(
         tuple(range(n)), scores, true, needs=needs, weight=weight, columns=columns,
         decide_on=decide_on if groups > 1 else (),
@@ -91,7 +91,7 @@ def test_pairs_credit_the_cell_and_class_that_the_posterior_speaks_of(decide_on)
     columns = {"g": rng.integers(0, 2, 400), "h": rng.integers(0, 3, 400)}
     rows = Evidence.from_arrays(
         (0, 1, 2), rng.random((400, 3)), None,
-        needs=Needs({None: {"g": None, "h": None}}), columns=columns, decide_on=decide_on,
+        needs=Requirements({None: {"g": None, "h": None}}), columns=columns, decide_on=decide_on,
         weight=rng.random(400) + 0.1,
     )  # fmt: skip
     soft = joint(rows)
@@ -99,10 +99,10 @@ def test_pairs_credit_the_cell_and_class_that_the_posterior_speaks_of(decide_on)
     decided, block = rng.integers(0, 3, 400), rng.integers(0, 2, 400)
     counts = counted(soft, decided, block, 2)
     np.testing.assert_allclose(soft.block_counts(decided, block, 2), counts, atol=1e-12)
-    np.testing.assert_allclose(soft.schema.marginals, counts.sum(axis=(0, 3)), atol=1e-12)
+    np.testing.assert_allclose(soft.marginals.weights, counts.sum(axis=(0, 3)), atol=1e-12)
     for c in range(len(soft.cells)):
         lightest = soft.weight[soft.slot == soft.cell_slot[c]].min()
-        assert (soft.schema.smallest[c] == [lightest] * 3 + [np.inf]).all()
+        assert (soft.marginals.smallest[c] == [lightest] * 3 + [np.inf]).all()
     with pytest.raises(ValueError, match="decide_tensor"):
         soft.block_features(np.ones((1, 3)), np.ones((1, 3)))
     G = rng.normal(size=(len(soft.slots), soft.scores.shape[1], 3))
@@ -122,14 +122,14 @@ def test_soft_marginals_look_at_no_label(weighted):
         assert (schema.smallest[c] == [w[own].min()] * 3 + [np.inf]).all()
     assert (schema.marginals[:, 3] == 0).all()
     unlabelled = replace(rows, true=np.full(rows.n_rows, 3)).softened()
-    np.testing.assert_array_equal(unlabelled.schema.marginals, schema.marginals)
+    np.testing.assert_array_equal(unlabelled.marginals.weights, schema.marginals)
     assert not rows.soft
-    assert rows.schema.marginals[:, 3].sum() > 0
+    assert rows.marginals.weights[:, 3].sum() > 0
 
 
 def test_a_class_without_posterior_has_no_smallest_weight():
     rows = Evidence.from_arrays((0, 1, 2), np.array([[0.5, 0.5, 0.0]]), None).softened()
-    assert rows.schema.smallest.tolist() == [[1.0, 1.0, np.inf, np.inf]]
+    assert rows.marginals.smallest.tolist() == [[1.0, 1.0, np.inf, np.inf]]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_weight_two_is_the_row_twice_and_order_does_not_matter(soft):
         rows, scores=rows.scores[again], true=rows.true[again], cell=rows.cell[again], weight=None
     )
     one, two = (x.softened() if soft else x for x in (heavy, many))
-    np.testing.assert_allclose(one.schema.marginals, two.schema.marginals, atol=1e-12)
+    np.testing.assert_allclose(one.marginals.weights, two.marginals.weights, atol=1e-12)
     np.testing.assert_allclose(
         one.block_features(W, B, block, 3), two.block_features(W, B, block[again], 3), atol=1e-12
     )
@@ -196,7 +196,7 @@ def test_rows_of_a_thousand_classes_fit():
     diag, col = rows.block_features(np.ones((10, n)), np.zeros((10, n)))
     assert diag.shape == col.shape == (1, 10, n)
     assert col.sum() == 300
-    assert rows.schema.marginals.shape == (10, n + 1)
+    assert rows.marginals.weights.shape == (10, n + 1)
 
 
 def test_what_does_not_fit_is_refused():

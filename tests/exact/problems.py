@@ -10,6 +10,7 @@ from exact.oracle import Limit, Many, Oracle, Ratio, Rows
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import EmptyPopulationError, GoalError
+from setpoint.program.link import link
 
 GROUPS = np.array(["a", "b", "c", "d"])
 
@@ -26,7 +27,7 @@ class Case:
 
     @property
     def program(self):
-        return self.goal.bind(self.evidence.schema)
+        return link(self.goal, self.evidence.codebook).at(self.evidence.marginals)
 
     def accepted(self, rule):
         """Probability with which a rule accepts each row."""
@@ -283,7 +284,7 @@ def _draw(rng, twist):
     goal = Goal.parse(text)
     try:
         evidence, rows = evidence_of(goal, parts, decide_on, weights == "unit")
-        goal.bind(evidence.schema)
+        link(goal, evidence.codebook).at(evidence.marginals)
     except EmptyPopulationError:
         return None
     except GoalError as error:

@@ -13,6 +13,7 @@ from setpoint.exact import solve_exact
 from setpoint.exact.frontier import frontier_exact
 from setpoint.goals.errors import GoalError
 from setpoint.search import ConstantGoalWarning
+from setpoint.program.link import link
 
 CASES = {seed: random_case(seed) for seed in range(110)}
 SEEDS = [seed for seed, case in CASES.items() if case.goal.constraints]
@@ -131,9 +132,9 @@ def test_values_take_the_steps_at_these_bounds():
 
 def test_auto_is_what_solve_does_at_the_bound_asked():
     goal, evidence = rows()
-    outcome = solve_exact(goal.bind(evidence.schema), evidence)
+    outcome = solve_exact(link(goal, evidence.codebook).at(evidence.marginals), evidence)
     found = frontier_exact(goal, evidence)
-    value = float(goal.bind(evidence.schema).value(outcome.v))
+    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(outcome.v))
     assert float(found.at(0.6)) == pytest.approx(value, abs=1e-9)
 
 
@@ -195,8 +196,10 @@ def test_a_divergence_that_is_infinite_without_its_bound():
     found = frontier_exact(goal, evidence, randomized=True)
     assert np.isfinite(found.bounds).all()
     assert (np.diff(found.values[np.isfinite(found.values)]) >= -1e-9).all()
-    alone = solve_exact(goal.bind(evidence.schema), evidence, randomized=True)
-    value = float(goal.bind(evidence.schema).value(alone.v))
+    alone = solve_exact(
+        link(goal, evidence.codebook).at(evidence.marginals), evidence, randomized=True
+    )
+    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(alone.v))
     assert float(found.at(0.1)) == pytest.approx(value, abs=1e-7)
 
 

@@ -7,6 +7,7 @@ from scipy.optimize import linprog
 from setpoint import Evidence, Goal
 from setpoint.exact.problem import Problem
 from setpoint.search.pair import best_pair
+from setpoint.program.link import link
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def problem():
     s = np.round(rng.normal(size=n) + y, 4)
     goal = Goal.parse("maximize f1 subject to recall.difference(g) <= 0.1 and precision >= 0.3")
     evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs, columns={"g": g})
-    return Problem(goal.bind(evidence.schema), evidence)
+    return Problem(link(goal, evidence.codebook).at(evidence.marginals), evidence)
 
 
 def test_blocks_that_are_left_out_hold_nothing_better(problem):

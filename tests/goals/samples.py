@@ -4,11 +4,11 @@ import random
 
 import numpy as np
 
+from setpoint.evidence.schema import Cell, Schema
 from setpoint.goals import Goal, GoalError
 from setpoint.goals.expressions import Constraint, apply
 from setpoint.goals.populations import Other
 from setpoint.goals.reducers import REDUCERS
-from setpoint.goals.schema import Cell, Schema
 from setpoint.goals.table import TABLE, VOCABULARY
 
 BINARY = ("no", "yes")

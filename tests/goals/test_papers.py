@@ -216,7 +216,7 @@ def test_objectives(data, text, shape):
     assert Goal.parse(str(goal)) == goal
     program = goal.bind(schema)
     assert program.objective.shape_name == shape
-    v = program.features_of(counts)
+    v = program.rates_of(counts)
     assert np.isfinite(program.value(v))
     assert np.isfinite(program.gradient(v)).all()
 
@@ -229,7 +229,7 @@ def test_constraints(data, text, shape, linear):
     program = goal.bind(schema)
     assert program.constraints[0].function.shape_name == shape
     assert program.is_linear == linear
-    assert np.isfinite(program.violation(program.features_of(counts)))
+    assert np.isfinite(program.violation(program.rates_of(counts)))
 
 
 # What the papers name and the language refuses, with the way out that the message names.
@@ -295,7 +295,7 @@ def test_micro_f1_is_the_form_of_the_paper():
     c = c / c.sum()
     program = Goal.parse("maximize micro_f1(a)").bind(FIVE_DATA)
     want = 2 * np.diag(c)[1:].sum() / (2 - c[0].sum() - c[:, 0].sum())
-    assert program.value(program.features_of(FIVE_COUNTS)) == pytest.approx(want, abs=1e-12)
+    assert program.value(program.rates_of(FIVE_COUNTS)) == pytest.approx(want, abs=1e-12)
 
 
 def test_dataset_constraints_as_rows_of_rates():
@@ -310,6 +310,6 @@ def test_dataset_constraints_as_rows_of_rates():
     for text, want in [("precision >= 0.6", precision), ("f1 >= 0.6", f1)]:
         program = Goal.parse(f"maximize recall subject to {text}").bind(schema)
         ((_, rows),) = program.rows()
-        v = program.features_of(counts)
+        v = program.rates_of(counts)
         assert np.sign(rows[0].value(v)) == np.sign(want)
         assert (program.violation(v) > 0) == (want > 0)

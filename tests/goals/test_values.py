@@ -8,10 +8,10 @@ import sklearn.metrics as sk
 
 from goals.samples import BINARY, FIVE, constant, decisions, grouped, plain
 from setpoint import Goal, GoalError, maximize
-from setpoint.goals.program import influence
-from setpoint.goals.schema import Cell, Schema
+from setpoint.evidence.schema import Cell, Schema
 from setpoint.goals.table import TABLE, VOCABULARY, _formula, _rate
 from setpoint.metrics import *
+from setpoint.program.program import influence
 
 SEEDS = range(8)
 
@@ -19,7 +19,7 @@ SEEDS = range(8)
 def value(expression, schema, counts):
     """The value through the folded program and, unfolded, through the influence; both agree."""
     program = maximize(expression).bind(schema)
-    out = float(program.value(program.features_of(counts)))
+    out = float(program.value(program.rates_of(counts)))
     other = influence(expression, schema, counts)[0]
     assert other == pytest.approx(out, abs=1e-12)
     return out
@@ -310,7 +310,7 @@ def test_mcc_of_a_constant_is_zero_for_awkward_weights():
         )
         program = maximize(mcc).bind(schema)
         for k in range(3):
-            got = program.value(program.features_of(constant(schema, k)))
+            got = program.value(program.rates_of(constant(schema, k)))
             assert got == pytest.approx(0, abs=1e-7)
 
 
@@ -322,11 +322,11 @@ def test_wins_without_losses_are_infinitely_good():
     assert at("win_loss_ratio", schema, counts) == np.inf
     assert at("win_change_ratio", schema, counts) == 1.0
     program = Goal.parse("maximize accuracy subject to win_loss_ratio >= 2").bind(schema)
-    assert program.violation(program.features_of(counts)) == 0.0
+    assert program.violation(program.rates_of(counts)) == 0.0
     still = np.zeros_like(counts)
     still[0, 1], still[1, 1] = [5, 0], [0, 4]
     assert at("win_loss_ratio", schema, still) == 0.0
-    assert program.violation(program.features_of(still)) == 2.0
+    assert program.violation(program.rates_of(still)) == 2.0
 
 
 def test_infinite_values_compare():
@@ -336,10 +336,10 @@ def test_infinite_values_compare():
         best[:, k, k] = schema.marginals[:, k]
     goal = "maximize accuracy subject to win_loss_ratio.difference(sex) <= 0.5"
     program = Goal.parse(goal).bind(schema)
-    assert program.violation(program.features_of(best)) == 0.0
+    assert program.violation(program.rates_of(best)) == 0.0
     goal = "maximize accuracy subject to win_loss_ratio.on(sex=F) >= win_loss_ratio.on(sex=M)"
     program = Goal.parse(goal).bind(schema)
-    assert program.violation(program.features_of(best)) == np.inf
+    assert program.violation(program.rates_of(best)) == np.inf
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -362,7 +362,7 @@ def test_every_value_lies_in_its_range(name, classes):
     assert high <= TABLE[name].high
     rng = np.random.default_rng(0)
     for _ in range(100):
-        got = float(program.value(program.features_of(decisions(schema, rng))))
+        got = float(program.value(program.rates_of(decisions(schema, rng))))
         assert low - 1e-12 <= got <= high + 1e-12
 
 
@@ -381,7 +381,7 @@ def test_a_metric_is_one_line():
         program = goal.bind(schema)
         assert program.objective.shape_name == "sum of ratios"
         assert program.is_linear
-        v = program.features_of(counts)
+        v = program.rates_of(counts)
         r = recalls(counts)
         assert float(program.value(v)) == pytest.approx((2 * r / (1 + r)).mean())
         assert np.isfinite(program.gradient(v)).all()

@@ -69,7 +69,7 @@ def test_score_and_violation_are_those_of_the_program(text):
     goal = of(text)
     for A, B in [(0, 0), (P, N), (P, 0), (0, N), (11, 5), (7.5, 33.25)]:
         counts = np.array([[[N - B, B], [P - A, A], [0.0, 0.0]]])
-        v = goal.program.features_of(counts)
+        v = goal.program.rates_of(counts)
         np.testing.assert_allclose(goal.features(A, B), v, atol=1e-12)
         value, violation = goal.program.value(v), goal.program.violation(v)
         assert goal.score(A, B) == pytest.approx(goal.program.sense * value, abs=1e-12)

@@ -18,6 +18,7 @@ from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.goals.populations import Other
+from setpoint.program.link import link
 
 GROUPS = ("a", "b")
 
@@ -233,7 +234,7 @@ class Case:
 
     @property
     def program(self):
-        return self.goal.bind(self.soft.schema)
+        return link(self.goal, self.soft.codebook).at(self.soft.marginals)
 
     @property
     def is_exact(self):
@@ -248,7 +249,7 @@ class Case:
         for c, cell in enumerate(self.soft.cells):
             g, b = _parts(cell)
             out[c, :n] = counted[g][:, b].sum(axis=(0, 1))
-        return program.features_of(out)
+        return program.rates_of(out)
 
     def decisions(self, rule):
         """Probabilities (N, n) with which a rule decides each row."""
@@ -469,7 +470,7 @@ def _draw(rng, known, shape, twist, most):
             soft = _joint(evidence, full)
         else:
             soft = evidence.softened()
-        goal.bind(soft.schema)
+        link(goal, soft.codebook).at(soft.marginals)
     except EmptyPopulationError:
         return None
     except GoalError as error:

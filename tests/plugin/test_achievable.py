@@ -15,6 +15,7 @@ from setpoint.plugin.achievable import Achievable
 from setpoint.rules import Argmax
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture
+from setpoint.program.link import link
 
 GAP = 1e-6
 CONVEX = ("affine", "concave", "fractional")
@@ -35,7 +36,9 @@ MORE = [
 
 def space_of(case, counted=None, whole=False):
     counted = case.soft if counted is None else counted
-    return Achievable(case.goal.bind(counted.schema), case.evidence, counted, whole=whole)
+    return Achievable(
+        link(case.goal, counted.codebook).at(counted.marginals), case.evidence, counted, whole=whole
+    )
 
 
 def solved(case, whole):
@@ -146,7 +149,7 @@ def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
     assert not space.is_certain
     assert mixed.bound == INF
     program = space.program
-    counted = program.features_of(space.confusion(mixed.choice).counts)
+    counted = program.rates_of(space.confusion(mixed.choice).counts)
     np.testing.assert_allclose(counted, mixed.v, rtol=0, atol=1e-9)
     assert float(program.violation(counted)) <= 1e-9
 
@@ -182,7 +185,7 @@ def test_the_rule_of_any_choice_reproduces_its_features(seed, known, whole):
             h = case.decisions(space.rule(choice))
             mine = case.features(space.program, h)
         else:
-            mine = space.program.features_of(space.confusion(choice).counts)
+            mine = space.program.rates_of(space.confusion(choice).counts)
         np.testing.assert_allclose(mine, v, rtol=0, atol=1e-9)
 
 
@@ -227,7 +230,9 @@ def value_of(text, rows, index=None):
         columns={"g": rows["g"]}, decide_on=("g",) if "(g)" in text else (),
     )  # fmt: skip
     soft = evidence.softened()
-    mixed = best_mixture(Achievable(goal.bind(soft.schema), evidence, soft), 1e-10)
+    mixed = best_mixture(
+        Achievable(link(goal, soft.codebook).at(soft.marginals), evidence, soft), 1e-10
+    )
     return mixed.value
 
 
@@ -274,7 +279,9 @@ def test_a_row_that_constants_meet_exactly_is_scaled_by_its_coefficients(text):
     )  # fmt: skip
     soft = evidence.softened()
     values = [
-        best_mixture(Achievable(goal.bind(soft.schema), evidence, soft, whole=w), GAP).value
+        best_mixture(
+            Achievable(link(goal, soft.codebook).at(soft.marginals), evidence, soft, whole=w), GAP
+        ).value
         for w in (False, True)
     ]
     assert values[0] == pytest.approx(values[1], abs=2 * GAP)
@@ -300,7 +307,7 @@ def test_bounds_that_rule_out_zero_alone_cost_nothing(text, free):
     soft = evidence.softened()
     values = []
     for goal in (text, free):
-        program = Goal.parse(goal).bind(soft.schema)
+        program = link(Goal.parse(goal), soft.codebook).at(soft.marginals)
         mixed = best_mixture(Achievable(program, evidence, soft), GAP)
         assert float(program.violation(mixed.v)) <= 1e-9
         values.append(mixed.value)

@@ -18,13 +18,14 @@ from sklearn.svm import LinearSVC
 from setpoint.evidence import Evidence
 from setpoint.goals import GoalError
 from setpoint.goals.goal import as_goal
-from setpoint.goals.needs import Needs
+from setpoint.goals.requirements import Requirements
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.crossfit import cross_fit, splits_of
 from setpoint.plugin.joint import JointPosterior, MissingPairWarning, joint_labels
 from setpoint.search.mixtures import best_mixture
+from setpoint.program.link import link
 
-BY_G = Needs({None: {"g": None}})
+BY_G = Requirements({None: {"g": None}})
 
 
 # ---------------------------------------------------------------- the exact population
@@ -61,11 +62,11 @@ def searched(goal, mass, *, joint):
         counted = evidence.softened(posterior.reshape(len(x), -1), known.pairs_of(evidence))
     else:
         counted = evidence.softened(posterior.sum(axis=1))
-    program = goal.bind(counted.schema)
+    program = link(goal, counted.codebook).at(counted.marginals)
     space = Achievable(program, evidence, counted)
     mixed = best_mixture(space, 1e-7)
-    true = goal.bind(evidence.schema)
-    v = true.features_of(space.confusion(mixed.choice).counts)
+    true = link(goal, evidence.codebook).at(evidence.marginals)
+    v = true.rates_of(space.confusion(mixed.choice).counts)
     return SimpleNamespace(space=space, mixed=mixed, true=true, v=v)
 
 
@@ -207,7 +208,7 @@ def test_a_slot_without_some_group():
     assert (pairs[1, :, :, 0] == only).all()
     scores = np.full((6, 6), 1 / 6)
     soft = rows.softened(scores, pairs.reshape(2, 6, 2))
-    assert soft.schema.marginals.sum() == pytest.approx(6.0)
+    assert soft.marginals.weights.sum() == pytest.approx(6.0)
 
 
 def test_groups_that_were_not_trained_on_are_refused():
@@ -309,9 +310,9 @@ def test_scores_out_of_fold():
         np.testing.assert_allclose(fitted.scores[test], own, atol=1e-12)
     soft = rows.softened(fitted.scores, joint.pairs_of(rows))
     # Posteriors fitted to these very rows know how many are of each kind.
-    np.testing.assert_allclose(soft.schema.marginals, rows.schema.marginals, rtol=0.05)
+    np.testing.assert_allclose(soft.marginals.weights, rows.marginals.weights, rtol=0.05)
     goal = as_goal("maximize accuracy.min(g)")
-    space = Achievable(goal.bind(soft.schema), rows, soft)
+    space = Achievable(link(goal, soft.codebook).at(soft.marginals), rows, soft)
     mixed = best_mixture(space, 1e-6)
     assert space.is_certain
     assert mixed.status == "optimal"

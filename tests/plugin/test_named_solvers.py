@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from setpoint.evidence import Evidence
-from setpoint.goals import Goal, algebra
+from setpoint.goals import Goal
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named import ALGORITHMS, bisection, ellipsoid, frank_wolfe, gda, recombine
@@ -17,9 +17,11 @@ from setpoint.plugin.named.frank_wolfe import line_search
 from setpoint.plugin.named.inner import Inner
 from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.recombine import Gathered
+from setpoint.program import algebra
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.watch import StoppedWarning, Watch
+from setpoint.program.link import link
 
 LOADER = Path(__file__).parents[2].parent / "shared" / "data" / "load.py"
 COVERAGE = "abs(predicted_rate - prior).max() <= 0.02"
@@ -38,7 +40,7 @@ def space_of(goal, n=3, soft=True, watch=None, data=None, whole=True):
     P, y = rows(n) if data is None else data
     evidence = Evidence.from_arrays(tuple(range(P.shape[1])), P, y)
     counted = evidence.softened() if soft else evidence
-    program = Goal.parse(goal).bind(counted.schema)
+    program = link(Goal.parse(goal), counted.codebook).at(counted.marginals)
     return Achievable(program, evidence, counted, watch=watch, whole=whole)
 
 
@@ -424,7 +426,10 @@ def test_bounds_between_groups(bound):
         (0, 1, 2), P, y, needs=goal.needs, columns={"g": group}, decide_on=("g",)
     )
     soft = evidence.softened()
-    space, other = (Achievable(goal.bind(soft.schema), evidence, soft, whole=True) for _ in "ab")
+    space, other = (
+        Achievable(link(goal, soft.codebook).at(soft.marginals), evidence, soft, whole=True)
+        for _ in "ab"
+    )
     losses = Losses(space, "gda", by_row=True)
     free = np.random.default_rng(0).random((500, space.d))
     c = space.program.constraints[0]

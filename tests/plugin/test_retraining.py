@@ -31,6 +31,7 @@ from setpoint.plugin.retraining import (
 from setpoint.rules import Rule
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.watch import StoppedWarning, Watch
+from setpoint.program.link import link
 
 # Grown until every distinct x is a leaf, a tree is an exact minimiser of weighted errors.
 TREE = DecisionTreeClassifier(random_state=0)
@@ -60,7 +61,9 @@ def space_of(goal, r, learner=TREE, *, X=None, weighted=True, watch=None):
     goal = as_goal(goal)
     evidence = evidence_of(goal, r, weighted)
     rows = TrainingRows.of(evidence, r.X if X is None else X)
-    return Retraining(goal.bind(evidence.schema), evidence, learner, rows, watch=watch)
+    return Retraining(
+        link(goal, evidence.codebook).at(evidence.marginals), evidence, learner, rows, watch=watch
+    )
 
 
 def reached(space, choice, X):
@@ -68,7 +71,7 @@ def reached(space, choice, X):
     model, rule = space.finish(choice)
     scores = model.scores(X)
     counts = space.evidence.confusion(rule.distribution(scores)).counts
-    return space.program.features_of(counts)
+    return space.program.rates_of(counts)
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -105,7 +108,7 @@ def test_weighted_errors_are_a_constant_less_the_objective(seed):
     one = evidence_of(goal, r)
     two = Evidence.from_arrays((0, 1, 2), np.zeros(30), None, needs=goal.needs, dataset="new")
     evidence = Evidence.concat([one, two])
-    program = goal.bind(evidence.schema)
+    program = link(goal, evidence.codebook).at(evidence.marginals)
     X = np.arange(120.0)[:, None]
     space = Retraining(program, evidence, Recorder(), TrainingRows.of(evidence, X))
     slopes = rng.normal(size=space.d)
@@ -120,7 +123,7 @@ def test_weighted_errors_are_a_constant_less_the_objective(seed):
     for _ in range(20):
         decided = rng.integers(0, 3, 120)
         errors.append(weight[label != decided[index]].sum())
-        values.append(slopes @ program.features_of(evidence.confusion(decided).counts))
+        values.append(slopes @ program.rates_of(evidence.confusion(decided).counts))
     share = -np.polyfit(values, errors, 1)[0]
     assert share > 0
     np.testing.assert_allclose(errors + share * np.array(values), errors[0] + share * values[0])
@@ -192,7 +195,7 @@ def test_ratios_against_all_decisions(goal):
     mixed = best_mixture(space)
     best = max(
         space.program.value(
-            space.program.features_of(space.evidence.confusion(np.array(rule)[r.x]).counts)
+            space.program.rates_of(space.evidence.confusion(np.array(rule)[r.x]).counts)
         )
         for rule in itertools.product(range(3), repeat=6)
     )
@@ -222,7 +225,11 @@ def test_rows_that_are_counted_may_be_others():
     counted = evidence_of(goal, held)
     own = evidence_of(goal, train)
     space = Retraining(
-        goal.bind(counted.schema), counted, TREE, TrainingRows.of(own, train.X), held.X
+        link(goal, counted.codebook).at(counted.marginals),
+        counted,
+        TREE,
+        TrainingRows.of(own, train.X),
+        held.X,
     )
     mixed = best_mixture(space, 1e-8)
     assert space.program.violation(mixed.v) <= 1e-9
@@ -293,7 +300,10 @@ def test_rows_that_do_not_fit_are_refused():
     r = rows_of()
     goal = as_goal("maximize accuracy")
     evidence = evidence_of(goal, r)
-    program, rows = goal.bind(evidence.schema), TrainingRows.of(evidence, r.X)
+    program, rows = (
+        link(goal, evidence.codebook).at(evidence.marginals),
+        TrainingRows.of(evidence, r.X),
+    )
     with pytest.raises(ValueError, match="training rows: X has 5 rows, their codes 600"):
         Retraining(program, evidence, TREE, TrainingRows.of(evidence, r.X[:5]))
     with pytest.raises(ValueError, match="counted rows: X has 5 rows"):
@@ -343,7 +353,7 @@ def test_another_program_shares_the_learners():
     best_mixture(space, 1e-8)
     before = len(space.atoms)
     goal = as_goal("maximize recall(label=1) subject to predicted_rate(label=1) <= 0.4")
-    other = space.with_program(goal.bind(space.program.schema))
+    other = space.with_program(link(goal, space.program.codebook).at(space.program.marginals))
     assert len(other.at_hand(0)) == before
     assert other.n_calls == 0
     choice = best_mixture(other, 1e-8).choice

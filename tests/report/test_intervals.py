@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from report.samples import ONE, confusion, deployed, expression, grouped
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import EmptyPopulationError, GoalError
-from setpoint.goals.program import influence
+from setpoint.program.program import influence
 from setpoint.report import interval
 from setpoint.report.delta import influence_of
 from setpoint.report.kinds import bound_sample

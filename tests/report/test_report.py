@@ -14,7 +14,7 @@ from sklearn import metrics as sk
 from report.samples import ONE, confusion, deployed, expression, grouped
 from setpoint import Goal, GoalError, evaluate
 from setpoint.evidence import Evidence
-from setpoint.goals.schema import Cell
+from setpoint.evidence.schema import Cell
 from setpoint.report import (
     Entry,
     FewRowsWarning,

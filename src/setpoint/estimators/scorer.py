@@ -23,6 +23,7 @@ from setpoint.inputs.columns import as_columns
 from setpoint.inputs.decided import decided
 from setpoint.inputs.inputs import Rows, deployed_decisions
 from setpoint.inputs.measured import measured_on
+from setpoint.program.link import link
 from setpoint.report import report_on
 
 __all__ = ["GoalScorer", "goal_scorer"]
@@ -174,7 +175,9 @@ def _score(goal: Goal, evidence: Evidence) -> float:
     sense = 1.0 if goal.sense == "maximize" else -1.0
     if not missed:
         return sense * float(value)
-    lowest = min(sense * bound for bound in goal.bind(evidence.schema).range)
+    lowest = min(
+        sense * bound for bound in link(goal, evidence.codebook).at(evidence.marginals).range
+    )
     # Below every score of a feasible model, the less violated the better.
     return (min(lowest, -1.0) if math.isfinite(lowest) else -1e6) - 1.0 - max(missed)
 

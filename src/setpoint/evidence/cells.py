@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.evidence.schema import Cell
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Key, Label, Other
-from setpoint.goals.schema import Cell
 
 __all__ = ["Codes", "cells_of", "factorize", "slots_of"]
 

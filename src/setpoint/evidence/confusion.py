@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.evidence.codebook import Cell, Codebook, Marginals
 from setpoint.goals.populations import Label
-from setpoint.goals.schema import Cell, Schema
 
 __all__ = ["Confusion"]
 
@@ -66,15 +66,14 @@ class Confusion:
         )
 
     @property
-    def marginals(self) -> Floats:
-        """Weight by cell and true class (cells, n + 1), the same for every decision."""
-        return np.asarray(self.counts.sum(axis=2))
+    def codebook(self) -> Codebook:
+        """The classes, the cells, and the columns that their keys name."""
+        return Codebook.of(self.classes, self.cells)
 
     @property
-    def schema(self) -> Schema:
-        """The schema of these very counts."""
-        columns = {c.dataset: tuple(name for name, _ in c.key) for c in self.cells}
-        return Schema(self.classes, self.cells, self.marginals, self.smallest, columns)
+    def marginals(self) -> Marginals:
+        """The weight by cell and true class, the same for every decision."""
+        return Marginals(np.asarray(self.counts.sum(axis=2)), self.smallest)
 
     def __add__(self, other: Confusion) -> Confusion:
         if not isinstance(other, Confusion):

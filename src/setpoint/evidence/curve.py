@@ -72,7 +72,7 @@ class Curve:
 def curve_of(evidence: Evidence, slot: int) -> Curve:
     """The curve of one slot; see :meth:`Evidence.curve`."""
     n = evidence.n_classes + 1
-    marginals = evidence.schema.marginals
+    marginals = evidence.marginals.weights
     cells = np.flatnonzero(evidence.cell_slot == slot)
     kinds = [(int(c), t) for c in cells for t in range(n) if marginals[c, t] > 0]
     narrow = np.uint8 if len(kinds) < 256 else np.int64

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from setpoint.evidence.by_slot import BlockCodes, BySlot
 from setpoint.evidence.cells import Codes, cells_of, slots_of
+from setpoint.evidence.codebook import Cell, Codebook, Marginals
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.count import count_distribution, count_pairs
 from setpoint.evidence.curve import Curve, curve_of
 from setpoint.evidence.features import argmax_features
-from setpoint.evidence.soft import add_posteriors, checked, soft_schema, spread
+from setpoint.evidence.soft import add_posteriors, checked, soft_marginals, spread
 from setpoint.evidence.tensor import decide_by_slot
 from setpoint.goals.errors import GoalError
-from setpoint.goals.needs import Needs
 from setpoint.goals.populations import Key, Label
-from setpoint.goals.schema import Cell, Schema
+from setpoint.goals.requirements import Requirements
 
 __all__ = ["Evidence"]
 
@@ -81,7 +81,7 @@ class Evidence:
         scores: Floats,
         true: Codes | None,
         *,
-        needs: Needs | None = None,
+        needs: Requirements | None = None,
         dataset: str | None = None,
         weight: Floats | None = None,
         columns: Mapping[str, NDArray[Any]] | None = None,
@@ -127,7 +127,7 @@ class Evidence:
             columns = {name: values[kept] for name, values in columns.items()}
             baseline = None if baseline is None else baseline[kept]
             n_rows = len(scores)
-        needs = needs or Needs()
+        needs = needs or Requirements()
         splits = dict(needs.columns.get(dataset, {}))
         for name in decide_on:
             # Slots cut across data sets: what one of them tells apart, all do.
@@ -211,14 +211,16 @@ class Evidence:
         """Cell and true class of each row as one code, ``cell * (n + 1) + true``."""
         return self.true if len(self.cells) == 1 else self.cell * (self.n_classes + 1) + self.true
 
-    @cached_property
-    def schema(self) -> Schema:
-        """Classes, cells and marginal weights: what a goal binds to.
+    @property
+    def codebook(self) -> Codebook:
+        """Classes, cells and columns: what a goal is linked to."""
+        return Codebook(self.classes, self.cells, self.columns)
 
-        Soft evidence knows them by the posteriors.
-        """
+    @cached_property
+    def marginals(self) -> Marginals:
+        """The weight by cell and true class; soft evidence knows it by the posteriors."""
         if self.soft:
-            return soft_schema(self)
+            return soft_marginals(self)
         shape = (len(self.cells), self.n_classes + 1)
         size = shape[0] * shape[1]
         if self.weight is None:
@@ -229,7 +231,7 @@ class Evidence:
             flat = np.full(size, np.inf)
             np.minimum.at(flat, self.kind, self.weight)
             smallest = flat.reshape(shape)
-        return Schema(self.classes, self.cells, marginals, smallest, dict(self.columns))
+        return Marginals(marginals, smallest)
 
     def confusion(self, decisions: NDArray[Any]) -> Confusion:
         """Count decisions (N,), or a distribution over classes (N, n), by their labels.
@@ -261,15 +263,15 @@ class Evidence:
         """
         if self.weight is not None or self.n_classes != 2:
             raise ValueError("only unweighted rows of two classes are known by their number")
-        counts = np.stack([self.schema.marginals - accepted, accepted], axis=2)
+        counts = np.stack([self.marginals.weights - accepted, accepted], axis=2)
         return self._confusion(counts, counts.copy())
 
     def _confusion(self, counts: Floats, squares: Floats) -> Confusion:
-        schema = self.schema
-        rows = schema.marginals.astype(np.int64)
+        marginals = self.marginals
+        rows = marginals.weights.astype(np.int64)
         if self.weight is not None:
             rows = _numbers(self.kind, rows.size).reshape(rows.shape)
-        return Confusion(self.classes, self.cells, counts, squares, rows, schema.smallest)
+        return Confusion(self.classes, self.cells, counts, squares, rows, marginals.smallest)
 
     def softened(self, scores: Floats | None = None, pairs: Codes | None = None) -> Evidence:
         """The same rows as soft evidence.
@@ -289,7 +291,7 @@ class Evidence:
         Examples
         --------
         >>> rows = Evidence.from_arrays((0, 1), np.array([[0.9, 0.1], [0.4, 0.6]]), None)
-        >>> rows.softened().schema.marginals
+        >>> rows.softened().marginals.weights
         array([[1.3, 0.7, 0. ]])
         """
         posteriors = self.scores if scores is None else scores

@@ -8,8 +8,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from setpoint.goals.schema import Schema
-
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from setpoint.exact.problem import Problem, Slot
 from setpoint.exact.sweep import least_violation, sweep
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine, Bound
-from setpoint.goals.composites import Smallest, Total
-from setpoint.goals.program import SATISFIED
+from setpoint.program import algebra
+from setpoint.program.functions import Affine, Min, RateFunction, WeightedSum
+from setpoint.program.program import SATISFIED
 from setpoint.search.mixed import Mixed
 from setpoint.search.space import Choice, Floats
 
@@ -98,7 +97,7 @@ def separate(problem: Problem) -> Fixed | None:
     return Fixed(choice, value, "optimal", "sweep over every cut-off")
 
 
-def parts_of(problem: Problem) -> list[Bound] | None:
+def parts_of(problem: Problem) -> list[RateFunction] | None:
     """What each slot is to maximise on its own; None where the objective couples slots."""
     score = algebra.scaled(problem.program.sense, problem.program.objective)
     m = len(problem.slots)
@@ -106,18 +105,18 @@ def parts_of(problem: Problem) -> list[Bound] | None:
         return [score]
     if isinstance(score, Affine):
         return [score] * m
-    children = score.children if isinstance(score, (Total, Smallest)) else (score,)
-    own: list[list[tuple[float, Bound]]] = [[] for _ in range(m)]
-    coefs = score.coefs if isinstance(score, Total) else (1.0,) * len(children)
+    children = score.children if isinstance(score, (WeightedSum, Min)) else (score,)
+    own: list[list[tuple[float, RateFunction]]] = [[] for _ in range(m)]
+    coefs = score.coefs if isinstance(score, WeightedSum) else (1.0,) * len(children)
     for coef, child in zip(coefs, children, strict=True):
         where = problem.slots_of(child)
-        if isinstance(child, Affine) and isinstance(score, Total):
+        if isinstance(child, Affine) and isinstance(score, WeightedSum):
             where = frozenset(range(m))
         elif len(where) > 1:
             return None
         for s in where:
             own[s].append((coef, child))
-    if isinstance(score, Smallest):
+    if isinstance(score, Min):
         return [
             algebra.reduced("min", [x for _, x in o], None, "") if o else _nothing() for o in own
         ]

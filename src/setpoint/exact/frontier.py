@@ -14,7 +14,8 @@ from setpoint.exact.problem import Problem
 from setpoint.exact.solver import find_rule
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED
+from setpoint.program.link import link
+from setpoint.program.program import SATISFIED
 from setpoint.search.along import Along, along, monotone
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
 from setpoint.search.infeasible import Infeasible
@@ -63,7 +64,7 @@ def frontier_exact(
     goal, i = vary_of(goal, vary)
     levels = levels_of(values)
     # Of many programs in a row each needs few columns, and small ones are solved sooner.
-    problem = Problem(goal.bind(evidence.schema), evidence, most=0)
+    problem = Problem(link(goal, evidence.codebook).at(evidence.marginals), evidence, most=0)
     if randomized is True or (randomized == "auto" and _draws(problem, tol)):
         try:
             found, kind = along(problem, i, levels, _POINTS)

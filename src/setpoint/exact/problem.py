@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion, Curve, Evidence
-from setpoint.goals.atoms import Affine, Bound
-from setpoint.goals.program import Program
+from setpoint.program.functions import Affine, RateFunction
+from setpoint.program.program import Program
 from setpoint.rules import PerSlot, Rule, Threshold, mixture
 from setpoint.search.space import Choice, Floats, Priced, Space
 
@@ -166,9 +166,9 @@ class Problem(Space):
             values.append(gain)
         return Priced(np.array(best, np.int64), np.array(values))
 
-    def slots_of(self, x: Bound) -> frozenset[int]:
+    def slots_of(self, x: RateFunction) -> frozenset[int]:
         """The slots whose decisions change a function."""
-        cells = {c for j in x.features if j >= 0 for c in self.program.features[j].cells}
+        cells = {c for j in x.features if j >= 0 for c in self.program.rates[j].cells}
         return frozenset(int(self.evidence.cell_slot[c]) for c in cells)
 
     def features(self, choice: Choice) -> Floats:
@@ -206,7 +206,7 @@ class Problem(Space):
             always, ever = min(part), max(part)
             counts = slot.curve.counts
             drawn += float((counts[:, ever] - counts[:, always]).sum())
-        return drawn / float(self.evidence.schema.marginals.sum())
+        return drawn / float(self.evidence.marginals.weights.sum())
 
     def rule(self, choice: Choice) -> Rule:
         """The rule that a choice of cut-offs stands for."""

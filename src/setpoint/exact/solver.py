@@ -21,10 +21,10 @@ from setpoint.exact.deterministic import (
 )
 from setpoint.exact.nearest import nearest_thresholds
 from setpoint.exact.problem import Problem
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.program import SATISFIED, Program
+from setpoint.program import algebra
+from setpoint.program.functions import Affine
+from setpoint.program.program import SATISFIED, Program
 from setpoint.search.infeasible import explain
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import Mixed, best_mixture

@@ -9,9 +9,17 @@ import numpy as np
 
 from setpoint.evidence.sweep import Constraints, best_cutoff
 from setpoint.exact.problem import Problem, Slot
-from setpoint.goals.atoms import Affine, Bound, Ratio
-from setpoint.goals.composites import Absolute, Largest, Smallest, Spread, Total
-from setpoint.goals.program import SATISFIED, BoundConstraint
+from setpoint.program.functions import (
+    Absolute,
+    Affine,
+    Max,
+    MaxMinusMin,
+    Min,
+    RateFunction,
+    Ratio,
+    WeightedSum,
+)
+from setpoint.program.program import SATISFIED, ProgramConstraint
 from setpoint.search.space import Floats
 
 __all__ = ["Swept", "least_violation", "sweep"]
@@ -31,8 +39,8 @@ class Swept(NamedTuple):
 def sweep(
     problem: Problem,
     slot: Slot,
-    objective: Bound,
-    constraints: tuple[BoundConstraint, ...],
+    objective: RateFunction,
+    constraints: tuple[ProgramConstraint, ...],
     rest: Floats | None = None,
 ) -> Swept:
     """The feasible cut-off of one slot with the largest `objective`.
@@ -79,14 +87,14 @@ class _Forms:
         fixed = sum(a * self.rest[j] for j, a in x.terms.items())
         return self.slot.form(x, float(fixed))
 
-    def of(self, x: Bound) -> tuple[Floats, float]:
+    def of(self, x: RateFunction) -> tuple[Floats, float]:
         if isinstance(x, Affine):
             return np.stack([self.affine(x), self.one]), 0.0
         if isinstance(x, Ratio) and x.at_zero == x.offset:
             return np.stack([self.affine(x.above), self.affine(x.below)]), x.offset
         raise _NotARatioError
 
-    def constraints(self, bounds: list[tuple[Bound, float, float]]) -> Constraints | None:
+    def constraints(self, bounds: list[tuple[RateFunction, float, float]]) -> Constraints | None:
         if not bounds:
             return None
         built = [self.of(x) for x, _, _ in bounds]
@@ -101,17 +109,17 @@ class _Forms:
         )
 
 
-def _simple(x: Bound, k: float, sign: float) -> list[tuple[Bound, float, float]]:
+def _simple(x: RateFunction, k: float, sign: float) -> list[tuple[RateFunction, float, float]]:
     """A bound on extremes and distances as bounds (function, level, sign) on single ratios."""
-    if isinstance(x, Smallest if sign > 0 else Largest):
+    if isinstance(x, Min if sign > 0 else Max):
         return [b for c in x.children for b in _simple(c, k, sign)]
     if isinstance(x, Absolute) and sign < 0:
         return [(x.children[0], k, -1.0), (x.children[0], -k, 1.0)]
-    if isinstance(x, Spread) and sign < 0 and len(x.children) <= _FEW:
+    if isinstance(x, MaxMinusMin) and sign < 0 and len(x.children) <= _FEW:
         affine = [c for c in x.children if isinstance(c, Affine)]
         if len(affine) == len(x.children):
             return [(a.plus(b.scaled(-1.0)), k, -1.0) for a, b in permutations(affine, 2)]
-    if isinstance(x, Total) and len(x.children) == 1:
+    if isinstance(x, WeightedSum) and len(x.children) == 1:
         coef = x.coefs[0]
         return _simple(x.children[0], k / coef, sign if coef > 0 else -sign)
     return [(x, k, sign)]
@@ -131,8 +139,8 @@ def _youden(slot: Slot) -> Floats:
 
 def _general(
     slot: Slot,
-    objective: Bound,
-    constraints: tuple[BoundConstraint, ...],
+    objective: RateFunction,
+    constraints: tuple[ProgramConstraint, ...],
     rest: Floats,
     tie: Floats,
 ) -> Swept:

@@ -17,7 +17,7 @@ import numpy as np
 
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import EVERYWHERE, Label, Population, chosen_rows, plain_label
-from setpoint.goals.reducers import Reducible, reducer_columns
+from setpoint.goals.reducers import HasReducers, reducer_columns
 
 __all__ = [
     "Apply",
@@ -56,7 +56,7 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
 """Function and its least and largest number of arguments."""
 
 
-class Expression(Reducible):
+class Expression(HasReducers):
     """A number that a classifier's confusions determine; build it with operators."""
 
     __slots__ = ()

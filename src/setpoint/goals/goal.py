@@ -10,10 +10,10 @@ from setpoint.goals.expressions import Constraint, Expression, External, Metric,
 from setpoint.goals.table import TABLE, VOCABULARY
 
 if TYPE_CHECKING:
+    from setpoint.evidence.schema import Schema
     from setpoint.goals.blackbox import BlackBox
-    from setpoint.goals.needs import Needs
-    from setpoint.goals.program import Program
-    from setpoint.goals.schema import Schema
+    from setpoint.goals.requirements import Requirements
+    from setpoint.program.program import Program
 
 __all__ = ["MAX_CHARACTERS", "Goal", "as_goal", "maximize", "minimize"]
 
@@ -113,11 +113,11 @@ class Goal:
         return f"Goal.parse({str(self)!r})"
 
     @property
-    def needs(self) -> Needs:
+    def needs(self) -> Requirements:
         """The columns, data sets and deployed predictions that the goal speaks of."""
-        from setpoint.goals.needs import needs_of
+        from setpoint.goals.requirements import requirements_of
 
-        return needs_of(self)
+        return requirements_of(self)
 
     def bind(self, schema: Schema) -> Program:
         """The goal over the features of one schema; every error about a name arises here.
@@ -128,7 +128,7 @@ class Goal:
             An unknown column, group, label or data set, a bound outside the range, or
             (EmptyPopulationError) a rate without rows.
         """
-        from setpoint.goals.program import Program
+        from setpoint.program.program import Program
 
         return Program(self, schema)
 

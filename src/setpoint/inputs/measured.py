@@ -22,12 +22,13 @@ from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.program import Program
 from setpoint.inputs.arrays import Array, Codes, column_names
 from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.inputs import Inputs, Rows
 from setpoint.inputs.labels import check_weight
+from setpoint.program.link import link
+from setpoint.program.program import Program
 from setpoint.search.metered import Measured
 
 __all__ = ["CalledMetric", "FormulaMetric", "measured_on"]
@@ -178,7 +179,7 @@ class FormulaMetric:
     @cached_property
     def program(self) -> Program:
         """The goal bound to the rows."""
-        return self.goal.bind(self.evidence.schema)
+        return link(self.goal, self.evidence.codebook).at(self.evidence.marginals)
 
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,) of score vectors (m, n); a score of at least 0 decides positive."""
@@ -243,8 +244,8 @@ class FormulaMetric:
         """Features (d,) when nobody is accepted, and what a unit of each kind adds (kinds, d)."""
         program, n_kinds = self.program, self._kinds[1]
         rejected, took = program.tensors[..., 0], program.tensors[..., 1]
-        base = (rejected * program.schema.marginals).sum(axis=(1, 2))
-        gains = (took - rejected).reshape(len(base), program.schema.marginals.size)
+        base = (rejected * program.marginals.weights).sum(axis=(1, 2))
+        gains = (took - rejected).reshape(len(base), program.marginals.weights.size)
         return base, np.ascontiguousarray(gains[:, :n_kinds].T)
 
 

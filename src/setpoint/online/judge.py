@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.goals.atoms import Bound
-from setpoint.goals.bind import Binder
+from setpoint.evidence.schema import Cell, Schema
 from setpoint.goals.expressions import Metric
 from setpoint.goals.goal import Goal
-from setpoint.goals.needs import require_rows_alone
 from setpoint.goals.populations import EVERYWHERE, Label
-from setpoint.goals.program import SATISFIED
-from setpoint.goals.schema import Cell, Schema
+from setpoint.goals.requirements import require_rows_alone
+from setpoint.program.bind import Binder
+from setpoint.program.functions import RateFunction
+from setpoint.program.program import SATISFIED
 
 __all__ = ["Judge", "f_beta_of"]
 
@@ -47,8 +47,8 @@ class _Side:
     """A constraint: ``sign * (left - right) >= 0``."""
 
     sign: float
-    left: Bound
-    right: Bound
+    left: RateFunction
+    right: RateFunction
 
 
 class Judge:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
+from setpoint.evidence.schema import Cell
 from setpoint.goals.goal import Goal
-from setpoint.goals.schema import Cell
 from setpoint.online import layout as at
 from setpoint.online.engine import Engine
 from setpoint.online.options import SOLVERS

@@ -9,8 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from setpoint.evidence.order import cutoffs, midway
-from setpoint.goals.program import SATISFIED
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.program.program import SATISFIED
 
 __all__ = ["Cut", "best_cut", "best_of", "ratio"]
 

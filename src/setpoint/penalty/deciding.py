@@ -13,6 +13,7 @@ from setpoint.goals.expressions import Metric
 from setpoint.goals.goal import Goal
 from setpoint.penalty.plan import Plan
 from setpoint.penalty.pool import Pool
+from setpoint.program.link import link
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule
 from setpoint.search.infeasible import Infeasible, not_found
@@ -89,7 +90,7 @@ def _best_threshold(
     """The best threshold; where it accepts too few rows, the best that accepts enough."""
 
     def solved(asked: Goal) -> Outcome:
-        program = asked.bind(evidence.schema)
+        program = link(asked, evidence.codebook).at(evidence.marginals)
         program.goal = goal  # what messages speak of
         return solve_exact(program, evidence, randomized=False, on_infeasible=on_infeasible)
 

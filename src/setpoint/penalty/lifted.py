@@ -14,9 +14,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from setpoint.evidence.order import midway
-from setpoint.goals.program import SATISFIED
 from setpoint.penalty.cuts import ratio
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.program.program import SATISFIED
 
 __all__ = ["Lifted", "Pair", "best_pair", "lift", "tie", "untied"]
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.goals.atoms import Affine, Bound, Ratio
+from setpoint.evidence.schema import Cell, Schema
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
-from setpoint.goals.needs import require_rows_alone
 from setpoint.goals.populations import Label
-from setpoint.goals.program import SATISFIED
-from setpoint.goals.schema import Cell, Schema
+from setpoint.goals.requirements import require_rows_alone
+from setpoint.program.functions import Affine, RateFunction, Ratio
+from setpoint.program.program import SATISFIED
 
 __all__ = ["Forms", "Slopes", "Tradeoff"]
 
@@ -197,7 +197,7 @@ class Tradeoff:
         except ShapeError:
             return None
 
-    def _ratio(self, x: Bound, sign: float) -> Floats:
+    def _ratio(self, x: RateFunction, sign: float) -> Floats:
         if isinstance(x, Affine):
             return np.concatenate([sign * self._affine(x), [1.0, 0.0, 0.0, 0.0]])
         if isinstance(x, Ratio) and x.at_zero == x.offset:

@@ -15,8 +15,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from setpoint.evidence import Confusion, Evidence
-from setpoint.goals.program import Program
 from setpoint.plugin.atoms import Atom, Constant, pricer_of
+from setpoint.program.link import link
+from setpoint.program.program import Program
 from setpoint.rules import PerSlot, Rule, mixture, per_slot
 from setpoint.search.space import Choice, Floats, Priced, Space
 from setpoint.search.watch import Watch
@@ -167,7 +168,7 @@ class Achievable(Space):
     def softened(self) -> Achievable:
         """The same rows as soft evidence; what is found there is at hand here too."""
         counted = self.counted.softened()
-        return self._with(self.program.goal.bind(counted.schema), counted)
+        return self._with(link(self.program.goal, counted.codebook).at(counted.marginals), counted)
 
     def _with(self, program: Program, counted: Evidence) -> Self:
         watch = self.watch.rest()

@@ -9,8 +9,8 @@ import numpy as np
 
 from setpoint.evidence import Evidence
 from setpoint.evidence.evidence import Integers
-from setpoint.goals.diagonal import DiagonalForm, diagonal_form
-from setpoint.goals.program import Program
+from setpoint.program.diagonal import DiagonalForm, diagonal_form
+from setpoint.program.program import Program
 from setpoint.rules import Argmax, Rule
 from setpoint.search.space import Floats
 
@@ -140,7 +140,7 @@ class TensorPricer:
     def _shares(self) -> Floats:
         """How the rows of each class in a slot fall into its cells (cells, n)."""
         counted = self.counted if self.counted.soft else self.counted.softened()
-        held = counted.schema.marginals[:, : counted.n_classes]
+        held = counted.marginals.weights[:, : counted.n_classes]
         totals = np.zeros((len(counted.slots), counted.n_classes))
         np.add.at(totals, counted.cell_slot, held)
         return np.asarray(held / np.maximum(totals[counted.cell_slot], 1e-300))
@@ -149,7 +149,7 @@ class TensorPricer:
         """The tensor of gains, slot by slot."""
         counted = self.counted
         n = counted.n_classes
-        gains = self.program.weights.tensor(slopes)[:, :n]
+        gains = self.program.forms.tensor(slopes)[:, :n]
         gains = _readable(gains) * gains
         if counted.pairs is not None:
             return Tensor(gains[counted.pairs[..., 0], counted.pairs[..., 1]])
@@ -173,7 +173,7 @@ class TensorPricer:
 
     def _of(self, decided: Integers, block: Integers | None, n_blocks: int) -> Floats:
         counts = self.counted.block_counts(decided, block, n_blocks)
-        return np.array([self.program.features_of(c) for c in counts])
+        return np.array([self.program.rates_of(c) for c in counts])
 
 
 def _readable(numbers: Floats) -> float:

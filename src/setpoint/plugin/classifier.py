@@ -14,10 +14,9 @@ from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.measuring import blackbox_of
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
-from setpoint.goals.bind import speaks_of_one_class
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.needs import require_label_free
+from setpoint.goals.requirements import require_label_free
 from setpoint.inputs.arrays import check_length, column_names, one_column, some
 from setpoint.inputs.classes import Classes, classes_of
 from setpoint.inputs.inputs import DecideOn, Inputs
@@ -29,6 +28,7 @@ from setpoint.plugin.frontier import frontier_of_evidence
 from setpoint.plugin.inner import InnerModel
 from setpoint.plugin.options import Options
 from setpoint.plugin.solving import Solution, solve_evidence
+from setpoint.program.link import waits_for_class
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
 
@@ -421,7 +421,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             y = one_column(y, "y", warn=True)
         check_length(y, int(_num_samples(X)), "y")
         classes = classes_of(y, None, self.pos_label)
-        if len(classes.labels) > 2 and speaks_of_one_class(goal):
+        if len(classes.labels) > 2 and waits_for_class(goal):
             raise GoalError(
                 f"Only binary classification is supported by the goal '{goal}': it speaks of a "
                 f"positive class, and y holds {len(classes.labels)} classes "

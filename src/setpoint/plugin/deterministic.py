@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setpoint.goals.program import SATISFIED
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.retraining import Retraining
+from setpoint.program.program import SATISFIED
 from setpoint.search.space import Choice, Floats
 
 __all__ = ["Fixed", "best_atom", "best_of", "features_of_atoms", "round_choice"]

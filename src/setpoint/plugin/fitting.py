@@ -24,6 +24,7 @@ from setpoint.plugin.retrained import Retrained, weight_parameter
 from setpoint.plugin.retraining import Retraining, TrainingRows
 from setpoint.plugin.searching import RETRAININGS, limited, search_space
 from setpoint.plugin.solving import Solution, Solved, reported, solve_evidence
+from setpoint.program.link import link
 from setpoint.search.metered import Measured
 
 __all__ = ["Fitted", "Task"]
@@ -214,7 +215,7 @@ class Task:
         rows = TrainingRows.of(everything.taken(train), self._rows(kept[train]))
         X = rows.X if test is train else self._rows(kept[test])
         space = Retraining(
-            self.goal.bind(evidence.schema),
+            link(self.goal, evidence.codebook).at(evidence.marginals),
             evidence,
             learner,
             rows,

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Evidence
+from setpoint.evidence.schema import Cell
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Label
-from setpoint.goals.schema import Cell
 
 __all__ = ["JointModel", "JointPosterior", "MissingPairWarning", "joint_labels"]
 
@@ -92,7 +92,7 @@ class JointPosterior:
     Examples
     --------
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from setpoint.goals.needs import Needs
+    >>> from setpoint.goals.requirements import Needs
     >>> rng = np.random.default_rng(0)
     >>> sex, y = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
     >>> X = np.column_stack([sex, y]) + rng.normal(size=(200, 2))
@@ -105,7 +105,7 @@ class JointPosterior:
     >>> scores.shape, joint.marginal(scores).shape
     ((200, 4), (200, 2))
     >>> counted = rows.softened(scores, joint.pairs_of(rows))
-    >>> counted.schema.marginals.shape
+    >>> counted.marginals.weights.shape
     (2, 3)
     """
 

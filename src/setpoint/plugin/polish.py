@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from setpoint.goals.program import SATISFIED
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
+from setpoint.program.program import SATISFIED
 from setpoint.search.space import Floats
 
 __all__ = ["polish"]

@@ -20,8 +20,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, indexable
 
 from setpoint.evidence import Confusion, Evidence
-from setpoint.goals.program import Program
 from setpoint.plugin.retrained import Retrained, answers, weight_parameter
+from setpoint.program.program import Program
 from setpoint.rules import Argmax, Rule, mixture
 from setpoint.search.space import Choice, Floats, Priced, Space
 from setpoint.search.watch import Watch
@@ -228,7 +228,7 @@ class Retraining(Space):
             self._table = np.concatenate([self._table, np.zeros_like(self._table)])
         for k in range(self._counted, n):
             counts = self.evidence.block_counts(self._decided(k))[0]
-            self._table[k] = self.program.features_of(counts)
+            self._table[k] = self.program.rates_of(counts)
         self._counted = n
         return self._table[:n]
 
@@ -260,7 +260,7 @@ class Retraining(Space):
 
     def _copies(self, slopes: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """The weighted multiclass problem: rows, their labels and weights, in row order."""
-        costs = costs_of(self.program.weights.tensor(slopes)).reshape(self._n_kinds, -1)
+        costs = costs_of(self.program.forms.tensor(slopes)).reshape(self._n_kinds, -1)
         table = costs.max(axis=1, keepdims=True) - costs
         weights = table[self._kind]
         if self._weight is not None:

@@ -13,7 +13,6 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Weighted
 from setpoint.plugin.deterministic import best_atom, best_of, features_of_atoms, round_choice
@@ -21,6 +20,8 @@ from setpoint.plugin.named import ALGORITHMS
 from setpoint.plugin.options import BASELINES, Options
 from setpoint.plugin.polish import polish
 from setpoint.plugin.retraining import Retraining
+from setpoint.program.link import link
+from setpoint.program.program import SATISFIED
 from setpoint.search.infeasible import explain
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixed import Mixed
@@ -77,7 +78,7 @@ def search_rule(
         counted = merged(evidence)
         if options.evidence == "soft":
             counted = counted.softened()
-    program = goal.bind(counted.schema)
+    program = link(goal, counted.codebook).at(counted.marginals)
     named = options.solver in ALGORITHMS
     space = Achievable(program, evidence, counted, watch=limited(options), whole=named)
     if options.solver in BASELINES:
@@ -90,7 +91,9 @@ def explored(goal: Goal, evidence: Evidence, *, soft: bool, gap: float) -> Achie
     evidence = in_order(evidence)
     counted = merged(evidence)
     counted = counted.softened() if soft else counted
-    space = Achievable(goal.bind(counted.schema), evidence, counted, watch=Watch(_CALLS))
+    space = Achievable(
+        link(goal, counted.codebook).at(counted.marginals), evidence, counted, watch=Watch(_CALLS)
+    )
     if not space.is_certain:
         with suppress(InfeasibleMasterError):
             _by_labels(space, gap)
@@ -169,7 +172,7 @@ def _by_labels(space: Achievable, gap: float) -> Mixed:
     them all.
     """
     n, n_slots = space.counted.n_classes, len(space.counted.slots)
-    held = space.counted.schema.marginals[:, :n].sum(axis=0)
+    held = space.counted.marginals.weights[:, :n].sum(axis=0)
     for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
         space.add(Weighted(np.tile(weights, (n_slots, 1)), np.zeros((n_slots, n))))
     if not space.counted.soft:
@@ -279,7 +282,7 @@ def _baseline(space: Achievable, options: Options) -> Outcome:
     n, n_slots = space.counted.n_classes, len(space.counted.slots)
     weights = np.ones(n)
     if options.solver == "balanced":
-        held = space.counted.schema.marginals[:, :n].sum(axis=0)
+        held = space.counted.marginals.weights[:, :n].sum(axis=0)
         weights = held.sum() / np.maximum(held, 1e-300)
     space.watch.call()
     atom = space.add(Weighted(np.tile(weights, (n_slots, 1)), np.zeros((n_slots, n))))

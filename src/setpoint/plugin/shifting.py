@@ -15,6 +15,7 @@ from setpoint.exact.post_shift import Shift, post_shift
 from setpoint.goals.goal import Goal
 from setpoint.inputs.measured import FormulaMetric
 from setpoint.plugin.options import Options
+from setpoint.program.link import link
 from setpoint.rules import PerSlot, Rule, Threshold
 from setpoint.search.metered import Measured, Metered
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
@@ -109,7 +110,7 @@ def shift_rule(
     v = (
         np.zeros(0)
         if goal.is_blackbox
-        else goal.bind(evidence.schema).features_of(confusion.counts)
+        else link(goal, evidence.codebook).at(evidence.marginals).rates_of(confusion.counts)
     )
     outcome = Outcome(
         rule,

@@ -26,6 +26,7 @@ from setpoint.plugin.options import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.shifting import shift_rule
 from setpoint.plugin.weighing import choose_evidence
+from setpoint.program.link import link
 from setpoint.report import Entry, GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule
 from setpoint.search.metered import Measured
@@ -314,7 +315,7 @@ def _outcome(goal: Goal, evidence: Evidence, options: Options, counted: Evidence
     """What the solver for these scores finds, and why it was taken."""
     if evidence.scores.ndim == 1:
         outcome = solve_exact(
-            goal.bind(evidence.schema),
+            link(goal, evidence.codebook).at(evidence.marginals),
             evidence,
             randomized=options.randomized,
             on_infeasible=options.on_infeasible,
@@ -323,7 +324,9 @@ def _outcome(goal: Goal, evidence: Evidence, options: Options, counted: Evidence
         return Solved(outcome, outcome.why)
     why = ""
     if (evidence.true < evidence.n_classes).any():
-        goal.bind(evidence.schema)  # posteriors would fill in for a class without rows
+        link(goal, evidence.codebook).at(
+            evidence.marginals
+        )  # posteriors would fill in for a class without rows
     if options.solver in BASELINES:
         options = replace(options, evidence="label")
     elif counted is not None:

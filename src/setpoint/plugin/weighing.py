@@ -15,6 +15,7 @@ from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.plugin.options import Options
 from setpoint.plugin.searching import search_rule
+from setpoint.program.link import link
 from setpoint.search.infeasible import Infeasible
 from setpoint.search.watch import StoppedError
 
@@ -60,7 +61,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
         reached[kind] = found
     (soft_past, soft), (label_past, label) = reached["soft"], reached["label"]
     # A rate of the rarest class is not known any better than this.
-    held = evidence.schema.marginals[:, : evidence.n_classes].sum(axis=0)
+    held = evidence.marginals.weights[:, : evidence.n_classes].sum(axis=0)
     noise = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
     better = label_past < soft_past - noise
     if abs(label_past - soft_past) <= noise:
@@ -87,8 +88,8 @@ def _held_out(goal: Goal, evidence: Evidence, options: Options) -> tuple[float, 
             counted = rest.confusion(rule.distribution(rest.scores, slots))
             pooled = counted if pooled is None else pooled + counted
         assert pooled is not None
-        program = goal.bind(pooled.schema)
+        program = link(goal, pooled.codebook).at(pooled.marginals)
     except (GoalError, Infeasible, StoppedError):
         return None
-    v = program.features_of(pooled.counts)
+    v = program.rates_of(pooled.counts)
     return float(program.violation(v)), program.sense * float(program.value(v))

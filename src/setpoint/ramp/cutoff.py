@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from setpoint.evidence import Evidence
 from setpoint.exact.problem import Problem
-from setpoint.goals.program import SATISFIED, Program
+from setpoint.program.program import SATISFIED, Program
 from setpoint.ramp.problem import Row
 
 __all__ = ["ROUNDING", "feasible_cutoffs"]

@@ -14,7 +14,8 @@ from setpoint.estimators.trained import linear_scores
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED, Program
+from setpoint.program.link import link
+from setpoint.program.program import SATISFIED, Program
 from setpoint.ramp.cutoff import ROUNDING, feasible_cutoffs
 from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.ramp.problem import Problem, Row, rows_of
@@ -116,7 +117,7 @@ def decide(
     Infeasible
         If no cut-off on these scores meets the goal, unless `on_infeasible` is "nearest".
     """
-    program = goal.bind(evidence.schema)
+    program = link(goal, evidence.codebook).at(evidence.marginals)
     floors = _floors(program, least)
     trained = Model("", solved.best.w)
     caught: list[warnings.WarningMessage] = []
@@ -238,7 +239,7 @@ def _judged(program: Program, evidence: Evidence, rule: Threshold, solved: Solve
     share = float(np.average(drawn, weights=evidence.weight))
     return Outcome(
         rule,
-        program.features_of(confusion.counts),
+        program.rates_of(confusion.counts),
         confusion,
         share,
         "stationary" if solved.converged else "feasible",

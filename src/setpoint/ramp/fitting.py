@@ -15,6 +15,7 @@ from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.inputs.inputs import Inputs
 from setpoint.inputs.least import least_accepted, row_unit
+from setpoint.program.link import link
 from setpoint.ramp.deciding import Model
 from setpoint.ramp.deployed import ScoreFeature
 from setpoint.ramp.design import norm_factor, stacked
@@ -102,7 +103,7 @@ def prepare(
         If the goal cannot be bound, or is of another kind.
     """
     evidence = inputs.evidence({name: np.zeros(n) for name, n in inputs.n_rows.items()})
-    program = inputs.goal.bind(evidence.schema)
+    program = link(inputs.goal, evidence.codebook).at(evidence.marginals)
     used = {name: features[name] for name in inputs.parts}
     kept = {
         name: None if part.weight is None or part.weight.all() else part.weight > 0

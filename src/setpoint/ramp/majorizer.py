@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.estimators.trained import linear_scores
-from setpoint.goals.atoms import Affine
 from setpoint.goals.errors import ShapeError
+from setpoint.program.functions import Affine
 from setpoint.ramp.problem import Problem
 
 __all__ = ["Majorizer", "Split"]

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.estimators.trained import linear_scores
-from setpoint.goals.atoms import Affine, Bound, Ratio
-from setpoint.goals.composites import has_kinks
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.program import Program
-from setpoint.goals.rows import NotLinearError, without_auxiliaries
+from setpoint.program.functions import Affine, RateFunction, Ratio
+from setpoint.program.program import Program
+from setpoint.program.rows import NotLinearError, without_auxiliaries
 from setpoint.ramp.kernel import accepted, ramp, weigh
 
 __all__ = ["Problem", "Row", "rows_of"]
@@ -86,7 +85,7 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
         If a constraint is no conjunction of linear rows.
     """
     base, gains = _by_kind(program)
-    totals = np.ravel(program.schema.marginals)
+    totals = np.ravel(program.marginals.weights)
     found: list[tuple[str, Affine]] = []
     for c in program.constraints:
         builder = program.row_builder(least)
@@ -112,7 +111,7 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
 def _floors(program: Program, least: float) -> list[Affine]:
     """Rows that keep the denominators of the objective off 0."""
     builder = program.row_builder(least)
-    waiting: list[tuple[Bound, float]] = [(program.objective, program.sense)]
+    waiting: list[tuple[RateFunction, float]] = [(program.objective, program.sense)]
     while waiting:
         x, sign = waiting.pop()
         if isinstance(x, Ratio):
@@ -136,10 +135,10 @@ def _coefs(x: Affine, d: int) -> Floats:
 
 def _by_kind(program: Program) -> tuple[Floats, Floats]:
     """Features (d,) when nobody is accepted, and what a unit of each kind adds (d, kinds)."""
-    d = len(program.features)
+    d = len(program.rates)
     rejected, took = program.tensors[..., 0], program.tensors[..., 1]
-    base = (rejected * program.schema.marginals).sum(axis=(1, 2))
-    return base, np.ascontiguousarray((took - rejected).reshape(d, program.schema.marginals.size))
+    base = (rejected * program.marginals.weights).sum(axis=(1, 2))
+    return base, np.ascontiguousarray((took - rejected).reshape(d, program.marginals.weights.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +173,7 @@ class Problem:
     def __post_init__(self) -> None:
         if self.program.objective.is_constant:
             raise ShapeError(f"{self.program.goal.objective}: no decision changes it")
-        if has_kinks(self.program.objective):
+        if self.program.objective.has_kinks:
             raise ShapeError(
                 f"{self.program.goal.objective}: RampClassifier takes objectives with a "
                 "gradient everywhere: rates, their sums and ratios; write a smallest or largest "
@@ -189,7 +188,7 @@ class Problem:
     @cached_property
     def totals(self) -> Floats:
         """The weight (kinds,) of all rows."""
-        return np.ravel(self.program.schema.marginals).astype(np.float64)
+        return np.ravel(self.program.marginals.weights).astype(np.float64)
 
     @cached_property
     def coefs(self) -> Floats:

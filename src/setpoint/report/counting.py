@@ -13,13 +13,13 @@ from importlib.metadata import version
 import numpy as np
 
 from setpoint.evidence import Confusion
-from setpoint.goals.atoms import Bound
-from setpoint.goals.bind import Binder
 from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
 from setpoint.goals.expressions import Constraint, Expression
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
-from setpoint.goals.program import SATISFIED
+from setpoint.program.bind import Binder
+from setpoint.program.functions import RateFunction
+from setpoint.program.program import SATISFIED
 from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import GroupMetric, group_metrics, group_row, lone_group, smallest_group
@@ -45,7 +45,7 @@ class FewRowsWarning(UserWarning):
 class _Side:
     """An expression bound to the data, or the reason why it is not."""
 
-    bound: Bound | None
+    bound: RateFunction | None
     why: str = ""
 
 
@@ -69,7 +69,7 @@ class _Counter:
         """After all is bound."""
         self.sample = Sample(tuple(self.binder.features), self.confusion)
 
-    def interval(self, x: Bound) -> Interval:
+    def interval(self, x: RateFunction) -> Interval:
         return interval_of(x, self.sample, self.level)
 
     def entry(self, text: str, side: _Side) -> Entry:
@@ -115,7 +115,7 @@ class _Counter:
             entry = replace(entry, low=low, high=high, interval=found.kind)
         return replace(entry, few_rows=self._is_wide(entry, both.bound))
 
-    def _is_wide(self, entry: Entry, x: Bound) -> bool:
+    def _is_wide(self, entry: Entry, x: RateFunction) -> bool:
         assert entry.low is not None
         assert entry.high is not None
         half = 0.0 if entry.low == entry.high else (entry.high - entry.low) / 2.0
@@ -343,7 +343,7 @@ def _check_reachable(
         )
 
 
-def _deployed(counter: _Counter, objective: Expression) -> Bound | None:
+def _deployed(counter: _Counter, objective: Expression) -> RateFunction | None:
     try:
         return counter.binder.bind(objective.baseline())
     except GoalError:

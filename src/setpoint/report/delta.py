@@ -21,8 +21,8 @@ import math
 
 import numpy as np
 
-from setpoint.goals.atoms import INF, Bound
-from setpoint.goals.weights import Weights
+from setpoint.program.functions import INF, RateFunction
+from setpoint.program.linear_forms import LinearForms
 from setpoint.report.fraction import Floats, Fraction
 from setpoint.report.kinds import Kinds, Sample
 from setpoint.report.proportions import in_far_tails, quantile
@@ -87,7 +87,7 @@ def of_two_kinds(fraction: Fraction, low: float, high: float) -> tuple[float, fl
     return (first, last) if rising else (last, first)
 
 
-def influence_of(x: Bound, kinds: Kinds, counts: Floats, v: Floats) -> tuple[float, Floats]:
+def influence_of(x: RateFunction, kinds: Kinds, counts: Floats, v: Floats) -> tuple[float, Floats]:
     """Value and influence (kinds,) of each unit of weight, marginals moving.
 
     Parameters
@@ -108,10 +108,10 @@ def influence_of(x: Bound, kinds: Kinds, counts: Floats, v: Floats) -> tuple[flo
     return float(x.value(at)), slope @ kinds.event - (slope * own) @ kinds.given
 
 
-def by_influence(x: Bound, sample: Sample, low: float, high: float) -> tuple[float, float]:
+def by_influence(x: RateFunction, sample: Sample, low: float, high: float) -> tuple[float, float]:
     """Limits of a smooth expression, by influence at smoothed counts.
 
-    The influences are those of :func:`setpoint.goals.program.influence`. In a finite
+    The influences are those of :func:`setpoint.program.program.influence`. In a finite
     range the limits are symmetric on the logit scale, else on the plain one.
 
     Parameters
@@ -155,7 +155,7 @@ def shifted(middle: float, by: float, bottom: float, top: float) -> float:
     return bottom + (top - bottom) * share
 
 
-def unsmoothed(x: Bound, sample: Sample, low: float, high: float) -> tuple[float, float]:
+def unsmoothed(x: RateFunction, sample: Sample, low: float, high: float) -> tuple[float, float]:
     """Plain delta limits without kinds, for thousands of classes.
 
     The parameters are those of :func:`by_influence`.
@@ -164,7 +164,7 @@ def unsmoothed(x: Bound, sample: Sample, low: float, high: float) -> tuple[float
     value = sample.value(x)
     norms = np.array([f.norm for f in sample.features])
     slope = x.gradient(sample.v)
-    influence = Weights(schema, sample.features).tensor(slope)
+    influence = LinearForms(schema, sample.features).tensor(slope)
     moved = np.einsum("j,jct->ct", slope * sample.v / norms, sample.truth)
     influence = influence - moved[:, :, None]
     error = math.sqrt(float((confusion.squares * influence * influence).sum()))

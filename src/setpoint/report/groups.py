@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from setpoint.goals.atoms import Bound
-from setpoint.goals.bind import Binder
 from setpoint.goals.errors import EmptyPopulationError
 from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, map_metrics, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Key, Label, Other, Population
 from setpoint.goals.table import TABLE
+from setpoint.program.bind import Binder
+from setpoint.program.functions import RateFunction
 from setpoint.report.entry import GroupRow
 from setpoint.report.intervals import interval_of
 from setpoint.report.kinds import Sample
@@ -25,7 +25,7 @@ class GroupMetric:
 
     columns: tuple[tuple[str, Label], ...]
     metric: str
-    bound: Bound | None
+    bound: RateFunction | None
     why: str = ""
 
     @property

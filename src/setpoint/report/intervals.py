@@ -30,25 +30,29 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from setpoint.evidence import Confusion
-from setpoint.goals.atoms import INF, Affine, Bound, Node, Ratio
-from setpoint.goals.composites import (
-    Absolute,
-    Extremes,
-    Largest,
-    Logarithm,
-    Root,
-    Smallest,
-    Spread,
-    Total,
-)
 from setpoint.goals.expressions import Expression
+from setpoint.program.functions import (
+    INF,
+    Absolute,
+    Affine,
+    Log,
+    Max,
+    MaxMinusMin,
+    Min,
+    MinOverMax,
+    Node,
+    RateFunction,
+    Ratio,
+    Sqrt,
+    WeightedSum,
+)
 from setpoint.report.delta import by_influence, of_two_kinds, unsmoothed
 from setpoint.report.kinds import Sample, bound_sample
 from setpoint.report.simultaneous import largest, ratio_of_groups, smallest, spread
 
 __all__ = ["Interval", "interval", "interval_of", "is_group_gap"]
 
-_KINKED = (Largest, Smallest, Spread, Extremes, Absolute)
+_KINKED = (Max, Min, MaxMinusMin, MinOverMax, Absolute)
 
 
 class Interval(NamedTuple):
@@ -106,7 +110,7 @@ def interval(expression: Expression, confusion: Confusion, level: float = 0.95) 
     return interval_of(bound, sample, level)
 
 
-def interval_of(x: Bound, sample: Sample, level: float) -> Interval:
+def interval_of(x: RateFunction, sample: Sample, level: float) -> Interval:
     """The interval of an expression that is bound already.
 
     Parameters
@@ -128,32 +132,32 @@ def interval_of(x: Bound, sample: Sample, level: float) -> Interval:
     return Interval(min(low, value), max(high, value), _kind(x, sample))
 
 
-def is_group_gap(x: Bound) -> bool:
+def is_group_gap(x: RateFunction) -> bool:
     """Whether an expression holds a comparison of groups or classes, which noise widens."""
-    if isinstance(x, (Spread, Extremes)) or (
-        isinstance(x, Largest) and all(isinstance(c, Absolute) for c in x.children)
+    if isinstance(x, (MaxMinusMin, MinOverMax)) or (
+        isinstance(x, Max) and all(isinstance(c, Absolute) for c in x.children)
     ):
         return True
     return any(is_group_gap(c) for c in x.children)
 
 
-def _is_smooth(x: Bound) -> bool:
+def _is_smooth(x: RateFunction) -> bool:
     return not isinstance(x, _KINKED) and all(_is_smooth(c) for c in x.children)
 
 
-def _varying(x: Bound) -> Sequence[Bound]:
+def _varying(x: RateFunction) -> Sequence[RateFunction]:
     return [c for c in x.children if c.features]
 
 
-def _kind(x: Bound, sample: Sample) -> str:
+def _kind(x: RateFunction, sample: Sample) -> str:
     fraction = sample.fraction(x)
     if fraction is not None:
         return "wilson" if len(fraction.merged().counts) <= 2 else "delta"
-    if isinstance(x, (Spread, Extremes)):
+    if isinstance(x, (MaxMinusMin, MinOverMax)):
         return "pairs"
-    if isinstance(x, (Largest, Smallest)):
+    if isinstance(x, (Max, Min)):
         return "groups"
-    if len(_varying(x)) == 1 and isinstance(x, (Total, Absolute, Logarithm, Root)):
+    if len(_varying(x)) == 1 and isinstance(x, (WeightedSum, Absolute, Log, Sqrt)):
         return _kind(_varying(x)[0], sample)
     return "delta" if _is_smooth(x) else "bonferroni"
 
@@ -164,7 +168,7 @@ class _Finder:
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
 
-    def limits(self, x: Bound, low: float, high: float) -> tuple[float, float]:
+    def limits(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
         """Limits of `x` at the tails `low` and `high`, inside the range of `x`."""
         if not x.features:
             value = self.sample.value(x)
@@ -173,29 +177,29 @@ class _Finder:
         bottom, top = self.sample.range(x)
         return max(first, bottom), min(last, top)
 
-    def _limits(self, x: Bound, low: float, high: float) -> tuple[float, float]:
+    def _limits(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
         if isinstance(x, (Affine, Ratio)):
             return self._fraction(x, low, high)
-        if isinstance(x, (Largest, Smallest)):
+        if isinstance(x, (Max, Min)):
             sides = sum(2 if isinstance(c, Absolute) else 1 for c in _varying(x))
             sides -= any(isinstance(c, Absolute) for c in x.children)
-            of = largest if isinstance(x, Largest) else smallest
+            of = largest if isinstance(x, Max) else smallest
             return of(x.children, self.limits, low, high, sides)
-        if isinstance(x, (Spread, Extremes)):
-            of_pairs = spread if isinstance(x, Spread) else ratio_of_groups
+        if isinstance(x, (MaxMinusMin, MinOverMax)):
+            of_pairs = spread if isinstance(x, MaxMinusMin) else ratio_of_groups
             smooth = all(_is_smooth(c) for c in x.children)
             return of_pairs(x.children, self.sample, self.limits, low, high, smooth=smooth)
         if isinstance(x, Absolute):
             return self._absolute(x, low, high)
-        if isinstance(x, (Logarithm, Root)):
+        if isinstance(x, (Log, Sqrt)):
             return x.interval(self.limits(x.children[0], low, high))
-        if isinstance(x, Total) and len(_varying(x)) == 1:
+        if isinstance(x, WeightedSum) and len(_varying(x)) == 1:
             return self._multiple(x, low, high)
         if _is_smooth(x):
             return by_influence(x, self.sample, low, high)
         return self._parts(x, low, high)
 
-    def _fraction(self, x: Bound, low: float, high: float) -> tuple[float, float]:
+    def _fraction(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
         fraction = self.sample.fraction(x)
         two = None if fraction is None else of_two_kinds(fraction, low, high)
         return by_influence(x, self.sample, low, high) if two is None else two
@@ -208,14 +212,14 @@ class _Finder:
         outer = self.limits(child, high, high)
         return max(inner[0], -inner[1], 0.0), max(abs(outer[0]), abs(outer[1]))
 
-    def _multiple(self, x: Total, low: float, high: float) -> tuple[float, float]:
+    def _multiple(self, x: WeightedSum, low: float, high: float) -> tuple[float, float]:
         (k,) = (k for k, c in zip(x.coefs, x.children, strict=True) if c.features)
         (child,) = _varying(x)
         ends = self.limits(child, *((low, high) if k > 0 else (high, low)))
         ranges = [ends if c is child else (self.sample.value(c),) * 2 for c in x.children]
         return x.interval(*ranges)
 
-    def _parts(self, x: Bound, low: float, high: float) -> tuple[float, float]:
+    def _parts(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
         # Interval arithmetic over limits that hold together.
         assert isinstance(x, Node)
         tail = min(low, high) / max(len(_varying(x)), 1)

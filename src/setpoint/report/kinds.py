@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
-from setpoint.goals.atoms import INF, Affine, Bound, Ratio
-from setpoint.goals.bind import Binder
 from setpoint.goals.expressions import Expression
-from setpoint.goals.features import Feature
-from setpoint.goals.weights import Weights
+from setpoint.program.bind import Binder
+from setpoint.program.functions import INF, Affine, RateFunction, Ratio
+from setpoint.program.linear_forms import LinearForms
+from setpoint.program.rates import Rate
 from setpoint.report.fraction import Floats, Fraction, effective, rounded, summed, typical_weights
 
 __all__ = ["Kinds", "Sample", "bound_sample"]
@@ -76,7 +76,7 @@ class Sample:
     confusion : Confusion
     """
 
-    def __init__(self, features: Sequence[Feature], confusion: Confusion) -> None:
+    def __init__(self, features: Sequence[Rate], confusion: Confusion) -> None:
         self.features = tuple(features)
         self.confusion = confusion
         n = len(confusion.classes)
@@ -86,9 +86,9 @@ class Sample:
         self.truth: Bools = truth
         self.counts = confusion.counts.ravel()
         self.squares = confusion.squares.ravel()
-        self.v = Weights(confusion.schema, self.features).sums(confusion.counts)
+        self.v = LinearForms(confusion.schema, self.features).sums(confusion.counts)
         self._kinds: dict[frozenset[int], tuple[Kinds, NDArray[np.int64]]] = {}
-        self._fractions: dict[int, tuple[Bound, Fraction | None]] = {}
+        self._fractions: dict[int, tuple[RateFunction, Fraction | None]] = {}
 
     @property
     def is_large(self) -> bool:
@@ -122,7 +122,7 @@ class Sample:
         tables = (self.confusion.counts, self.confusion.squares)
         return np.stack([np.repeat(t.sum(axis=2).ravel(), n) for t in tables])
 
-    def value(self, x: Bound) -> float:
+    def value(self, x: RateFunction) -> float:
         """The value of a bound expression here."""
         return float(x.value(self.v)) + 0.0
 
@@ -154,7 +154,7 @@ class Sample:
             self._kinds[key] = kinds, of_entry
         return self._kinds[key]
 
-    def fraction(self, x: Bound) -> Fraction | None:
+    def fraction(self, x: RateFunction) -> Fraction | None:
         """The expression as one fraction of linear functions of the counts, if it is one."""
         held = self._fractions.get(id(x))
         if held is None:
@@ -162,7 +162,7 @@ class Sample:
             held = self._fractions[id(x)] = (x, self._fraction(x))
         return held[1]
 
-    def _fraction(self, x: Bound) -> Fraction | None:
+    def _fraction(self, x: RateFunction) -> Fraction | None:
         if not isinstance(x, (Affine, Ratio)) or not x.features:
             return None
         kinds = self.kinds(x.features)
@@ -191,7 +191,7 @@ class Sample:
             zero,
         )
 
-    def range(self, x: Bound) -> tuple[float, float]:
+    def range(self, x: RateFunction) -> tuple[float, float]:
         """The range of the expression whatever the data: what limits are clipped to."""
         if not x.features:
             value = self.value(x)
@@ -210,7 +210,7 @@ class Sample:
         low, high = interval(*(self.range(c) for c in x.children))
         return (x.low if low == -INF else low), (x.high if high == INF else high)
 
-    def rows_of(self, x: Bound) -> tuple[int, float]:
+    def rows_of(self, x: RateFunction) -> tuple[int, float]:
         """Rows of the populations of an expression, and the effective rows it rests on."""
         seen = self.truth[sorted(x.features)].any(axis=0)
         rows = int(self.confusion.rows[seen].sum())
@@ -228,13 +228,13 @@ def _weights(n: int) -> Floats:
 
 def bound_sample(
     expressions: Sequence[Expression], confusion: Confusion
-) -> tuple[list[Bound], Sample]:
+) -> tuple[list[RateFunction], Sample]:
     """Expressions bound to a confusion, and the sample they are measured on.
 
     Raises
     ------
     GoalError
-        As in :meth:`setpoint.goals.bind.Binder.bind`.
+        As in :meth:`setpoint.program.bind.Binder.bind`.
     """
     binder = Binder(confusion.schema, fold=False)
     bounds = [binder.bind(e) for e in expressions]

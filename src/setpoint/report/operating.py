@@ -16,7 +16,8 @@ from setpoint.evidence.hull import hull
 from setpoint.exact.problem import Problem
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED
+from setpoint.program.link import link
+from setpoint.program.program import SATISFIED
 from setpoint.rules import Mixture, PerSlot, Rule, Threshold
 from setpoint.rules.slots import slot_in_words
 
@@ -122,13 +123,13 @@ def operating_points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoi
     if rules is None:
         return None
     own = np.array([c.dataset is None for c in evidence.cells])
-    held = evidence.schema.marginals[own][:, :2].sum(axis=0)
+    held = evidence.marginals.weights[own][:, :2].sum(axis=0)
     if not held.all():
         return None
     problem = None
     if len(evidence.slots) == 1:
         try:
-            problem = Problem(goal.bind(evidence.schema), evidence)
+            problem = Problem(link(goal, evidence.codebook).at(evidence.marginals), evidence)
         except GoalError:  # a constraint without rows is not evaluated, nor shown
             problem = None
     curves, accepted = [], np.zeros(2)

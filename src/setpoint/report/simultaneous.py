@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from setpoint.goals.atoms import Bound
+from setpoint.program.functions import RateFunction
 from setpoint.report.delta import influence_of
 from setpoint.report.fraction import Floats
 from setpoint.report.kinds import Sample
@@ -22,12 +22,12 @@ from setpoint.report.proportions import difference_above, ratio_above, ratio_bel
 
 __all__ = ["Limits", "largest", "ratio_of_groups", "smallest", "spread"]
 
-Limits: TypeAlias = Callable[[Bound, float, float], tuple[float, float]]
+Limits: TypeAlias = Callable[[RateFunction, float, float], tuple[float, float]]
 """Limits of a bound expression at the tails (low, high)."""
 
 
 def largest(
-    children: Sequence[Bound], limits: Limits, low: float, high: float, sides: int
+    children: Sequence[RateFunction], limits: Limits, low: float, high: float, sides: int
 ) -> tuple[float, float]:
     """Limits of the largest value.
 
@@ -46,7 +46,7 @@ def largest(
 
 
 def smallest(
-    children: Sequence[Bound], limits: Limits, low: float, high: float, sides: int
+    children: Sequence[RateFunction], limits: Limits, low: float, high: float, sides: int
 ) -> tuple[float, float]:
     """Limits of the smallest value; parameters as in :func:`largest`."""
     ends = [limits(x, low, high / max(sides, 1)) for x in children]
@@ -54,7 +54,7 @@ def smallest(
 
 
 def spread(
-    children: Sequence[Bound],
+    children: Sequence[RateFunction],
     sample: Sample,
     limits: Limits,
     low: float,
@@ -88,7 +88,7 @@ def spread(
 
 
 def ratio_of_groups(
-    children: Sequence[Bound],
+    children: Sequence[RateFunction],
     sample: Sample,
     limits: Limits,
     low: float,
@@ -108,7 +108,7 @@ def ratio_of_groups(
     return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
 
 
-def correlations(children: Sequence[Bound], sample: Sample) -> Floats:
+def correlations(children: Sequence[RateFunction], sample: Sample) -> Floats:
     """Correlations (m, m) of the children's estimates, from their influences."""
     m = len(children)
     features = frozenset().union(*(c.features for c in children))
@@ -130,6 +130,6 @@ def _opposed(m: int) -> Floats:
     return np.full((m, m), -1.0)
 
 
-def _ends(children: Sequence[Bound], limits: Limits, tail: float) -> tuple[Floats, Floats]:
+def _ends(children: Sequence[RateFunction], limits: Limits, tail: float) -> tuple[Floats, Floats]:
     ends = np.array([limits(c, tail, tail) for c in children])
     return ends[:, 0], ends[:, 1]

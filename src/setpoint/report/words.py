@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from setpoint.goals.program import SATISFIED
+from setpoint.program.program import SATISFIED
 from setpoint.report.deployed import TITLE
 from setpoint.report.entry import Entry, GroupRow
 

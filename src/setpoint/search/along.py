@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine
-from setpoint.goals.program import SATISFIED, Program
+from setpoint.program import algebra
+from setpoint.program.functions import Affine
+from setpoint.program.program import SATISFIED, Program
 from setpoint.search.infeasible import Infeasible
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixed import Mixed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.goals.atoms import Affine, Bound
-from setpoint.goals.rows import NotLinearError
+from setpoint.program.functions import Affine, RateFunction
+from setpoint.program.rows import NotLinearError
 from setpoint.search.generation import Step, as_it_is
 from setpoint.search.master import MasterResult
 from setpoint.search.pieces import sum_of
@@ -31,7 +31,7 @@ class LinearSearch:
     smooths = True
     certain = True
 
-    def __init__(self, region: Region, score: Bound) -> None:
+    def __init__(self, region: Region, score: RateFunction) -> None:
         self.region = region
         self.score = score
         self.rows: list[Affine] = []
@@ -62,7 +62,7 @@ class ConcaveSearch:
     smooths = True
     certain = True
 
-    def __init__(self, region: Region, score: Bound, rounds: int = _ROUNDS) -> None:
+    def __init__(self, region: Region, score: RateFunction, rounds: int = _ROUNDS) -> None:
         self.region = region
         self.score = score
         self.rounds = rounds
@@ -99,7 +99,7 @@ class ConcaveSearch:
         return len(self.cuts) > before
 
 
-def concave_search(region: Region, score: Bound) -> LinearSearch | ConcaveSearch:
+def concave_search(region: Region, score: RateFunction) -> LinearSearch | ConcaveSearch:
     """The search for a concave score: by rows where it has them."""
     try:
         return LinearSearch(region, score)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from setpoint.goals.atoms import Bound
+from setpoint.program.functions import RateFunction
 from setpoint.search.master import MasterResult, Pricing
 from setpoint.search.mixed import Mixed, mixed_of
 from setpoint.search.region import Region
@@ -69,7 +69,7 @@ class Search(Protocol):
     certain: bool
 
     @property
-    def score(self) -> Bound:
+    def score(self) -> RateFunction:
         """What is maximised."""
         ...
 

@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple, TypeVar
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED, BoundConstraint
+from setpoint.program.link import link
+from setpoint.program.program import SATISFIED, ProgramConstraint
 from setpoint.search.outcome import Found, NoRuleError, Outcome
 from setpoint.search.space import Space
 
@@ -139,20 +140,22 @@ class _Reached(NamedTuple):
     objective: float
 
 
-def _misses(c: BoundConstraint, reached: _Reached | None) -> bool:
+def _misses(c: ProgramConstraint, reached: _Reached | None) -> bool:
     return reached is not None and c.sign * (c.level - reached.value) > SATISFIED
 
 
 def _reach(
     space: S,
-    c: BoundConstraint,
+    c: ProgramConstraint,
     others: tuple[Constraint, ...],
     solve: Callable[[S], Found],
 ) -> _Reached | None:
     """How far the left side of one constraint can be taken, and the objective there."""
     program = space.program
     sense: Literal["maximize", "minimize"] = "maximize" if c.sign > 0 else "minimize"
-    other = space.with_program(Goal(sense, c.side, others).bind(program.schema))
+    other = space.with_program(
+        link(Goal(sense, c.side, others), program.codebook).at(program.marginals)
+    )
     try:
         choice = solve(other).choice
     except (NoRuleError, ShapeError):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setpoint.goals.atoms import Affine, Bound
+from setpoint.program.functions import Affine, RateFunction
 from setpoint.search.pair import best_pair
 from setpoint.search.pieces import Piece
 from setpoint.search.program import TOLERANCE, GrowingProgram
@@ -115,7 +115,7 @@ class Master:
     def __init__(self, space: Space) -> None:
         self.space = space
         self.builder = space.program.row_builder()
-        self.built: dict[tuple[Bound, float, float], tuple[list[Affine], list[Piece]]] = {}
+        self.built: dict[tuple[RateFunction, float, float], tuple[list[Affine], list[Piece]]] = {}
         self._lp = GrowingProgram()
         for _ in range(space.n_blocks):
             self._lp.add_row(np.zeros(0), 1.0, 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from setpoint.goals.atoms import Bound
+from setpoint.program.functions import RateFunction
 from setpoint.search.space import Choice, Floats, Space
 
 __all__ = ["Mixed", "bounded", "mixed_of"]
@@ -42,7 +42,7 @@ class Mixed:
 
 def mixed_of(
     space: Space,
-    score: Bound,
+    score: RateFunction,
     choice: Choice,
     bound: float,
     method: str,

@@ -11,11 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Bound, Ratio
-from setpoint.goals.composites import Total
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.program import SATISFIED
+from setpoint.program import algebra
+from setpoint.program.functions import RateFunction, Ratio, WeightedSum
+from setpoint.program.program import SATISFIED
 from setpoint.search.concave import concave_search
 from setpoint.search.generation import Search, generate
 from setpoint.search.master import InfeasibleMasterError, Master
@@ -113,7 +112,7 @@ def _against_constants(space: Space, mixed: Mixed) -> Mixed:
     return replace(mixed, choice=choice, v=v[k], value=value, bound=bound)
 
 
-def search_for(region: Region, score: Bound) -> Search:
+def search_for(region: Region, score: RateFunction) -> Search:
     """The search that takes a score's shape.
 
     Raises
@@ -127,7 +126,7 @@ def search_for(region: Region, score: Bound) -> Search:
         return RatioSearch(region, score)
     if score.shape.quasiconcave:
         return SmallestSearch(region, score)
-    if score.shape.ratios and isinstance(score, Total):
+    if score.shape.ratios and isinstance(score, WeightedSum):
         return SumSearch(region, score)
     program = region.space.program
     raise ShapeError(
@@ -141,7 +140,7 @@ def _search(region: Region, gap: float) -> Mixed:
     score = algebra.scaled(program.sense, program.objective)
     search = search_for(region, score)
     found = generate(region, search, gap)
-    if isinstance(score, Total) and not search.certain:
+    if isinstance(score, WeightedSum) and not search.certain:
         bound = INF
         if not found.stopped and region.space.is_certain:
             bound = bound_of_sum(region, score, gap)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setpoint.goals.atoms import Affine
+from setpoint.program.functions import Affine
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.region import Region
 from setpoint.search.space import Choice, Space

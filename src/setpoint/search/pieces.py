@@ -11,10 +11,17 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine, Bound, Ratio
-from setpoint.goals.composites import Logarithm, PowerMean, Times, Total
-from setpoint.goals.rows import RowBuilder
+from setpoint.program import algebra
+from setpoint.program.functions import (
+    Affine,
+    Log,
+    PowerMean,
+    Product,
+    RateFunction,
+    Ratio,
+    WeightedSum,
+)
+from setpoint.program.rows import RowBuilder
 from setpoint.search.space import Floats
 
 __all__ = ["Piece", "Sum", "nearest_trusted", "pieces_of_level", "sum_of", "tangent"]
@@ -24,14 +31,14 @@ _STEEP = 1e-6
 """A tangent where less is watched by a floor has coefficients that a program cannot hold."""
 
 
-def tangent(f: Bound, at: Floats) -> Affine:
+def tangent(f: RateFunction, at: Floats) -> Affine:
     """The affine function that touches `f` at a point."""
     slope = f.gradient(at)
     const = float(f.value(at)) - float(slope @ at)
     return Affine({int(j): float(slope[j]) for j in slope.nonzero()[0]}, const)
 
 
-def nearest_trusted(f: Bound, v: Floats, inner: Floats) -> Floats:
+def nearest_trusted(f: RateFunction, v: Floats, inner: Floats) -> Floats:
     """The point next to v, towards `inner`, from where no floor bends the gradient of `f`.
 
     A tangent where a floor does could cut off points that lie below `f`.
@@ -39,7 +46,7 @@ def nearest_trusted(f: Bound, v: Floats, inner: Floats) -> Floats:
     share = 0.0
     while share < 1.0:
         at = (1.0 - share) * v + share * inner
-        if f.floored(at) >= _TRUSTED and math.isfinite(float(f.value(at))):
+        if f.smallest_floored_argument(at) >= _TRUSTED and math.isfinite(float(f.value(at))):
             return at
         share = max(1e-8, 4.0 * share)
     return inner
@@ -52,7 +59,7 @@ class Piece:
     `under` is a number or an auxiliary.
     """
 
-    function: Bound
+    function: RateFunction
     under: Affine
 
     def missing(self, v: Floats, aux: Mapping[int, float]) -> float:
@@ -71,7 +78,7 @@ class Piece:
         """Rows that part off a point where something is missing."""
         f, level = self.function, self.level(aux)
         points = [self._border(v, level, inner)]
-        if f.floored(v) >= _STEEP:
+        if f.smallest_floored_argument(v) >= _STEEP:
             points.append(v)
         elif not self.under.terms:
             points.append(nearest_trusted(f, v, inner))
@@ -111,7 +118,7 @@ class Sum:
     back: Callable[[float], float]
 
 
-def sum_of(f: Bound, builder: RowBuilder) -> Sum:
+def sum_of(f: RateFunction, builder: RowBuilder) -> Sum:
     """A concave function as the sum with the same best points."""
     if isinstance(f, PowerMean) and f.order < 2 and _all_affine(f):
         n = len(f.children)
@@ -119,14 +126,16 @@ def sum_of(f: Bound, builder: RowBuilder) -> Sum:
         if f.order == 0:
             return Sum(total, pieces, lambda b: math.exp(min(b / n, 700.0)))
         return Sum(total, pieces, lambda b: -n / b if b < 0 else math.inf)
-    if isinstance(f, Total):
+    if isinstance(f, WeightedSum):
         total, pieces = _total(list(zip(f.coefs, f.children, strict=True)), builder)
         return Sum(total, pieces, lambda b: b)
     t = builder.auxiliary()
     return Sum(t, [Piece(f, t)], lambda b: b)
 
 
-def _total(terms: list[tuple[float, Bound]], builder: RowBuilder) -> tuple[Affine, list[Piece]]:
+def _total(
+    terms: list[tuple[float, RateFunction]], builder: RowBuilder
+) -> tuple[Affine, list[Piece]]:
     total, pieces = Affine({}, 0.0), []
     for coef, child in terms:
         if isinstance(child, Affine):
@@ -139,10 +148,10 @@ def _total(terms: list[tuple[float, Bound]], builder: RowBuilder) -> tuple[Affin
 
 
 def pieces_of_level(
-    f: Bound, level: float, builder: RowBuilder
+    f: RateFunction, level: float, builder: RowBuilder
 ) -> tuple[list[Affine], list[Piece]]:
     """``f >= level`` for a concave f: rows that link auxiliaries, and pieces."""
-    if isinstance(f, Total) and len(f.children) > 1:
+    if isinstance(f, WeightedSum) and len(f.children) > 1:
         total, pieces = _total(list(zip(f.coefs, f.children, strict=True)), builder)
         if len(pieces) > 1:
             return [Affine({}, level).plus(total.scaled(-1.0))], pieces
@@ -162,28 +171,28 @@ def pieces_of_level(
     return [], [Piece(f, Affine({}, level))]
 
 
-def _mean(f: Bound) -> tuple[PowerMean | None, float]:
+def _mean(f: RateFunction) -> tuple[PowerMean | None, float]:
     """A power mean of affine functions that a bound on `f` is one on, and the level's sign."""
     if isinstance(f, PowerMean) and f.order < 2 and _all_affine(f):
         return f, 1.0
-    if isinstance(f, Total) and f.coefs == (-1.0,):
+    if isinstance(f, WeightedSum) and f.coefs == (-1.0,):
         child = f.children[0]
         if isinstance(child, PowerMean) and child.order == 2 and _all_affine(child):
             return child, -1.0
     return None, 1.0
 
 
-def _terms(mean: PowerMean) -> list[Bound]:
+def _terms(mean: PowerMean) -> list[RateFunction]:
     """The concave terms whose sum a power mean of affine functions grows with."""
-    out: list[Bound] = []
+    out: list[RateFunction] = []
     for x in mean.children:
         assert isinstance(x, Affine)
         if mean.order == 0:
-            out.append(Logarithm((x,)))
+            out.append(Log((x,)))
         elif mean.order == -1:
             out.append(Ratio(Affine({}, -1.0), x))
         else:
-            out.append(Total((-1.0,), (Times((x, x)),)))
+            out.append(WeightedSum((-1.0,), (Product((x, x)),)))
     return out
 
 

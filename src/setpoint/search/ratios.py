@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.goals.atoms import Affine, Ratio
-from setpoint.goals.weights import Weights
+from setpoint.program.functions import Affine, Ratio
+from setpoint.program.linear_forms import LinearForms
 from setpoint.search.generation import Step, as_it_is
 from setpoint.search.master import MasterResult
 from setpoint.search.program import TOLERANCE
@@ -30,7 +30,7 @@ class RatioSearch:
     def __init__(self, region: Region, score: Ratio) -> None:
         self.region = region
         self.score = score
-        self.least = least_denominator(region.space.program.weights, score.below)
+        self.least = least_denominator(region.space.program.forms, score.below)
         self.best: MasterResult | None = None
         self.value = -INF
 
@@ -58,7 +58,7 @@ class RatioSearch:
         return Step(self.best.choice, self.best.v, self.value, found, bound_at)
 
 
-def least_denominator(weights: Weights, below: Affine) -> float:
+def least_denominator(weights: LinearForms, below: Affine) -> float:
     """The smallest denominator above 0: one row's weight where it can vanish."""
     low = weights.range(below)[0]
     return low if low > _TINY else (weights.step(below) or 0.0)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.program import BoundConstraint
-from setpoint.goals.rows import NotLinearError
+from setpoint.program import algebra
+from setpoint.program.functions import Affine
+from setpoint.program.program import ProgramConstraint
+from setpoint.program.rows import NotLinearError
 from setpoint.search.master import InfeasibleMasterError, Master, MasterResult
 from setpoint.search.pieces import Piece, pieces_of_level
 from setpoint.search.space import Floats, Space
@@ -58,7 +58,7 @@ class Region:
         self.n_plain = len(self.rows)
         self.active: Floats = np.zeros(0)
 
-    def _add(self, source: int, c: BoundConstraint, level: float) -> None:
+    def _add(self, source: int, c: ProgramConstraint, level: float) -> None:
         key = (c.function, c.sign, level)
         if key not in self.master.built:
             self.master.built[key] = self._build(c, level)
@@ -67,7 +67,7 @@ class Region:
         self.sources += [source] * len(rows)
         self.curved += [(piece, source) for piece in curved]
 
-    def _build(self, c: BoundConstraint, level: float) -> tuple[list[Affine], list[Piece]]:
+    def _build(self, c: ProgramConstraint, level: float) -> tuple[list[Affine], list[Piece]]:
         """A bound as rows, and what is curved in it."""
         start, curved = len(self.builder.rows), []
         try:

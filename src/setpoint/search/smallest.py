@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from setpoint.goals.atoms import Affine, Bound, Ratio
-from setpoint.goals.composites import Absolute, Extremes, Largest, Smallest, Total
 from setpoint.goals.errors import ShapeError
+from setpoint.program.functions import (
+    Absolute,
+    Affine,
+    Max,
+    Min,
+    MinOverMax,
+    RateFunction,
+    Ratio,
+    WeightedSum,
+)
 from setpoint.search.generation import Step, as_it_is
 from setpoint.search.master import InfeasibleMasterError, MasterResult
 from setpoint.search.ratios import closed, least_denominator
@@ -26,7 +34,7 @@ class _Part:
 
     above: Affine
     below: Affine
-    size: Bound
+    size: RateFunction
     least: float
     at_zero: float = INF
 
@@ -47,7 +55,7 @@ class SmallestSearch:
     smooths = False
     certain = True
 
-    def __init__(self, region: Region, score: Bound) -> None:
+    def __init__(self, region: Region, score: RateFunction) -> None:
         self.region = region
         self.score = score
         self.splitter = _Splitter(region)
@@ -97,10 +105,10 @@ class _Splitter:
 
     def __init__(self, region: Region) -> None:
         self.region = region
-        self.weights = region.space.program.weights
+        self.weights = region.space.program.forms
         self.rows: list[Affine] = []
 
-    def split(self, x: Bound, k: float, c: float) -> list[_Part]:
+    def split(self, x: RateFunction, k: float, c: float) -> list[_Part]:
         """The ratios whose smallest is ``k x + c``."""
         if isinstance(x, Affine):
             return [_Part(x.scaled(k).plus(c), _ONE, _ONE, 1.0)]
@@ -117,13 +125,13 @@ class _Splitter:
                     at_zero,
                 )
             ]
-        if isinstance(x, Smallest if k > 0 else Largest):
+        if isinstance(x, Min if k > 0 else Max):
             return [p for child in x.children for p in self.split(child, k, c)]
         if isinstance(x, Absolute) and k < 0:
             return [p for sign in (1.0, -1.0) for p in self.split(x.children[0], sign * k, c)]
-        if isinstance(x, Extremes) and k > 0:
+        if isinstance(x, MinOverMax) and k > 0:
             return self._extremes(x, k, c)
-        if isinstance(x, Total):
+        if isinstance(x, WeightedSum):
             terms = list(zip(x.coefs, x.children, strict=True))
             moving = [(a, child) for a, child in terms if not child.is_constant]
             fixed = sum(a * child.low for a, child in terms if child.is_constant)
@@ -134,12 +142,12 @@ class _Splitter:
             f"takes this quasiconcave shape; {self.region.space.otherwise}"
         )
 
-    def _extremes(self, x: Extremes, k: float, c: float) -> list[_Part]:
+    def _extremes(self, x: MinOverMax, k: float, c: float) -> list[_Part]:
         """Smallest over largest: x_i / t for all i, where t is at least each of them."""
         t = self.region.builder.auxiliary()
         children = [child for child in x.children if isinstance(child, Affine)]
         self.rows += [child.plus(t.scaled(-1.0)) for child in children]
-        largest = Largest(children)
+        largest = Max(children)
         least = max(self.weights.range(child)[0] for child in children)
         vanishes = least <= _TINY
         if vanishes:

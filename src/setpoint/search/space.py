@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
-from setpoint.goals.program import Program
+from setpoint.program.program import Program
 from setpoint.rules import Rule
 from setpoint.search.watch import Watch
 
@@ -74,7 +74,7 @@ class Space(ABC):
     @property
     def d(self) -> int:
         """Number of features."""
-        return len(self.program.features)
+        return len(self.program.rates)
 
     @property
     @abstractmethod

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine, Bound, Ratio
-from setpoint.goals.composites import Root, Total
 from setpoint.goals.errors import ShapeError
+from setpoint.program import algebra
+from setpoint.program.functions import Affine, RateFunction, Ratio, Sqrt, WeightedSum
 from setpoint.search.concave import ConcaveSearch, concave_search
 from setpoint.search.generation import Step, generate
 from setpoint.search.ratios import RatioSearch
@@ -31,7 +30,7 @@ class SumSearch:
     smooths = False
     certain = False
 
-    def __init__(self, region: Region, score: Total) -> None:
+    def __init__(self, region: Region, score: WeightedSum) -> None:
         self.region = region
         self.score = score
         self.affine, self.ratios = terms_of(region, score)
@@ -56,14 +55,14 @@ class SumSearch:
         assert self.best is not None
         return Step(self.best.choice, self.best.v, self.best.value, climbed.found, _nothing_known)
 
-    def _surrogate(self) -> Bound:
+    def _surrogate(self) -> RateFunction:
         """The concave function that touches the sum at v from below."""
-        terms: list[tuple[float, Bound]] = [(1.0, self.affine)]
+        terms: list[tuple[float, RateFunction]] = [(1.0, self.affine)]
         for k, above, below in self.ratios:
             a, b = float(above.value(self.v)), max(float(below.value(self.v)), _TINY)
             # A term at 0 would stay there for ever.
             y = np.sqrt(a) / b if a > 1e-9 else 1.0 / np.sqrt(b)
-            terms += [(2.0 * k * y, Root((above,))), (-k * y * y, below)]
+            terms += [(2.0 * k * y, Sqrt((above,))), (-k * y * y, below)]
         return algebra.add(terms)
 
 
@@ -71,7 +70,7 @@ def _nothing_known(bound: float) -> float:
     return INF
 
 
-def bound_of_sum(region: Region, score: Total, gap: float) -> float:
+def bound_of_sum(region: Region, score: WeightedSum, gap: float) -> float:
     """The sum of the largest values of the terms: no mixture of the region has more."""
     affine, ratios = terms_of(region, score)
     bound = generate(region, concave_search(region, affine), gap, traced=False).bound
@@ -81,7 +80,9 @@ def bound_of_sum(region: Region, score: Total, gap: float) -> float:
     return bound
 
 
-def terms_of(region: Region, score: Total) -> tuple[Affine, list[tuple[float, Affine, Affine]]]:
+def terms_of(
+    region: Region, score: WeightedSum
+) -> tuple[Affine, list[tuple[float, Affine, Affine]]]:
     """A sum as an affine function and ratios ``k A/B`` with k > 0 and A >= 0."""
     affine = algebra.constant(0.0)
     ratios: list[tuple[float, Affine, Affine]] = []

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.goals.program import Program
+from setpoint.program.program import Program
 
 __all__ = ["StoppedError", "StoppedWarning", "Traced", "Watch"]
 

@@ -15,6 +15,7 @@ from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import Inputs
 from setpoint.inputs.measured import FormulaMetric
+from setpoint.program.link import link
 from setpoint.report import AdaptiveStep, AdaptiveTold, Entry, GoalReport, report_on_outcome
 from setpoint.rules import Threshold
 from setpoint.search.metered import Measured, Metered
@@ -115,8 +116,8 @@ def reported(
     confusion = evidence.confusion(rule.decide(evidence.scores))
     v, status = np.zeros(0), "feasible"
     if not goal.is_blackbox:
-        program = goal.bind(evidence.schema)
-        v = program.features_of(confusion.counts)
+        program = link(goal, evidence.codebook).at(evidence.marginals)
+        v = program.rates_of(confusion.counts)
         if goal.constraints and program.violation(v) > 1e-9:
             status = "nearest"
     how = "Algorithm 1" if told.search == "gradient" else "a search over the surrogates' weights"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from setpoint.goals.atoms import Affine, Ratio
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.explore import Explorer
 from setpoint.plugin.named.gda import STEPS, Descent
 from setpoint.plugin.named.losses import Losses, score_of
 from setpoint.plugin.named.recombine import recombine
+from setpoint.program.functions import Affine, Ratio
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixed import Mixed
 
@@ -90,7 +90,7 @@ def _ratio(space: Achievable) -> Ratio:
             f"{what} ratios of linear functions, this score is {score.shape_name}; "
             f"{other}'auto' takes every shape that can be solved"
         )
-    if program.weights.range(score.below)[0] <= _TINY:
+    if program.forms.range(score.below)[0] <= _TINY:
         raise ShapeError(
             f"{what} ratios whose denominator is above 0 whatever is decided, this one can "
             "vanish; 'auto' puts a floor under it"
@@ -101,7 +101,7 @@ def _ratio(space: Achievable) -> Ratio:
 def _halve(run: Explorer, score: Ratio) -> None:
     """Algorithm 4 for a score: the largest gamma with max A - gamma B >= 0."""
     space = run.space
-    b_low, b_high = space.program.weights.range(score.below)
+    b_low, b_high = space.program.forms.range(score.below)
     points = [space.features(c) for c in space.constants()]
     v = max(points, key=lambda x: float(score.value(x)))
     # A bracket from a point that is reached, not [0, 1].

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.goals import algebra
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.explore import Explorer
 from setpoint.plugin.named.inner import Inner
 from setpoint.plugin.named.losses import Losses
+from setpoint.program import algebra
 from setpoint.search.mixed import Mixed
 from setpoint.search.space import Floats
 

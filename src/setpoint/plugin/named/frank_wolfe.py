@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from setpoint.goals.atoms import Bound
-from setpoint.goals.composites import has_kinks
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.explore import Explorer
 from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.slack import Slack
+from setpoint.program.functions import RateFunction
 from setpoint.search.mixed import Mixed
 from setpoint.search.space import Floats
 
@@ -66,7 +65,7 @@ def frank_wolfe(
     and Lacoste-Julien (2018), "Frank-Wolfe splitting via augmented Lagrangian method".
     """
     losses = Losses(space, "frank-wolfe")
-    if has_kinks(losses.score):
+    if losses.score.has_kinks:
         raise ShapeError(
             f"{space.program.goal.objective}: solver='frank-wolfe' takes smooth scores, this one "
             "has kinks, where a gradient says too little; 'gda' and 'ellipsoid' take it, "
@@ -88,7 +87,7 @@ def _plain(run: Explorer, losses: Losses) -> None:
         s = run.ask(-gain)
         left = float(gain @ (s - v))
         # A gradient that a floor bends proves nothing.
-        if score.floored(v) >= _TRUSTED:
+        if score.smallest_floored_argument(v) >= _TRUSTED:
             run.learn(value + left)
             if left <= run.gap:
                 break
@@ -99,7 +98,7 @@ def _plain(run: Explorer, losses: Losses) -> None:
         value = float(score.value(v))
 
 
-def line_search(score: Bound, v: Floats, s: Floats) -> float:
+def line_search(score: RateFunction, v: Floats, s: Floats) -> float:
     """The step in [0, 1] from v to s with the largest concave score."""
 
     def loss(step: float) -> float:
@@ -124,7 +123,12 @@ def _split(run: Explorer, losses: Losses, zeta: float, steps: tuple[float, ...])
         joint = lam + zeta * (C - F)
         s = run.ask(at_C + joint)
         least, f = feasible.minimise(at_F - joint)
-        if min(losses.score.floored(C), losses.score.floored(F)) >= _TRUSTED:
+        if (
+            min(
+                losses.score.smallest_floored_argument(C), losses.score.smallest_floored_argument(F)
+            )
+            >= _TRUSTED
+        ):
             # The Lagrangian at `joint` bounds 2 psi from below by its two linear parts.
             psi = -float(losses.score.value(C)) - float(losses.score.value(F))
             psi += float((at_C + joint) @ s - at_C @ C) + least - float(at_F @ F)

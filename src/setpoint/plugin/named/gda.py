@@ -7,11 +7,11 @@ from itertools import product
 
 import numpy as np
 
-from setpoint.goals import algebra
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.explore import Explorer
 from setpoint.plugin.named.inner import Inner
 from setpoint.plugin.named.losses import Losses
+from setpoint.program import algebra
 from setpoint.search.mixed import Mixed
 
 __all__ = ["Descent", "gda"]

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine, Bound, Ratio
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.program import BoundConstraint, Program
-from setpoint.goals.rows import NotLinearError, without_auxiliaries
+from setpoint.program import algebra
+from setpoint.program.functions import Affine, RateFunction, Ratio
+from setpoint.program.program import Program, ProgramConstraint
+from setpoint.program.rows import NotLinearError, without_auxiliaries
 from setpoint.search.space import Floats, Space
 
 __all__ = ["Losses", "score_of"]
 
 
-def score_of(program: Program) -> Bound:
+def score_of(program: Program) -> RateFunction:
     """The objective as a score, higher is better."""
     return algebra.scaled(program.sense, program.objective)
 
@@ -55,7 +55,7 @@ class Losses:
     """
 
     def __init__(
-        self, space: Space, solver: str, score: Bound | None = None, *, by_row: bool = False
+        self, space: Space, solver: str, score: RateFunction | None = None, *, by_row: bool = False
     ) -> None:
         program = space.program
         self.space = space
@@ -70,7 +70,7 @@ class Losses:
         self.phi = tuple(
             f for c in program.constraints for f in _convex(program, c, solver, by_row)
         )
-        ranges = [program.weights.range(Affine({j: 1.0}, 0.0)) for j in range(space.d)]
+        ranges = [program.forms.range(Affine({j: 1.0}, 0.0)) for j in range(space.d)]
         self.low, self.high = np.array(ranges).reshape(-1, 2).T
         self.middle: Floats = np.mean([space.features(c) for c in space.constants()], axis=0)
 
@@ -95,7 +95,9 @@ class Losses:
         return np.clip(v, self.low, self.high)
 
 
-def _convex(program: Program, c: BoundConstraint, solver: str, by_row: bool) -> list[Bound]:
+def _convex(
+    program: Program, c: ProgramConstraint, solver: str, by_row: bool
+) -> list[RateFunction]:
     """Convex functions that are all <= 0 just where a constraint holds."""
     past = algebra.add([(-c.sign, c.function), (1.0, algebra.constant(c.sign * c.level))])
     if past.shape.convex and not by_row:

@@ -13,8 +13,8 @@ from typing import Self
 import numpy as np
 
 from setpoint.evidence import Confusion
-from setpoint.goals.program import Program
 from setpoint.plugin.named.losses import score_of
+from setpoint.program.program import Program
 from setpoint.rules import Rule
 from setpoint.search.mixed import Mixed, mixed_of
 from setpoint.search.mixtures import best_mixture

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.program import SATISFIED
+from setpoint.program.program import SATISFIED
 from setpoint.report.displays import style
 from setpoint.report.report import GoalReport
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.program import SATISFIED
 from setpoint.inputs.inputs import DecideOn
+from setpoint.program.program import SATISFIED
 from setpoint.report.displays import style
 from setpoint.report.displays.handed import scored_rows
 from setpoint.report.displays.stretch import known_line, out_of_reach, shown_bounds

@@ -10,6 +10,7 @@ from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.inputs import DecideOn
+from setpoint.program.link import link
 from setpoint.report.displays import style
 from setpoint.report.displays.curves import draw_bounds, draw_chosen, draw_curves, draw_region
 from setpoint.report.displays.handed import scored_rows
@@ -167,7 +168,11 @@ class OperatingPointDisplay:
             decide_on=decide_on,
         )
         if rule is None:
-            rule = solve_exact(goal.bind(evidence.schema), evidence, randomized=randomized).rule
+            rule = solve_exact(
+                link(goal, evidence.codebook).at(evidence.marginals),
+                evidence,
+                randomized=randomized,
+            ).rule
         return cls(_points(goal, evidence, rule), goal).plot(ax, kind=kind)
 
     @classmethod
@@ -259,7 +264,7 @@ def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
         )
     found = operating_points(goal, evidence, rule)
     if found is None:
-        held = evidence.schema.marginals[[c.dataset is None for c in evidence.cells]]
+        held = evidence.marginals.weights[[c.dataset is None for c in evidence.cells]]
         if not held[:, :2].sum(axis=0).all():
             raise ValueError(
                 "y holds one class only: recall or the false positive rate has no rows"

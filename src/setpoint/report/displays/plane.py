@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.evidence.schema import Cell, Schema
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Const, Constraint, Metric
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE
-from setpoint.goals.program import SATISFIED, Program
-from setpoint.goals.schema import Cell, Schema
+from setpoint.program.program import SATISFIED, Program
 from setpoint.report.operating import OperatingPoints
 
 __all__ = ["Plane", "plain_bound"]
@@ -114,7 +114,7 @@ class Plane:
 
     def _features(self, program: Program, fpr: Floats, recall: Floats) -> Floats:
         """Features are affine in the two rates: three corners tell them."""
-        corners = [program.features_of(self._counts(*at)) for at in ((0, 0), (1, 0), (0, 1))]
+        corners = [program.rates_of(self._counts(*at)) for at in ((0, 0), (1, 0), (0, 1))]
         origin, by_fpr, by_recall = corners
         return np.asarray(
             origin + fpr[..., None] * (by_fpr - origin) + recall[..., None] * (by_recall - origin)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from setpoint.goals.expressions import Const, Constraint, Expression, Metric, Reduce
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED
 from setpoint.goals.table import TABLE
+from setpoint.program.program import SATISFIED
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import smallest_group
 from setpoint.report.page.goal_words import in_words

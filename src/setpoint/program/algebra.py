@@ -10,21 +10,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from setpoint.goals.atoms import INF, Affine, Bound, Ratio
-from setpoint.goals.composites import (
-    Absolute,
-    Extremes,
-    Largest,
-    Logarithm,
-    Over,
-    PowerMean,
-    Root,
-    Smallest,
-    Spread,
-    Times,
-    Total,
-)
 from setpoint.goals.errors import GoalError
+from setpoint.program.functions import (
+    INF,
+    Absolute,
+    Affine,
+    Log,
+    Max,
+    MaxMinusMin,
+    Min,
+    MinOverMax,
+    PowerMean,
+    Product,
+    Quotient,
+    RateFunction,
+    Ratio,
+    Sqrt,
+    WeightedSum,
+)
 
 __all__ = ["absolute", "add", "constant", "divide", "logarithm", "multiply", "reduced", "root"]
 
@@ -36,7 +39,7 @@ def constant(value: float) -> Affine:
     return Affine({}, value)
 
 
-def scaled(k: float, x: Bound) -> Bound:
+def scaled(k: float, x: RateFunction) -> RateFunction:
     """The multiple k x."""
     if k == 1.0:
         return x
@@ -44,20 +47,20 @@ def scaled(k: float, x: Bound) -> Bound:
         return constant(0.0)
     if isinstance(x, (Affine, Ratio)):
         return x.scaled(k)
-    if isinstance(x, Total):
-        return Total([k * c for c in x.coefs], x.children)
-    return Total([k], [x])
+    if isinstance(x, WeightedSum):
+        return WeightedSum([k * c for c in x.coefs], x.children)
+    return WeightedSum([k], [x])
 
 
-def add(terms: Sequence[tuple[float, Bound]]) -> Bound:
+def add(terms: Sequence[tuple[float, RateFunction]]) -> RateFunction:
     """The weighted sum of several functions."""
     linear: dict[int, float] = {}
     boxes: dict[int, tuple[float, float]] = {}
     const = 0.0
     ratios: dict[frozenset[int], list[Ratio]] = {}
-    others: list[tuple[float, Bound]] = []
+    others: list[tuple[float, RateFunction]] = []
     for k, x in terms:
-        parts = zip(x.coefs, x.children, strict=True) if isinstance(x, Total) else [(1.0, x)]
+        parts = zip(x.coefs, x.children, strict=True) if isinstance(x, WeightedSum) else [(1.0, x)]
         for c, part in parts:
             if isinstance(part, Affine):
                 const += k * c * part.const
@@ -80,7 +83,7 @@ def add(terms: Sequence[tuple[float, Bound]]) -> Bound:
             return scaled(k, x)
     if affine.terms or affine.const:
         others.append((1.0, affine))
-    return Total([k for k, _ in others], [x for _, x in others])
+    return WeightedSum([k for k, _ in others], [x for _, x in others])
 
 
 def _join(ratios: list[Ratio], new: Ratio) -> None:
@@ -89,26 +92,26 @@ def _join(ratios: list[Ratio], new: Ratio) -> None:
         plain = x.at_zero == x.offset and new.at_zero == new.offset
         if plain and x.below.same_as(new.below):
             both = Ratio(x.above.plus(new.above), x.below, x.offset + new.offset)
-            ratios[i] = both.within(x.low + new.low, x.high + new.high)
+            ratios[i] = both.clip_range(x.low + new.low, x.high + new.high)
             return
     ratios.append(new)
 
 
-def multiply(x: Bound, y: Bound) -> Bound:
+def multiply(x: RateFunction, y: RateFunction) -> RateFunction:
     """The product."""
     if isinstance(x, Affine) and x.is_constant:
         return scaled(x.const, y)
     if isinstance(y, Affine) and y.is_constant:
         return scaled(y.const, x)
-    return Times((x, y))
+    return Product((x, y))
 
 
-def divide(x: Bound, y: Bound) -> Bound:
+def divide(x: RateFunction, y: RateFunction) -> RateFunction:
     """The quotient; fractional wherever numerator and denominator allow it."""
     if isinstance(y, Affine) and y.is_constant:
         if y.const == 0.0:
             # 0/0 is 0; anything else over 0 is left to the exact value.
-            return constant(0.0) if _is_zero(x) else Over((x, y))
+            return constant(0.0) if _is_zero(x) else Quotient((x, y))
         return scaled(1.0 / y.const, x)
     if isinstance(x, Affine) and isinstance(y, Affine):
         if y.low >= -_TINY:
@@ -122,14 +125,14 @@ def divide(x: Bound, y: Bound) -> Bound:
         if isinstance(x, Affine) and x.is_constant and y.above.low >= -_TINY:
             zero = math.copysign(INF, x.const) if x.const else 0.0
             return Ratio(y.below.scaled(x.const), y.above, 0.0, zero)
-    return Over((x, y))
+    return Quotient((x, y))
 
 
-def _is_zero(x: Bound) -> bool:
+def _is_zero(x: RateFunction) -> bool:
     return isinstance(x, Affine) and x.is_constant and x.const == 0.0
 
 
-def absolute(x: Bound) -> Bound:
+def absolute(x: RateFunction) -> RateFunction:
     """The absolute value."""
     if isinstance(x, Affine) and x.is_constant:
         return constant(abs(x.const))
@@ -138,30 +141,32 @@ def absolute(x: Bound) -> Bound:
     return scaled(-1.0, x) if x.high <= 0 else Absolute((x,))
 
 
-def logarithm(x: Bound) -> Bound:
+def logarithm(x: RateFunction) -> RateFunction:
     """The natural logarithm; log(c/B) is written log c - log B, which is convex."""
     if isinstance(x, Affine) and x.is_constant:
-        return constant(math.log(x.const)) if x.const > 0 else Logarithm((x,))
+        return constant(math.log(x.const)) if x.const > 0 else Log((x,))
     if (
         isinstance(x, Ratio)
         and x.offset == x.at_zero == 0.0
         and x.above.is_constant
         and x.above.const > 0
     ):
-        return add([(1.0, constant(math.log(x.above.const))), (-1.0, Logarithm((x.below,)))])
-    return Logarithm((x,))
+        return add([(1.0, constant(math.log(x.above.const))), (-1.0, Log((x.below,)))])
+    return Log((x,))
 
 
-def root(x: Bound) -> Bound:
+def root(x: RateFunction) -> RateFunction:
     """The square root; of a product of concave functions it is their geometric mean."""
     if isinstance(x, Affine) and x.is_constant:
         return constant(math.sqrt(max(x.const, 0.0)))
-    if isinstance(x, Times) and all(c.shape.concave and c.low >= 0 for c in x.children):
+    if isinstance(x, Product) and all(c.shape.concave and c.low >= 0 for c in x.children):
         return PowerMean(0, x.children)
-    return Root((x,))
+    return Sqrt((x,))
 
 
-def reduced(kind: str, children: Sequence[Bound], pooled: Bound | None, where: str) -> Bound:
+def reduced(
+    kind: str, children: Sequence[RateFunction], pooled: RateFunction | None, where: str
+) -> RateFunction:
     """One number from several: the reducers of the language.
 
     Raises
@@ -192,10 +197,10 @@ def reduced(kind: str, children: Sequence[Bound], pooled: Bound | None, where: s
         return PowerMean(0, xs)
     if kind == "harmonic_mean":
         return PowerMean(-1, xs)
-    extremes: dict[str, type[Largest | Smallest | Spread | Extremes]] = {
-        "max": Largest,
-        "min": Smallest,
-        "difference": Spread,
-        "ratio": Extremes,
+    extremes: dict[str, type[Max | Min | MaxMinusMin | MinOverMax]] = {
+        "max": Max,
+        "min": Min,
+        "difference": MaxMinusMin,
+        "ratio": MinOverMax,
     }
     return extremes[kind](xs)

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.events import Floats
-from setpoint.goals.features import Feature
-from setpoint.goals.program import Program
-from setpoint.goals.schema import Schema
+from setpoint.program.program import Program
+from setpoint.program.rates import Rate
 
 __all__ = ["DiagonalForm", "diagonal_form"]
 
@@ -44,14 +44,15 @@ class DiagonalForm:
     --------
     >>> import numpy as np
     >>> from setpoint import Goal
-    >>> from setpoint.goals.schema import Cell, Schema
+    >>> from setpoint.evidence.codebook import Codebook, Marginals
+    >>> from setpoint.program.link import link
     >>> counts = np.array([[[5.0, 1.0], [2.0, 4.0], [0.0, 0.0]]])
-    >>> schema = Schema.of_counts(("no", "yes"), (Cell(),), counts)
-    >>> program = Goal.parse("maximize f1").bind(schema)
+    >>> linked = link(Goal.parse("maximize f1"), Codebook.of(("no", "yes")))
+    >>> program = linked.at(Marginals.of_counts(counts))
     >>> form = diagonal_form(program)
     >>> diag, col = np.array([[5.0, 4.0]]), np.array([[7.0, 5.0]])
     >>> v = form.const + form.features(diag, col)
-    >>> bool(np.allclose(v, program.features_of(counts)))
+    >>> bool(np.allclose(v, program.rates_of(counts)))
     True
     """
 
@@ -107,26 +108,29 @@ def diagonal_form(program: Program) -> DiagonalForm | None:
     --------
     >>> import numpy as np
     >>> from setpoint import Goal
-    >>> from setpoint.goals.schema import Cell, Schema
-    >>> schema = Schema.of_counts(("a", "b", "c"), (Cell(),), np.eye(4, 3)[None])
-    >>> diagonal_form(Goal.parse("maximize accuracy").bind(schema)).diagonal.toarray()
+    >>> from setpoint.evidence.codebook import Codebook, Marginals
+    >>> from setpoint.program.link import link
+    >>> codebook, marginals = Codebook.of(("a", "b", "c")), Marginals.of_counts(np.eye(4, 3)[None])
+    >>> accuracy = link(Goal.parse("maximize accuracy"), codebook).at(marginals)
+    >>> diagonal_form(accuracy).diagonal.toarray()
     array([[0.33333333, 0.33333333, 0.33333333]])
-    >>> diagonal_form(Goal.parse("maximize confusion_rate('a', 'b')").bind(schema)) is None
+    >>> mistakes = link(Goal.parse("maximize confusion_rate('a', 'b')"), codebook).at(marginals)
+    >>> diagonal_form(mistakes) is None
     True
     """
-    schema = program.schema
-    n, n_cells = schema.n_classes, len(schema.cells)
-    d = len(program.features)
+    codebook, norms = program.codebook, program.forms.norms
+    n, n_cells = codebook.n_classes, len(codebook.cells)
+    d = len(program.rates)
     const = np.zeros(d)
     rows: tuple[_Rows, _Rows] = _Rows(n), _Rows(n)
-    for f, feature in enumerate(program.features):
-        for baseline, cells in _alike(feature, schema):
-            parts = _parts(feature, schema, baseline, cells)
+    for f, feature in enumerate(program.rates):
+        for baseline, cells in _alike(feature, codebook):
+            parts = _parts(feature, n, program.marginals, baseline, cells)
             if parts is None:
                 return None
-            rows[0].add(f, cells, parts.diagonal / feature.norm)
-            rows[1].add(f, cells, parts.columns / feature.norm)
-            const[f] += parts.const / feature.norm
+            rows[0].add(f, cells, parts.diagonal / norms[f])
+            rows[1].add(f, cells, parts.columns / norms[f])
+            const[f] += parts.const / norms[f]
     shape = (d, n_cells * n)
     return DiagonalForm(rows[0].csr(shape), rows[1].csr(shape), const, n_cells, n)
 
@@ -161,28 +165,28 @@ class _Rows:
         return sparse.csr_array((values, (rows, at)), shape=shape)
 
 
-def _alike(feature: Feature, schema: Schema) -> list[tuple[int | None, list[int]]]:
+def _alike(feature: Rate, codebook: Codebook) -> list[tuple[int | None, list[int]]]:
     """The feature's cells by deployed class, as far as it looks at that."""
-    looks = feature.deployed or feature.event.needs_baseline
     groups: dict[int | None, list[int]] = {}
     for c in feature.cells:
-        groups.setdefault(schema.cells[c].baseline if looks else None, []).append(c)
+        groups.setdefault(codebook.cells[c].baseline if feature.sees_baseline else None, []).append(
+            c
+        )
     return list(groups.items())
 
 
 def _parts(
-    feature: Feature, schema: Schema, baseline: int | None, cells: list[int]
+    feature: Rate, n: int, marginals: Marginals, baseline: int | None, cells: list[int]
 ) -> _Parts | None:
     if feature.event.costs is not None:
         return None
-    n = schema.n_classes
     true, predicted, kept = feature.event.factors(n, feature.label, baseline, feature.deployed)
     true = true * feature.given_rows(n)
     on = true[:n] * predicted
     if kept == "on":
         return _Parts(on, np.zeros(n), 0.0)
-    marginals = schema.marginals[cells].sum(axis=0)
-    everything = _outer(true, predicted, marginals)
+    held = marginals.weights[cells].sum(axis=0)
+    everything = _outer(true, predicted, held)
     if everything is None or kept == "any":
         return everything
     return _Parts(everything.diagonal - on, everything.columns, everything.const)

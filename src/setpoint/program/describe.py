@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.evidence.codebook import Cell, Codebook, Marginals
 from setpoint.goals.events import Event
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import maximize
-from setpoint.goals.schema import Cell, Schema
 from setpoint.goals.table import VOCABULARY, Entry, MetricFunction
+from setpoint.program.link import link
 
 __all__ = [
     "event_in_words",
@@ -187,5 +188,7 @@ def shape_of(entry: Entry) -> str:
     counts = np.zeros((2, 3, 2))
     counts[:, :2] = [[[30, 10], [20, 40]], [[15, 25], [5, 45]]]
     classes = ("none", "yes") if "default" in entry.params else ("no", "yes")
-    program = maximize(example_of(entry)).bind(Schema.of_counts(classes, cells, counts))
+    program = link(maximize(example_of(entry)), Codebook.of(classes, cells)).at(
+        Marginals.of_counts(counts)
+    )
     return program.objective.shape_name

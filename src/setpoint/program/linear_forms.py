@@ -12,19 +12,19 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.goals.atoms import Affine
+from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.events import Floats
-from setpoint.goals.features import Feature
-from setpoint.goals.schema import Schema
+from setpoint.program.functions import Affine
+from setpoint.program.rates import Rate
 
-__all__ = ["CellMasks", "Weights"]
+__all__ = ["LinearForms", "StratumForms"]
 
 _TINY = 1e-12
 _FEW = 16
 """Up to so many classes all of them are looked at."""
 
 
-class CellMasks:
+class StratumForms:
     """Several features on one cell, before division by their norms.
 
     Parameters
@@ -37,7 +37,7 @@ class CellMasks:
         The deployed class of the cell.
     """
 
-    def __init__(self, features: Sequence[Feature], n: int, baseline: int | None) -> None:
+    def __init__(self, features: Sequence[Rate], n: int, baseline: int | None) -> None:
         self.n = n
         self.true = np.zeros((len(features), n + 1))
         self.predicted = np.zeros((len(features), n))
@@ -107,18 +107,29 @@ class CellMasks:
         return np.asarray(order[two])
 
 
-class Weights:
-    """The affine functions of some features, as functions of the counts of one schema.
+class LinearForms:
+    """The affine functions of some features, as functions of the counts of some rows.
 
     Parameters
     ----------
-    schema : Schema
-    features : sequence of Feature
+    codebook : Codebook
+    marginals : Marginals
+    features : sequence of Rate
+    norms : sequence of float
+        The weight of each rate's rows.
     """
 
-    def __init__(self, schema: Schema, features: Sequence[Feature]) -> None:
-        self.schema = schema
+    def __init__(
+        self,
+        codebook: Codebook,
+        marginals: Marginals,
+        features: Sequence[Rate],
+        norms: Sequence[float],
+    ) -> None:
+        self.codebook = codebook
+        self.marginals = marginals
         self.features = tuple(features)
+        self.norms: Floats = np.array(norms, dtype=np.float64)
         # Solvers ask for the same floors again and again.
         self._known: dict[tuple[object, ...], tuple[float, float]] = {}
         self._steps: dict[frozenset[tuple[int, float]], float | None] = {}
@@ -126,24 +137,24 @@ class Weights:
     def sums(self, counts: Floats) -> Floats:
         """All features (d,) at counts (cells, n + 1, n)."""
         out = np.zeros(len(self.features))
-        for c, cell in enumerate(self.schema.cells):
+        for c, cell in enumerate(self.codebook.cells):
             held = [j for j, f in enumerate(self.features) if c in f.cells]
             if held:
                 features = [self.features[j] for j in held]
-                masks = CellMasks(features, self.schema.n_classes, cell.baseline)
+                masks = StratumForms(features, self.codebook.n_classes, cell.baseline)
                 out[held] += masks.sums(counts[c])
-        return np.asarray(out / [f.norm for f in self.features])
+        return np.asarray(out / self.norms)
 
     def tensor(self, coefs: Floats) -> Floats:
         """Weights (cells, n + 1, n) of the counts in ``sum_j coefs[j] * v_j``."""
-        n = self.schema.n_classes
-        out = np.zeros((len(self.schema.cells), n + 1, n))
-        for c, cell in enumerate(self.schema.cells):
+        n = self.codebook.n_classes
+        out = np.zeros((len(self.codebook.cells), n + 1, n))
+        for c, cell in enumerate(self.codebook.cells):
             held = [j for j, f in enumerate(self.features) if coefs[j] and c in f.cells]
             if held:
                 features = [self.features[j] for j in held]
-                scaled = np.array([coefs[j] / self.features[j].norm for j in held])
-                out[c] = CellMasks(features, n, cell.baseline).matrix(scaled)
+                scaled = np.array([coefs[j] / self.norms[j] for j in held])
+                out[c] = StratumForms(features, n, cell.baseline).matrix(scaled)
         return out
 
     def range(self, x: Affine) -> tuple[float, float]:
@@ -161,7 +172,7 @@ class Weights:
     def _range(self, x: Affine, y: Affine) -> tuple[float, float]:
         low = high = 0.0
         for cells, (xs, ys) in self._alike(x, y):
-            rows = self.schema.marginals[cells].sum(axis=0)
+            rows = self.marginals.weights[cells].sum(axis=0)
             least = ys <= ys.min(axis=1, keepdims=True) + _TINY * _size(ys)
             low += float(np.where(least, xs, np.inf).min(axis=1) @ rows)
             high += float(np.where(least, xs, -np.inf).max(axis=1) @ rows)
@@ -191,7 +202,7 @@ class Weights:
     def _step(self, x: Affine) -> float | None:
         steps: list[float] = []
         for cells, (entries,) in self._alike(x):
-            smallest = self.schema.smallest[cells].min(axis=0)
+            smallest = self.marginals.smallest[cells].min(axis=0)
             gains = entries - entries.min(axis=1, keepdims=True)
             real = (gains > _TINY * _size(entries)) & np.isfinite(smallest)[:, None]
             weights = np.where(np.isfinite(smallest), smallest, 0.0)
@@ -202,18 +213,18 @@ class Weights:
         """Cells that the functions treat alike, and the entries (k, n + 1, m) on them."""
         used = sorted({j for x in xs for j in x.terms if j >= 0})
         features = [self.features[j] for j in used]
-        coefs = np.array([[x.terms.get(j, 0.0) / self.features[j].norm for j in used] for x in xs])
-        deployed = any(f.deployed or f.event.needs_baseline for f in features)
+        coefs = np.array([[x.terms.get(j, 0.0) / self.norms[j] for j in used] for x in xs])
+        deployed = any(f.sees_baseline for f in features)
         sets = {f.cells: frozenset(f.cells) for f in features}
         alike: dict[tuple[object, ...], list[int]] = {}
-        for c, cell in enumerate(self.schema.cells):
+        for c, cell in enumerate(self.codebook.cells):
             held = tuple(c in s for s in sets.values())
             if any(held):
                 alike.setdefault((held, cell.baseline if deployed else None), []).append(c)
         for cells in alike.values():
             here = [i for i, f in enumerate(features) if cells[0] in sets[f.cells]]
-            baseline = self.schema.cells[cells[0]].baseline
-            masks = CellMasks([features[i] for i in here], self.schema.n_classes, baseline)
+            baseline = self.codebook.cells[cells[0]].baseline
+            masks = StratumForms([features[i] for i in here], self.codebook.n_classes, baseline)
             yield cells, masks.entries(coefs[:, here])
 
 

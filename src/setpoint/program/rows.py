@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from itertools import count
 
-from setpoint.goals.atoms import Affine, Bound, Ratio
-from setpoint.goals.composites import (
+from setpoint.program.functions import (
     Absolute,
-    Extremes,
-    Largest,
-    Logarithm,
-    Root,
-    Smallest,
-    Spread,
-    Total,
+    Affine,
+    Log,
+    Max,
+    MaxMinusMin,
+    Min,
+    MinOverMax,
+    RateFunction,
+    Ratio,
+    Sqrt,
+    WeightedSum,
 )
-from setpoint.goals.weights import Weights
+from setpoint.program.linear_forms import LinearForms
 
 __all__ = ["NotLinearError", "RowBuilder", "without_auxiliaries"]
 
@@ -46,7 +48,7 @@ class RowBuilder:
         The weight of rows that such a floor asks for: one row's, or this where it is more.
     """
 
-    def __init__(self, weights: Weights, least: float = 0.0) -> None:
+    def __init__(self, weights: LinearForms, least: float = 0.0) -> None:
         self._weights = weights
         self._least = least
         self._numbers = count(-1, -1)
@@ -56,7 +58,7 @@ class RowBuilder:
         """A new free variable."""
         return Affine({next(self._numbers): 1.0}, 0.0)
 
-    def at_least(self, x: Bound, k: Affine | float) -> None:
+    def at_least(self, x: RateFunction, k: Affine | float) -> None:
         """Add rows that hold exactly where x >= k (k a number, or affine with auxiliaries).
 
         Raises
@@ -66,34 +68,34 @@ class RowBuilder:
         """
         self._bound(x, k, 1.0)
 
-    def at_most(self, x: Bound, k: Affine | float) -> None:
+    def at_most(self, x: RateFunction, k: Affine | float) -> None:
         """Add rows that hold exactly where x <= k."""
         self._bound(x, k, -1.0)
 
-    def _bound(self, x: Bound, k: Affine | float, sign: float) -> None:
+    def _bound(self, x: RateFunction, k: Affine | float, sign: float) -> None:
         """Rows for sign * x >= sign * k."""
         if isinstance(x, Affine):
             self.rows.append(_level(k).plus(x.scaled(-1.0)).scaled(sign))
         elif isinstance(x, Ratio):
             self._ratio(x, _number(k), sign)
-        elif isinstance(x, (Smallest if sign > 0 else Largest)):
+        elif isinstance(x, (Min if sign > 0 else Max)):
             for child in x.children:
                 self._bound(child, k, sign)
-        elif isinstance(x, Total):
+        elif isinstance(x, WeightedSum):
             self._total(x, k, sign)
-        elif isinstance(x, (Logarithm, Root)):
+        elif isinstance(x, (Log, Sqrt)):
             self._rising(x, _number(k), sign)
         elif isinstance(x, Absolute) and sign < 0:
             self._bound(x.children[0], k, -1.0)
             self._bound(x.children[0], _level(k).scaled(-1.0), 1.0)
-        elif isinstance(x, Spread) and sign < 0:
+        elif isinstance(x, MaxMinusMin) and sign < 0:
             self._spread(x, _level(k))
-        elif isinstance(x, Extremes) and sign > 0:
+        elif isinstance(x, MinOverMax) and sign > 0:
             self._extremes(x, _number(k))
         else:
             raise NotLinearError
 
-    def _rising(self, x: Logarithm | Root, k: float, sign: float) -> None:
+    def _rising(self, x: Log | Sqrt, k: float, sign: float) -> None:
         if x.low >= k if sign > 0 else x.high <= k:
             return  # holds for every decision
         if x.low > k if sign < 0 else x.high < k:
@@ -101,7 +103,7 @@ class RowBuilder:
             return
         self._bound(x.children[0], x.inverse(k), sign)
 
-    def _total(self, x: Total, k: Affine | float, sign: float) -> None:
+    def _total(self, x: WeightedSum, k: Affine | float, sign: float) -> None:
         rest = _level(k).scaled(-1.0)
         parts = []
         for coef, child in zip(x.coefs, x.children, strict=True):
@@ -155,13 +157,13 @@ class RowBuilder:
         step = self._weights.step(below, self._least)
         self.rows.append(_NEVER if step is None else Affine({}, step).plus(below.scaled(-1.0)))
 
-    def _spread(self, x: Spread, k: Affine) -> None:
+    def _spread(self, x: MaxMinusMin, k: Affine) -> None:
         t, half = self.auxiliary(), k.scaled(0.5)
         for child in x.children:
             self._bound(_affine(child), t.plus(half), -1.0)
             self._bound(_affine(child), t.plus(half.scaled(-1.0)), 1.0)
 
-    def _extremes(self, x: Extremes, k: float) -> None:
+    def _extremes(self, x: MinOverMax, k: float) -> None:
         if k <= 0:
             return
         t = self.auxiliary()
@@ -189,7 +191,7 @@ def _number(k: Affine | float) -> float:
     return float(k)
 
 
-def _affine(x: Bound) -> Affine:
+def _affine(x: RateFunction) -> Affine:
     if not isinstance(x, Affine):
         raise NotLinearError
     return x

@@ -6,8 +6,8 @@ from scipy.optimize import linprog
 
 from goals.samples import BINARY, FIVE, constant, decisions, grouped
 from setpoint import Goal
-from setpoint.goals.rows import NotLinearError
-from setpoint.goals.schema import Cell, Schema
+from setpoint.evidence.schema import Cell, Schema
+from setpoint.program.rows import NotLinearError
 
 LINEAR = [
     "recall >= 0.5",
@@ -127,7 +127,7 @@ def test_rows_are_the_constraint(text, seed):
     program = Goal.parse(f"maximize accuracy subject to {text}").bind(schema)
     rows = [row for _, rows in program.rows() for row in rows]
     for counts in points(schema, np.random.default_rng(seed)):
-        v = program.features_of(counts)
+        v = program.rates_of(counts)
         violation = float(program.violation(v))
         excess = smallest_excess(rows, v)
         if 0 < violation < 1e-7 or 1e-12 < abs(excess) < 1e-8:
@@ -155,7 +155,7 @@ def test_several_classes():
     rng = np.random.default_rng(0)
     seen = set()
     for counts in points(schema, rng):
-        v = program.features_of(counts)
+        v = program.rates_of(counts)
         for c, rows in program.rows():
             violation = float(c.violation(v))
             excess = smallest_excess(rows, v)
@@ -176,7 +176,7 @@ def test_a_floor_is_one_row_of_data():
     ((_, (ratio, floor)),) = program.rows()
     nobody, one = constant(schema, 0), constant(schema, 0)
     one[0, 1] = [9.5, 0.5]
-    v, w = program.features_of(nobody), program.features_of(one)
+    v, w = program.rates_of(nobody), program.rates_of(one)
     assert float(floor.value(v)) == pytest.approx(0.25 / 110)
     assert float(floor.value(w)) < 0
     assert float(ratio.value(w)) < 0

@@ -8,10 +8,10 @@ import pytest
 
 from goals.samples import decisions, grouped
 from setpoint import Goal, GoalError
-from setpoint.goals.diagonal import diagonal_form
+from setpoint.evidence.schema import Cell, Schema
 from setpoint.goals.events import Event
-from setpoint.goals.schema import Cell, Schema
 from setpoint.goals.table import TABLE
+from setpoint.program.diagonal import diagonal_form
 
 CLASSES = {2: ("no", "yes"), 3: ("a", "b", "c"), 5: ("a", "b", "c", "d", "e")}
 PARAMETERS = {
@@ -43,7 +43,7 @@ def check(program, schema, rng):
     for _ in range(3):
         counts = decisions(schema, rng)
         v = form.const + form.features(*of_both(counts))
-        np.testing.assert_allclose(v, program.features_of(counts), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(v, program.rates_of(counts), rtol=0, atol=1e-12)
         dense = (program.tensors * counts).sum(axis=(1, 2, 3))
         np.testing.assert_allclose(v, dense, rtol=0, atol=1e-12)
 
@@ -109,14 +109,14 @@ def test_blocks_have_their_own_features_and_share_the_constant():
     blocks = form.features(share * diag, share * col)
     assert blocks.shape == (4, 2, len(form.const))
     v = form.const + blocks.sum(axis=(0, 1))
-    np.testing.assert_allclose(v, program.features_of(counts), atol=1e-12)
+    np.testing.assert_allclose(v, program.rates_of(counts), atol=1e-12)
 
 
 def test_one_true_and_another_predicted_class_are_not_of_the_form(monkeypatch):
     schema, _ = grouped(CLASSES[3], 2, baseline=True)
     program = Goal.parse("maximize churn").bind(schema)
     event = Event("predicted was_correct")
-    odd = replace(program.features[0], event=event, label=1)
+    odd = replace(program.rates[0], event=event, label=1)
     monkeypatch.setattr(program, "features", (odd,))
     assert diagonal_form(program) is None
 
@@ -131,4 +131,4 @@ def test_a_thousand_classes_in_ten_cells():
     form = diagonal_form(program)
     assert time.perf_counter() - start < 10
     assert form.diagonal.nnz + form.columns.nnz <= 6 * n * 10
-    assert form.features(np.ones((10, n)), np.ones((10, n))).shape == (len(program.features),)
+    assert form.features(np.ones((10, n)), np.ones((10, n))).shape == (len(program.rates),)

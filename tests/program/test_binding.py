@@ -5,9 +5,9 @@ import pytest
 
 from goals.samples import BINARY, FIVE, grouped, plain
 from setpoint import Goal, GoalError
+from setpoint.evidence.schema import Cell, Schema
 from setpoint.goals import EmptyPopulationError
 from setpoint.goals.populations import Other
-from setpoint.goals.schema import Cell, Schema
 
 BINARY_DATA = grouped(BINARY, 0, baseline=True, datasets=True)[0]
 FIVE_DATA = grouped(FIVE, 0)[0]
@@ -98,7 +98,7 @@ def test_empty_populations():
             bind(text, schema)
     # Rates of all rows of the group are there; a denominator that can be 0 is no error.
     v = bind("precision.min(sex) + predicted_rate.max(sex) + f1.min(sex)", schema)
-    assert np.isfinite(v.value(v.features_of(counts)))
+    assert np.isfinite(v.value(v.rates_of(counts)))
     named = Schema.of_counts(
         BINARY, (Cell(None, (("country", Other(("IN",))),)),), np.ones((1, 3, 2)) * [[1], [1], [0]]
     )
@@ -113,10 +113,10 @@ def test_denominators_that_are_always_zero():
     schema = Schema.of_counts(BINARY, (Cell(None, (), 0),), counts)
     for text, value in [("win_loss_ratio", np.inf), ("fp / (2 * fp)", 0.0), ("losses / wins", 0.0)]:
         program = bind(text, schema)
-        assert program.value(program.features_of(counts)) == value
+        assert program.value(program.rates_of(counts)) == value
         assert program.range[0] <= value <= program.range[1]
     program = bind("recall subject to fp / fp >= 0", schema)
-    assert program.violation(program.features_of(counts)) == 0
+    assert program.violation(program.rates_of(counts)) == 0
 
 
 def test_columns_that_are_known_but_not_split():
@@ -133,8 +133,8 @@ def test_other_than():
     schema, counts = grouped(BINARY, 2)
     program = bind("accuracy.on(country=IN)", schema)
     held = [i for i, c in enumerate(schema.cells) if dict(c.key)["country"] == "IN"]
-    assert program.features[0].cells == tuple(held)
-    value = program.value(program.features_of(counts))
+    assert program.rates[0].cells == tuple(held)
+    value = program.value(program.rates_of(counts))
     assert value == pytest.approx(counts[held][:, [0, 1], [0, 1]].sum() / counts[held].sum())
 
 
@@ -188,7 +188,7 @@ def test_many_classes_in_bounded_time_and_memory():
     start = time.perf_counter()
     goal = "maximize macro_f1 subject to precision.min() >= 0.0001"
     program = Goal.parse(goal).bind(schema)
-    v = program.features_of(counts)
+    v = program.rates_of(counts)
     assert len(v) == 3 * n
     c = counts.sum(axis=0)[:n]
     want = (2 * np.diag(c) / (c.sum(axis=0) + c.sum(axis=1))).mean()

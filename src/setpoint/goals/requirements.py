@@ -11,14 +11,14 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, Other
 from setpoint.goals.table import TABLE
 
-__all__ = ["Needs", "needs_of", "require_label_free", "require_rows_alone"]
+__all__ = ["Requirements", "require_label_free", "require_rows_alone", "requirements_of"]
 
 Split = frozenset[Label] | None
 """The values of a column that are told apart; None for all of them."""
 
 
 @dataclass(frozen=True)
-class Needs:
+class Requirements:
     """What has to be known about the rows before a goal can be counted.
 
     Parameters
@@ -59,7 +59,7 @@ class Needs:
         return tuple(sorted({c for columns in self.columns.values() for c in columns}))
 
 
-def needs_of(goal: Goal) -> Needs:
+def requirements_of(goal: Goal) -> Requirements:
     """Collect what a goal speaks of."""
     columns: dict[str | None, dict[str, Split]] = {}
     baseline: set[str | None] = set()
@@ -92,7 +92,7 @@ def needs_of(goal: Goal) -> Needs:
 
     for e in (goal.objective, *(side for c in goal.constraints for side in (c.lhs, c.rhs))):
         visit(e, None, frozenset(), False)
-    return Needs(columns, frozenset(baseline), frozenset(labels))
+    return Requirements(columns, frozenset(baseline), frozenset(labels))
 
 
 def require_rows_alone(goal: Goal, why: str) -> None:

@@ -5,11 +5,11 @@ import pytest
 
 from goals.samples import BINARY, FIVE, constant, decisions, grouped
 from setpoint import Goal, maximize
-from setpoint.goals.atoms import Affine
-from setpoint.goals.program import influence
+from setpoint.evidence.schema import Schema
 from setpoint.goals.ranges import range_of
-from setpoint.goals.schema import Schema
 from setpoint.goals.table import TABLE, VOCABULARY
+from setpoint.program.functions import Affine
+from setpoint.program.program import influence
 
 PARAMETERS = {
     "fbeta": (2,),
@@ -65,7 +65,7 @@ def test_gradient(text, data):
     program = maximize(objective(text)).bind(schema)
     rng = np.random.default_rng(0)
     for _ in range(3):
-        v = program.features_of(decisions(schema, rng, sparse=0.0))
+        v = program.rates_of(decisions(schema, rng, sparse=0.0))
         got, step = program.gradient(v), 1e-6
         want = np.array(
             [
@@ -82,7 +82,7 @@ def test_gradient(text, data):
 def test_gradient_is_finite_where_one_class_takes_all(text, k, data):
     schema, _ = data
     program = maximize(objective(text)).bind(schema)
-    v = program.features_of(constant(schema, k))
+    v = program.rates_of(constant(schema, k))
     gradient = program.gradient(v)
     assert np.isfinite(gradient).all()
     if text in ("g_mean", "h_mean", "f1.mean()", "macro_f1"):
@@ -104,7 +104,7 @@ def test_influence(text, data):
     value, slope = at(counts)
     assert abs((slope * counts).sum()) <= 1e-9
     program = maximize(e).bind(Schema.of_counts(schema.classes, schema.cells, counts))
-    assert float(program.value(program.features_of(counts))) == pytest.approx(value, abs=1e-12)
+    assert float(program.value(program.rates_of(counts))) == pytest.approx(value, abs=1e-12)
     for _ in range(12):
         i = tuple(rng.integers(s) for s in (len(counts), 5, 5))
         step = np.zeros_like(counts)
@@ -127,13 +127,13 @@ def test_torch(text, data):
     program = maximize(objective(text)).bind(schema)
     rng = np.random.default_rng(2)
     points = [decisions(schema, rng) for _ in range(5)] + [constant(schema, k) for k in range(2)]
-    v = np.array([program.features_of(c) for c in points])
+    v = np.array([program.rates_of(c) for c in points])
     t = torch.tensor(v, requires_grad=True)
     out = program.value(t)
     assert out.shape == (len(v),)
     np.testing.assert_allclose(out.detach().numpy(), program.value(v), atol=1e-12)
     np.testing.assert_allclose([program.value(x) for x in v], program.value(v), atol=1e-15)
-    if len(program.features):
+    if len(program.rates):
         finite = torch.isfinite(out)
         torch.where(finite, out, torch.zeros_like(out)).sum().backward()
         want = np.array([program.gradient(x) for x in v]) * finite.numpy()[:, None]
@@ -151,7 +151,7 @@ def test_torch_measures_violations(data):
     )
     program = Goal.parse(text).bind(schema)
     rng = np.random.default_rng(5)
-    v = np.array([program.features_of(decisions(schema, rng)) for _ in range(8)])
+    v = np.array([program.rates_of(decisions(schema, rng)) for _ in range(8)])
     t = torch.tensor(v, requires_grad=True)
     worst = program.violation(t)
     np.testing.assert_allclose(worst.detach().numpy(), program.violation(v), atol=1e-12)
@@ -178,7 +178,7 @@ def test_shapes_hold_between_random_points(text, data):
         nodes += node.children
     for _ in range(25):
         # Denominators are positive between decisions that predict every class.
-        a, b = (program.features_of(decisions(schema, rng, sparse=-1.0)) for _ in range(2))
+        a, b = (program.rates_of(decisions(schema, rng, sparse=-1.0)) for _ in range(2))
         w = rng.choice([0.5, rng.random()])
         for node in nodes:
             at_a, at_b, between = (float(node.value(x)) for x in (a, b, w * a + (1 - w) * b))
@@ -204,7 +204,7 @@ def test_ranges_hold_everywhere(text, data):
     points = [decisions(schema, rng) for _ in range(30)]
     points += [constant(schema, k) for k in range(5)]
     for counts in points:
-        v = program.features_of(counts)
+        v = program.rates_of(counts)
         for node in nodes:
             value = float(node.value(v))
             assert node.low - 1e-9 <= value <= node.high + 1e-9, node.shape_name
@@ -283,12 +283,12 @@ def test_features_and_weights_agree_with_dense_tensors():
         )
         text += " + churn + 0.5 * wins - losses" if options else ""
         program = Goal.parse(text).bind(schema)
-        v = program.features_of(counts)
-        one_by_one = [f.value(counts, schema.cells) for f in program.features]
+        v = program.rates_of(counts)
+        one_by_one = [f.value(counts, schema.cells) for f in program.rates]
         np.testing.assert_allclose(v, one_by_one, atol=1e-14)
-        np.testing.assert_allclose(program.weights.sums(counts), v, atol=1e-14)
+        np.testing.assert_allclose(program.forms.sums(counts), v, atol=1e-14)
         np.testing.assert_allclose((program.tensors * counts).sum(axis=(1, 2, 3)), v, atol=1e-14)
-        for f, dense in zip(program.features, program.tensors, strict=True):
+        for f, dense in zip(program.rates, program.tensors, strict=True):
             np.testing.assert_allclose(f.tensor(schema), dense, atol=1e-16)
             low = (dense.min(axis=2) * schema.marginals).sum()
             high = (dense.max(axis=2) * schema.marginals).sum()
@@ -304,7 +304,7 @@ def test_features_and_weights_agree_with_dense_tensors():
                 x.const + (extreme(dense, axis=2) * schema.marginals).sum()
                 for extreme in (np.min, np.max)
             )
-            assert program.weights.range(x) == pytest.approx((low, high), abs=1e-12)
+            assert program.forms.range(x) == pytest.approx((low, high), abs=1e-12)
             gains = (dense - dense.min(axis=2, keepdims=True)) * (schema.marginals > 0)[:, :, None]
             step = gains[gains > 1e-12].min() if (gains > 1e-12).any() else None
-            assert program.weights.step(x) == pytest.approx(step, abs=1e-12)
+            assert program.forms.step(x) == pytest.approx(step, abs=1e-12)

@@ -1,0 +1,230 @@
+"""Programs: a linked goal over the rates of some rows. Every solver starts from one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.goals.errors import GoalError
+from setpoint.goals.events import Floats
+from setpoint.goals.expressions import Const, Constraint, Expression
+from setpoint.goals.goal import Goal
+from setpoint.goals.ranges import range_of
+from setpoint.program.backend import Array, backend
+from setpoint.program.fold import Folder
+from setpoint.program.functions import INF, RateFunction
+from setpoint.program.linear_forms import LinearForms
+from setpoint.program.rates import Rate
+from setpoint.program.rows import RowBuilder
+from setpoint.program.terms import Term
+from setpoint.tolerances import SATISFIED
+
+__all__ = ["LinkedConstraint", "Program", "ProgramConstraint"]
+
+_SMALL = 1_000_000
+"""Up to so many weights, rates are one product with a dense matrix."""
+
+
+@dataclass(frozen=True)
+class LinkedConstraint:
+    """A constraint whose sides are linked; `difference` is left minus right, if that may vary."""
+
+    written: Constraint
+    left: Term
+    right: Term
+    difference: Term | None
+
+
+@dataclass(frozen=True)
+class ProgramConstraint:
+    """One constraint over the rates: ``sign * (function - level) >= 0``.
+
+    `function` is the left side and `level` the right one where no decision changes the
+    right side; otherwise `function` is left minus right and `level` 0. `side` is the
+    expression behind `function`.
+    """
+
+    written: Constraint
+    side: Expression
+    function: RateFunction
+    level: float
+
+    @property
+    def sign(self) -> float:
+        """1 for a floor (>=), -1 for a cap (<=)."""
+        return 1.0 if self.written.relation == ">=" else -1.0
+
+    def slack(self, v: Array) -> Array:
+        """How far the bound is met, negative where it is not: (...,) at rates (..., d)."""
+        return self.sign * (self.function.value(v) - self.level)
+
+    def violation(self, v: Array) -> Array:
+        """How far past the bound, in the user's units: (...,) at rates (..., d)."""
+        xp = backend(v)
+        past = -self.slack(v)
+        # What cannot be compared (infinite minus infinite) is not met.
+        return xp.where(past <= 0, xp.like(past, 0.0), xp.where(past > 0, past, xp.like(past, INF)))
+
+    def __str__(self) -> str:
+        return str(self.written)
+
+
+class Program:
+    """A goal over rates of some rows: objective and constraints, with shapes and ranges.
+
+    Made by :meth:`setpoint.program.link.LinkedGoal.at`.
+
+    Parameters
+    ----------
+    goal : Goal
+    codebook : Codebook
+    marginals : Marginals
+    objective : Term
+    constraints : sequence of LinkedConstraint
+
+    Attributes
+    ----------
+    rates : tuple of Rate
+        The d linear functions of the counts that the goal depends on.
+    objective : RateFunction
+        As the user wrote it: `sense` says which way.
+    constraints : tuple of ProgramConstraint
+    forms : LinearForms
+        The rates as functions of the counts, without dense tensors.
+
+    Raises
+    ------
+    GoalError
+        A rate that the rows do not have, or a bound outside the range.
+    """
+
+    def __init__(
+        self,
+        goal: Goal,
+        codebook: Codebook,
+        marginals: Marginals,
+        objective: Term,
+        constraints: Sequence[LinkedConstraint],
+    ) -> None:
+        self.goal = goal
+        self.codebook = codebook
+        self.marginals = marginals
+        folder = Folder(codebook, marginals)
+        self.objective = folder.exact_range(folder.function(objective))
+        self.constraints = tuple(_folded(folder, c) for c in constraints)
+        self.rates: tuple[Rate, ...] = tuple(folder.rates)
+        self.forms: LinearForms = folder.forms
+
+    def changed(
+        self,
+        objective: RateFunction | None = None,
+        constraints: Sequence[ProgramConstraint] | None = None,
+    ) -> Program:
+        """Another objective or other constraints over the same rates; `goal` stays."""
+        out = copy(self)
+        out.objective = self.objective if objective is None else objective
+        out.constraints = self.constraints if constraints is None else tuple(constraints)
+        return out
+
+    def at_level(self, i: int, level: float) -> Program:
+        """The program with the bound of one constraint moved."""
+        moved = list(self.constraints)
+        moved[i] = replace(moved[i], level=level)
+        return self.changed(constraints=moved)
+
+    @property
+    def sense(self) -> float:
+        """1 to maximise the objective, -1 to minimise it."""
+        return 1.0 if self.goal.sense == "maximize" else -1.0
+
+    def rates_of(self, counts: Floats) -> Floats:
+        """The rates (d,) at counts (cells, n + 1, n)."""
+        if len(self.rates) * counts.size > _SMALL:
+            return self.forms.sums(counts)
+        return np.asarray(self._masks @ np.ravel(counts) / self.forms.norms)
+
+    def value(self, v: Array) -> Array:
+        """The objective (...,) at rates (..., d), in the user's units."""
+        return self.objective.value(v)
+
+    def gradient(self, v: Floats) -> Floats:
+        """The objective's gradient (d,); finite everywhere, marginals held fixed."""
+        return self.objective.gradient(v)
+
+    def violation(self, v: Array) -> Array:
+        """The largest violation of any constraint (...,), in the user's units."""
+        xp = backend(v)
+        worst = xp.full(v, 0.0)
+        for c in self.constraints:
+            now = c.violation(v)
+            worst = xp.where(now > worst, now, worst)
+        return worst
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The range of the objective by interval arithmetic."""
+        return self.objective.low, self.objective.high
+
+    @cached_property
+    def tensors(self) -> Floats:
+        """Weights (d, cells, n + 1, n) of the counts: ``v_j = (tensors[j] * C).sum()``.
+
+        Dense: with hundreds of classes ask :attr:`forms` instead.
+        """
+        n = self.codebook.n_classes
+        shape = (len(self.rates), len(self.codebook.cells), n + 1, n)
+        return self._masks.reshape(shape) / self.forms.norms[:, None, None, None]
+
+    @cached_property
+    def _masks(self) -> Floats:
+        """The rates (d, cells * (n + 1) * n) before division by their norms."""
+        n, cells = self.codebook.n_classes, self.codebook.cells
+        out = np.zeros((len(self.rates), len(cells), n + 1, n))
+        for j, f in enumerate(self.rates):
+            for c in f.cells:
+                out[j, c] = f.matrix(cells[c].baseline, n)
+        return out.reshape(len(self.rates), len(cells) * (n + 1) * n)
+
+    def row_builder(self, least: float = 0.0) -> RowBuilder:
+        """A builder of linear rows over this program's rates."""
+        return RowBuilder(self.forms, least)
+
+
+def _folded(folder: Folder, linked: LinkedConstraint) -> ProgramConstraint:
+    """A constraint on some rows.
+
+    Raises
+    ------
+    GoalError
+        If the bound is outside the range of its side.
+    """
+    written = linked.written
+    left, right = folder.function(linked.left), folder.function(linked.right)
+    if linked.difference is None or right.is_constant:
+        level = float(right.value(np.zeros(0)))
+        bound = ProgramConstraint(written, written.lhs, left, level)
+        what = str(written.lhs)
+    else:
+        difference = folder.function(linked.difference)
+        bound = ProgramConstraint(written, written.lhs - written.rhs, difference, 0.0)
+        what = "the left side minus the right one"
+    function = folder.exact_range(bound.function)
+    low, high = function.low, function.high
+    met = high >= bound.level - SATISFIED if bound.sign > 0 else low <= bound.level + SATISFIED
+    where = " on these data"
+    if met and isinstance(written.rhs, Const):
+        # Data may make a bound idle; one that is idle on any data is a slip.
+        low, high = range_of(written.lhs)
+        met = low - SATISFIED <= bound.level <= high + SATISFIED
+        where = ""
+    if not met:
+        raise GoalError(
+            f"{written}: the bound {bound.level:.6g} is outside the range of {what}, "
+            f"which is [{low:.6g}, {high:.6g}]{where}"
+        )
+    return replace(bound, function=function)
