@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from report.samples import ONE, confusion, deployed, expression, grouped
+from inference.samples import ONE, confusion, deployed, expression, grouped
 from setpoint import Goal, GoalError, evaluate
 from setpoint.evidence import Evidence
 from setpoint.goals.schema import Cell

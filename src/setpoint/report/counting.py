@@ -20,11 +20,11 @@ from setpoint.goals.expressions import Constraint, Expression
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.goals.program import SATISFIED
+from setpoint.inference.intervals import Interval, interval_of, is_group_gap
+from setpoint.inference.profiles import Counted
 from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import GroupMetric, group_metrics, group_row, lone_group, smallest_group
-from setpoint.report.intervals import Interval, interval_of, is_group_gap
-from setpoint.report.kinds import Sample
 from setpoint.report.operating import OperatingPoints
 from setpoint.report.report import GoalReport, Status, Step
 
@@ -50,7 +50,7 @@ class _Side:
 
 
 class _Counter:
-    """Binds expressions one by one, then measures them on one sample."""
+    """Binds expressions one by one, then measures them on one confusion."""
 
     def __init__(self, confusion: Confusion, level: float) -> None:
         self.confusion = confusion
@@ -67,22 +67,22 @@ class _Counter:
 
     def measure(self) -> None:
         """After all is bound."""
-        self.sample = Sample(tuple(self.binder.features), self.confusion)
+        self.counted = Counted(tuple(self.binder.features), self.confusion)
 
     def interval(self, x: Bound) -> Interval:
-        return interval_of(x, self.sample, self.level)
+        return interval_of(x, self.counted, self.level)
 
     def entry(self, text: str, side: _Side) -> Entry:
         """Value, interval and counts of one expression."""
         if side.bound is None:
             return Entry(text, None)
         found = self.interval(side.bound)
-        rows, effective_rows = self.sample.rows_of(side.bound)
-        fraction = None if self.sample.is_large else self.sample.fraction(side.bound)
+        rows, effective_rows = self.counted.rows_of(side.bound)
+        fraction = None if self.counted.is_large else self.counted.fraction(side.bound)
         plain = fraction is not None and fraction.at_zero == 0.0
         return Entry(
             text,
-            self.sample.value(side.bound),
+            self.counted.value(side.bound),
             low=found.low,
             high=found.high,
             interval=found.kind,
@@ -104,7 +104,7 @@ class _Counter:
         entry = self.entry(str(written), left)
         if left.bound is None or right.bound is None or both.bound is None:
             return Entry(str(written), None)
-        value, bound = entry.value, self.sample.value(right.bound)
+        value, bound = entry.value, self.counted.value(right.bound)
         assert value is not None
         sign = 1.0 if written.relation == ">=" else -1.0
         slack = 0.0 if value == bound else sign * (value - bound)
@@ -119,7 +119,7 @@ class _Counter:
         assert entry.low is not None
         assert entry.high is not None
         half = 0.0 if entry.low == entry.high else (entry.high - entry.low) / 2.0
-        low, high = (x.low, x.high) if self.sample.is_large else self.sample.range(x)
+        low, high = (x.low, x.high) if self.counted.is_large else self.counted.range(x)
         # Rates and their differences as they are; money and odds by their size.
         if math.isfinite(high - low):
             unit = max(1.0, (high - low) / 2.0)
@@ -213,11 +213,11 @@ def report_on(
         _check_reachable(counter, *parts)
     entries = tuple(counter.constraint(*parts) for parts in sides)
     if todays is not None:
-        baseline_objective = counter.sample.value(todays)
+        baseline_objective = counter.counted.value(todays)
     if positive is None and len(confusion.classes) == 2:
         positive = confusion.classes[1]
     bounds = [counted, *(left for _, left, _, _ in sides)]
-    groups = tuple(group_row(m, counter.sample, level) for m in metrics)
+    groups = tuple(group_row(m, counter.counted, level) for m in metrics)
     notes = [*warnings, *_notes(goal, bounds, sides, metrics), *alone]
     notes += _few_rows(goal, entries, groups)
     return GoalReport(
@@ -330,12 +330,12 @@ def _check_reachable(
     """A bound that no data could reach is a slip of the pen."""
     if left.bound is None or right.bound is None or both.bound is None:
         return
-    if counter.sample.is_large:
+    if counter.counted.is_large:
         return
-    what, level = str(written.lhs), counter.sample.value(right.bound)
+    what, level = str(written.lhs), counter.counted.value(right.bound)
     if both is not left:
         what, level = "the left side minus the right one", 0.0
-    low, high = counter.sample.range(both.bound)
+    low, high = counter.counted.range(both.bound)
     if not low - SATISFIED <= level <= high + SATISFIED:
         raise GoalError(
             f"{written}: the bound {level:.6g} is outside the range of {what}, which is "

@@ -12,9 +12,9 @@ from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, m
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Key, Label, Other, Population
 from setpoint.goals.table import TABLE
+from setpoint.inference.intervals import interval_of
+from setpoint.inference.profiles import Counted
 from setpoint.report.entry import GroupRow
-from setpoint.report.intervals import interval_of
-from setpoint.report.kinds import Sample
 
 __all__ = ["GroupMetric", "group_metrics", "group_row", "lone_group", "smallest_group"]
 
@@ -57,13 +57,13 @@ def group_metrics(goal: Goal, binder: Binder) -> list[GroupMetric]:
     return list(out.values())
 
 
-def group_row(group: GroupMetric, sample: Sample, level: float) -> GroupRow:
+def group_row(group: GroupMetric, counted: Counted, level: float) -> GroupRow:
     """The metric of a group, measured."""
     if group.bound is None:
         return GroupRow(group.columns, group.metric, None, None, None, 0)
-    low, high, _ = interval_of(group.bound, sample, level)
-    rows, _ = sample.rows_of(group.bound)
-    return GroupRow(group.columns, group.metric, sample.value(group.bound), low, high, rows)
+    low, high, _ = interval_of(group.bound, counted, level)
+    rows, _ = counted.rows_of(group.bound)
+    return GroupRow(group.columns, group.metric, counted.value(group.bound), low, high, rows)
 
 
 def lone_group(e: Expression, binder: Binder) -> str | None:
