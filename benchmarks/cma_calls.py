@@ -40,9 +40,9 @@ from setpoint import Solution, solve
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.plugin.achievable import Achievable
+from setpoint.program.link import link
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.watch import Traced, Watch
-from setpoint.program.link import link
 
 TOL = 1e-4
 SLACK = 1e-9

@@ -16,10 +16,10 @@ from cma_data import split
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.plugin.achievable import Achievable
+from setpoint.program.link import link
 from setpoint.search.concave import ConcaveSearch
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.region import Region
-from setpoint.program.link import link
 
 TRIES = 5
 

@@ -12,8 +12,8 @@ from setpoint import Evidence, Frontier, Goal, Infeasible
 from setpoint.exact import solve_exact
 from setpoint.exact.frontier import frontier_exact
 from setpoint.goals.errors import GoalError
-from setpoint.search import ConstantGoalWarning
 from setpoint.program.link import link
+from setpoint.search import ConstantGoalWarning
 
 CASES = {seed: random_case(seed) for seed in range(110)}
 SEEDS = [seed for seed, case in CASES.items() if case.goal.constraints]

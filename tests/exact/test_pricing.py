@@ -6,8 +6,8 @@ from scipy.optimize import linprog
 
 from setpoint import Evidence, Goal
 from setpoint.exact.problem import Problem
-from setpoint.search.pair import best_pair
 from setpoint.program.link import link
+from setpoint.search.pair import best_pair
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.exact.problem import Problem
 from setpoint.goals.errors import ShapeError
+from setpoint.program.link import link
 from setpoint.rules import Mixture, PerSlot, Threshold
 from setpoint.search import ConstantGoalWarning, Infeasible
-from setpoint.program.link import link
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.search.outcome.ConstantGoalWarning")
 seeds = st.integers(0, 2**32 - 1)

@@ -4,15 +4,79 @@ import random
 
 import numpy as np
 
-from setpoint.evidence.schema import Cell, Schema
+from setpoint.evidence.codebook import Cell, Codebook, Marginals
 from setpoint.goals import Goal, GoalError
 from setpoint.goals.expressions import Constraint, apply
 from setpoint.goals.populations import Other
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE, VOCABULARY
+from setpoint.program.fold import Folder
+from setpoint.program.functions import Affine
+from setpoint.program.link import Linker, link
+from setpoint.program.rows import NotLinearError
 
 BINARY = ("no", "yes")
 FIVE = ("a", "b", "c", "d", "e")
+
+
+class Schema:
+    """A codebook and the marginals of some rows, for tests that need both."""
+
+    def __init__(self, classes, cells, marginals, smallest, columns):
+        self.codebook = Codebook(classes, cells, columns)
+        self.weights = Marginals(marginals, smallest)
+        self.classes, self.cells, self.n_classes = classes, cells, len(classes)
+        self.marginals = marginals
+
+    @classmethod
+    def of_counts(cls, classes, cells, counts):
+        known, weights = Codebook.of(classes, cells), Marginals.of_counts(counts)
+        return cls(classes, cells, weights.weights, weights.smallest, known.columns)
+
+
+def program_of(goal, schema):
+    """The goal linked to the codebook, at the marginals."""
+    return link(goal, schema.codebook).at(schema.weights)
+
+
+def influence(expression, schema, counts):
+    """Value at counts, and its derivative by each count, marginals moving."""
+    folder = Folder(schema.codebook, schema.weights, fixed=False)
+    f = folder.function(Linker(schema.codebook).link(expression))
+    forms, v = folder.forms, folder.forms.sums(counts)
+    slope = f.gradient(v) if len(v) else np.zeros(0)
+    rows = np.zeros_like(schema.marginals)  # the population's weight moves too
+    for rate, norm, value, s in zip(forms.features, forms.norms, v, slope, strict=True):
+        rows[list(rate.cells)] += s / norm * value * rate.given_rows(schema.n_classes)
+    return float(f.value(v)), forms.tensor(slope) - rows[:, :, None]
+
+
+def linear_rows(program):
+    """Each constraint with its linear rows; NotLinearError where one has none."""
+    builder = program.row_builder()
+    out = []
+    for c in program.constraints:
+        start = len(builder.rows)
+        (builder.at_least if c.sign > 0 else builder.at_most)(c.function, c.level)
+        out.append((c, builder.rows[start:]))
+    return out
+
+
+def is_linear(program):
+    try:
+        linear_rows(program)
+    except NotLinearError:
+        return False
+    return True
+
+
+def tensor_of(program, x):
+    """Weights of the counts in an affine function, without its constant."""
+    assert isinstance(x, Affine)
+    coefs = np.zeros(len(program.rates))
+    for j, a in x.terms.items():
+        coefs[j] = a
+    return program.forms.tensor(coefs)
 
 
 def counts_of(n_cells, n, rng, *, low=1, high=30, unlabelled=()):

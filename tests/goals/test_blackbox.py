@@ -18,6 +18,7 @@ from setpoint.goals import NoFormulaError, as_goal
 from setpoint.goals.expressions import External
 from setpoint.goals.ranges import range_of
 from setpoint.metrics import recall
+from setpoint.program.link import link
 
 
 def revenue(y_true, y_pred, amount, *, region, rate=1.0, sample_weight=None):
@@ -100,9 +101,9 @@ def test_no_formula():
     goal = BlackBox(revenue).goal
     assert range_of(goal.objective) == (-np.inf, np.inf)
     assert (goal.needs.names, goal.needs.datasets) == ((), ())
-    schema = Confusion.of_counts(("no", "yes"), [[9, 1], [1, 9], [0, 0]]).schema
-    with pytest.raises(NoFormulaError, match=r"no formula; Adaptive.*solver='post-shift'"):
-        goal.bind(schema)
+    found = Confusion.of_counts(("no", "yes"), [[9, 1], [1, 9], [0, 0]])
+    with pytest.raises(NoFormulaError, match="has no formula"):
+        link(goal, found.codebook).at(found.marginals)
 
 
 # -- what a function takes --------------------------------------------------------------

@@ -6,19 +6,29 @@ import numpy as np
 import pytest
 import sklearn.metrics as sk
 
-from goals.samples import BINARY, FIVE, constant, decisions, grouped, plain
+from goals.samples import (
+    BINARY,
+    FIVE,
+    Schema,
+    constant,
+    decisions,
+    grouped,
+    influence,
+    is_linear,
+    plain,
+    program_of,
+)
 from setpoint import Goal, GoalError, maximize
-from setpoint.evidence.schema import Cell, Schema
+from setpoint.evidence.codebook import Cell
 from setpoint.goals.table import TABLE, VOCABULARY, _formula, _rate
 from setpoint.metrics import *
-from setpoint.program.program import influence
 
 SEEDS = range(8)
 
 
 def value(expression, schema, counts):
     """The value through the folded program and, unfolded, through the influence; both agree."""
-    program = maximize(expression).bind(schema)
+    program = program_of(maximize(expression), schema)
     out = float(program.value(program.rates_of(counts)))
     other = influence(expression, schema, counts)[0]
     assert other == pytest.approx(out, abs=1e-12)
@@ -308,7 +318,7 @@ def test_mcc_of_a_constant_is_zero_for_awkward_weights():
         schema = Schema(
             ("a", "b", "c"), cells, marginals, np.where(marginals > 0, 1.0, np.inf), {None: ("g",)}
         )
-        program = maximize(mcc).bind(schema)
+        program = program_of(maximize(mcc), schema)
         for k in range(3):
             got = program.value(program.rates_of(constant(schema, k)))
             assert got == pytest.approx(0, abs=1e-7)
@@ -321,7 +331,7 @@ def test_wins_without_losses_are_infinitely_good():
     schema = Schema.of_counts(BINARY, (Cell(None, (), 0), Cell(None, (), 1)), counts)
     assert at("win_loss_ratio", schema, counts) == np.inf
     assert at("win_change_ratio", schema, counts) == 1.0
-    program = Goal.parse("maximize accuracy subject to win_loss_ratio >= 2").bind(schema)
+    program = program_of(Goal.parse("maximize accuracy subject to win_loss_ratio >= 2"), schema)
     assert program.violation(program.rates_of(counts)) == 0.0
     still = np.zeros_like(counts)
     still[0, 1], still[1, 1] = [5, 0], [0, 4]
@@ -335,10 +345,10 @@ def test_infinite_values_compare():
     for k in range(2):
         best[:, k, k] = schema.marginals[:, k]
     goal = "maximize accuracy subject to win_loss_ratio.difference(sex) <= 0.5"
-    program = Goal.parse(goal).bind(schema)
+    program = program_of(Goal.parse(goal), schema)
     assert program.violation(program.rates_of(best)) == 0.0
     goal = "maximize accuracy subject to win_loss_ratio.on(sex=F) >= win_loss_ratio.on(sex=M)"
-    program = Goal.parse(goal).bind(schema)
+    program = program_of(Goal.parse(goal), schema)
     assert program.violation(program.rates_of(best)) == np.inf
 
 
@@ -356,7 +366,7 @@ def test_every_value_lies_in_its_range(name, classes):
     metric = metric(*parameters) if parameters else metric
     if TABLE[name].of_class and len(classes) > 2:
         metric = metric(label=classes[2])
-    program = maximize(metric).bind(schema)
+    program = program_of(maximize(metric), schema)
     low, high = program.range
     assert low >= TABLE[name].low
     assert high <= TABLE[name].high
@@ -378,9 +388,9 @@ def test_a_metric_is_one_line():
         )
         goal = Goal.parse(text)
         assert str(goal) == text
-        program = goal.bind(schema)
+        program = program_of(goal, schema)
         assert program.objective.shape_name == "sum of ratios"
-        assert program.is_linear
+        assert is_linear(program)
         v = program.rates_of(counts)
         r = recalls(counts)
         assert float(program.value(v)) == pytest.approx((2 * r / (1 + r)).mean())

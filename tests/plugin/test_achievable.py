@@ -12,10 +12,10 @@ from plugin.oracle_multiclass import random_case
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.plugin.achievable import Achievable
+from setpoint.program.link import link
 from setpoint.rules import Argmax
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture
-from setpoint.program.link import link
 
 GAP = 1e-6
 CONVEX = ("affine", "concave", "fractional")

@@ -22,8 +22,8 @@ from setpoint.goals.requirements import Requirements
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.crossfit import cross_fit, splits_of
 from setpoint.plugin.joint import JointPosterior, MissingPairWarning, joint_labels
-from setpoint.search.mixtures import best_mixture
 from setpoint.program.link import link
+from setpoint.search.mixtures import best_mixture
 
 BY_G = Requirements({None: {"g": None}})
 

@@ -18,10 +18,10 @@ from setpoint.plugin.named.inner import Inner
 from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.recombine import Gathered
 from setpoint.program import algebra
+from setpoint.program.link import link
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.watch import StoppedWarning, Watch
-from setpoint.program.link import link
 
 LOADER = Path(__file__).parents[2].parent / "shared" / "data" / "load.py"
 COVERAGE = "abs(predicted_rate - prior).max() <= 0.02"

@@ -28,10 +28,10 @@ from setpoint.plugin.retraining import (
     TrainingRows,
     costs_of,
 )
+from setpoint.program.link import link
 from setpoint.rules import Rule
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.watch import StoppedWarning, Watch
-from setpoint.program.link import link
 
 # Grown until every distinct x is a leaf, a tree is an exact minimiser of weighted errors.
 TREE = DecisionTreeClassifier(random_state=0)

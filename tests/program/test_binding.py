@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from goals.samples import BINARY, FIVE, grouped, plain
+from goals.samples import BINARY, FIVE, Schema, grouped, linear_rows, plain, program_of
 from setpoint import Goal, GoalError
-from setpoint.evidence.schema import Cell, Schema
+from setpoint.evidence.codebook import Cell
 from setpoint.goals import EmptyPopulationError
 from setpoint.goals.populations import Other
 
@@ -14,7 +14,7 @@ FIVE_DATA = grouped(FIVE, 0)[0]
 
 
 def bind(text, schema=BINARY_DATA):
-    return Goal.parse(f"maximize {text}").bind(schema)
+    return program_of(Goal.parse(f"maximize {text}"), schema)
 
 
 @pytest.mark.parametrize(
@@ -187,13 +187,13 @@ def test_many_classes_in_bounded_time_and_memory():
     schema = Schema.of_counts(tuple(range(n)), cells, counts)
     start = time.perf_counter()
     goal = "maximize macro_f1 subject to precision.min() >= 0.0001"
-    program = Goal.parse(goal).bind(schema)
+    program = program_of(Goal.parse(goal), schema)
     v = program.rates_of(counts)
     assert len(v) == 3 * n
     c = counts.sum(axis=0)[:n]
     want = (2 * np.diag(c) / (c.sum(axis=0) + c.sum(axis=1))).mean()
     assert program.value(v) == pytest.approx(want, abs=1e-12)
-    assert sum(len(rows) for _, rows in program.rows()) == 2 * n
+    assert sum(len(rows) for _, rows in linear_rows(program)) == 2 * n
     assert "_masks" not in vars(program)
     assert time.perf_counter() - start < 20
 

@@ -3,13 +3,22 @@
 import numpy as np
 import pytest
 
-from goals.samples import BINARY, FIVE, constant, decisions, grouped
+from goals.samples import (
+    BINARY,
+    FIVE,
+    Schema,
+    constant,
+    decisions,
+    grouped,
+    influence,
+    linear_rows,
+    program_of,
+    tensor_of,
+)
 from setpoint import Goal, maximize
-from setpoint.evidence.schema import Schema
 from setpoint.goals.ranges import range_of
 from setpoint.goals.table import TABLE, VOCABULARY
 from setpoint.program.functions import Affine
-from setpoint.program.program import influence
 
 PARAMETERS = {
     "fbeta": (2,),
@@ -62,7 +71,7 @@ def objective(text):
 @pytest.mark.parametrize("text", ALL)
 def test_gradient(text, data):
     schema, _ = data
-    program = maximize(objective(text)).bind(schema)
+    program = program_of(maximize(objective(text)), schema)
     rng = np.random.default_rng(0)
     for _ in range(3):
         v = program.rates_of(decisions(schema, rng, sparse=0.0))
@@ -81,7 +90,7 @@ def test_gradient(text, data):
 @pytest.mark.parametrize("k", range(2))
 def test_gradient_is_finite_where_one_class_takes_all(text, k, data):
     schema, _ = data
-    program = maximize(objective(text)).bind(schema)
+    program = program_of(maximize(objective(text)), schema)
     v = program.rates_of(constant(schema, k))
     gradient = program.gradient(v)
     assert np.isfinite(gradient).all()
@@ -103,7 +112,7 @@ def test_influence(text, data):
 
     value, slope = at(counts)
     assert abs((slope * counts).sum()) <= 1e-9
-    program = maximize(e).bind(Schema.of_counts(schema.classes, schema.cells, counts))
+    program = program_of(maximize(e), Schema.of_counts(schema.classes, schema.cells, counts))
     assert float(program.value(program.rates_of(counts))) == pytest.approx(value, abs=1e-12)
     for _ in range(12):
         i = tuple(rng.integers(s) for s in (len(counts), 5, 5))
@@ -124,7 +133,7 @@ def test_influence_where_nothing_is_predicted(data):
 def test_torch(text, data):
     torch = pytest.importorskip("torch", reason="torch is not installed (the extra 'torch')")
     schema, _ = data
-    program = maximize(objective(text)).bind(schema)
+    program = program_of(maximize(objective(text)), schema)
     rng = np.random.default_rng(2)
     points = [decisions(schema, rng) for _ in range(5)] + [constant(schema, k) for k in range(2)]
     v = np.array([program.rates_of(c) for c in points])
@@ -149,7 +158,7 @@ def test_torch_measures_violations(data):
         "maximize accuracy subject to precision(label=a) >= 0.3 and recall.difference(sex).max() "
         "<= 0.1 and win_loss_ratio >= 1 and h_mean >= 0.2"
     )
-    program = Goal.parse(text).bind(schema)
+    program = program_of(Goal.parse(text), schema)
     rng = np.random.default_rng(5)
     v = np.array([program.rates_of(decisions(schema, rng)) for _ in range(8)])
     t = torch.tensor(v, requires_grad=True)
@@ -171,7 +180,7 @@ SHAPES = {
 @pytest.mark.parametrize("text", ALL)
 def test_shapes_hold_between_random_points(text, data):
     schema, _ = data
-    program = maximize(objective(text)).bind(schema)
+    program = program_of(maximize(objective(text)), schema)
     rng = np.random.default_rng(3)
     nodes = [program.objective]
     for node in nodes:
@@ -196,7 +205,7 @@ def test_shapes_hold_between_random_points(text, data):
 @pytest.mark.parametrize("text", ALL)
 def test_ranges_hold_everywhere(text, data):
     schema, _ = data
-    program = maximize(objective(text)).bind(schema)
+    program = program_of(maximize(objective(text)), schema)
     rng = np.random.default_rng(4)
     nodes = [program.objective]
     for node in nodes:
@@ -262,14 +271,14 @@ def test_ranges_hold_everywhere(text, data):
 )
 def test_shape_names(text, shape):
     schema, _ = grouped(BINARY, 0, baseline=True)
-    assert maximize(objective(text)).bind(schema).objective.shape_name == shape
+    assert program_of(maximize(objective(text)), schema).objective.shape_name == shape
 
 
 def test_f_measures_need_no_floor():
     schema, _ = grouped(BINARY, 0)
     for text in ("f1 >= 0.1", "fbeta(2) >= 0.1", "jaccard >= 0.1"):
-        program = Goal.parse(f"maximize recall subject to {text}").bind(schema)
-        ((_, rows),) = program.rows()
+        program = program_of(Goal.parse(f"maximize recall subject to {text}"), schema)
+        ((_, rows),) = linear_rows(program)
         assert len(rows) == 1
         assert program.constraints[0].function.children[1].low > 0
 
@@ -282,22 +291,21 @@ def test_features_and_weights_agree_with_dense_tensors():
             f'+ cost({{("{classes[0]}", "{classes[1]}"): 3}}) + error_rate.on(country=IN)'
         )
         text += " + churn + 0.5 * wins - losses" if options else ""
-        program = Goal.parse(text).bind(schema)
+        program = program_of(Goal.parse(text), schema)
         v = program.rates_of(counts)
-        one_by_one = [f.value(counts, schema.cells) for f in program.rates]
-        np.testing.assert_allclose(v, one_by_one, atol=1e-14)
         np.testing.assert_allclose(program.forms.sums(counts), v, atol=1e-14)
         np.testing.assert_allclose((program.tensors * counts).sum(axis=(1, 2, 3)), v, atol=1e-14)
-        for f, dense in zip(program.rates, program.tensors, strict=True):
-            np.testing.assert_allclose(f.tensor(schema), dense, atol=1e-16)
+        for f, norm, dense in zip(program.rates, program.forms.norms, program.tensors, strict=True):
             low = (dense.min(axis=2) * schema.marginals).sum()
             high = (dense.max(axis=2) * schema.marginals).sum()
-            assert f.bounds(schema) == pytest.approx((low, high), abs=1e-14)
+            assert f.bounds(schema.codebook, schema.weights, norm) == pytest.approx(
+                (low, high), abs=1e-14
+            )
         rng = np.random.default_rng(0)
         for _ in range(30):
             some = rng.choice(len(v), min(4, len(v)), replace=False)
             x = Affine({int(j): float(rng.integers(-2, 3)) for j in some}, 0.25)
-            dense = program.tensor_of(x)
+            dense = tensor_of(program, x)
             want = sum(a * program.tensors[j] for j, a in x.terms.items()) + 0 * counts
             np.testing.assert_allclose(dense, want, atol=1e-14)
             low, high = (

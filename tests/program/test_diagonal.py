@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from goals.samples import decisions, grouped
+from goals.samples import Schema, decisions, grouped, program_of
 from setpoint import Goal, GoalError
-from setpoint.evidence.schema import Cell, Schema
+from setpoint.evidence.codebook import Cell
 from setpoint.goals.events import Event
 from setpoint.goals.table import TABLE
 from setpoint.program.diagonal import diagonal_form
@@ -57,7 +57,7 @@ def test_every_metric_of_the_table(name, n, baseline):
     bound = 0
     for where in ("", ".on(unlabelled)", ".on(audit, country=IN)", ".mean(sex)"):
         try:
-            program = goal_of(name, n, where).bind(schema)
+            program = program_of(goal_of(name, n, where), schema)
         except GoalError:  # no labels there, or no baseline
             continue
         bound += 1
@@ -81,7 +81,7 @@ def test_random_programs_of_many_features(seed):
         str(goal_of(a, n, b)).removeprefix("maximize ")
         for a, b in zip(names, reducers, strict=True)
     ]
-    program = Goal.parse("maximize " + " + ".join(parts)).bind(schema)
+    program = program_of(Goal.parse("maximize " + " + ".join(parts)), schema)
     check(program, schema, rng)
 
 
@@ -89,7 +89,7 @@ def test_random_programs_of_many_features(seed):
 def test_weights_give_the_best_rule_for_a_sum_of_features(n):
     schema, counts = grouped(CLASSES[n], 1, baseline=True)
     goal = Goal.parse("maximize macro_f1 + churn + wins + specificity.min()")
-    form = diagonal_form(goal.bind(schema))
+    form = diagonal_form(program_of(goal, schema))
     rng = np.random.default_rng(n)
     slopes = rng.normal(size=len(form.const))
     diag, col = of_both(counts)
@@ -101,7 +101,7 @@ def test_weights_give_the_best_rule_for_a_sum_of_features(n):
 
 def test_blocks_have_their_own_features_and_share_the_constant():
     schema, counts = grouped(CLASSES[3], 2)
-    program = Goal.parse("maximize specificity.min() + accuracy").bind(schema)
+    program = program_of(Goal.parse("maximize specificity.min() + accuracy"), schema)
     form = diagonal_form(program)
     diag, col = of_both(counts)
     share = np.random.default_rng(0).random((4, 2, *diag.shape))
@@ -114,7 +114,7 @@ def test_blocks_have_their_own_features_and_share_the_constant():
 
 def test_one_true_and_another_predicted_class_are_not_of_the_form(monkeypatch):
     schema, _ = grouped(CLASSES[3], 2, baseline=True)
-    program = Goal.parse("maximize churn").bind(schema)
+    program = program_of(Goal.parse("maximize churn"), schema)
     event = Event("predicted was_correct")
     odd = replace(program.rates[0], event=event, label=1)
     monkeypatch.setattr(program, "features", (odd,))
@@ -126,7 +126,7 @@ def test_a_thousand_classes_in_ten_cells():
     marginals = np.ones((10, n + 1))
     marginals[:, n] = 0
     schema = Schema(tuple(range(n)), cells, marginals, np.ones((10, n + 1)), {None: ("g",)})
-    program = Goal.parse("maximize macro_f1 subject to accuracy.min(g) >= 0.1").bind(schema)
+    program = program_of(Goal.parse("maximize macro_f1 subject to accuracy.min(g) >= 0.1"), schema)
     start = time.perf_counter()
     form = diagonal_form(program)
     assert time.perf_counter() - start < 10

@@ -4,9 +4,19 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from goals.samples import BINARY, FIVE, constant, decisions, grouped
+from goals.samples import (
+    BINARY,
+    FIVE,
+    Schema,
+    constant,
+    decisions,
+    grouped,
+    is_linear,
+    linear_rows,
+    program_of,
+)
 from setpoint import Goal
-from setpoint.evidence.schema import Cell, Schema
+from setpoint.evidence.codebook import Cell
 from setpoint.program.rows import NotLinearError
 
 LINEAR = [
@@ -124,8 +134,8 @@ def points(schema, rng):
 @pytest.mark.parametrize("text", LINEAR)
 def test_rows_are_the_constraint(text, seed):
     schema, _ = grouped(BINARY, seed, baseline=True, high=6 if seed else 12)
-    program = Goal.parse(f"maximize accuracy subject to {text}").bind(schema)
-    rows = [row for _, rows in program.rows() for row in rows]
+    program = program_of(Goal.parse(f"maximize accuracy subject to {text}"), schema)
+    rows = [row for _, rows in linear_rows(program) for row in rows]
     for counts in points(schema, np.random.default_rng(seed)):
         v = program.rates_of(counts)
         violation = float(program.violation(v))
@@ -138,10 +148,10 @@ def test_rows_are_the_constraint(text, seed):
 @pytest.mark.parametrize("text", CURVED)
 def test_what_is_no_conjunction_of_rows(text):
     schema, _ = grouped(BINARY, 0, baseline=True)
-    program = Goal.parse(f"maximize accuracy subject to {text}").bind(schema)
-    assert not program.is_linear
+    program = program_of(Goal.parse(f"maximize accuracy subject to {text}"), schema)
+    assert not is_linear(program)
     with pytest.raises(NotLinearError):
-        program.rows()
+        linear_rows(program)
 
 
 def test_several_classes():
@@ -151,12 +161,12 @@ def test_several_classes():
         'and precision(label="b") >= 0.2 and recall.difference(sex).max() <= 0.6 '
         "and precision.min() >= 0.05"
     )
-    program = Goal.parse(text).bind(schema)
+    program = program_of(Goal.parse(text), schema)
     rng = np.random.default_rng(0)
     seen = set()
     for counts in points(schema, rng):
         v = program.rates_of(counts)
-        for c, rows in program.rows():
+        for c, rows in linear_rows(program):
             violation = float(c.violation(v))
             excess = smallest_excess(rows, v)
             if not (0 < violation < 1e-7 or 1e-12 < abs(excess) < 1e-8):
@@ -172,8 +182,8 @@ def test_a_floor_is_one_row_of_data():
     schema = Schema(
         BINARY, (Cell(),), counts.sum(axis=2), np.array([[0.25, 0.5, np.inf]]), {None: ()}
     )
-    program = Goal.parse("maximize recall subject to precision >= 0.9").bind(schema)
-    ((_, (ratio, floor)),) = program.rows()
+    program = program_of(Goal.parse("maximize recall subject to precision >= 0.9"), schema)
+    ((_, (ratio, floor)),) = linear_rows(program)
     nobody, one = constant(schema, 0), constant(schema, 0)
     one[0, 1] = [9.5, 0.5]
     v, w = program.rates_of(nobody), program.rates_of(one)
@@ -184,7 +194,7 @@ def test_a_floor_is_one_row_of_data():
 
 def test_auxiliaries_are_shared_and_free():
     schema, _ = grouped(BINARY, 0)
-    program = Goal.parse("maximize recall.min(sex)").bind(schema)
+    program = program_of(Goal.parse("maximize recall.min(sex)"), schema)
     builder = program.row_builder()
     t = builder.auxiliary()
     builder.at_least(program.objective, t)

@@ -6,8 +6,8 @@ import cvxpy as cp
 import numpy as np
 
 from setpoint import Evidence, Goal
-from setpoint.ramp.problem import Problem
 from setpoint.program.link import link
+from setpoint.ramp.problem import Problem
 
 LAM = 0.005
 

@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import precision_score, recall_score
 
 from setpoint import Evidence, Goal, GoalReport, PlugInClassifier, solve
+from setpoint.program.link import link
 from setpoint.report import OperatingPoints, operating_points
 from setpoint.rules import Argmax, Mixture, PerSlot, Threshold
 
@@ -111,11 +112,11 @@ def test_what_has_no_picture():
     s, y, _ = rows(60)
     goal = Goal.parse("maximize f1")
     evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs)
-    assert operating_points(goal, evidence, Threshold(0.5)) is not None
+    assert operating_points(link(goal, evidence.codebook), evidence, Threshold(0.5)) is not None
     soft = Threshold(0.5, width=0.2)
     per_slot = PerSlot((Threshold(0.1), Threshold(0.2)), ((("g", "a"),), (("g", "b"),)))
     posteriors = Argmax(np.eye(2))
     for rule in (soft, Mixture([(0.5, soft), (0.5, Threshold(1.0))]), per_slot, posteriors):
-        assert operating_points(goal, evidence, rule) is None
+        assert operating_points(link(goal, evidence.codebook), evidence, rule) is None
     one_class = Evidence.from_arrays((0, 1), s, np.ones(60, int), needs=goal.needs)
-    assert operating_points(goal, one_class, Threshold(0.5)) is None
+    assert operating_points(link(goal, one_class.codebook), one_class, Threshold(0.5)) is None

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from report.samples import ONE, confusion, deployed, expression, grouped
+from inference.samples import ONE, confusion, deployed, expression, grouped
 from setpoint import Goal, GoalError, evaluate
 from setpoint.evidence import Evidence
-from setpoint.evidence.schema import Cell
+from setpoint.evidence.codebook import Cell
+from setpoint.program.link import link
 from setpoint.report import (
     Entry,
     FewRowsWarning,
@@ -30,7 +31,7 @@ HERE = confusion(ONE, [[[900, 10], [19, 81], [0, 0]]])
 
 
 def on(text, where=HERE, **more):
-    return report_on(Goal.parse(text), where, **more)
+    return report_on(link(Goal.parse(text), where.codebook), where, **more)
 
 
 # -- counting ---------------------------------------------------------------------------

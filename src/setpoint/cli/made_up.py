@@ -85,7 +85,8 @@ def linear_takes(goal: Goal) -> bool:
 
     named = _labels(goal)
     try:
-        rows_of(goal.bind(_evidence(goal, 2, named).schema), 1.0)
+        evidence = _evidence(goal, 2, named)
+        rows_of(link(goal, evidence.codebook).at(evidence.marginals), 1.0)
     except GoalError:  # of another shape, or for more classes
         return False
     return True
@@ -94,7 +95,7 @@ def linear_takes(goal: Goal) -> bool:
 def _past_range(goal: Goal) -> bool:
     """Whether no data at all meet a bound."""
     from setpoint.goals.ranges import range_of
-    from setpoint.program.program import SATISFIED
+    from setpoint.tolerances import SATISFIED
 
     for c in goal.constraints:
         if isinstance(c.rhs, Const):

@@ -11,7 +11,7 @@ from setpoint.cli.session import current
 from setpoint.cli.training import Trained
 from setpoint.cli.verdicts import report_json, status_of
 from setpoint.goals.goal import Goal
-from setpoint.program.program import SATISFIED
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.data import Table

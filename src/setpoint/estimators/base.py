@@ -27,6 +27,7 @@ from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
+from setpoint.program.link import link
 from setpoint.report import (
     BoundPath,
     Comparison,
@@ -208,9 +209,9 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         if len(self.classes_) == 2 and self.rule_.score_columns is None:
             seen = list(self.goal_report_.decides_on)
             scored = Inputs.check(goal, self._classes, rows, seen).evidence(scores)
-            shown = operating_points(goal, scored, self.rule_)
+            shown = operating_points(link(goal, scored.codebook), scored, self.rule_)
         return report_on(
-            goal,
+            link(goal, evidence.codebook),
             evidence.confusion(evidence.scores),
             objective=self._measured(goal, rows[None], scores[None], slots[None]),
             operating=shown,

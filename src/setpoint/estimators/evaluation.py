@@ -16,6 +16,7 @@ from setpoint.inputs.arrays import Codes, one_column
 from setpoint.inputs.decided import decided_inputs
 from setpoint.inputs.inputs import Rows, baseline_codes
 from setpoint.inputs.measured import measured_on
+from setpoint.program.link import link
 from setpoint.report import GoalReport, compared, report_on
 from setpoint.search.metered import Measured
 
@@ -118,7 +119,7 @@ def evaluate(
         if deployed is not None and not of_scores:
             todays = value_of(bound, deployed)
     return report_on(
-        goal,
+        link(goal, evidence.codebook),
         evidence.confusion(evidence.scores),
         objective=objective,
         baseline_objective=todays,

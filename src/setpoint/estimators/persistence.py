@@ -42,7 +42,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "setpoint.goals.expressions.Sum",
     "setpoint.goals.goal.Goal",
     "setpoint.goals.populations.Other",
-    "setpoint.evidence.schema.Cell",
+    "setpoint.evidence.codebook.Cell",
     "setpoint.goals.populations.Population",
     "setpoint.online.classifier.OnlineFClassifier",
     "setpoint.online.engine.Engine",

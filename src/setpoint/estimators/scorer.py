@@ -23,6 +23,7 @@ from setpoint.inputs.columns import as_columns
 from setpoint.inputs.decided import decided
 from setpoint.inputs.inputs import Rows, deployed_decisions
 from setpoint.inputs.measured import measured_on
+from setpoint.program.fold import Folder
 from setpoint.program.link import link
 from setpoint.report import report_on
 
@@ -167,7 +168,8 @@ def _above(clf: GoalClassifier, X: Any) -> NDArray[np.float64]:
 
 
 def _score(goal: Goal, evidence: Evidence) -> float:
-    report = report_on(goal, evidence.confusion(evidence.scores))
+    linked = link(goal, evidence.codebook)
+    report = report_on(linked, evidence.confusion(evidence.scores))
     value = report.objective.value
     if value is None or any(c.satisfied is None for c in report.constraints):
         return math.nan
@@ -175,9 +177,8 @@ def _score(goal: Goal, evidence: Evidence) -> float:
     sense = 1.0 if goal.sense == "maximize" else -1.0
     if not missed:
         return sense * float(value)
-    lowest = min(
-        sense * bound for bound in link(goal, evidence.codebook).at(evidence.marginals).range
-    )
+    objective = Folder(linked.codebook, evidence.marginals).function(linked.objective)
+    lowest = min(sense * objective.low, sense * objective.high)
     # Below every score of a feasible model, the less violated the better.
     return (min(lowest, -1.0) if math.isfinite(lowest) else -1e6) - 1.0 - max(missed)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence.schema import Cell
+from setpoint.evidence.codebook import Cell
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Key, Label, Other
 

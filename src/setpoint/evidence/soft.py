@@ -8,10 +8,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from setpoint.evidence.codebook import Marginals
+
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
 
-__all__ = ["add_posteriors", "checked", "soft_schema", "spread"]
+__all__ = ["add_posteriors", "checked", "soft_marginals", "spread"]
 
 Floats = NDArray[np.float64]
 
@@ -124,8 +126,8 @@ def checked(
     return pairs
 
 
-def soft_schema(evidence: Evidence) -> Schema:
-    """The schema by posteriors.
+def soft_marginals(evidence: Evidence) -> Marginals:
+    """The marginals by posteriors.
 
     The smallest weight is that of a row: one row is the least that can be decided, so its
     posterior does not make it smaller.
@@ -145,7 +147,7 @@ def soft_schema(evidence: Evidence) -> Schema:
         by_slot, least = least, np.full(m, np.inf)
         np.minimum.at(least, pairs[..., 0], by_slot[:, None])
     smallest = np.where(marginals > 0, least[:, None], np.inf)
-    return Schema(evidence.classes, evidence.cells, marginals, smallest, dict(evidence.columns))
+    return Marginals(marginals, smallest)
 
 
 @njit(cache=True, nogil=True)

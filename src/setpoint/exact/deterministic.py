@@ -14,9 +14,9 @@ from setpoint.exact.problem import Problem, Slot
 from setpoint.exact.sweep import least_violation, sweep
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, Min, RateFunction, WeightedSum
-from setpoint.program.program import SATISFIED
 from setpoint.search.mixed import Mixed
 from setpoint.search.space import Choice, Floats
+from setpoint.tolerances import SATISFIED
 
 __all__ = [
     "MOST_COMBINATIONS",

@@ -15,12 +15,12 @@ from setpoint.exact.solver import find_rule
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
 from setpoint.program.link import link
-from setpoint.program.program import SATISFIED
 from setpoint.search.along import Along, along, monotone
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
 from setpoint.search.infeasible import Infeasible
 from setpoint.search.outcome import NoRuleError, Randomized
 from setpoint.search.space import Floats
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["frontier_exact"]
 

@@ -24,7 +24,7 @@ from setpoint.exact.problem import Problem
 from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine
-from setpoint.program.program import SATISFIED, Program
+from setpoint.program.program import Program
 from setpoint.search.infeasible import explain
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import Mixed, best_mixture
@@ -37,6 +37,7 @@ from setpoint.search.outcome import (
     Randomized,
 )
 from setpoint.search.region import Region
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["find_rule", "solve_exact"]
 

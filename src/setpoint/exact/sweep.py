@@ -19,8 +19,9 @@ from setpoint.program.functions import (
     Ratio,
     WeightedSum,
 )
-from setpoint.program.program import SATISFIED, ProgramConstraint
+from setpoint.program.program import ProgramConstraint
 from setpoint.search.space import Floats
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Swept", "least_violation", "sweep"]
 

@@ -10,7 +10,7 @@ cleared on the diagonal; so counting it never needs the n x n x n tensor.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -62,17 +62,22 @@ class Event:
     words: str = ""
     costs: Costs | None = None
 
-    @property
+    @cached_property
+    def names_class(self) -> bool:
+        """Whether it refers to one class."""
+        return any(w in ("actual", "predicted") for w, _ in _parts(self.words))
+
+    @cached_property
     def needs_truth(self) -> bool:
         """Whether the event cannot be counted on unlabelled rows."""
         return self.costs is not None or any(w in _NEEDS_TRUTH for w, _ in _parts(self.words))
 
-    @property
+    @cached_property
     def needs_baseline(self) -> bool:
-        """Whether the event speaks of the deployed model."""
+        """Whether the event refers to the deployed model."""
         return any(w in _NEEDS_BASELINE for w, _ in _parts(self.words))
 
-    @property
+    @cached_property
     def ignores_prediction(self) -> bool:
         """Whether every decision gives the same count."""
         return self.costs is None and not any(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from setpoint.goals.errors import GoalError
@@ -10,10 +11,8 @@ from setpoint.goals.expressions import Constraint, Expression, External, Metric,
 from setpoint.goals.table import TABLE, VOCABULARY
 
 if TYPE_CHECKING:
-    from setpoint.evidence.schema import Schema
     from setpoint.goals.blackbox import BlackBox
     from setpoint.goals.requirements import Requirements
-    from setpoint.program.program import Program
 
 __all__ = ["MAX_CHARACTERS", "Goal", "as_goal", "maximize", "minimize"]
 
@@ -112,25 +111,12 @@ class Goal:
     def __repr__(self) -> str:
         return f"Goal.parse({str(self)!r})"
 
-    @property
+    @cached_property
     def needs(self) -> Requirements:
         """The columns, data sets and deployed predictions that the goal speaks of."""
         from setpoint.goals.requirements import requirements_of
 
         return requirements_of(self)
-
-    def bind(self, schema: Schema) -> Program:
-        """The goal over the features of one schema; every error about a name arises here.
-
-        Raises
-        ------
-        GoalError
-            An unknown column, group, label or data set, a bound outside the range, or
-            (EmptyPopulationError) a rate without rows.
-        """
-        from setpoint.program.program import Program
-
-        return Program(self, schema)
 
 
 def _check_constraint(value: object) -> None:

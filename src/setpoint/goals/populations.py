@@ -106,6 +106,13 @@ class Population:
     dataset: str | None = None
     where: Key = ()
 
+    @property
+    def in_words(self) -> str:
+        """The rows that it holds, for messages."""
+        parts = [] if self.dataset is None else [f"data set {self.dataset!r}"]
+        parts += [f"{c} = {v}" for c, v in self.where]
+        return "the rows of " + (", ".join(parts) or "X")
+
     def narrowed(self, dataset: str | None, where: Mapping[str, Label | Other]) -> Population:
         """This population, restricted further.
 

@@ -30,6 +30,7 @@ from setpoint.inputs.arrays import (
 from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.labels import check_weight
+from setpoint.program.link import link
 
 __all__ = ["DecideOn", "Inputs", "Part", "Rows", "baseline_codes", "deployed_decisions"]
 
@@ -148,16 +149,17 @@ class Inputs:
         return cls(goal, classes, parts, n_rows, _slots(goal, columns, named))
 
     def bind(self) -> None:
-        """Bind the goal to these rows: every error about a name, before there are scores.
+        """Link the goal to these rows: every error about a name, before there are scores.
 
         Raises
         ------
         GoalError
-            As ``Goal.bind``.
+            As :func:`setpoint.program.link.link` and what it returns raise it.
         """
         self.require_values()
         nothing = {name: np.zeros(n) for name, n in self.n_rows.items()}
-        self.goal.bind(self.evidence(nothing).schema)
+        evidence = self.evidence(nothing)
+        link(self.goal, evidence.codebook).at(evidence.marginals)
 
     def require_values(self) -> None:
         """Refuse a value of a column that the goal names and no row has.

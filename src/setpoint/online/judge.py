@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence.schema import Cell, Schema
+from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.expressions import Metric
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE, Label
 from setpoint.goals.requirements import require_rows_alone
-from setpoint.program.bind import Binder
+from setpoint.program.fold import Folder
 from setpoint.program.functions import RateFunction
-from setpoint.program.program import SATISFIED
+from setpoint.program.link import link
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Judge", "f_beta_of"]
 
@@ -81,15 +82,20 @@ class Judge:
             "a stream is counted by true and predicted class alone; PlugInClassifier takes such "
             "goals, on rows that are kept",
         )
-        schema = Schema.of_counts(classes, (Cell(),), np.array([[[1.0, 1], [1, 1], [0, 0]]]))
-        binder = Binder(schema, fold=False)
+        linked = link(goal, Codebook.of(classes))
+        marginals = Marginals.of_counts(np.array([[[1.0, 1], [1, 1], [0, 0]]]))
+        folder = Folder(linked.codebook, marginals, fixed=False)
         self.goal = goal
-        self._objective = binder.bind(goal.objective)
+        self._objective = folder.function(linked.objective)
         self._sides = [
-            _Side(1.0 if c.relation == ">=" else -1.0, binder.bind(c.lhs), binder.bind(c.rhs))
-            for c in goal.constraints
+            _Side(
+                1.0 if c.written.relation == ">=" else -1.0,
+                folder.function(c.left),
+                folder.function(c.right),
+            )
+            for c in linked.constraints
         ]
-        features = tuple(binder.features)
+        features = tuple(folder.rates)
         self._events = np.array([f.matrix(None, 2)[:2] for f in features])
         self._given = np.array([f.given_rows(2)[:2] for f in features])
 

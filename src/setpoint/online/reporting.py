@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
-from setpoint.evidence.schema import Cell
+from setpoint.evidence.codebook import Cell
 from setpoint.goals.goal import Goal
 from setpoint.online import layout as at
 from setpoint.online.engine import Engine
 from setpoint.online.options import SOLVERS
 from setpoint.online.sketch import calibrate
+from setpoint.program.link import link
 from setpoint.report import GoalReport, StreamTold, report_on
 from setpoint.rules import Names, Threshold
 
@@ -33,9 +34,10 @@ def stream_report(engine: Engine) -> GoalReport:
     tally, options = engine.state.tally, engine.options
     name = "the score" if options.margin else "the posterior"
     rule = Threshold(engine.threshold).explain(Names(engine.labels, name))
+    confusion = _confusion(engine)
     report = report_on(
-        Goal.parse(options.goal),
-        _confusion(engine),
+        link(Goal.parse(options.goal), confusion.codebook),
+        confusion,
         family="online",
         solver=next(name for name, code in SOLVERS.items() if code == options.solver),
         why="each row was decided by the rule of its moment, before its label was used",

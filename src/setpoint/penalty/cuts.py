@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from setpoint.evidence.order import cutoffs, midway
 from setpoint.penalty.tradeoff import Tradeoff
-from setpoint.program.program import SATISFIED
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Cut", "best_cut", "best_of", "ratio"]
 

@@ -68,7 +68,7 @@ def decide(
     if n_methods == 1:
         who = f"{champion.method}:"
     report = report_on_outcome(
-        goal,
+        link(goal, evidence.codebook),
         outcome,
         evidence,
         family="penalty",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from setpoint.evidence.order import midway
 from setpoint.penalty.cuts import ratio
 from setpoint.penalty.tradeoff import Tradeoff
-from setpoint.program.program import SATISFIED
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Lifted", "Pair", "best_pair", "lift", "tie", "untied"]
 

@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence.schema import Cell, Schema
+from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.goals.requirements import require_rows_alone
 from setpoint.program.functions import Affine, RateFunction, Ratio
-from setpoint.program.program import SATISFIED
+from setpoint.program.link import link
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Forms", "Slopes", "Tradeoff"]
 
@@ -115,8 +116,7 @@ class Tradeoff:
         self.totals = np.array([negatives, positives])
         marginals = np.array([[negatives, positives, 0.0]])
         smallest = np.array([[1.0, 1.0, np.inf]])
-        schema = Schema(classes, (Cell(),), marginals, smallest, {None: ()})
-        self.program = goal.bind(schema)
+        self.program = link(goal, Codebook.of(classes)).at(Marginals(marginals, smallest))
         tensors = self.program.tensors[:, 0]
         self._by_cell = tensors[:, :2].reshape(-1, 4)
         self._nobody = tensors[:, 0, 0] * negatives + tensors[:, 1, 0] * positives

@@ -8,8 +8,8 @@ import numpy as np
 
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.retraining import Retraining
-from setpoint.program.program import SATISFIED
 from setpoint.search.space import Choice, Floats
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Fixed", "best_atom", "best_of", "features_of_atoms", "round_choice"]
 

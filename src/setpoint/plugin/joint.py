@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Evidence
-from setpoint.evidence.schema import Cell
+from setpoint.evidence.codebook import Cell
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Label
 

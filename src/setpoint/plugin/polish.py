@@ -13,8 +13,8 @@ import numpy as np
 
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
-from setpoint.program.program import SATISFIED
 from setpoint.search.space import Floats
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["polish"]
 

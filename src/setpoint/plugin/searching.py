@@ -21,7 +21,6 @@ from setpoint.plugin.options import BASELINES, Options
 from setpoint.plugin.polish import polish
 from setpoint.plugin.retraining import Retraining
 from setpoint.program.link import link
-from setpoint.program.program import SATISFIED
 from setpoint.search.infeasible import explain
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixed import Mixed
@@ -37,6 +36,7 @@ from setpoint.search.outcome import (
 )
 from setpoint.search.space import Choice
 from setpoint.search.watch import StoppedError, Watch
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["RETRAININGS", "explored", "limited", "search_rule", "search_space"]
 

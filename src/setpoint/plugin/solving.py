@@ -295,7 +295,7 @@ def reported(
         warnings.simplefilter("always")
         outcome, why, objective = solver()
     report = report_on_outcome(
-        goal,
+        link(goal, evidence.codebook),
         outcome,
         evidence,
         objective=objective,

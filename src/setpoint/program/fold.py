@@ -95,12 +95,12 @@ class Folder:
 
     def _rate(self, leaf: Leaf) -> Affine:
         rate, metric, weights = leaf.rate, leaf.metric, self.marginals.weights
-        if rate.event.needs_truth or rate.given.needs_truth:
-            if rate.cells and weights[list(rate.cells), -1].sum() > 0:
-                raise UnlabelledError(
-                    f"{metric} needs labels, and {leaf.population.in_words} have none: "
-                    "predicted_rate, churn and their groups can be measured there"
-                )
+        needs_truth = rate.event.needs_truth or rate.given.needs_truth
+        if needs_truth and weights[list(rate.cells), -1].sum() > 0:
+            raise UnlabelledError(
+                f"{metric} needs labels, and {leaf.population.in_words} have none: "
+                "predicted_rate, churn and their groups can be measured there"
+            )
         norm = rate.norm(self.marginals)
         if not norm > 0:
             of = ""

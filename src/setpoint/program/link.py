@@ -1,6 +1,6 @@
 """Linking: every name of a goal is looked up in a codebook, once, without any data.
 
-What results is a function of counts. :meth:`LinkedGoal.at` turns it into a program for the
+What results is a function of counts. Its method ``at`` turns it into a program for the
 marginals of some rows: training rows, a fold, another month; all over the same rates.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.evidence.codebook import Codebook
 from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, nearest
 from setpoint.goals.events import Event
 from setpoint.goals.expressions import (
@@ -29,11 +29,11 @@ from setpoint.goals.expressions import (
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE, Key, Label, Other, Population
 from setpoint.goals.table import TABLE, Entry
-from setpoint.program.program import LinkedConstraint, Program
+from setpoint.program.program import LinkedConstraint, LinkedGoal
 from setpoint.program.rates import Rate
 from setpoint.program.terms import Clipped, Leaf, Missing, Number, Operation, Term
 
-__all__ = ["LinkedGoal", "Linker", "link", "waits_for_class"]
+__all__ = ["Linker", "link", "waits_for_class"]
 
 
 def link(goal: Goal, codebook: Codebook) -> LinkedGoal:
@@ -63,42 +63,7 @@ def link(goal: Goal, codebook: Codebook) -> LinkedGoal:
         else LinkedConstraint(c, linker.link(c.lhs), Number(c.rhs.value), None)
         for c in goal.constraints
     )
-    return LinkedGoal(goal, linker, objective, constraints)
-
-
-@dataclass(frozen=True, eq=False)
-class LinkedGoal:
-    """A goal whose names are known to a codebook.
-
-    Parameters
-    ----------
-    goal : Goal
-    linker : Linker
-        Links further expressions to the same codebook.
-    objective : Term
-    constraints : tuple of LinkedConstraint
-    """
-
-    goal: Goal
-    linker: Linker
-    objective: Term
-    constraints: tuple[LinkedConstraint, ...]
-
-    @property
-    def codebook(self) -> Codebook:
-        """The codebook that it was linked to."""
-        return self.linker.codebook
-
-    def at(self, marginals: Marginals) -> Program:
-        """The program for rows with these marginals: what no decision changes becomes a number.
-
-        Raises
-        ------
-        GoalError
-            A bound outside the range; or, as EmptyPopulationError, a rate without rows; or,
-            as UnlabelledError, a rate of classes where there are no labels.
-        """
-        return Program(self.goal, self.codebook, marginals, self.objective, self.constraints)
+    return LinkedGoal(goal, codebook, objective, constraints)
 
 
 @dataclass(frozen=True)

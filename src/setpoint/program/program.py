@@ -40,6 +40,35 @@ class LinkedConstraint:
     difference: Term | None
 
 
+@dataclass(frozen=True, eq=False)
+class LinkedGoal:
+    """A goal whose names are looked up in a codebook; made by :func:`setpoint.program.link.link`.
+
+    Parameters
+    ----------
+    goal : Goal
+    codebook : Codebook
+    objective : Term
+    constraints : tuple of LinkedConstraint
+    """
+
+    goal: Goal
+    codebook: Codebook
+    objective: Term
+    constraints: tuple[LinkedConstraint, ...]
+
+    def at(self, marginals: Marginals) -> Program:
+        """The program for rows with these marginals: what no decision changes becomes a number.
+
+        Raises
+        ------
+        GoalError
+            A bound outside the range; or, as EmptyPopulationError, a rate without rows; or,
+            as UnlabelledError, a rate of classes where there are no labels.
+        """
+        return Program(self, marginals)
+
+
 @dataclass(frozen=True)
 class ProgramConstraint:
     """One constraint over the rates: ``sign * (function - level) >= 0``.
@@ -77,15 +106,10 @@ class ProgramConstraint:
 class Program:
     """A goal over rates of some rows: objective and constraints, with shapes and ranges.
 
-    Made by :meth:`setpoint.program.link.LinkedGoal.at`.
-
     Parameters
     ----------
-    goal : Goal
-    codebook : Codebook
+    linked : LinkedGoal
     marginals : Marginals
-    objective : Term
-    constraints : sequence of LinkedConstraint
 
     Attributes
     ----------
@@ -103,20 +127,14 @@ class Program:
         A rate that the rows do not have, or a bound outside the range.
     """
 
-    def __init__(
-        self,
-        goal: Goal,
-        codebook: Codebook,
-        marginals: Marginals,
-        objective: Term,
-        constraints: Sequence[LinkedConstraint],
-    ) -> None:
-        self.goal = goal
-        self.codebook = codebook
+    def __init__(self, linked: LinkedGoal, marginals: Marginals) -> None:
+        self.linked = linked
+        self.goal = linked.goal
+        self.codebook = linked.codebook
         self.marginals = marginals
-        folder = Folder(codebook, marginals)
-        self.objective = folder.exact_range(folder.function(objective))
-        self.constraints = tuple(_folded(folder, c) for c in constraints)
+        folder = Folder(linked.codebook, marginals)
+        self.objective = folder.exact_range(folder.function(linked.objective))
+        self.constraints = tuple(_folded(folder, c) for c in linked.constraints)
         self.rates: tuple[Rate, ...] = tuple(folder.rates)
         self.forms: LinearForms = folder.forms
 

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from setpoint.evidence import Evidence
 from setpoint.exact.problem import Problem
-from setpoint.program.program import SATISFIED, Program
+from setpoint.program.program import Program
 from setpoint.ramp.problem import Row
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["ROUNDING", "feasible_cutoffs"]
 

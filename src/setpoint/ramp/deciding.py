@@ -15,7 +15,7 @@ from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.goal import Goal
 from setpoint.program.link import link
-from setpoint.program.program import SATISFIED, Program
+from setpoint.program.program import Program
 from setpoint.ramp.cutoff import ROUNDING, feasible_cutoffs
 from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.ramp.problem import Problem, Row, rows_of
@@ -24,6 +24,7 @@ from setpoint.rules import Rule, Threshold
 from setpoint.search.infeasible import Infeasible, not_found
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 from setpoint.search.watch import Traced
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Model", "decide", "prices"]
 
@@ -134,7 +135,7 @@ def decide(
                 )  # fmt: skip
         choice = found
     report = report_on_outcome(
-        goal,
+        program.linked,
         choice.outcome,
         choice.evidence,
         family="ramp",

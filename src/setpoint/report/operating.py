@@ -15,11 +15,10 @@ from setpoint.evidence import Curve, Evidence
 from setpoint.evidence.hull import hull
 from setpoint.exact.problem import Problem
 from setpoint.goals.errors import GoalError
-from setpoint.goals.goal import Goal
-from setpoint.program.link import link
-from setpoint.program.program import SATISFIED
+from setpoint.program.program import LinkedGoal
 from setpoint.rules import Mixture, PerSlot, Rule, Threshold
 from setpoint.rules.slots import slot_in_words
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["OperatingCurve", "OperatingPoints", "operating_points"]
 
@@ -102,12 +101,12 @@ class OperatingPoints:
         return cls(**{**data, "curves": curves, "labels": tuple(data["labels"])})
 
 
-def operating_points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints | None:
+def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> OperatingPoints | None:
     """Where a rule over thresholds stands among all thresholds, on the rows of X.
 
     Parameters
     ----------
-    goal : Goal
+    linked : LinkedGoal
     evidence : Evidence
         Binary, with one score a row and the slots that the rule looks at.
     rule : Rule
@@ -129,7 +128,7 @@ def operating_points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoi
     problem = None
     if len(evidence.slots) == 1:
         try:
-            problem = Problem(link(goal, evidence.codebook).at(evidence.marginals), evidence)
+            problem = Problem(linked.at(evidence.marginals), evidence)
         except GoalError:  # a constraint without rows is not evaluated, nor shown
             problem = None
     curves, accepted = [], np.zeros(2)

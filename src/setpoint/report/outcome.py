@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from setpoint.evidence import Evidence
-from setpoint.goals.goal import Goal
+from setpoint.program.program import LinkedGoal
 from setpoint.report.counting import report_on
 from setpoint.report.entry import Entry
 from setpoint.report.operating import operating_points
@@ -18,7 +18,7 @@ __all__ = ["report_on_outcome"]
 
 
 def report_on_outcome(
-    goal: Goal,
+    linked: LinkedGoal,
     outcome: Outcome,
     evidence: Evidence,
     *,
@@ -35,7 +35,7 @@ def report_on_outcome(
 
     Parameters
     ----------
-    goal : Goal
+    linked : LinkedGoal
     outcome : Outcome
     evidence : Evidence
         The rows that the rule was found on.
@@ -50,7 +50,7 @@ def report_on_outcome(
     soft = outcome.expected
     steps = outcome.trace if trace is None else trace
     return report_on(
-        goal,
+        linked,
         outcome.confusion,
         objective=objective,
         status=outcome.status,
@@ -72,7 +72,7 @@ def report_on_outcome(
         warnings=notes,
         blame=outcome.blame,
         n_oracle_calls=None if trace is not None else outcome.n_calls,
-        operating=operating_points(goal, evidence, outcome.rule),
+        operating=operating_points(linked, evidence, outcome.rule),
         trace=[(t.call, t.objective, t.bound, t.violation) for t in steps],
         seconds=seconds,
     )

@@ -6,9 +6,9 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from setpoint.program.program import SATISFIED
 from setpoint.report.deployed import TITLE
 from setpoint.report.entry import Entry, GroupRow
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from setpoint.program import algebra
 from setpoint.program.functions import Affine
-from setpoint.program.program import SATISFIED, Program
+from setpoint.program.program import Program
 from setpoint.search.infeasible import Infeasible
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixed import Mixed
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.space import Floats, Space
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Along", "along", "breakpoints", "ends", "mixtures_at", "monotone"]
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
-from setpoint.program.program import SATISFIED, Program
+from setpoint.program.program import Program
 from setpoint.search.along import Along
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Frontier", "Vary", "frontier_of", "levels_of", "vary_of"]
 

@@ -9,9 +9,10 @@ from setpoint.goals.errors import ShapeError
 from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
 from setpoint.program.link import link
-from setpoint.program.program import SATISFIED, ProgramConstraint
+from setpoint.program.program import ProgramConstraint
 from setpoint.search.outcome import Found, NoRuleError, Outcome
 from setpoint.search.space import Space
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Infeasible", "explain", "not_found"]
 

@@ -14,7 +14,6 @@ import numpy as np
 from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import RateFunction, Ratio, WeightedSum
-from setpoint.program.program import SATISFIED
 from setpoint.search.concave import concave_search
 from setpoint.search.generation import Search, generate
 from setpoint.search.master import InfeasibleMasterError, Master
@@ -25,6 +24,7 @@ from setpoint.search.region import Region
 from setpoint.search.smallest import SmallestSearch
 from setpoint.search.space import Space
 from setpoint.search.sums import SumSearch, bound_of_sum
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Mixed", "UnfinishedError", "best_mixture", "search_for"]
 

@@ -114,9 +114,10 @@ def reported(
     taken = inputs.taken(prepared.index)
     evidence = taken.evidence({None: found.scores})
     confusion = evidence.confusion(rule.decide(evidence.scores))
+    linked = link(goal, evidence.codebook)
     v, status = np.zeros(0), "feasible"
     if not goal.is_blackbox:
-        program = link(goal, evidence.codebook).at(evidence.marginals)
+        program = linked.at(evidence.marginals)
         v = program.rates_of(confusion.counts)
         if goal.constraints and program.violation(v) > 1e-9:
             status = "nearest"
@@ -127,7 +128,7 @@ def reported(
         "rule", metered.used, solver=SOLVERS[told.search],
     )  # fmt: skip
     report = report_on_outcome(
-        goal,
+        linked,
         outcome,
         evidence,
         family="surrogates",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Const, Constraint, Expression, Metric, Reduce, walk
 from setpoint.goals.goal import Goal
-from setpoint.program.program import SATISFIED
 from setpoint.report.entry import GroupRow
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Allowed", "allowed_of", "not_drawn"]
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.program.program import SATISFIED
 from setpoint.report.displays import style
 from setpoint.report.report import GoalReport
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.inputs import DecideOn
-from setpoint.program.program import SATISFIED
 from setpoint.report.displays import style
 from setpoint.report.displays.handed import scored_rows
 from setpoint.report.displays.stretch import known_line, out_of_reach, shown_bounds
@@ -19,6 +18,7 @@ from setpoint.report.report import GoalReport
 from setpoint.report.words import number
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.outcome import Randomized
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -262,7 +262,7 @@ def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
             f"operating points are those of thresholds on one score, and {what}; possible are "
             "two classes with one score a row, or GroupRatesDisplay and ConvergenceDisplay"
         )
-    found = operating_points(goal, evidence, rule)
+    found = operating_points(link(goal, evidence.codebook), evidence, rule)
     if found is None:
         held = evidence.marginals.weights[[c.dataset is None for c in evidence.cells]]
         if not held[:, :2].sum(axis=0).all():

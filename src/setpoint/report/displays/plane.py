@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence.schema import Cell, Schema
+from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Const, Constraint, Metric
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE
-from setpoint.program.program import SATISFIED, Program
+from setpoint.program.link import link
+from setpoint.program.program import Program
 from setpoint.report.operating import OperatingPoints
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["Plane", "plain_bound"]
 
@@ -64,7 +66,7 @@ class Plane:
         (['recall.min("sex") >= 0.4'], array([ True, False]))
         """
         counts = np.array([[[0.0, points.negatives], [0.0, points.positives], [0.0, 0.0]]])
-        schema = Schema.of_counts(points.labels, (Cell(),), counts)
+        codebook, marginals = Codebook.of(points.labels), Marginals.of_counts(counts)
         inside, outside, programs = [], [], []
         for c in goal.constraints:
             alone = Goal("maximize", Metric("accuracy"), (c,))
@@ -73,7 +75,7 @@ class Plane:
                 outside.append(c)
                 continue
             try:
-                programs.append(alone.bind(schema))
+                programs.append(link(alone, codebook).at(marginals))
             except GoalError:  # such as a bound that is outside the range on these rows
                 outside.append(c)
             else:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from setpoint.goals.expressions import Const, Constraint, Expression, Metric, Reduce
 from setpoint.goals.goal import Goal
 from setpoint.goals.table import TABLE
-from setpoint.program.program import SATISFIED
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import smallest_group
 from setpoint.report.page.goal_words import in_words
 from setpoint.report.page.told import tone_of
 from setpoint.report.words import HALF_THE_TIME, certificate, holds, number, sentence
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
-from setpoint.program.program import SATISFIED
 from setpoint.report.entry import Entry
 from setpoint.report.page.bars import Bar, bar_of
 from setpoint.report.page.goal_words import constraint_in_words, in_words
@@ -22,6 +21,7 @@ from setpoint.report.words import (
     sentence,
     verdict,
 )
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport

@@ -4,7 +4,7 @@ A row of weight w moves the value by w times its influence, so the variance is t
 ``w^2 influence^2``: the squares of a confusion are all that is needed (the delta method,
 or infinitesimal jackknife). At zero and at full marks that variance vanishes although
 nobody is certain. Therefore the influence is taken at smoothed counts, a few rows more,
-spread over the kinds, as Agresti and Caffo (2000) do for differences of proportions and
+spread over the profiles, as Agresti and Caffo (2000) do for differences of proportions and
 Bonett and Price (2012) for paired ones.
 
 References
@@ -21,16 +21,15 @@ import math
 
 import numpy as np
 
+from setpoint.inference.fraction import Floats, Fraction
+from setpoint.inference.profiles import Counted, RowProfiles
+from setpoint.inference.proportions import in_far_tails, quantile
 from setpoint.program.functions import INF, RateFunction
-from setpoint.program.linear_forms import LinearForms
-from setpoint.report.fraction import Floats, Fraction
-from setpoint.report.kinds import Kinds, Sample
-from setpoint.report.proportions import in_far_tails, quantile
 
-__all__ = ["by_influence", "influence_of", "of_two_kinds", "unsmoothed"]
+__all__ = ["by_influence", "influence_of", "of_two_profiles", "unsmoothed"]
 
 SMOOTHING = (0.25, 0.75)
-"""Rows added in all, in equal parts to each kind, as multiples of the squared quantile.
+"""Rows added in all, in equal parts to each profile, as multiples of the squared quantile.
 
 At 95 % these are 1 and 3 rows, and the limits hold those of both. One row draws the
 middle too little away from zero and full marks, three draw it so far that the true value
@@ -39,15 +38,15 @@ rates of .3 to .99.
 """
 
 _BORROWED = 10.0
-"""Rows of average weight that a kind's own mean weight is drawn to."""
+"""Rows of average weight that a profile's own mean weight is drawn to."""
 
 
-def of_two_kinds(fraction: Fraction, low: float, high: float) -> tuple[float, float] | None:
-    """Wilson limits of a fraction that tells two kinds of rows apart; None if it has more.
+def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float, float] | None:
+    """Wilson limits of a fraction that tells two profiles apart; None if it has more.
 
-    With p the share of rows of the first kind, the value is
+    With p the share of rows of the first profile, the value is
     ``(a1 w1 p + a2 w2 (1 - p)) / (b1 w1 p + b2 w2 (1 - p))``, where w1 and w2 are the
-    mean weights of the kinds. That is monotone in p, so Wilson's limits of p become
+    mean weights of the profiles. That is monotone in p, so Wilson's limits of p become
     limits of the value. Equal weights give Wilson's interval on the rows themselves.
 
     Mean weights of few rows borrow from all rows of the same cells and true classes. Where
@@ -87,28 +86,30 @@ def of_two_kinds(fraction: Fraction, low: float, high: float) -> tuple[float, fl
     return (first, last) if rising else (last, first)
 
 
-def influence_of(x: RateFunction, kinds: Kinds, counts: Floats, v: Floats) -> tuple[float, Floats]:
-    """Value and influence (kinds,) of each unit of weight, marginals moving.
+def influence_of(
+    x: RateFunction, profiles: RowProfiles, counts: Floats, v: Floats
+) -> tuple[float, Floats]:
+    """Value and influence (profiles,) of each unit of weight, marginals moving.
 
     Parameters
     ----------
     x : Bound
-    kinds : Kinds
+    profiles : RowProfiles
         Of x's features.
-    counts : array of shape (kinds,)
+    counts : array of shape (profiles,)
         Where to take it, every population with some weight.
     v : array of shape (d,)
         All features; x's own are overwritten.
     """
-    norms = kinds.given @ counts
-    own = (kinds.event @ counts) / norms
+    norms = profiles.given @ counts
+    own = (profiles.event @ counts) / norms
     at = v.copy()
-    at[kinds.index] = own
-    slope = x.gradient(at)[kinds.index] / norms
-    return float(x.value(at)), slope @ kinds.event - (slope * own) @ kinds.given
+    at[profiles.index] = own
+    slope = x.gradient(at)[profiles.index] / norms
+    return float(x.value(at)), slope @ profiles.event - (slope * own) @ profiles.given
 
 
-def by_influence(x: RateFunction, sample: Sample, low: float, high: float) -> tuple[float, float]:
+def by_influence(x: RateFunction, counted: Counted, low: float, high: float) -> tuple[float, float]:
     """Limits of a smooth expression, by influence at smoothed counts.
 
     The influences are those of :func:`setpoint.program.program.influence`. In a finite
@@ -117,22 +118,22 @@ def by_influence(x: RateFunction, sample: Sample, low: float, high: float) -> tu
     Parameters
     ----------
     x : Bound
-    sample : Sample
+    counted : Counted
     low, high : float
         Tail of the lower and of the upper limit.
     """
-    bottom, top = sample.range(x)
-    kinds = sample.kinds(x.features)
-    value = sample.value(x)
-    if kinds.counts.sum() <= 0 or not math.isfinite(value):
+    bottom, top = counted.range(x)
+    profiles = counted.profiles(x.features)
+    value = counted.value(x)
+    if profiles.counts.sum() <= 0 or not math.isfinite(value):
         return min(bottom, value), max(top, value)
 
     def ends(z: float) -> list[float]:
         out = [value]
         for share in SMOOTHING:
-            extra = share * z * z / len(kinds.counts) * kinds.units
-            middle, influence = influence_of(x, kinds, kinds.counts + extra, sample.v)
-            variance = (kinds.squares + extra * kinds.units) @ (influence * influence)
+            extra = share * z * z / len(profiles.counts) * profiles.units
+            middle, influence = influence_of(x, profiles, profiles.counts + extra, counted.v)
+            variance = (profiles.squares + extra * profiles.units) @ (influence * influence)
             out.append(shifted(middle, z * math.sqrt(float(variance)), bottom, top))
         return out
 
@@ -155,17 +156,16 @@ def shifted(middle: float, by: float, bottom: float, top: float) -> float:
     return bottom + (top - bottom) * share
 
 
-def unsmoothed(x: RateFunction, sample: Sample, low: float, high: float) -> tuple[float, float]:
-    """Plain delta limits without kinds, for thousands of classes.
+def unsmoothed(x: RateFunction, counted: Counted, low: float, high: float) -> tuple[float, float]:
+    """Plain delta limits without profiles, for thousands of classes.
 
     The parameters are those of :func:`by_influence`.
     """
-    schema, confusion = sample.confusion.schema, sample.confusion
-    value = sample.value(x)
-    norms = np.array([f.norm for f in sample.features])
-    slope = x.gradient(sample.v)
-    influence = LinearForms(schema, sample.features).tensor(slope)
-    moved = np.einsum("j,jct->ct", slope * sample.v / norms, sample.truth)
+    forms, confusion = counted.forms, counted.confusion
+    value = counted.value(x)
+    slope = x.gradient(counted.v)
+    influence = forms.tensor(slope)
+    moved = np.einsum("j,jct->ct", slope * counted.v / forms.norms, counted.truth)
     influence = influence - moved[:, :, None]
     error = math.sqrt(float((confusion.squares * influence * influence).sum()))
     first = value - quantile(low) * error

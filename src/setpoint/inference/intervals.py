@@ -31,6 +31,9 @@ from typing import NamedTuple
 
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
+from setpoint.inference.delta import by_influence, of_two_profiles, unsmoothed
+from setpoint.inference.profiles import Counted, bind_counted
+from setpoint.inference.simultaneous import largest, ratio_of_groups, smallest, spread
 from setpoint.program.functions import (
     INF,
     Absolute,
@@ -46,9 +49,6 @@ from setpoint.program.functions import (
     Sqrt,
     WeightedSum,
 )
-from setpoint.report.delta import by_influence, of_two_kinds, unsmoothed
-from setpoint.report.kinds import Sample, bound_sample
-from setpoint.report.simultaneous import largest, ratio_of_groups, smallest, spread
 
 __all__ = ["Interval", "interval", "interval_of", "is_group_gap"]
 
@@ -106,30 +106,30 @@ def interval(expression: Expression, confusion: Confusion, level: float = 0.95) 
     >>> interval(g_mean, found).kind
     'delta'
     """
-    (bound,), sample = bound_sample([expression], confusion)
-    return interval_of(bound, sample, level)
+    (bound,), counted = bind_counted([expression], confusion)
+    return interval_of(bound, counted, level)
 
 
-def interval_of(x: RateFunction, sample: Sample, level: float) -> Interval:
+def interval_of(x: RateFunction, counted: Counted, level: float) -> Interval:
     """The interval of an expression that is bound already.
 
     Parameters
     ----------
     x : Bound
-    sample : Sample
+    counted : Counted
         Over the features of the binder that gave `x`.
     level : float
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
     tail = (1.0 - level) / 2.0
-    value = sample.value(x)
+    value = counted.value(x)
     if not x.features:
         return Interval(value, value, "exact")
-    if sample.is_large:
-        return Interval(*unsmoothed(x, sample, tail, tail), "delta")
-    low, high = _Finder(sample).limits(x, tail, tail)
-    return Interval(min(low, value), max(high, value), _kind(x, sample))
+    if counted.is_large:
+        return Interval(*unsmoothed(x, counted, tail, tail), "delta")
+    low, high = _Finder(counted).limits(x, tail, tail)
+    return Interval(min(low, value), max(high, value), _kind(x, counted))
 
 
 def is_group_gap(x: RateFunction) -> bool:
@@ -149,8 +149,8 @@ def _varying(x: RateFunction) -> Sequence[RateFunction]:
     return [c for c in x.children if c.features]
 
 
-def _kind(x: RateFunction, sample: Sample) -> str:
-    fraction = sample.fraction(x)
+def _kind(x: RateFunction, counted: Counted) -> str:
+    fraction = counted.fraction(x)
     if fraction is not None:
         return "wilson" if len(fraction.merged().counts) <= 2 else "delta"
     if isinstance(x, (MaxMinusMin, MinOverMax)):
@@ -158,23 +158,23 @@ def _kind(x: RateFunction, sample: Sample) -> str:
     if isinstance(x, (Max, Min)):
         return "groups"
     if len(_varying(x)) == 1 and isinstance(x, (WeightedSum, Absolute, Log, Sqrt)):
-        return _kind(_varying(x)[0], sample)
+        return _kind(_varying(x)[0], counted)
     return "delta" if _is_smooth(x) else "bonferroni"
 
 
 class _Finder:
-    """Finds limits of bound expressions on one sample, from their parts upwards."""
+    """Finds limits of bound expressions on one confusion, from their parts upwards."""
 
-    def __init__(self, sample: Sample) -> None:
-        self.sample = sample
+    def __init__(self, counted: Counted) -> None:
+        self.counted = counted
 
     def limits(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
         """Limits of `x` at the tails `low` and `high`, inside the range of `x`."""
         if not x.features:
-            value = self.sample.value(x)
+            value = self.counted.value(x)
             return value, value
         first, last = self._limits(x, low, high)
-        bottom, top = self.sample.range(x)
+        bottom, top = self.counted.range(x)
         return max(first, bottom), min(last, top)
 
     def _limits(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
@@ -188,7 +188,7 @@ class _Finder:
         if isinstance(x, (MaxMinusMin, MinOverMax)):
             of_pairs = spread if isinstance(x, MaxMinusMin) else ratio_of_groups
             smooth = all(_is_smooth(c) for c in x.children)
-            return of_pairs(x.children, self.sample, self.limits, low, high, smooth=smooth)
+            return of_pairs(x.children, self.counted, self.limits, low, high, smooth=smooth)
         if isinstance(x, Absolute):
             return self._absolute(x, low, high)
         if isinstance(x, (Log, Sqrt)):
@@ -196,13 +196,13 @@ class _Finder:
         if isinstance(x, WeightedSum) and len(_varying(x)) == 1:
             return self._multiple(x, low, high)
         if _is_smooth(x):
-            return by_influence(x, self.sample, low, high)
+            return by_influence(x, self.counted, low, high)
         return self._parts(x, low, high)
 
     def _fraction(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
-        fraction = self.sample.fraction(x)
-        two = None if fraction is None else of_two_kinds(fraction, low, high)
-        return by_influence(x, self.sample, low, high) if two is None else two
+        fraction = self.counted.fraction(x)
+        two = None if fraction is None else of_two_profiles(fraction, low, high)
+        return by_influence(x, self.counted, low, high) if two is None else two
 
     def _absolute(self, x: Absolute, low: float, high: float) -> tuple[float, float]:
         # Near 0 the lower limit can fail on both sides; on one of them the upper limit
@@ -216,7 +216,7 @@ class _Finder:
         (k,) = (k for k, c in zip(x.coefs, x.children, strict=True) if c.features)
         (child,) = _varying(x)
         ends = self.limits(child, *((low, high) if k > 0 else (high, low)))
-        ranges = [ends if c is child else (self.sample.value(c),) * 2 for c in x.children]
+        ranges = [ends if c is child else (self.counted.value(c),) * 2 for c in x.children]
         return x.interval(*ranges)
 
     def _parts(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.report.proportions import (
+from setpoint.inference.proportions import (
     difference_above,
     in_far_tails,
     quantile,

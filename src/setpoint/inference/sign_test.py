@@ -12,14 +12,14 @@ dataset constraints (on churn).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+import numbers
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from setpoint.inputs.numeric import is_number
-from setpoint.report.proportions import quantile
+from setpoint.inference.proportions import quantile
 
 __all__ = ["CONFIDENCE", "POWER", "ROUNDING", "FreshLabels", "fresh_labels"]
 
@@ -109,7 +109,7 @@ def fresh_labels(
     316
     """
     for name, share in (("wins", wins), ("losses", losses), ("changed", changed)):
-        if not (is_number(share) or (name == "changed" and share is None)):
+        if not (_is_number(share) or (name == "changed" and share is None)):
             raise TypeError(f"{name} is a share of the rows, from 0 to 1, got {share!r}")
     decisive = wins + losses
     changed = decisive if changed is None else changed
@@ -119,7 +119,7 @@ def fresh_labels(
     if decisive > changed + 1e-9:
         raise ValueError(f"wins and losses, {decisive}, exceed the share of changes, {changed}")
     for name, chance in (("confidence", confidence), ("power", power)):
-        if not is_number(chance):
+        if not _is_number(chance):
             raise TypeError(f"{name} lies between 0 and 1, got {chance!r}")
         if not 0.0 < chance < 1.0:
             raise ValueError(f"{name} lies between 0 and 1, got {chance}")
@@ -181,6 +181,10 @@ def _tail(k: NDArray[np.int64], m: NDArray[np.int64], p: float) -> Floats:
 def _by_normal(p: float, alpha: float, power: float) -> float:
     spread = math.sqrt(p * (1.0 - p))
     return ((quantile(alpha) / 2.0 + quantile(1.0 - power) * spread) / (p - 0.5)) ** 2
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, numbers.Real) and not isinstance(x, bool)
 
 
 def _up(x: float) -> int:

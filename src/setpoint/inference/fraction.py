@@ -1,6 +1,6 @@
-"""Fractions of counts: what a ratio of linear functions makes of each kind of row.
+"""Fractions of counts: what a ratio of linear functions makes of each profile.
 
-Each kind of row has two weights, one above and one below the line. Where there are only
+Each profile of rows has two weights, one above and one below the line. Where there are only
 two different pairs of weights, the ratio is a monotone function of one proportion:
 recall, precision, Jaccard, F1, 1 - precision, wins over losses.
 """
@@ -22,14 +22,14 @@ INF = float("inf")
 
 @dataclass(frozen=True, eq=False)
 class Fraction:
-    """``(above @ counts) / (below @ counts)``; kinds with neither weight are left out.
+    """``(above @ counts) / (below @ counts)``; profiles with neither weight are left out.
 
     Parameters
     ----------
-    above, below : array of shape (kinds,)
-    counts, squares : array of shape (kinds,)
-    around : array of shape (2, kinds)
-        As in :class:`Kinds`.
+    above, below : array of shape (profiles,)
+    counts, squares : array of shape (profiles,)
+    around : array of shape (2, profiles)
+        As in :class:`~setpoint.inference.profiles.RowProfiles`.
     at_zero : float
         The value at 0/0.
     """
@@ -43,7 +43,7 @@ class Fraction:
 
     @property
     def units(self) -> Floats:
-        """Weight of a typical row of each kind (kinds,)."""
+        """Weight of a typical row of each profile (profiles,)."""
         return typical_weights(self.counts, self.squares, self.around)
 
     @property
@@ -71,7 +71,7 @@ class Fraction:
         return min(ends, default=self.at_zero), max(ends, default=self.at_zero)
 
     def merged(self) -> Fraction:
-        """The same fraction with kinds of equal weights in one."""
+        """The same fraction with profiles of equal weights in one."""
         pairs = np.stack([rounded(self.above), rounded(self.below)], axis=1)
         _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
         place = place.ravel()
@@ -91,9 +91,9 @@ def effective(total: float, squares: float) -> float:
 
 
 def typical_weights(counts: Floats, squares: Floats, around: Floats) -> Floats:
-    """Weight of a typical row of each kind (kinds,), wherever weights come from.
+    """Weight of a typical row of each profile (profiles,), wherever weights come from.
 
-    In proportion to the mean weights around the kinds, which tell classes and groups
+    In proportion to the mean weights around the profiles, which tell classes and groups
     apart, and on the level of these rows, which may be accepted ones only.
     """
     total = float(counts.sum())

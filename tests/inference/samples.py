@@ -4,7 +4,7 @@ import numpy as np
 
 from setpoint import Goal
 from setpoint.evidence import Confusion
-from setpoint.evidence.schema import Cell
+from setpoint.evidence.codebook import Cell
 
 CLASSES = ("no", "yes")
 ONE = (Cell(),)

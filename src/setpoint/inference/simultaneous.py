@@ -14,11 +14,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from setpoint.inference.delta import influence_of
+from setpoint.inference.fraction import Floats
+from setpoint.inference.profiles import Counted
+from setpoint.inference.proportions import difference_above, ratio_above, ratio_below
 from setpoint.program.functions import RateFunction
-from setpoint.report.delta import influence_of
-from setpoint.report.fraction import Floats
-from setpoint.report.kinds import Sample
-from setpoint.report.proportions import difference_above, ratio_above, ratio_below
 
 __all__ = ["Limits", "largest", "ratio_of_groups", "smallest", "spread"]
 
@@ -55,7 +55,7 @@ def smallest(
 
 def spread(
     children: Sequence[RateFunction],
-    sample: Sample,
+    counted: Counted,
     limits: Limits,
     low: float,
     high: float,
@@ -67,7 +67,7 @@ def spread(
     Parameters
     ----------
     children : sequence of Bound
-    sample : Sample
+    counted : Counted
     limits : callable
         Limits of one child.
     low, high : float
@@ -78,8 +78,8 @@ def spread(
     """
     if len(children) == 1:
         return 0.0, 0.0
-    x = np.array([sample.value(c) for c in children])
-    corr = correlations(children, sample) if smooth else _opposed(len(x))
+    x = np.array([counted.value(c) for c in children])
+    corr = correlations(children, counted) if smooth else _opposed(len(x))
     pairs = len(x) * (len(x) - 1)
     above = difference_above(x, *_ends(children, limits, low / (pairs - 1)), corr)
     below = -difference_above(x, *_ends(children, limits, high), corr).T
@@ -89,7 +89,7 @@ def spread(
 
 def ratio_of_groups(
     children: Sequence[RateFunction],
-    sample: Sample,
+    counted: Counted,
     limits: Limits,
     low: float,
     high: float,
@@ -98,9 +98,9 @@ def ratio_of_groups(
 ) -> tuple[float, float]:
     """Limits of the smallest value over the largest; parameters as in :func:`spread`."""
     if len(children) == 1:
-        return (1.0, 1.0) if sample.value(children[0]) > 0 else (0.0, 1.0)
-    x = np.array([sample.value(c) for c in children])
-    corr = correlations(children, sample) if smooth else _opposed(len(x))
+        return (1.0, 1.0) if counted.value(children[0]) > 0 else (0.0, 1.0)
+    x = np.array([counted.value(c) for c in children])
+    corr = correlations(children, counted) if smooth else _opposed(len(x))
     pairs = len(x) * (len(x) - 1)
     above = ratio_above(x, *_ends(children, limits, low), corr)
     below = ratio_below(x, *_ends(children, limits, high / (pairs - 1)), corr)
@@ -108,16 +108,16 @@ def ratio_of_groups(
     return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
 
 
-def correlations(children: Sequence[RateFunction], sample: Sample) -> Floats:
+def correlations(children: Sequence[RateFunction], counted: Counted) -> Floats:
     """Correlations (m, m) of the children's estimates, from their influences."""
     m = len(children)
     features = frozenset().union(*(c.features for c in children))
-    kinds = sample.kinds(features)
-    if kinds.counts.sum() <= 0 or not features:
+    profiles = counted.profiles(features)
+    if profiles.counts.sum() <= 0 or not features:
         return np.eye(m)
-    extra = kinds.units / len(kinds.counts)
-    counts, squares = kinds.counts + extra, kinds.squares + extra * kinds.units
-    each = np.stack([influence_of(c, kinds, counts, sample.v)[1] for c in children])
+    extra = profiles.units / len(profiles.counts)
+    counts, squares = profiles.counts + extra, profiles.squares + extra * profiles.units
+    each = np.stack([influence_of(c, profiles, counts, counted.v)[1] for c in children])
     cov = (each * squares) @ each.T
     sd = np.sqrt(np.diagonal(cov))
     with np.errstate(divide="ignore", invalid="ignore"):

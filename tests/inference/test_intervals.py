@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from report.samples import ONE, confusion, deployed, expression, grouped
+from goals.samples import Schema, influence
+from inference.samples import ONE, confusion, deployed, expression, grouped
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import EmptyPopulationError, GoalError
-from setpoint.program.program import influence
-from setpoint.report import interval
-from setpoint.report.delta import influence_of
-from setpoint.report.kinds import bound_sample
-from setpoint.report.proportions import difference_above, wilson
+from setpoint.inference import interval
+from setpoint.inference.delta import influence_of
+from setpoint.inference.profiles import bind_counted
+from setpoint.inference.proportions import difference_above, wilson
 
 TABLE = [[[900, 50], [19, 81], [0, 0]]]
 HERE = confusion(ONE, TABLE)
@@ -32,6 +32,13 @@ RATES = {
 SMOOTH = ["g_mean", "h_mean", "mcc", "fbeta(2)", "balanced_accuracy", "recall * precision",
           "recall + precision", "recall / specificity", "predicted_rate - prior"]  # fmt: skip
 GROUPS = ["difference", "ratio", "min", "max", "deviation", "mean", "geometric_mean"]
+
+
+def rows_of(confusion):
+    marginals, columns = confusion.marginals, confusion.codebook.columns
+    return Schema(
+        confusion.classes, confusion.cells, marginals.weights, marginals.smallest, columns
+    )
 
 
 def of(text, where=HERE, level=0.95):
@@ -94,12 +101,12 @@ def test_difference_of_groups_is_the_widest_of_its_pairs():
 @pytest.mark.parametrize("text", SMOOTH)
 def test_smooth_functions_get_delta(text):
     low, high, kind = of(text)
-    (bound,), sample = bound_sample([expression(text)], HERE)
+    (bound,), counted = bind_counted([expression(text)], HERE)
     assert kind == "delta"
-    assert low < sample.value(bound) < high
+    assert low < counted.value(bound) < high
     # On many rows it is the plain delta interval.
     many = confusion(ONE, np.array(TABLE) * 1e6)
-    value, slope = influence(expression(text), many.schema, many.counts)
+    value, slope = influence(expression(text), rows_of(many), many.counts)
     error = 1.96 * math.sqrt((many.squares * slope**2).sum())
     low, high, _ = of(text, many)
     assert (low, high) == pytest.approx((value - error, value + error), abs=0.02 * error)
@@ -109,12 +116,12 @@ def test_smooth_functions_get_delta(text):
 def test_influence_is_that_of_the_program(text):
     cells, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
     where = confusion(cells, np.round(shares * 900))
-    (bound,), sample = bound_sample([expression(text)], where)
-    kinds = sample.kinds(bound.features)
-    value, slope = influence_of(bound, kinds, kinds.counts, sample.v)
-    expected, every = influence(expression(text), where.schema, where.counts)
+    (bound,), counted = bind_counted([expression(text)], where)
+    profiles = counted.profiles(bound.features)
+    value, slope = influence_of(bound, profiles, profiles.counts, counted.v)
+    expected, every = influence(expression(text), rows_of(where), where.counts)
     assert value == pytest.approx(expected, abs=1e-12)
-    assert kinds.squares @ slope**2 == pytest.approx((where.squares * every**2).sum(), rel=1e-9)
+    assert profiles.squares @ slope**2 == pytest.approx((where.squares * every**2).sum(), rel=1e-9)
 
 
 def test_paired_comparison_sees_the_pairing():
@@ -135,9 +142,9 @@ def test_paired_comparison_sees_the_pairing():
 )
 def test_nobody_is_certain_at_the_edges(text, table):
     where = confusion(ONE, table)
-    (bound,), sample = bound_sample([expression(text)], where)
+    (bound,), counted = bind_counted([expression(text)], where)
     low, high, _ = of(text, where)
-    assert low <= sample.value(bound) <= high
+    assert low <= counted.value(bound) <= high
     assert high - low > 0.01
 
 
@@ -147,9 +154,9 @@ def test_groups(inner, kind):
     cells, shares = grouped(4, 0.4, [0.5, 0.6, 0.9, 0.9], 0.1)
     where = confusion(cells, np.round(shares * 900))
     text = f"{inner}.{kind}(g)"
-    (bound,), sample = bound_sample([expression(text)], where)
+    (bound,), counted = bind_counted([expression(text)], where)
     low, high, found = of(text, where)
-    assert low <= sample.value(bound) <= high
+    assert low <= counted.value(bound) <= high
     assert found == {"difference": "pairs", "ratio": "pairs", "min": "groups", "max": "groups",
                      "deviation": "groups"}.get(kind, "delta")  # fmt: skip
 
@@ -163,9 +170,9 @@ def test_groups(inner, kind):
 def test_every_combination_has_limits(text):
     cells, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
     where = confusion(cells, np.round(shares * 900))
-    (bound,), sample = bound_sample([expression(text)], where)
+    (bound,), counted = bind_counted([expression(text)], where)
     low, high, _ = of(text, where)
-    assert low <= sample.value(bound) <= high
+    assert low <= counted.value(bound) <= high
     assert high - low < 1
     wide = of(text, where, level=0.99)
     assert wide.low <= low + 1e-9
@@ -220,13 +227,13 @@ def test_no_predicted_positives_leave_precision_open():
     assert of("precision", where)[:2] == (0.0, 1.0)
 
 
-def test_many_classes_tell_the_same_with_and_without_kinds(monkeypatch):
+def test_many_classes_tell_the_same_with_and_without_profiles(monkeypatch):
     rng = np.random.default_rng(3)
     counts = rng.integers(200, 400, (1, 5, 4)).astype(float)
     counts[:, 4] = 0
     where = confusion(ONE, counts, classes=("a", "b", "c", "d"))
     full = of("macro_f1", where)
-    monkeypatch.setattr("setpoint.report.kinds.MOST_WEIGHTS", 0)
+    monkeypatch.setattr("setpoint.inference.profiles.MOST_WEIGHTS", 0)
     assert of("macro_f1", where)[:2] == pytest.approx(full[:2], abs=5e-4)
 
 

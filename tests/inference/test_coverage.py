@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from report.samples import ONE, binary, confusion, deployed, drawn, expression, grouped
+from inference.samples import ONE, binary, confusion, deployed, drawn, expression, grouped
 from setpoint.goals.errors import EmptyPopulationError
-from setpoint.report.intervals import interval_of
-from setpoint.report.kinds import bound_sample
+from setpoint.inference.intervals import interval_of
+from setpoint.inference.profiles import bind_counted
 
 pytestmark = pytest.mark.long
 
@@ -28,15 +28,17 @@ def coverage(text, cells, shares, n, weights=None, seed=0):
     mean = np.ones(shares.size)
     if weights is heavy_positives:
         mean = weights(rng, np.arange(shares.size))
-    (bound,), sample = bound_sample([wanted], confusion(cells, shares * mean.reshape(shares.shape)))
-    truth = sample.value(bound)
+    (bound,), counted = bind_counted(
+        [wanted], confusion(cells, shares * mean.reshape(shares.shape))
+    )
+    truth = counted.value(bound)
     held = []
     for _ in range(DRAWS):
         try:
-            (bound,), sample = bound_sample([wanted], drawn(rng, cells, shares, n, weights))
+            (bound,), counted = bind_counted([wanted], drawn(rng, cells, shares, n, weights))
         except EmptyPopulationError:
             continue
-        low, high, _ = interval_of(bound, sample, 0.95)
+        low, high, _ = interval_of(bound, counted, 0.95)
         held.append(low - 1e-9 <= truth <= high + 1e-9)
     assert len(held) > 0.9 * DRAWS
     return np.mean(held)

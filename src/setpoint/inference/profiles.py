@@ -1,8 +1,8 @@
-"""Kinds of rows: what an expression can tell apart in a confusion.
+"""Profiles of rows: what an expression can tell apart in a confusion.
 
 An expression sees a row only through the events and populations of its rates. Rows that
-it cannot tell apart are of one kind, whatever their cell, true and predicted class.
-Every ratio of linear functions of the counts gives each kind two weights, one in the
+it cannot tell apart have one profile, whatever their cell, true and predicted class.
+Every ratio of linear functions of the counts gives each profile two weights, one in the
 numerator and one in the denominator. Where there are only two different pairs of
 weights, the ratio is a monotone function of one proportion: recall, precision, Jaccard,
 F1, 1 - precision, wins over losses.
@@ -20,37 +20,45 @@ from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
-from setpoint.program.bind import Binder
+from setpoint.inference.fraction import (
+    Floats,
+    Fraction,
+    effective,
+    rounded,
+    summed,
+    typical_weights,
+)
+from setpoint.program.fold import Folder
 from setpoint.program.functions import INF, Affine, RateFunction, Ratio
 from setpoint.program.linear_forms import LinearForms
+from setpoint.program.link import Linker
 from setpoint.program.rates import Rate
-from setpoint.report.fraction import Floats, Fraction, effective, rounded, summed, typical_weights
 
-__all__ = ["Kinds", "Sample", "bound_sample"]
+__all__ = ["Counted", "RowProfiles", "bind_counted"]
 
 Bools: TypeAlias = NDArray[np.bool_]
 
 _TINY = 1e-12
 
 MOST_WEIGHTS = 30_000_000
-"""Beyond so many weights (features times entries) kinds are not told apart."""
+"""Beyond so many weights (features times entries) profiles are not told apart."""
 
 
 @dataclass(frozen=True, eq=False)
-class Kinds:
-    """Counts by kind, and the weights of some features.
+class RowProfiles:
+    """Counts by profile, and the weights of some features.
 
     Parameters
     ----------
     index : list of int
-        The features, by their number in the sample.
-    event, given : array of shape (features, kinds)
+        The features, by their number among all those counted.
+    event, given : array of shape (features, profiles)
         ``v_j = (event_j @ counts) / (given_j @ counts)``.
-    counts, squares : array of shape (kinds,)
+    counts, squares : array of shape (profiles,)
         Sums of w and of w squared.
-    around : array of shape (2, kinds)
-        The same sums over all rows of the kind's cells and true classes, however they
-        were decided: from them a kind with few rows borrows its mean weight.
+    around : array of shape (2, profiles)
+        The same sums over all rows of the profile's cells and true classes, however
+        they were decided: from them a profile with few rows borrows its mean weight.
     """
 
     index: list[int]
@@ -62,22 +70,23 @@ class Kinds:
 
     @cached_property
     def units(self) -> Floats:
-        """Weight of a typical row of each kind (kinds,)."""
+        """Weight of a typical row of each profile (profiles,)."""
         return typical_weights(self.counts, self.squares, self.around)
 
 
-class Sample:
-    """The features of some bound expressions on one confusion, entry by entry.
+class Counted:
+    """The rates of some expressions on one confusion, entry by entry.
 
     Parameters
     ----------
-    features : sequence of Feature
-        In the order of the binder that bound the expressions.
+    forms : LinearForms
+        Of the rates, in the order in which the expressions were folded.
     confusion : Confusion
     """
 
-    def __init__(self, features: Sequence[Rate], confusion: Confusion) -> None:
-        self.features = tuple(features)
+    def __init__(self, forms: LinearForms, confusion: Confusion) -> None:
+        self.forms = forms
+        self.features: tuple[Rate, ...] = forms.features
         self.confusion = confusion
         n = len(confusion.classes)
         truth = np.zeros((len(self.features), len(confusion.cells), n + 1), bool)
@@ -86,13 +95,13 @@ class Sample:
         self.truth: Bools = truth
         self.counts = confusion.counts.ravel()
         self.squares = confusion.squares.ravel()
-        self.v = LinearForms(confusion.schema, self.features).sums(confusion.counts)
-        self._kinds: dict[frozenset[int], tuple[Kinds, NDArray[np.int64]]] = {}
+        self.v = forms.sums(confusion.counts)
+        self._profiles: dict[frozenset[int], tuple[RowProfiles, NDArray[np.int64]]] = {}
         self._fractions: dict[int, tuple[RateFunction, Fraction | None]] = {}
 
     @property
     def is_large(self) -> bool:
-        """Whether kinds would take too much memory: thousands of features and classes."""
+        """Whether profiles would take too much memory: thousands of features and classes."""
         return len(self.features) * self.counts.size > MOST_WEIGHTS
 
     @cached_property
@@ -126,14 +135,14 @@ class Sample:
         """The value of a bound expression here."""
         return float(x.value(self.v)) + 0.0
 
-    def kinds(self, features: Iterable[int]) -> Kinds:
-        """The kinds of rows that these features tell apart."""
+    def profiles(self, features: Iterable[int]) -> RowProfiles:
+        """The profiles that these features tell apart."""
         return self._grouped(features)[0]
 
-    def _grouped(self, features: Iterable[int]) -> tuple[Kinds, NDArray[np.int64]]:
-        """The kinds, and for each entry its kind, -1 where no feature looks."""
+    def _grouped(self, features: Iterable[int]) -> tuple[RowProfiles, NDArray[np.int64]]:
+        """The profiles, and for each entry its profile, -1 where no feature looks."""
         key = frozenset(features)
-        if key not in self._kinds:
+        if key not in self._profiles:
             index = sorted(key)
             event, given = self.event[index], self.given[index]
             seen = np.flatnonzero((given != 0).any(axis=0))
@@ -141,7 +150,7 @@ class Sample:
             mixed = _weights(len(index)) @ np.concatenate([event, given])
             _, first, place = np.unique(rounded(mixed), return_index=True, return_inverse=True)
             place = place.ravel()
-            kinds = Kinds(
+            profiles = RowProfiles(
                 index,
                 event[:, first],
                 given[:, first],
@@ -151,8 +160,8 @@ class Sample:
             )
             of_entry = np.full(self.counts.shape, -1, np.int64)
             of_entry[seen] = place
-            self._kinds[key] = kinds, of_entry
-        return self._kinds[key]
+            self._profiles[key] = profiles, of_entry
+        return self._profiles[key]
 
     def fraction(self, x: RateFunction) -> Fraction | None:
         """The expression as one fraction of linear functions of the counts, if it is one."""
@@ -165,16 +174,16 @@ class Sample:
     def _fraction(self, x: RateFunction) -> Fraction | None:
         if not isinstance(x, (Affine, Ratio)) or not x.features:
             return None
-        kinds = self.kinds(x.features)
-        if not (kinds.given == kinds.given[0]).all():
+        profiles = self.profiles(x.features)
+        if not (profiles.given == profiles.given[0]).all():
             return None  # shares of different rows
 
         def weights(e: Affine) -> Floats:
-            coefs = np.array([e.terms.get(j, 0.0) for j in kinds.index])
-            return np.asarray(coefs @ kinds.event + e.const * kinds.given[0])
+            coefs = np.array([e.terms.get(j, 0.0) for j in profiles.index])
+            return np.asarray(coefs @ profiles.event + e.const * profiles.given[0])
 
         if isinstance(x, Affine):
-            above, below, zero = weights(x), kinds.given[0], 0.0
+            above, below, zero = weights(x), profiles.given[0], 0.0
         else:
             below, zero = weights(x.below), x.at_zero
             above = weights(x.above) + x.offset * below
@@ -185,9 +194,9 @@ class Sample:
         return Fraction(
             above[used],
             below[used],
-            kinds.counts[used],
-            kinds.squares[used],
-            kinds.around[:, used],
+            profiles.counts[used],
+            profiles.squares[used],
+            profiles.around[:, used],
             zero,
         )
 
@@ -226,16 +235,18 @@ def _weights(n: int) -> Floats:
     return np.random.default_rng(n).uniform(1.0, 2.0, 2 * n)
 
 
-def bound_sample(
+def bind_counted(
     expressions: Sequence[Expression], confusion: Confusion
-) -> tuple[list[RateFunction], Sample]:
-    """Expressions bound to a confusion, and the sample they are measured on.
+) -> tuple[list[RateFunction], Counted]:
+    """Expressions bound to a confusion, and the counts they are measured on.
 
     Raises
     ------
     GoalError
-        As in :meth:`setpoint.program.bind.Binder.bind`.
+        As in :meth:`setpoint.program.link.Linker.link` and
+        :meth:`setpoint.program.fold.Folder.function`.
     """
-    binder = Binder(confusion.schema, fold=False)
-    bounds = [binder.bind(e) for e in expressions]
-    return bounds, Sample(tuple(binder.features), confusion)
+    linker = Linker(confusion.codebook)
+    folder = Folder(linker.codebook, confusion.marginals, fixed=False)
+    bounds = [folder.function(linker.link(e)) for e in expressions]
+    return bounds, Counted(folder.forms, confusion)
