@@ -510,7 +510,15 @@ def test_the_state_may_not_be_the_table(stream, table):
 # ------------------------------------------------------------------------------------- stopping
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
+def number(request):
+    """A signal as a terminal leaves it: whoever runs the tests may have it ignored, as nohup."""
+    usual = signal.default_int_handler if request.param == signal.SIGINT else signal.SIG_DFL
+    before = signal.signal(request.param, usual)
+    yield request.param
+    signal.signal(request.param, before)
+
+
 def test_ctrl_c_ends_after_the_rows_at_hand(stream, table, whole, tmp_path, monkeypatch, number):
     learn, calls = StreamState.learn, []
 
@@ -638,14 +646,19 @@ def test_ctrl_c_where_nothing_can_be_learnt(begun, tmp_path, text, note):
     assert not list(tmp_path.iterdir())
 
 
-def test_nohup_holds(monkeypatch):
-    handlers = dict.fromkeys([signal.SIGINT, signal.SIGTERM], signal.default_int_handler)
-    handlers[signal.SIGHUP] = signal.SIG_IGN
-    monkeypatch.setattr(signal, "getsignal", handlers.get)
-    monkeypatch.setattr(signal, "signal", lambda number, _: handlers.pop(number))
-    with stream_live.Stopping().listening():
-        assert list(handlers) == [signal.SIGHUP]
-        handlers.update({signal.SIGINT: None, signal.SIGTERM: None})
+def test_nohup_holds(begun, whole):
+    ignored = "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    process = begun(
+        ignored + AT_ITS_END.replace("SIGINT)", "SIGHUP)\n            os.write(2, b'hung up\\n')")
+    )
+    process.stdin.write(text_of(ROWS[:350]).encode())
+    process.stdin.flush()
+    assert b"hung up\n" in iter(process.stderr.readline, b"")
+    out, _ = process.communicate("".join(f"{row}\n" for row in ROWS[350:]).encode())
+    assert process.returncode == 0
+    found = json.loads(out)
+    assert found.pop("run")["stopped"] is False
+    assert found == whole
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_many_classes_in_bounded_time_and_memory():
     counts = rng.integers(0, 3, (4, n + 1, n)).astype(float)
     counts[:, n] = 0
     schema = Schema.of_counts(tuple(range(n)), cells, counts)
-    start = time.perf_counter()
+    start = time.process_time()
     goal = "maximize macro_f1 subject to precision.min() >= 0.0001"
     program = program_of(Goal.parse(goal), schema)
     v = program.rates_of(counts)
@@ -195,7 +195,7 @@ def test_many_classes_in_bounded_time_and_memory():
     assert program.value(v) == pytest.approx(want, abs=1e-12)
     assert sum(len(rows) for _, rows in linear_rows(program)) == 2 * n
     assert "_masks" not in vars(program)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_a_bound_that_these_data_make_idle_is_no_error():

@@ -127,8 +127,8 @@ def test_a_thousand_classes_in_ten_cells():
     marginals[:, n] = 0
     schema = Schema(tuple(range(n)), cells, marginals, np.ones((10, n + 1)), {None: ("g",)})
     program = program_of(Goal.parse("maximize macro_f1 subject to accuracy.min(g) >= 0.1"), schema)
-    start = time.perf_counter()
+    start = time.process_time()
     form = diagonal_form(program)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert form.diagonal.nnz + form.columns.nnz <= 6 * n * 10
     assert form.features(np.ones((10, n)), np.ones((10, n))).shape == (len(program.rates),)
