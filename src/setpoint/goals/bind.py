@@ -21,9 +21,9 @@ from setpoint.goals.events import Event
 from setpoint.goals.expressions import (
     Apply,
     Baseline,
+    BlackBoxMetric,
     Const,
     Expression,
-    External,
     Metric,
     Product,
     Quotient,
@@ -94,7 +94,7 @@ class Binder:
             return self._groups(e, at) if e.columns else self._classes(e, at)
         if isinstance(e, Baseline):
             return self._bind(e.inner, replace(at, deployed=True))
-        if isinstance(e, External):
+        if isinstance(e, BlackBoxMetric):
             raise NoFormulaError(
                 f"{e} has no formula; AdaptiveSurrogateClassifier and "
                 "PlugInClassifier(solver='post-shift') take it"
