@@ -21,10 +21,6 @@ from pathlib import Path
 ALLOWED: tuple[frozenset[str], ...] = (
     frozenset(f"setpoint.goals.{name}" for name in ("bind", "goal", "needs", "parse", "program")),
     frozenset(f"setpoint.goals.{name}" for name in ("expressions", "table", "text")),
-    frozenset(
-        f"setpoint.rules.{name}"
-        for name in ("argmax", "base", "codec", "mixture", "per_slot", "threshold")
-    ),
 )
 
 
