@@ -18,7 +18,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from setpoint import BlackBox, GoalError, PlugInClassifier, evaluate, goal_scorer, solve
-from setpoint.goals.errors import MetricError, ShapeError
+from setpoint.blackbox import MetricError
+from setpoint.goals.errors import ShapeError
 from setpoint.plugin import shifting
 from setpoint.rules import PerSlot, Threshold
 from setpoint.search import ConstantGoalWarning, StoppedError, StoppedWarning

@@ -11,7 +11,8 @@ from types import TracebackType
 
 import click
 
-from setpoint.goals.errors import GoalError, MetricError
+from setpoint.blackbox.errors import MetricError
+from setpoint.goals.errors import GoalError
 
 __all__ = [
     "BROKEN_PIPE",

@@ -31,7 +31,7 @@ from setpoint.cli.writing import write_fit
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
-    from setpoint.goals.blackbox import BlackBox
+    from setpoint.blackbox.blackbox import BlackBox
 
 __all__ = ["fit"]
 

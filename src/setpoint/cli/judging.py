@@ -24,8 +24,8 @@ from setpoint.cli.tables import (
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
+    from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Table, TableModel
-    from setpoint.goals.blackbox import BlackBox
 
 __all__ = ["Judged", "opened"]
 

@@ -16,8 +16,8 @@ from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
+    from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Column, Table
-    from setpoint.goals.blackbox import BlackBox
 
 __all__ = ["Choices", "Layout", "handed_to", "layout_of"]
 

@@ -14,8 +14,8 @@ from setpoint.goals.goal import Goal
 from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
+    from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Table
-    from setpoint.goals.blackbox import BlackBox
 
 __all__ = ["about_fit", "fit_json", "searched"]
 

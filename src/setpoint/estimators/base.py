@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox.measuring import measured_value
 from setpoint.estimators.draws import column_draws, row_draws
-from setpoint.estimators.measuring import measured_objective
 from setpoint.estimators.path import bound_path
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
-from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names, column_of
@@ -37,6 +37,7 @@ from setpoint.report import (
     operating_points,
     report_on,
 )
+from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
 from setpoint.rules.slots import slot_in_words
 from setpoint.search.frontier import Frontier, Vary, vary_of
@@ -235,7 +236,8 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         metric = getattr(self, "goal", None)
         if not isinstance(metric, BlackBox) or metric.goal != goal:
             return None
-        return measured_objective(metric, self._classes, rows, self.rule_, scores, slots)
+        found = measured_value(metric, self._classes, rows, self.rule_, scores, slots)
+        return measured_entry(metric, *found)
 
     def _against(
         self, inputs: Inputs, rows: Rows, decided: NDArray[np.float64], given: Any

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.measuring import measured_entry
-from setpoint.goals.blackbox import BlackBox
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox.budget import RowMetric
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import Codes, one_column
 from setpoint.inputs.decided import decided_inputs
 from setpoint.inputs.inputs import Rows, baseline_codes
-from setpoint.inputs.measured import measured_on
 from setpoint.program.link import link
 from setpoint.report import GoalReport, compared, report_on
-from setpoint.search.metered import Measured
+from setpoint.report.measured import measured_entry
 
 __all__ = ["evaluate", "value_of"]
 
@@ -127,12 +127,12 @@ def evaluate(
     )
 
 
-def value_of(metric: Measured, second: Codes | NDArray[np.float64]) -> float:
+def value_of(metric: RowMetric, second: Codes | NDArray[np.float64]) -> float:
     """What a metric says, in the user's units.
 
     Parameters
     ----------
-    metric : Measured
+    metric : RowMetric
     second : array of shape (N,)
         Class codes of decisions, or scores, as the metric takes them, of all the rows that it
         was made of.

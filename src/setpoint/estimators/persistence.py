@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from setpoint.goals.blackbox import BlackBox
+from setpoint.blackbox.blackbox import BlackBox
 from setpoint.inputs.files import atomic_write
 
 __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
@@ -29,12 +29,12 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "setpoint.data.streaming.state.StreamState",
     "setpoint.data.table_model.TableModel",
     "setpoint.inputs.dataset.Dataset",
-    "setpoint.goals.blackbox.BlackBox",
+    "setpoint.blackbox.blackbox.BlackBox",
     "setpoint.goals.expressions.Apply",
     "setpoint.goals.expressions.Baseline",
     "setpoint.goals.expressions.Const",
     "setpoint.goals.expressions.Constraint",
-    "setpoint.goals.expressions.External",
+    "setpoint.goals.expressions.BlackBoxMetric",
     "setpoint.goals.expressions.Metric",
     "setpoint.goals.expressions.Product",
     "setpoint.goals.expressions.Quotient",

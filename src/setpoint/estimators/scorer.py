@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox.measuring import shifted_by
 from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.evaluation import value_of
-from setpoint.estimators.measuring import shifted_by
 from setpoint.evidence import Evidence
-from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
@@ -22,7 +23,6 @@ from setpoint.inputs.classes import Classes, classes_of
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.decided import decided
 from setpoint.inputs.inputs import Rows, deployed_decisions
-from setpoint.inputs.measured import measured_on
 from setpoint.program.fold import Folder
 from setpoint.program.link import link
 from setpoint.report import report_on

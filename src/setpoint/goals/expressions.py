@@ -22,10 +22,10 @@ from setpoint.goals.reducers import HasReducers, reducer_columns
 __all__ = [
     "Apply",
     "Baseline",
+    "BlackBoxMetric",
     "Const",
     "Constraint",
     "Expression",
-    "External",
     "Metric",
     "Product",
     "Quotient",
@@ -258,7 +258,7 @@ class Metric(_Node):
 
 
 @dataclass(frozen=True, repr=False)
-class External(_Node):
+class BlackBoxMetric(_Node):
     """A metric without a formula, by name: the objective of a black-box goal, and alone in it."""
 
     name: str
@@ -412,7 +412,7 @@ def map_metrics(expression: Expression, change: Callable[[Metric], Expression]) 
     """The expression with `change` applied to each of its metrics."""
     if isinstance(expression, Metric):
         return change(expression)
-    if isinstance(expression, External):
+    if isinstance(expression, BlackBoxMetric):
         raise GoalError(f"{expression} stands alone: it has no rows or classes to choose")
     if not expression.children:
         return expression

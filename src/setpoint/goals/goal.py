@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from setpoint.goals.errors import GoalError
-from setpoint.goals.expressions import Constraint, Expression, External, Metric, operand, walk
+from setpoint.goals.expressions import BlackBoxMetric, Constraint, Expression, Metric, operand, walk
 from setpoint.goals.table import TABLE, VOCABULARY
 
 if TYPE_CHECKING:
-    from setpoint.goals.blackbox import BlackBox
     from setpoint.goals.requirements import Requirements
 
-__all__ = ["MAX_CHARACTERS", "Goal", "as_goal", "maximize", "minimize"]
+__all__ = ["MAX_CHARACTERS", "Goal", "SupportsGoal", "as_goal", "maximize", "minimize"]
 
 MAX_CHARACTERS = 4000
 
@@ -51,7 +50,7 @@ class Goal:
             raise GoalError(f"sense is 'maximize' or 'minimize', got {self.sense!r}")
         object.__setattr__(self, "objective", operand(self.objective))
         object.__setattr__(self, "constraints", tuple(self.constraints))
-        if not any(isinstance(e, (Metric, External)) for e in walk(self.objective)):
+        if not any(isinstance(e, (Metric, BlackBoxMetric)) for e in walk(self.objective)):
             raise GoalError(f"the objective {self.objective} holds no metric")
         for c in self.constraints:
             _check_constraint(c)
@@ -64,7 +63,7 @@ class Goal:
     def _check_external(self) -> None:
         """A metric without a formula is the whole goal, or no part of it."""
         sides = [self.objective, *(x for c in self.constraints for x in (c.lhs, c.rhs))]
-        found = next((e for x in sides for e in walk(x) if isinstance(e, External)), None)
+        found = next((e for x in sides for e in walk(x) if isinstance(e, BlackBoxMetric)), None)
         if found is not None and (self.constraints or found is not self.objective):
             raise GoalError(
                 f"{found} is the whole objective of a goal without constraints: it has no formula, "
@@ -75,7 +74,7 @@ class Goal:
     @property
     def is_blackbox(self) -> bool:
         """Whether the objective is a metric without a formula."""
-        return isinstance(self.objective, External)
+        return isinstance(self.objective, BlackBoxMetric)
 
     def subject_to(self, *constraints: Constraint) -> Goal:
         """This goal with more constraints.
@@ -147,7 +146,16 @@ def minimize(objective: Expression) -> Goal:
     return Goal("minimize", objective)
 
 
-def as_goal(goal: Goal | Expression | BlackBox | str) -> Goal:
+@runtime_checkable
+class SupportsGoal(Protocol):
+    """What stands where a goal stands, such as a metric without a formula."""
+
+    def __goal__(self) -> Goal:
+        """The goal it stands for."""
+        ...
+
+
+def as_goal(goal: Goal | SupportsGoal | Expression | str) -> Goal:
     """A goal from a goal, its text, a black box, or a bare score metric ("f1": "maximize f1").
 
     Raises
@@ -155,12 +163,10 @@ def as_goal(goal: Goal | Expression | BlackBox | str) -> Goal:
     GoalError
         If a bare expression does not say whether higher is better.
     """
-    from setpoint.goals.blackbox import BlackBox
-
     if isinstance(goal, Goal):
         return goal
-    if isinstance(goal, BlackBox):
-        return goal.goal
+    if isinstance(goal, SupportsGoal) and not isinstance(goal, type):
+        return goal.__goal__()
     if isinstance(goal, str):
         bare = VOCABULARY.get(goal.strip())
         if not isinstance(bare, Metric):

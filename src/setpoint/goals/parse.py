@@ -12,9 +12,9 @@ from typing import Any, Literal, NoReturn, TypeVar
 from setpoint.goals.errors import GoalError, GoalSyntaxError, nearest
 from setpoint.goals.expressions import (
     FUNCTIONS,
+    BlackBoxMetric,
     Constraint,
     Expression,
-    External,
     apply,
     operand,
     signed_sum,
@@ -266,7 +266,7 @@ class _Reader:
         if node.keywords or len(node.args) != 1 or not names or not isinstance(names[0], str):
             self.fail(node, 'a metric without a formula is blackbox("module:name")')
         name = names[0]
-        return self.build(node, lambda: External(name))
+        return self.build(node, lambda: BlackBoxMetric(name))
 
     def method(self, node: ast.Call, function: ast.Attribute) -> Expression:
         if function.attr not in _METHODS:

@@ -8,9 +8,9 @@ from typing import Any
 from setpoint.goals.expressions import (
     Apply,
     Baseline,
+    BlackBoxMetric,
     Const,
     Expression,
-    External,
     Metric,
     Product,
     Quotient,
@@ -51,7 +51,7 @@ def _write(x: Expression) -> tuple[str, int]:
         return literal(x.value), _PRODUCT if x.value < 0 else _ATOM
     if isinstance(x, Metric):
         return _metric(x), _ATOM
-    if isinstance(x, External):
+    if isinstance(x, BlackBoxMetric):
         return f"blackbox({literal(x.name)})", _ATOM
     if isinstance(x, Sum):
         return _sum(x), _SUM

@@ -21,10 +21,10 @@ import math
 
 import numpy as np
 
-from setpoint.inference.fraction import Floats, Fraction
+from setpoint.inference.fraction import Floats, Fraction, value_at
 from setpoint.inference.profiles import Counted, RowProfiles
 from setpoint.inference.proportions import in_far_tails, quantile
-from setpoint.program.functions import INF, RateFunction
+from setpoint.program.functions import RateFunction
 
 __all__ = ["by_influence", "influence_of", "of_two_profiles", "unsmoothed"]
 
@@ -76,13 +76,7 @@ def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float,
     tails = (low, high) if rising else (high, low)
     ends = in_far_tails(float(rows[0]), float(rows.sum()), *tails)
 
-    def value(p: float) -> float:
-        above, below = a[0] * p + a[1] * (1 - p), b[0] * p + b[1] * (1 - p)
-        if below > 0:
-            return float(above / below)
-        return math.copysign(INF, above) if above else two.at_zero
-
-    first, last = (value(p) for p in ends)
+    first, last = (value_at(p, a, b, two.at_zero) for p in ends)
     return (first, last) if rising else (last, first)
 
 

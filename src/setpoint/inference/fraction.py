@@ -7,13 +7,14 @@ recall, precision, Jaccard, F1, 1 - precision, wins over losses.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Fraction", "effective", "rounded", "summed", "typical_weights"]
+__all__ = ["Floats", "Fraction", "effective", "rounded", "summed", "typical_weights", "value_at"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -102,6 +103,31 @@ def typical_weights(counts: Floats, squares: Floats, around: Floats) -> Floats:
     units = np.where(seen, around[1] / np.where(seen, around[0], 1.0), pooled)
     level = float(counts @ units)
     return units * (float(squares.sum()) / level) if level > 0 else units
+
+
+def value_at(share: float, above: Floats, below: Floats, at_zero: float) -> float:
+    """The value of a fraction of two profiles at the share of rows that have the first.
+
+    Parameters
+    ----------
+    share : float
+    above, below : array of shape (2,)
+        What a row of each profile adds above and below the line.
+    at_zero : float
+        The value at 0/0.
+
+    Examples
+    --------
+    F1 where .6 of the rows that are positive or predicted so are both:
+
+    >>> round(value_at(0.6, np.array([2.0, 0.0]), np.array([2.0, 1.0]), 0.0), 4)
+    0.75
+    """
+    up = above[0] * share + above[1] * (1 - share)
+    down = below[0] * share + below[1] * (1 - share)
+    if down > 0:
+        return float(up / down)
+    return math.copysign(INF, up) if up else at_zero
 
 
 def rounded(x: Floats) -> Floats:

@@ -229,6 +229,19 @@ class Counted:
         total, squares = self.confusion.counts[seen].sum(), self.confusion.squares[seen].sum()
         return rows, effective(float(total), float(squares))
 
+    def weight_of_rows(self, x: RateFunction) -> float | None:
+        """The one weight of all rows of an expression's populations; None if they differ."""
+        seen = self.truth[sorted(x.features)].any(axis=0)
+        rows = self.confusion.rows[seen]
+        total = self.confusion.counts.sum(axis=2)[seen]
+        squares = self.confusion.squares.sum(axis=2)[seen]
+        if rows.sum() == 0:
+            return 1.0
+        weight = float(total.sum() / rows.sum())
+        # The squares of weights with this mean are no smaller, and equal only where all are it.
+        spread = float(squares.sum()) - weight * float(total.sum())
+        return weight if abs(spread) <= 1e-9 * weight * float(total.sum()) else None
+
 
 def _weights(n: int) -> Floats:
     """Random weights that give different columns different sums."""

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from setpoint.inference.proportions import quantile
+from setpoint.inference.tails import at_least
 
 __all__ = ["CONFIDENCE", "POWER", "ROUNDING", "FreshLabels", "fresh_labels"]
 
@@ -159,23 +159,16 @@ def _decisive_rows(p: float, alpha: float, power: float) -> int:
 def _power(m: NDArray[np.int64], p: float, alpha: float, randomized: bool = False) -> Floats:
     """The chance (M,) that the sign test on m rows succeeds, if each is a win with chance p."""
     k = np.floor((m + quantile(alpha) * np.sqrt(m)) / 2.0).clip(0, m + 1).astype(np.int64)
-    while (short := _tail(k, m, 0.5) > alpha).any():
+    while (short := at_least(k, m, 0.5) > alpha).any():
         k = k + short
-    while (far := _tail(k - 1, m, 0.5) <= alpha).any():
+    while (far := at_least(k - 1, m, 0.5) <= alpha).any():
         k = k - far
-    reached = _tail(k, m, p)
+    reached = at_least(k, m, p)
     if not randomized:
         return reached
-    level, before = _tail(k, m, 0.5), _tail(k - 1, m, 0.5)
+    level, before = at_least(k, m, 0.5), at_least(k - 1, m, 0.5)
     share = (alpha - level) / (before - level)
-    return np.asarray(reached + share * (_tail(k - 1, m, p) - reached))
-
-
-def _tail(k: NDArray[np.int64], m: NDArray[np.int64], p: float) -> Floats:
-    """The chance (M,) of k wins or more among m rows."""
-    inside = (k >= 1) & (k <= m)
-    a, b = np.where(inside, k, 1), np.where(inside, m - k + 1, 1)
-    return np.where(inside, betainc(a, b, p), np.where(k < 1, 1.0, 0.0))
+    return np.asarray(reached + share * (at_least(k - 1, m, p) - reached))
 
 
 def _by_normal(p: float, alpha: float, power: float) -> float:

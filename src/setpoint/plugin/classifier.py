@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, indexable
 
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.measuring import blackbox_of
 from setpoint.estimators.base import GoalClassifier
-from setpoint.estimators.measuring import blackbox_of
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
@@ -21,7 +22,6 @@ from setpoint.inputs.arrays import check_length, column_names, one_column, some
 from setpoint.inputs.classes import Classes, classes_of
 from setpoint.inputs.inputs import DecideOn, Inputs
 from setpoint.inputs.labels import check_weight
-from setpoint.inputs.measured import measured_on
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting import Task
 from setpoint.plugin.frontier import frontier_of_evidence

@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.estimators.measuring import rows_taken
+from setpoint.blackbox.budget import RowMetric
+from setpoint.blackbox.measuring import rows_taken
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
@@ -25,7 +26,6 @@ from setpoint.plugin.retraining import Retraining, TrainingRows
 from setpoint.plugin.searching import RETRAININGS, limited, search_space
 from setpoint.plugin.solving import Solution, Solved, reported, solve_evidence
 from setpoint.program.link import link
-from setpoint.search.metered import Measured
 
 __all__ = ["Fitted", "Task"]
 
@@ -61,7 +61,7 @@ class Task:
         For ``fit`` of the model, and the splitter.
     notes : tuple of str
         For the report.
-    metric : Measured, optional
+    metric : RowMetric, optional
         A black box on the rows of X.
     """
 
@@ -81,7 +81,7 @@ class Task:
     params: Mapping[str, Any]
     split_params: Mapping[str, Any]
     notes: tuple[str, ...]
-    metric: Measured | None = None
+    metric: RowMetric | None = None
 
     # ------------------------------------------------------------------ posteriors
     def by_scores(self, response: Response) -> Fitted:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from setpoint.exact.post_shift import Smooth
+from setpoint.blackbox.smoothing import Smooth
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.goals.goal import Goal
 from setpoint.search.outcome import Randomized

@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.blackbox.binding import FormulaMetric
+from setpoint.blackbox.budget import BudgetedMetric, RowMetric
+from setpoint.blackbox.smoothing import Shift, smoothed_threshold
 from setpoint.evidence import Evidence
-from setpoint.exact.post_shift import Shift, post_shift
 from setpoint.goals.goal import Goal
-from setpoint.inputs.measured import FormulaMetric
 from setpoint.plugin.options import Options
 from setpoint.program.link import link
 from setpoint.rules import PerSlot, Rule, Threshold
-from setpoint.search.metered import Measured, Metered
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 from setpoint.search.watch import StoppedError, StoppedWarning
 
@@ -34,7 +34,7 @@ def shift_rule(
     goal: Goal,
     evidence: Evidence,
     options: Options,
-    metric: Measured | None = None,
+    metric: RowMetric | None = None,
     neutral: float = 0.0,
     n_jobs: int | None = None,
 ) -> tuple[Outcome, float]:
@@ -47,7 +47,7 @@ def shift_rule(
     evidence : Evidence
         Binary, with one score a row.
     options : Options
-    metric : Measured, optional
+    metric : RowMetric, optional
         A black box on the rows of the evidence; None: `goal` is counted.
     neutral : float
         The cut-off that is kept where none is better than another.
@@ -77,7 +77,7 @@ def shift_rule(
     kind = options.smooth
     if metric is None:
         counted = metric = FormulaMetric(goal, evidence, np.arange(evidence.n_rows))
-        found = post_shift(
+        found = smoothed_threshold(
             counted,
             evidence.scores,
             evidence.weight,
@@ -90,14 +90,14 @@ def shift_rule(
         if budget is not None:
             curves = 1 if slots is None else 1 + n_slots
             most = max(2, min(most, budget // curves))
-        metered = Metered(metric, budget, n_jobs, progress=_clock(options.max_seconds))
+        metered = BudgetedMetric(metric, budget, n_jobs, progress=_clock(options.max_seconds))
         rows = metered, evidence.scores, evidence.weight
         few = most
         if metric.takes == "scores":  # a metric of the ranking shows itself at once
             few = min(most, _FEW_CALLS)
-        found = post_shift(*rows, slots, smooth=kind, most=few)
+        found = smoothed_threshold(*rows, slots, smooth=kind, most=few)
         if few < most and not found.constant:
-            found = post_shift(*rows, slots, smooth=kind, most=most)
+            found = smoothed_threshold(*rows, slots, smooth=kind, most=most)
     if found.constant:
         found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
     _warn(found, metric, evidence, neutral)
@@ -151,7 +151,7 @@ def _why(found: Shift, n_slots: int) -> str:
     return out + (f", then of each of {n_slots} groups in turn" if n_slots > 1 else "")
 
 
-def _warn(found: Shift, metric: Measured, evidence: Evidence, neutral: float) -> None:
+def _warn(found: Shift, metric: RowMetric, evidence: Evidence, neutral: float) -> None:
     if found.stopped:
         warnings.warn(
             f"a limit ended the search group by group after {found.evaluations} evaluations; the "

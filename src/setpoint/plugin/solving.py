@@ -11,25 +11,26 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.measuring import blackbox_of, measured_entry
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox.budget import RowMetric
+from setpoint.blackbox.measuring import blackbox_of
+from setpoint.blackbox.smoothing import Smooth
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.exact.post_shift import Smooth
-from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.classes import Classes, classes_of, one_score, posteriors
 from setpoint.inputs.dataset import as_datasets
 from setpoint.inputs.inputs import DecideOn, Inputs, Rows
-from setpoint.inputs.measured import measured_on
 from setpoint.plugin.options import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.shifting import shift_rule
 from setpoint.plugin.weighing import choose_evidence
 from setpoint.program.link import link
 from setpoint.report import Entry, GoalReport, report_on_outcome, warn_few_rows
+from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
-from setpoint.search.metered import Measured
 from setpoint.search.outcome import Outcome, Randomized
 from setpoint.search.watch import Traced
 
@@ -245,7 +246,7 @@ def solve_evidence(
     counted: Evidence | None = None,
     folds: int | None = None,
     notes: tuple[str, ...] = (),
-    metric: Measured | None = None,
+    metric: RowMetric | None = None,
     neutral: float = 0.0,
     n_jobs: int | None = None,
 ) -> Solution:
@@ -273,7 +274,7 @@ def _shifted(
     goal: Goal,
     evidence: Evidence,
     options: Options,
-    metric: Measured | None,
+    metric: RowMetric | None,
     neutral: float,
     n_jobs: int | None,
 ) -> Solved:

@@ -16,9 +16,9 @@ from setpoint.goals.events import Event
 from setpoint.goals.expressions import (
     Apply,
     Baseline,
+    BlackBoxMetric,
     Const,
     Expression,
-    External,
     Metric,
     Product,
     Quotient,
@@ -116,7 +116,7 @@ class Linker:
             return self._groups(e, at) if e.columns else self._classes(e, at)
         if isinstance(e, Baseline):
             return self._link(e.inner, replace(at, deployed=True))
-        if isinstance(e, External):
+        if isinstance(e, BlackBoxMetric):
             return Missing(NoFormulaError(f"{e} has no formula"))
         raise TypeError(f"not an expression of the language: {type(e).__name__}")
 

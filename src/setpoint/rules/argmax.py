@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from setpoint.rules.base import Floats, Ints, Rule
+from setpoint.rules.codec import list_of, numbers_of
 from setpoint.rules.words import Names, in_digits
 
 __all__ = ["Argmax"]
@@ -20,7 +22,7 @@ _CHUNK = 65536
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Argmax(Rule):
+class Argmax(Rule, written_as="argmax"):
     """Decide ``argmax_j (scores @ G)_j + offset_j``; ties go to the lowest j.
 
     Sums run over the score columns in their order, in float64, and the offset comes
@@ -116,6 +118,20 @@ class Argmax(Rule):
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "offset", constants)
+
+    def _fields(self) -> dict[str, Any]:
+        offset = None if self.offset is None else list(self.offset)
+        G = list(self.weights) if self.weights else [list(row) for row in self.matrix or ()]
+        return {"G": G, "offset": offset}
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any], where: str) -> Argmax:
+        rows = list_of(fields["G"], f"{where}.G")
+        offset = fields["offset"]
+        constants = None if offset is None else numbers_of(offset, f"{where}.offset")
+        if rows and not any(isinstance(row, list) for row in rows):
+            return cls.weighted(numbers_of(rows, f"{where}.G"), constants)
+        return cls([numbers_of(row, f"{where}.G[{i}]") for i, row in enumerate(rows)], constants)
 
     def __repr__(self) -> str:
         offset = "" if self.offset is None else f", {self.offset}"

@@ -6,12 +6,13 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setpoint.goals.populations import Key
+from setpoint.rules import codec
 from setpoint.rules.slots import slot_codes
 from setpoint.rules.words import LONGEST, SHORTEST, Names
 
@@ -68,6 +69,14 @@ class Rule(ABC):
     >>> Rule.from_json(rule.to_json()) == rule
     True
     """
+
+    _types: ClassVar[dict[str, type[Rule]]] = {}
+
+    def __init_subclass__(cls, written_as: str | None = None, **kwargs: Any) -> None:
+        """Enter the class under the type by which the stored format knows it."""
+        super().__init_subclass__(**kwargs)
+        if written_as is not None:
+            Rule._types[written_as] = cls
 
     @property
     @abstractmethod
@@ -196,9 +205,7 @@ class Rule(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Write the rule as plain lists, dicts and scalars, with the format version."""
-        from setpoint.rules import codec
-
-        return codec.write(self)
+        return {"format": codec.FORMAT, "rule": self._written()}
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
@@ -210,9 +217,11 @@ class Rule(ABC):
             (a ValueError) naming the place, what was found and what is allowed. A class
             other than `Rule` reads only its own kind.
         """
-        from setpoint.rules import codec
-
-        rule = codec.read(data)
+        body = codec.body_of(data)
+        try:
+            rule = cls._read(body, "rule")
+        except RecursionError:
+            raise codec.RuleFormatError("rule: nested too deeply") from None
         if not isinstance(rule, cls):
             raise codec.RuleFormatError(
                 f"rule: found a {type(rule).__name__}, expected a {cls.__name__}"
@@ -232,9 +241,36 @@ class Rule(ABC):
         RuleFormatError
             (a ValueError) if the text is no JSON, or as in `from_dict`.
         """
-        from setpoint.rules import codec
-
         return cls.from_dict(codec.parse(text))
+
+    def _written(self) -> dict[str, Any]:
+        """The rule as an object of the stored format."""
+        # exact types: a subclass that decides otherwise must not come back as its parent
+        for name, known in Rule._types.items():
+            if type(self) is known:
+                return {"type": name, **self._fields()}
+        names = ", ".join(codec.FIELDS)
+        raise TypeError(f"the format has no {type(self).__name__}, only {names}")
+
+    @staticmethod
+    def _read(data: Any, where: str) -> Rule:
+        """The rule that `_written` wrote; errors name the place."""
+        kind = Rule._types[codec.type_of(data, where)]
+        try:
+            return kind._from_fields(data, where)
+        except codec.RuleFormatError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise codec.RuleFormatError(f"{where}: {error}") from None
+
+    def _fields(self) -> dict[str, Any]:
+        """The rule's own fields as plain data, for a class that the stored format has."""
+        raise NotImplementedError
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any], where: str) -> Rule:
+        """The rule with these fields."""
+        raise NotImplementedError
 
     @abstractmethod
     def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:

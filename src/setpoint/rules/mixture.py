@@ -6,10 +6,12 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from setpoint.rules.base import Floats, Ints, Rule, plain_number
+from setpoint.rules.codec import fields_of, list_of, number_of
 from setpoint.rules.per_slot import check_alike
 from setpoint.rules.threshold import Threshold
 from setpoint.rules.words import Names, indented, probabilities_in_words
@@ -21,7 +23,7 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True, init=False)
-class Mixture(Rule):
+class Mixture(Rule, written_as="mixture"):
     """One of several rules, each with its probability.
 
     Mixtures inside are flattened and equal rules merged. Thresholds come first, in
@@ -91,6 +93,19 @@ otherwise when the score is at least 0.6
     def randomized(self) -> bool:
         """Whether there is more than one atom, or the one is randomised itself."""
         return len(self.atoms) > 1 or self.atoms[0][1].randomized
+
+    def _fields(self) -> dict[str, Any]:
+        return {"atoms": [{"probability": p, "rule": part._written()} for p, part in self.atoms]}
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any], where: str) -> Mixture:
+        atoms = []
+        for i, atom in enumerate(list_of(fields["atoms"], f"{where}.atoms")):
+            place = f"{where}.atoms[{i}]"
+            parts = fields_of(atom, place, ("probability", "rule"))
+            p = number_of(parts["probability"], f"{place}.probability")
+            atoms.append((p, cls._read(parts["rule"], f"{place}.rule")))
+        return cls(atoms)
 
     def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
         out = np.zeros((len(scores), self.n_classes))

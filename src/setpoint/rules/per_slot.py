@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from setpoint.goals.populations import Key
+from setpoint.goals.populations import Key, Label, Other
 from setpoint.rules.base import Floats, Ints, Rule
+from setpoint.rules.codec import fields_of, list_of, wrong
 from setpoint.rules.slots import checked_slots, slot_in_words
 from setpoint.rules.words import Names, indented
 
@@ -18,7 +20,7 @@ __all__ = ["PerSlot", "per_slot"]
 
 
 @dataclass(frozen=True, init=False)
-class PerSlot(Rule):
+class PerSlot(Rule, written_as="per_slot"):
     """Look first, then let the rule for what was seen decide.
 
     Parameters
@@ -104,6 +106,24 @@ class PerSlot(Rule):
         """The slots."""
         return self.slots
 
+    def _fields(self) -> dict[str, Any]:
+        return {
+            "by": self.by,
+            "slots": [[[column, _plain(v)] for column, v in slot] for slot in self.slots],
+            "rules": [part._written() for part in self.rules],
+        }
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any], where: str) -> PerSlot:
+        by = fields["by"]
+        if not isinstance(by, str) or by not in ("slot", "top"):
+            wrong(f"{where}.by", by, "'slot' or 'top'")
+        slots = list_of(fields["slots"], f"{where}.slots")
+        keys = [_key(slot, f"{where}.slots[{i}]") for i, slot in enumerate(slots)]
+        parts = list_of(fields["rules"], f"{where}.rules")
+        rules = [cls._read(part, f"{where}.rules[{i}]") for i, part in enumerate(parts)]
+        return cls(rules, keys, "slot" if by == "slot" else "top")
+
     def _rows(self, scores: Floats, slots: Ints | None) -> list[Ints]:
         """Return the rows of each rule."""
         if self.by == "top":
@@ -188,3 +208,29 @@ def check_alike(rules: tuple[Rule, ...]) -> None:
                 f"rules must take the same score columns, got {first.score_columns} "
                 f"and {rule.score_columns} (None: one score a row)"
             )
+
+
+def _plain(value: Label | Other) -> Any:
+    return {"other": list(value.than)} if isinstance(value, Other) else value
+
+
+def _key(data: Any, where: str) -> Key:
+    pairs: list[tuple[str, Label | Other]] = []
+    for i, pair in enumerate(list_of(data, where)):
+        place = f"{where}[{i}]"
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+            wrong(place, pair, "a list [column, value]")
+        column, value = pair
+        if isinstance(value, dict):
+            than = list_of(fields_of(value, place, ("other",))["other"], f"{place}.other")
+            pairs.append((column, Other(tuple(_label(v, f"{place}.other") for v in than))))
+        else:
+            pairs.append((column, _label(value, place)))
+    return tuple(pairs)
+
+
+def _label(value: Any, where: str) -> Label:
+    finite = not isinstance(value, float) or math.isfinite(value)
+    if not isinstance(value, (str, bool, int, float)) or not finite:
+        wrong(where, value, "text, a finite number, a bool or {'other': [...]}")
+    return value

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from setpoint.rules.base import Floats, Ints, Rule, plain_number
+from setpoint.rules.codec import number_of
 from setpoint.rules.words import Names, in_digits
 
 __all__ = ["Threshold"]
 
 
 @dataclass(frozen=True)
-class Threshold(Rule):
+class Threshold(Rule, written_as="threshold"):
     """Decide positive when the score is at least the threshold.
 
     With a width, the edge is soft: ``P(+) = clip((s - threshold) / width + 1/2, 0, 1)``.
@@ -68,6 +70,20 @@ class Threshold(Rule):
     def randomized(self) -> bool:
         """Whether the edge is soft; an infinite threshold has no edge."""
         return self.width > 0.0 and math.isfinite(self.threshold)
+
+    def _fields(self) -> dict[str, Any]:
+        t = self.threshold
+        written = t if math.isfinite(t) else ("inf" if t > 0.0 else "-inf")
+        return {"threshold": written, "width": self.width}
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any], where: str) -> Threshold:
+        t = fields["threshold"]
+        if isinstance(t, str) and t in ("inf", "-inf"):
+            threshold = float(t)
+        else:
+            threshold = number_of(t, f"{where}.threshold", "a finite number, 'inf' or '-inf'")
+        return cls(threshold, number_of(fields["width"], f"{where}.width"))
 
     def _positive(self, scores: Floats) -> Floats:
         if math.isinf(self.threshold):

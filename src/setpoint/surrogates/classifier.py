@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.budget import BudgetedMetric
+from setpoint.blackbox.measuring import blackbox_of
 from setpoint.estimators.base import whole
 from setpoint.estimators.evaluation import value_of
 from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
-from setpoint.estimators.measuring import blackbox_of
 from setpoint.estimators.trained import TrainedClassifier, linear_scores
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
@@ -23,10 +25,8 @@ from setpoint.inputs.classes import two_classes_for
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
 from setpoint.inputs.labels import check_weight
-from setpoint.inputs.measured import measured_on
 from setpoint.report import AdaptiveStep, compared
 from setpoint.rules import Threshold
-from setpoint.search.metered import Metered
 from setpoint.search.watch import StoppedWarning
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.options import check_options
@@ -341,7 +341,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             features = transformed(preprocessor, checked_features(self, held.X))
             prepared = of_validation(training, features, metric)
         progress = SearchProgress(metric) if self.verbose else None
-        metered = Metered(
+        metered = BudgetedMetric(
             prepared.metric, plan.budget, self.n_jobs, self.checkpoint,
             None if progress is None else progress.evaluated,
         )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.search.metered import BudgetSpentError, Metered
+from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.gradients import Estimator
 from setpoint.surrogates.sample import Sample
 
@@ -72,7 +72,7 @@ class Descent:
     Parameters
     ----------
     sample : Sample
-    metered : Metered
+    metered : BudgetedMetric
     estimator : Estimator
     starts : dict of str to array of shape (folds, d + 1)
     step : float
@@ -88,7 +88,7 @@ class Descent:
     """
 
     sample: Sample
-    metered: Metered
+    metered: BudgetedMetric
     estimator: Estimator
     starts: dict[str, Floats]
     step: float

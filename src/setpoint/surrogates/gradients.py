@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from setpoint.search.metered import Metered
+from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.surrogates.losses import Pointwise
 from setpoint.surrogates.sample import Sample
 
@@ -87,7 +87,12 @@ def fitted(differences: Differences, monotone: bool) -> Floats:
 
 
 def interpolation(
-    sample: Sample, metered: Metered, models: Floats, sigma: float, m: int, rng: np.random.Generator
+    sample: Sample,
+    metered: BudgetedMetric,
+    models: Floats,
+    sigma: float,
+    m: int,
+    rng: np.random.Generator,
 ) -> Differences:
     """Algorithm 3, with antithetic pairs: the parameters are perturbed, all folds' alike."""
     spread = sample.scores(models).std()
@@ -101,7 +106,12 @@ def interpolation(
 
 
 def finite_difference(
-    sample: Sample, metered: Metered, models: Floats, sigma: float, m: int, rng: np.random.Generator
+    sample: Sample,
+    metered: BudgetedMetric,
+    models: Floats,
+    sigma: float,
+    m: int,
+    rng: np.random.Generator,
 ) -> Differences:
     """Algorithm 2, with antithetic pairs: the surrogates are perturbed, through the scores."""
     z = sigma * rng.normal(size=(m, len(sample.names)))
@@ -109,7 +119,12 @@ def finite_difference(
 
 
 def two_step(
-    sample: Sample, metered: Metered, models: Floats, sigma: float, m: int, rng: np.random.Generator
+    sample: Sample,
+    metered: BudgetedMetric,
+    models: Floats,
+    sigma: float,
+    m: int,
+    rng: np.random.Generator,
 ) -> Differences:
     """Section 5.3: differences around points that are perturbed themselves.
 
@@ -122,7 +137,7 @@ def two_step(
 
 
 def _between(
-    sample: Sample, metered: Metered, models: Floats, around: Floats, z: Floats
+    sample: Sample, metered: BudgetedMetric, models: Floats, around: Floats, z: Floats
 ) -> Differences:
     assert sample.on_metric is not None
     (term,) = sample.on_metric.terms
@@ -140,7 +155,7 @@ def _between(
     return Differences(2.0 * z, gains[m:] - gains[:m])
 
 
-Estimate = Callable[[Sample, Metered, Floats, float, int, np.random.Generator], Differences]
+Estimate = Callable[[Sample, BudgetedMetric, Floats, float, int, np.random.Generator], Differences]
 ESTIMATES: dict[str, tuple[Estimate, float]] = {
     "interpolation": (interpolation, _FIRST),
     "finite-difference": (finite_difference, _FIRST_LOSS),
@@ -159,7 +174,7 @@ class Estimator:
     Parameters
     ----------
     sample : Sample
-    metered : Metered
+    metered : BudgetedMetric
     method : str
     m : int
         Pairs of perturbations.
@@ -171,7 +186,7 @@ class Estimator:
     """
 
     sample: Sample
-    metered: Metered
+    metered: BudgetedMetric
     method: str
     m: int
     rng: np.random.Generator

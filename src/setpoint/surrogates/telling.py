@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.estimators.measuring import measured_entry
+from setpoint.blackbox.binding import FormulaMetric
+from setpoint.blackbox.budget import BudgetedMetric, RowMetric
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import Inputs
-from setpoint.inputs.measured import FormulaMetric
 from setpoint.program.link import link
 from setpoint.report import AdaptiveStep, AdaptiveTold, Entry, GoalReport, report_on_outcome
+from setpoint.report.measured import measured_entry
 from setpoint.rules import Threshold
-from setpoint.search.metered import Measured, Metered
 from setpoint.search.outcome import Outcome
 from setpoint.search.watch import Traced
 from setpoint.surrogates.descent import Step
@@ -41,7 +41,7 @@ _NORMAL = 1.959964
 class SearchProgress(Progress):
     """Best value so far and evaluations left, on one line of stderr."""
 
-    def __init__(self, metric: Measured) -> None:
+    def __init__(self, metric: RowMetric) -> None:
         super().__init__()
         self.metric = metric
         self.best: float | None = None
@@ -68,7 +68,7 @@ def told_of(
     estimator: Any,
     plan: Plan,
     prepared: Prepared,
-    metered: Metered,
+    metered: BudgetedMetric,
     found: Searched,
     steps: Sequence[Step],
 ) -> AdaptiveTold:
@@ -104,7 +104,7 @@ def reported(
     goal: Goal,
     inputs: Inputs,
     prepared: Prepared,
-    metered: Metered,
+    metered: BudgetedMetric,
     found: Searched,
     rule: Threshold,
     told: AdaptiveTold,
@@ -141,7 +141,7 @@ def reported(
     return replace(report, adaptive=told), evidence
 
 
-def _entry(goal: Goal, metered: Metered, found: Searched) -> Entry:
+def _entry(goal: Goal, metered: BudgetedMetric, found: Searched) -> Entry:
     entry = measured_entry(goal, metered.metric, found.value)
     if len(found.draws) < 2:
         return entry
@@ -149,7 +149,7 @@ def _entry(goal: Goal, metered: Metered, found: Searched) -> Entry:
     return replace(entry, low=found.value - half, high=found.value + half, interval="bootstrap")
 
 
-def _notes(told: AdaptiveTold, found: Searched, status: str, metric: Measured) -> list[str]:
+def _notes(told: AdaptiveTold, found: Searched, status: str, metric: RowMetric) -> list[str]:
     notes = []
     if not found.cuts:
         notes.append(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from setpoint.search.metered import BudgetSpentError, Metered
+from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.descent import Found, Step
 from setpoint.surrogates.sample import Sample
 
@@ -32,7 +32,7 @@ class WeightSearch:
     Parameters
     ----------
     sample : Sample
-    metered : Metered
+    metered : BudgetedMetric
     start : str
     models : array of shape (folds, d + 1)
         Where the training of each model begins, and the name of that.
@@ -47,7 +47,7 @@ class WeightSearch:
     """
 
     sample: Sample
-    metered: Metered
+    metered: BudgetedMetric
     start: str
     models: Floats
     most: int

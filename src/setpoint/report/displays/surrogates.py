@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.goals.expressions import Expression, External
+from setpoint.goals.expressions import BlackBoxMetric, Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.report.adaptive import AdaptiveTold
 from setpoint.report.displays import style
@@ -185,7 +185,7 @@ class SurrogatePathDisplay:
     def _metric_name(self) -> str:
         if self.goal is None:
             return "metric"
-        if isinstance(self.goal.objective, External):
+        if isinstance(self.goal.objective, BlackBoxMetric):
             # An import path: it holds no spaces to break it at.
             return _cut(self.goal.objective.name, _LONGEST).replace(":", ":\n")
         return style.wrapped(str(self.goal.objective), 30)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from setpoint.goals.expressions import (
     Apply,
     Baseline,
+    BlackBoxMetric,
     Const,
     Constraint,
     Expression,
-    External,
     Metric,
     Product,
     Quotient,
@@ -119,7 +119,7 @@ def in_words(x: Expression) -> str:
         return literal(x.value)
     if isinstance(x, Metric):
         return _metric(x)
-    if isinstance(x, External):
+    if isinstance(x, BlackBoxMetric):
         return f"the metric {x.name}"
     if isinstance(x, Baseline):
         return f"{_part(x.inner)} of the deployed model"

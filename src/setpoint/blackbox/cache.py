@@ -8,12 +8,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Evaluations"]
+__all__ = ["EvaluationCache"]
 
 _FORMAT = 1
 
 
-class Evaluations:
+class EvaluationCache:
     """The values of one metric on one set of rows, by the hash of the vector.
 
     The first line says which metric and which rows; each other line is one evaluation. A
@@ -45,8 +45,8 @@ class Evaluations:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     Evaluations(folder + "/f1.jsonl", "f1", 10, "a3").add({b"x": 0.5})
-    ...     Evaluations(folder + "/f1.jsonl", "f1", 10, "a3").known
+    ...     EvaluationCache(folder + "/f1.jsonl", "f1", 10, "a3").add({b"x": 0.5})
+    ...     EvaluationCache(folder + "/f1.jsonl", "f1", 10, "a3").known
     {b'x': 0.5}
     """
 

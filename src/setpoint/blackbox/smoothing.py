@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 from setpoint.evidence.order import cutoffs, midway
 from setpoint.search.watch import StoppedError
 
-__all__ = ["Shift", "ShiftCurve", "Smooth", "post_shift", "shifted", "smoothed_at", "window_of"]
+__all__ = [
+    "Shift",
+    "ShiftCurve",
+    "Smooth",
+    "margin",
+    "smoothed_at",
+    "smoothed_threshold",
+    "window_of",
+]
 
 Floats = NDArray[np.float64]
 Measure: TypeAlias = Callable[[Floats], Floats]
@@ -92,7 +100,7 @@ class Shift:
     stopped: bool = False
 
 
-def post_shift(
+def smoothed_threshold(
     measure: Measure,
     scores: Floats,
     weight: Floats | None = None,
@@ -155,7 +163,7 @@ def post_shift(
     >>> y = np.array([0, 0, 1, 0, 1, 1])
     >>> scores = np.array([0.1, 0.2, 0.35, 0.4, 0.7, 0.9])
     >>> accuracy = lambda F: ((F >= 0) == y).mean(axis=1)
-    >>> post_shift(accuracy, scores, smooth=None).thresholds
+    >>> smoothed_threshold(accuracy, scores, smooth=None).thresholds
     array([0.55])
     """
     if most is not None and most < 2:
@@ -177,10 +185,10 @@ def post_shift(
     return _by_slot(search, found, slots, rounds)
 
 
-def shifted(scores: Floats, thresholds: float | Floats) -> Floats:
+def margin(scores: Floats, thresholds: float | Floats) -> Floats:
     """Scores minus cut-offs, finite also where a cut-off is infinite.
 
-    ``shifted(s, t) >= 0`` where ``s >= t``.
+    ``margin(s, t) >= 0`` where ``s >= t``.
 
     Parameters
     ----------
@@ -189,7 +197,7 @@ def shifted(scores: Floats, thresholds: float | Floats) -> Floats:
 
     Examples
     --------
-    >>> shifted(np.array([1.0, 3.0]), np.inf), shifted(np.array([1.0, 3.0]), 1.0)
+    >>> margin(np.array([1.0, 3.0]), np.inf), margin(np.array([1.0, 3.0]), 1.0)
     (array([-4., -2.]), array([0., 2.]))
     """
     cut = np.broadcast_to(np.asarray(thresholds, np.float64), scores.shape)
@@ -334,7 +342,7 @@ class _Search:
         out = []
         for start in range(0, len(chosen), size):
             rows = [
-                shifted(self.scores, midway(cuts.values, int(j)))
+                margin(self.scores, midway(cuts.values, int(j)))
                 for j in chosen[start : start + size]
             ]
             F = np.stack(rows)
@@ -365,7 +373,7 @@ def _by_slot(search: _Search, found: Shift, slots: NDArray[np.int64], rounds: in
     for _ in range(rounds):
         before = found.thresholds.copy()
         for s in present:
-            held = shifted(search.scores, found.thresholds[slots])
+            held = margin(search.scores, found.thresholds[slots])
             try:
                 best = search.along(cuts[s], held)
             except StoppedError:

@@ -16,11 +16,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.goals.errors import EmptyPopulationError, MetricError
-from setpoint.search.evaluations import Evaluations
+from setpoint.blackbox.cache import EvaluationCache
+from setpoint.blackbox.errors import MetricError
+from setpoint.goals.errors import EmptyPopulationError
 from setpoint.search.watch import StoppedError
 
-__all__ = ["BudgetSpentError", "Measured", "Metered"]
+__all__ = ["BudgetSpentError", "BudgetedMetric", "RowMetric"]
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ class BudgetSpentError(StoppedError):
     """More evaluations are needed than the budget has left."""
 
 
-class Measured(Protocol):
+class RowMetric(Protocol):
     """A metric bound to rows: score vectors in, values out.
 
     A score of at least 0 decides positive. Rows of weight zero are left out.
@@ -81,17 +82,17 @@ class Measured(Protocol):
         """Values (m,), in the user's units, of m score vectors (m, n)."""
         ...
 
-    def taken(self, index: NDArray[np.int64]) -> Measured:
+    def taken(self, index: NDArray[np.int64]) -> RowMetric:
         """The metric on some of its n rows, in the order of `index`; repeats are allowed."""
         ...
 
 
-class Metered:
+class BudgetedMetric:
     """A metric as searches see it: gains, of which higher is better, under a budget.
 
     Parameters
     ----------
-    metric : Measured
+    metric : RowMetric
     budget : int, optional
         The most evaluations of different decisions; None: no limit.
     n_jobs : int, optional
@@ -122,7 +123,7 @@ class Metered:
 
     def __init__(
         self,
-        metric: Measured,
+        metric: RowMetric,
         budget: int | None = None,
         n_jobs: int | None = None,
         checkpoint: str | PathLike[str] | None = None,
@@ -137,7 +138,7 @@ class Metered:
         self._file = None
         self._checked = False
         if checkpoint is not None:
-            self._file = Evaluations(checkpoint, metric.name, metric.n_rows, metric.identity)
+            self._file = EvaluationCache(checkpoint, metric.name, metric.n_rows, metric.identity)
 
     @property
     def left(self) -> int | None:
@@ -301,7 +302,7 @@ def _digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=_DIGEST).digest()
 
 
-def _values_on(metric: Measured, rows: NDArray[np.int64], scores: Floats) -> Floats | None:
+def _values_on(metric: RowMetric, rows: NDArray[np.int64], scores: Floats) -> Floats | None:
     try:
         return metric.taken(rows)(scores[:, rows])
     except (EmptyPopulationError, MetricError):

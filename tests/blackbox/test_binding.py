@@ -8,9 +8,9 @@ import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
 from setpoint import BlackBox, Goal, GoalError, evaluate
+from setpoint.blackbox.binding import FormulaMetric, measured_on
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import Rows
-from setpoint.inputs.measured import FormulaMetric, measured_on
 
 GOALS = [
     "f1",

@@ -1,7 +1,7 @@
 """Metrics bound to rows: score vectors in, values out.
 
 What searches without gradients look at: a goal of the language, whose decisions are counted,
-or a black box, which is called. Both are a :class:`setpoint.search.metered.Measured`.
+or a black box, which is called. Both are a :class:`setpoint.blackbox.budget.RowMetric`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox.budget import RowMetric
 from setpoint.evidence import Evidence
 from setpoint.evidence.count import count_threshold
 from setpoint.evidence.order import cutoffs
-from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
@@ -29,7 +30,6 @@ from setpoint.inputs.inputs import Inputs, Rows
 from setpoint.inputs.labels import check_weight
 from setpoint.program.link import link
 from setpoint.program.program import Program
-from setpoint.search.metered import Measured
 
 __all__ = ["CalledMetric", "FormulaMetric", "measured_on"]
 
@@ -43,7 +43,7 @@ def measured_on(
     *,
     penalty: float | None = None,
     where: str | None = "y",
-) -> Measured:
+) -> RowMetric:
     """A goal or a black box as a metric on these rows.
 
     Parameters
@@ -61,7 +61,7 @@ def measured_on(
 
     Returns
     -------
-    Measured
+    RowMetric
         A FormulaMetric or a CalledMetric.
 
     Raises

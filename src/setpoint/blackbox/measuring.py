@@ -1,4 +1,4 @@
-"""Black boxes at the edge of estimators: which one is meant, and what it says of a rule."""
+"""Which black box is meant, and its value for a rule."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.exact.post_shift import shifted
-from setpoint.goals.blackbox import BlackBox
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox.budget import RowMetric
+from setpoint.blackbox.smoothing import margin
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import Classes
 from setpoint.inputs.inputs import Rows
-from setpoint.inputs.measured import measured_on
-from setpoint.report import Entry
 from setpoint.rules import PerSlot, Rule, Threshold
-from setpoint.search.metered import Measured
 
-__all__ = ["blackbox_of", "measured_entry", "measured_objective", "rows_taken", "shifted_by"]
+__all__ = ["blackbox_of", "measured_value", "rows_taken", "shifted_by"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -56,20 +55,20 @@ def shifted_by(rule: Rule, scores: Floats, slots: Codes | None = None) -> Floats
     slots : int array of shape (n,), optional
     """
     if isinstance(rule, Threshold) and rule.width == 0.0:
-        return shifted(scores, rule.threshold)
+        return margin(scores, rule.threshold)
     if isinstance(rule, PerSlot) and slots is not None:
         cuts = [r.threshold for r in rule.rules if isinstance(r, Threshold) and r.width == 0.0]
         if len(cuts) == len(rule.rules):
-            return shifted(scores, np.array(cuts)[slots])
+            return margin(scores, np.array(cuts)[slots])
     return np.where(rule.decide(scores, slots) == 1, 1.0, -1.0)
 
 
-def rows_taken(metric: Measured, index: Codes | None, n_rows: int) -> Measured:
+def rows_taken(metric: RowMetric, index: Codes | None, n_rows: int) -> RowMetric:
     """The metric on some of the rows given, those of weight zero left out.
 
     Parameters
     ----------
-    metric : Measured
+    metric : RowMetric
     index : int array or None
         Of the `n_rows` rows that it was made of; None: all.
     n_rows : int
@@ -81,31 +80,15 @@ def rows_taken(metric: Measured, index: Codes | None, n_rows: int) -> Measured:
     return metric.taken(place[index][place[index] >= 0])
 
 
-def measured_entry(goal: Any, metric: Measured, value: float) -> Entry:
-    """The objective's line in a report, as measured.
-
-    Parameters
-    ----------
-    goal : Goal or BlackBox
-    metric : Measured
-    value : float
-        In the user's units.
-    """
-    w = metric.weight
-    effective = float(metric.n_rows) if w is None else float(w.sum() ** 2 / (w @ w))
-    text = str(as_goal(goal).objective)
-    return Entry(text, value, rows=metric.n_rows, effective_rows=effective)
-
-
-def measured_objective(
+def measured_value(
     metric: BlackBox,
     classes: Classes,
     rows: Rows,
     rule: Rule,
     scores: Floats,
     slots: Codes | None = None,
-) -> Entry:
-    """What a black box says of a rule on rows with labels.
+) -> tuple[RowMetric, float]:
+    """The metric on rows with labels, and its value for a rule there.
 
     A metric of scores is given the scores minus the rule's cut-off.
 
@@ -118,4 +101,4 @@ def measured_objective(
     """
     bound = measured_on(metric, classes, rows, where=None)
     own = shifted_by(rule, scores, slots)[bound.kept]
-    return measured_entry(metric, bound, float(bound(own[None])[0]))
+    return bound, float(bound(own[None])[0])

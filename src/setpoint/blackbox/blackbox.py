@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from setpoint.goals.errors import MetricError, nearest
-from setpoint.goals.expressions import External
+from setpoint.blackbox.errors import MetricError
+from setpoint.blackbox.signature import Parameters, Takes, imported, kind_of, path_of
+from setpoint.goals.errors import nearest
+from setpoint.goals.expressions import BlackBoxMetric
 from setpoint.goals.goal import Goal
-from setpoint.goals.signature import Parameters, Takes, imported, kind_of, path_of
 
 __all__ = ["BlackBox"]
 
@@ -107,7 +108,7 @@ class BlackBox:
         if not isinstance(greater_is_better, (bool, np.bool_)):
             raise TypeError(f"greater_is_better is True or False, got {greater_is_better!r}")
         name = path_of(function) if name is None else name
-        External(name)
+        BlackBoxMetric(name)
         parameters = Parameters(function, name)
         # Frozen: the fields are set around the dataclass's own guard.
         vars(self).update(
@@ -123,7 +124,11 @@ class BlackBox:
     @property
     def goal(self) -> Goal:
         """The goal that asks for this metric by its name."""
-        return Goal("maximize" if self.greater_is_better else "minimize", External(self.name))
+        return Goal("maximize" if self.greater_is_better else "minimize", BlackBoxMetric(self.name))
+
+    def __goal__(self) -> Goal:
+        """The goal that stands for this metric wherever a goal is wanted."""
+        return self.goal
 
     @property
     def path(self) -> str:

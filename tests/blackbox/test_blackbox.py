@@ -15,7 +15,7 @@ from sklearn.metrics import f1_score, fbeta_score, roc_auc_score
 from setpoint import BlackBox, Goal, GoalError, GoalSyntaxError, MetricError, maximize
 from setpoint.evidence import Confusion
 from setpoint.goals import NoFormulaError, as_goal
-from setpoint.goals.expressions import External
+from setpoint.goals.expressions import BlackBoxMetric
 from setpoint.goals.ranges import range_of
 from setpoint.metrics import recall
 from setpoint.program.link import link
@@ -37,7 +37,7 @@ class Counted:
 # -- the leaf ---------------------------------------------------------------------------
 @given(st.text(min_size=1, max_size=60))
 def test_every_name_survives_as_text(name):
-    goal = Goal("minimize", External(name))
+    goal = Goal("minimize", BlackBoxMetric(name))
     assert Goal.parse(str(goal)) == goal
 
 
@@ -85,16 +85,16 @@ def test_a_black_box_is_spelled_one_way(text):
 def test_a_name_is_a_text():
     for name in ("", 3, None):
         with pytest.raises(GoalError, match="name of a black box"):
-            External(name)
+            BlackBoxMetric(name)
 
 
 def test_a_goal_in_python_refuses_too():
     with pytest.raises(GoalError, match="whole objective"):
-        maximize(External("a") * 2)
+        maximize(BlackBoxMetric("a") * 2)
     with pytest.raises(GoalError, match="whole objective"):
-        maximize(External("a")).subject_to(recall >= 0.5)
+        maximize(BlackBoxMetric("a")).subject_to(recall >= 0.5)
     with pytest.raises(GoalError, match="say which way"):
-        as_goal(External("a"))
+        as_goal(BlackBoxMetric("a"))
 
 
 def test_no_formula():

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.exact import post_shift
-from setpoint.exact.post_shift import shifted, smoothed_at, window_of
+from setpoint.blackbox import smoothed_threshold
+from setpoint.blackbox.smoothing import margin, smoothed_at, window_of
 from setpoint.search import StoppedError
 
 seeds = st.integers(0, 2**32 - 1)
@@ -55,7 +55,7 @@ def data(seed, n=40, digits=1):
 @given(seeds, st.sampled_from([f1, g_mean, accuracy]))
 def test_without_smoothing_it_is_the_best_of_all_cut_offs(seed, metric):
     _, y, scores = data(seed)
-    found = post_shift(metric(y), scores, smooth=None)
+    found = smoothed_threshold(metric(y), scores, smooth=None)
     cuts = np.array([np.inf, *np.unique(scores)])
     values = metric(y)(np.where(scores >= cuts[:, None], 1.0, -1.0))
     assert found.value == pytest.approx(values.max(), abs=1e-12)
@@ -101,7 +101,7 @@ def test_a_straight_curve_stays_as_it_is():
 @given(seeds)
 def test_the_choice_is_the_highest_mean(seed):
     _, y, scores = data(seed)
-    found = post_shift(f1(y), scores, smooth=9)
+    found = smoothed_threshold(f1(y), scores, smooth=9)
     curve = found.curve
     assert found.window == 9.0
     assert found.smoothed == pytest.approx(curve.smoothed.max(), abs=1e-11)
@@ -117,9 +117,9 @@ def test_weights_are_rows_in_any_order(seed, smooth, by_slot):
     weight[:2] = 1.0
     group = rng.integers(0, 2, len(y))
     slots = group if by_slot else None
-    found = post_shift(g_mean(y, weight), scores, weight, slots, smooth=smooth)
+    found = smoothed_threshold(g_mean(y, weight), scores, weight, slots, smooth=smooth)
     index = rng.permutation(np.repeat(np.arange(len(y)), weight.astype(int)))
-    again = post_shift(
+    again = smoothed_threshold(
         g_mean(y[index]), scores[index], None, group[index] if by_slot else None, smooth=smooth
     )
     assert found.thresholds == pytest.approx(again.thresholds)
@@ -135,23 +135,23 @@ def test_the_middle_of_equal_cut_offs():
         accepted = (F >= 0).sum(axis=1)
         return ((accepted >= 2) & (accepted <= 4) | (accepted == 0)).astype(float)
 
-    assert post_shift(plateau, scores, smooth=None).thresholds.tolist() == [2.5]
-    assert not post_shift(plateau, scores).constant
-    same = post_shift(lambda F: np.full(len(F), 0.3), scores)
+    assert smoothed_threshold(plateau, scores, smooth=None).thresholds.tolist() == [2.5]
+    assert not smoothed_threshold(plateau, scores).constant
+    same = smoothed_threshold(lambda F: np.full(len(F), 0.3), scores)
     assert same.constant
     assert len(y) // 2 == (scores >= same.thresholds[0]).sum()
 
 
 def test_most_spreads_cut_offs_in_rank():
     _, y, scores = data(0, 2000, digits=6)
-    found = post_shift(f1(y), scores, most=101)
+    found = smoothed_threshold(f1(y), scores, most=101)
     assert found.evaluations == 101
     assert found.curve.ranks[[0, -1]].tolist() == [0.0, 2000.0]
     assert np.diff(found.curve.ranks) == pytest.approx(20.0, abs=3)
-    every = post_shift(f1(y), scores)
+    every = smoothed_threshold(f1(y), scores)
     assert found.value == pytest.approx(every.value, abs=0.02)
     with pytest.raises(ValueError, match="most is a whole number >= 2"):
-        post_shift(f1(y), scores, most=1)
+        smoothed_threshold(f1(y), scores, most=1)
 
 
 @given(seeds)
@@ -160,14 +160,14 @@ def test_slots_get_their_own(seed):
     rng, y, scores = data(seed, 60)
     slots = rng.integers(0, 2, 60)
     scores = scores + 3.0 * slots
-    found = post_shift(accuracy(y), scores, None, slots, smooth=None, rounds=50)
+    found = smoothed_threshold(accuracy(y), scores, None, slots, smooth=None, rounds=50)
     assert found.thresholds.shape == (2,)
 
     def value(thresholds):
-        return accuracy(y)(shifted(scores, thresholds[slots])[None])[0]
+        return accuracy(y)(margin(scores, thresholds[slots])[None])[0]
 
     assert value(found.thresholds) == found.value
-    assert found.value >= post_shift(accuracy(y), scores, smooth=None).value
+    assert found.value >= smoothed_threshold(accuracy(y), scores, smooth=None).value
     for s in (0, 1):
         for t in [np.inf, *np.unique(scores)]:
             other = found.thresholds.copy()
@@ -186,12 +186,12 @@ def test_a_limit_between_slots_keeps_the_common_cut_off():
             raise StoppedError("enough")
         return f1(y)(F)
 
-    found = post_shift(limited, scores, None, slots)
+    found = smoothed_threshold(limited, scores, None, slots)
     assert found.stopped
     assert found.thresholds.tolist() == [found.thresholds[0]] * 2
-    assert found.thresholds[0] == post_shift(f1(y), scores).thresholds[0]
+    assert found.thresholds[0] == smoothed_threshold(f1(y), scores).thresholds[0]
     with pytest.raises(StoppedError):
-        post_shift(limited, scores)
+        smoothed_threshold(limited, scores)
 
 
 def test_a_sweep_stands_for_many_calls():
@@ -206,8 +206,8 @@ def test_a_sweep_stands_for_many_calls():
     def never(F):
         raise AssertionError
 
-    found = post_shift(never, scores, None, slots, sweep=sweep)
-    called = post_shift(f1(y), scores, None, slots)
+    found = smoothed_threshold(never, scores, None, slots, sweep=sweep)
+    called = smoothed_threshold(f1(y), scores, None, slots)
     assert found.thresholds.tolist() == called.thresholds.tolist()
     assert (found.value, found.evaluations) == (called.value, called.evaluations)
 
@@ -220,19 +220,19 @@ def test_infinite_gains_have_no_mean():
         return np.where(fp > 0, tp / np.maximum(fp, 1), np.inf)
 
     with pytest.raises(ValueError, match=r"infinite or undefined at .* smooth=None"):
-        post_shift(odds, scores)
-    assert post_shift(odds, scores, smooth=None).value == np.inf
+        smoothed_threshold(odds, scores)
+    assert smoothed_threshold(odds, scores, smooth=None).value == np.inf
 
 
 def test_shifted_scores_are_finite_and_decide_alike():
     scores = np.array([-2.0, 0.5, 0.5, 7.0])
     for t in (-np.inf, -2.0, 0.5, 0.6, 7.0, np.inf):
-        out = shifted(scores, t)
+        out = margin(scores, t)
         assert np.isfinite(out).all()
         assert ((out >= 0) == (scores >= t)).all()
-    mixed = shifted(scores, np.array([np.inf, -np.inf, 0.5, 8.0]))
+    mixed = margin(scores, np.array([np.inf, -np.inf, 0.5, 8.0]))
     assert (mixed >= 0).tolist() == [False, True, True, False]
-    assert shifted(np.zeros(2), np.inf).tolist() == [-1.0, -1.0]
+    assert margin(np.zeros(2), np.inf).tolist() == [-1.0, -1.0]
 
 
 @pytest.mark.parametrize(("smooth", "total", "window"), [
@@ -256,7 +256,10 @@ def test_smoothing_helps_on_new_rows(metric):
         new, y_new = logistic(rng, 20_000, shift)
         for _ in range(150):
             scores, y = logistic(rng, 300, shift)
-            rules = [post_shift(metric(y), scores, smooth=s).thresholds[0] for s in (None, "auto")]
+            rules = [
+                smoothed_threshold(metric(y), scores, smooth=s).thresholds[0]
+                for s in (None, "auto")
+            ]
             raw, smooth = metric(y_new)(np.stack([new - t for t in rules]))
             gains.append(smooth - raw)
     assert np.mean(gains) > 2 * np.std(gains) / np.sqrt(len(gains))

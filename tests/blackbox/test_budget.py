@@ -9,11 +9,10 @@ import pytest
 from sklearn.metrics import f1_score
 
 from setpoint import BlackBox
-from setpoint.goals.errors import MetricError
+from setpoint.blackbox import BudgetedMetric, BudgetSpentError, MetricError
+from setpoint.blackbox.binding import measured_on
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import Rows
-from setpoint.inputs.measured import measured_on
-from setpoint.search import BudgetSpentError, Metered
 
 Y = np.array([0, 1, 1, 0, 1, 0, 0, 1])
 
@@ -49,14 +48,14 @@ def vectors(m, seed=0, n=8):
 
 def test_gains_turn_losses():
     F = vectors(5)
-    up, down = Metered(metric()), Metered(metric(greater_is_better=False))
+    up, down = BudgetedMetric(metric()), BudgetedMetric(metric(greater_is_better=False))
     assert (up(F) == metric()(F)).all()
     assert (down(F) == -metric()(F)).all()
 
 
 def test_equal_decisions_are_paid_once():
     function = Counted()
-    metered = Metered(metric(function), budget=10)
+    metered = BudgetedMetric(metric(function), budget=10)
     F = vectors(3)
     first = metered(np.concatenate([F, 2.0 * F]))
     assert (first[:3] == first[3:]).all()
@@ -66,7 +65,7 @@ def test_equal_decisions_are_paid_once():
 
 
 def test_scores_are_told_apart_by_their_bits():
-    metered = Metered(metric(gap))
+    metered = BudgetedMetric(metric(gap))
     F = vectors(2)
     metered(np.concatenate([F, 2.0 * F]))
     assert metered.used == 4
@@ -77,8 +76,8 @@ def test_scores_are_told_apart_by_their_bits():
 
 
 def test_a_formula_is_counted_and_cached_like_a_black_box():
-    formula = Metered(measured_on("accuracy", classes_of(Y), Rows(len(Y), Y)))
-    called = Metered(metric())
+    formula = BudgetedMetric(measured_on("accuracy", classes_of(Y), Rows(len(Y), Y)))
+    called = BudgetedMetric(metric())
     F = np.concatenate([vectors(4), 3.0 * vectors(4)])
     assert formula(F) == pytest.approx(called(F) / len(Y))
     assert (formula.used, formula.hits) == (called.used, called.hits) == (4, 4)
@@ -86,7 +85,7 @@ def test_a_formula_is_counted_and_cached_like_a_black_box():
 
 def test_budget_is_asked_before_anything_is_made():
     function = Counted()
-    metered = Metered(metric(function), budget=4)
+    metered = BudgetedMetric(metric(function), budget=4)
     metered(vectors(3))
     with pytest.raises(BudgetSpentError, match=r"budget of 4 .* 3 are used, .* needs 2"):
         metered(vectors(2, seed=1))
@@ -101,7 +100,9 @@ def test_budget_is_asked_before_anything_is_made():
 
 def test_progress_tells_used_and_left():
     told = []
-    metered = Metered(metric(), budget=5, progress=lambda used, left: told.append((used, left)))
+    metered = BudgetedMetric(
+        metric(), budget=5, progress=lambda used, left: told.append((used, left))
+    )
     metered(vectors(2))
     metered.drawn([np.arange(metered.metric.n_rows)], vectors(2))
     assert told == [(1, 4), (2, 3), (4, 1)]
@@ -109,13 +110,13 @@ def test_progress_tells_used_and_left():
 
 def test_processes_find_the_same():
     F = vectors(7)
-    alone, together = Metered(metric(f1_score)), Metered(metric(f1_score), n_jobs=2)
+    alone, together = BudgetedMetric(metric(f1_score)), BudgetedMetric(metric(f1_score), n_jobs=2)
     assert (alone(F) == together(F)).all()
     assert alone.used == together.used == 7
 
 
 def test_an_error_passes_through_processes():
-    metered = Metered(metric(f1_score, limits=(2.0, 3.0)), n_jobs=2)
+    metered = BudgetedMetric(metric(f1_score, limits=(2.0, 3.0)), n_jobs=2)
     with pytest.raises(MetricError, match="outside its limits"):
         metered(vectors(4))
 
@@ -123,25 +124,25 @@ def test_an_error_passes_through_processes():
 def test_a_run_taken_up_again_goes_the_same_way(tmp_path):
     path = tmp_path / "hits.jsonl"
     function = Counted(stop=4)
-    broken = Metered(metric(function, name="hits"), budget=9, checkpoint=path)
+    broken = BudgetedMetric(metric(function, name="hits"), budget=9, checkpoint=path)
     with pytest.raises(KeyboardInterrupt):
         broken(vectors(6))
     assert broken.used == 3  # what was finished is kept
     function = Counted()
-    again = Metered(metric(function, name="hits"), budget=9, checkpoint=path)
+    again = BudgetedMetric(metric(function, name="hits"), budget=9, checkpoint=path)
     gains = again(vectors(6))
     # One evaluation is made again, to see that the file still speaks of this function.
     assert (again.used, again.resumed, again.left, function.calls) == (6, 3, 3, 4)
     assert (gains == metric()(vectors(6))).all()
-    third = Metered(metric(Counted(stop=2), name="hits"), budget=9, checkpoint=path)
+    third = BudgetedMetric(metric(Counted(stop=2), name="hits"), budget=9, checkpoint=path)
     assert (third(vectors(6)) == gains).all()
     assert (third.used, third.resumed) == (6, 6)
 
 
 def test_a_file_of_a_function_that_changed_is_refused(tmp_path):
     path = tmp_path / "hits.jsonl"
-    Metered(metric(name="hits"), checkpoint=path)(vectors(6))
-    other = Metered(metric(lambda y_true, y_pred: 0.123, name="hits"), checkpoint=path)
+    BudgetedMetric(metric(name="hits"), checkpoint=path)(vectors(6))
+    other = BudgetedMetric(metric(lambda y_true, y_pred: 0.123, name="hits"), checkpoint=path)
     with pytest.raises(
         ValueError, match=r"checkpoint: .* now says 0.123: the function has changed"
     ):
@@ -151,10 +152,10 @@ def test_a_file_of_a_function_that_changed_is_refused(tmp_path):
 @pytest.mark.parametrize("cut", [1, 7, 30])
 def test_a_torn_last_line_is_dropped(tmp_path, cut):
     path = tmp_path / "f.jsonl"
-    Metered(metric(), checkpoint=path)(vectors(4))
+    BudgetedMetric(metric(), checkpoint=path)(vectors(4))
     whole = path.read_bytes()
     path.write_bytes(whole[:-cut])
-    again = Metered(metric(), checkpoint=path)
+    again = BudgetedMetric(metric(), checkpoint=path)
     again(vectors(4))
     assert again.resumed == 3
     assert path.read_bytes() == whole
@@ -163,36 +164,36 @@ def test_a_torn_last_line_is_dropped(tmp_path, cut):
 @pytest.mark.parametrize("length", [0, 1, 20])
 def test_a_torn_header_is_written_anew(tmp_path, length):
     path = tmp_path / "f.jsonl"
-    Metered(metric(), checkpoint=path)
+    BudgetedMetric(metric(), checkpoint=path)
     whole = path.read_bytes()
     path.write_bytes(whole[:length])
-    Metered(metric(), checkpoint=path)
+    BudgetedMetric(metric(), checkpoint=path)
     assert path.read_bytes() == whole
 
 
 def test_a_foreign_file_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "f.jsonl"
-    Metered(metric(), checkpoint=path)(vectors(2))
+    BudgetedMetric(metric(), checkpoint=path)(vectors(2))
     held = path.read_bytes()
     with pytest.raises(ValueError, match=r"has the metric .*hits', and this run has .*gap'"):
-        Metered(metric(gap), checkpoint=path)
+        BudgetedMetric(metric(gap), checkpoint=path)
     with pytest.raises(ValueError, match="has the number of rows 8, and this run has 7"):
-        Metered(metric(y=Y[:-1]), checkpoint=path)
+        BudgetedMetric(metric(y=Y[:-1]), checkpoint=path)
     with pytest.raises(ValueError, match="other labels, weights or columns"):
-        Metered(metric(y=Y[::-1]), checkpoint=path)
+        BudgetedMetric(metric(y=Y[::-1]), checkpoint=path)
     assert path.read_bytes() == held
     for text in ("a,b\n1,2\n", "notes", json.dumps([1]) + "\n", json.dumps({"a": 1}) + "\n"):
         path.write_text(text)
         with pytest.raises(ValueError, match=r"is no file of evaluations \(line 1\)"):
-            Metered(metric(), checkpoint=path)
+            BudgetedMetric(metric(), checkpoint=path)
         assert path.read_text() == text
 
 
 def test_a_line_that_is_broken_within_the_file_is_named(tmp_path):
     path = tmp_path / "f.jsonl"
-    Metered(metric(), checkpoint=path)(vectors(3))
+    BudgetedMetric(metric(), checkpoint=path)(vectors(3))
     lines = path.read_text().splitlines()
     lines[2] = lines[2][:10]
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(ValueError, match=r"\(line 3\)"):
-        Metered(metric(), checkpoint=path)
+        BudgetedMetric(metric(), checkpoint=path)
