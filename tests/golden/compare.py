@@ -35,6 +35,16 @@ def renamed(value, names):
     return value
 
 
+def outcome(record):
+    """The case, and of each part its status or its error; no numbers."""
+    out = {k: v for k, v in record.items() if not isinstance(v, dict)}
+    for part in ("solve", "evaluate"):
+        if part in record:
+            ended = record[part].get("report", {}).get("status")
+            out[part] = ended or record[part]["error"][0]
+    return out
+
+
 def shown(value, width=110):
     """A value in one line, cut in the middle if long."""
     text = value if value == ABSENT else repr(value)

@@ -43,6 +43,7 @@ def test_the_file_holds_every_case(records):
     ends = [r["solve"]["report"]["status"] for r in records.values() if "report" in r["solve"]]
     assert {"optimal", "feasible", "stationary", "nearest", "evaluated"} == set(ends)
     assert len(ends) > 0.75 * N_CASES
+    assert sum("unsteady" in r for r in records.values()) < 0.06 * N_CASES
     assert sum("probabilities" in r["solve"] for r in records.values()) > 50
     assert sum("report" in r.get("evaluate", {}) for r in records.values()) > 140
 
@@ -75,6 +76,19 @@ def test_differences_name_their_place():
     }
     assert differences(old, new, ignored=("a", "gone", "come", "n", "t")) == []
     assert differences([1, 2], [1, 2, 3]) == [("", [1, 2], [1, 2, 3])]
+
+
+def test_of_unsteady_cases_only_the_outcome_counts(records, monkeypatch):
+    number = next(n for n, r in records.items() if "report" in r["solve"])
+    now = {k: v for k, v in records[number].items() if k != "unsteady"}
+    old = copy.deepcopy(now)
+    old["solve"]["report"]["objective"]["value"] += 0.1
+    monkeypatch.setattr("golden.store.record", lambda number, sub: now)
+    assert len(compared(number, old)) == 1
+    assert compared(number, {**old, "unsteady": True}) == []
+    assert len(compared(number, {**old, "unsteady": True}, exact=True)) == 1
+    old["solve"]["report"]["status"] = "infeasible"
+    assert len(compared(number, {**old, "unsteady": True})) == 1
 
 
 def test_digests_count_only_to_the_bit():
