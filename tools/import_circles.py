@@ -17,12 +17,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# To be emptied. A circle that is gone must go here too.
-ALLOWED: tuple[frozenset[str], ...] = (
-    frozenset(f"setpoint.goals.{name}" for name in ("bind", "goal", "needs", "parse", "program")),
-    frozenset(f"setpoint.goals.{name}" for name in ("expressions", "table", "text")),
-)
-
 
 def modules_of(folder: Path) -> dict[str, Path]:
     """The modules of a package by their full name."""
@@ -114,26 +108,18 @@ def way_round(graph: dict[str, set[str]], circle: frozenset[str]) -> list[str]:
     raise AssertionError("a circle has a way round")
 
 
-def main(folder: Path, allowed: tuple[frozenset[str], ...] = ALLOWED) -> int:
+def main(folder: Path) -> int:
     """Print what is wrong; the exit code."""
     graph = graph_of(folder)
     circles = circles_of(graph)
-    wrong = 0
     for circle in circles:
-        if any(circle <= known for known in allowed):
-            continue
-        wrong += 1
         print(f"{len(circle)} modules import one another in a circle:")
         print("  " + " -> ".join(way_round(graph, circle)))
         for module in sorted(circle):
             print(f"  {module}: {', '.join(sorted(graph[module] & circle))}")
-    for known in allowed:
-        if not any(circle <= known for circle in circles):
-            wrong += 1
-            print(f"allowed, and no circle any more: {', '.join(sorted(known))}")
-    if not wrong:
-        print(f"{len(graph)} modules, no new circle of imports")
-    return 1 if wrong else 0
+    if not circles:
+        print(f"{len(graph)} modules, no circle of imports")
+    return 1 if circles else 0
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from setpoint.evidence.schema import Cell
 
 from inference.samples import ONE, confusion, expression, grouped
+from setpoint.evidence.codebook import Cell
 from setpoint.goals.table import TABLE
 from setpoint.inference.profiles import bind_counted
 from setpoint.inference.tails import at_least

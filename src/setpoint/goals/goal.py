@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from functools import cached_property, lru_cache
+from typing import Literal, Protocol, runtime_checkable
 
-from setpoint.goals.errors import GoalError
-from setpoint.goals.expressions import BlackBoxMetric, Constraint, Expression, Metric, operand, walk
-from setpoint.goals.table import TABLE, VOCABULARY
+from setpoint.goals.entries import TABLE
+from setpoint.goals.errors import GoalError, GoalSyntaxError
+from setpoint.goals.expressions import (
+    MAX_CHARACTERS,
+    BlackBoxMetric,
+    Constraint,
+    Expression,
+    Metric,
+    operand,
+    walk,
+)
+from setpoint.goals.parse import parse_goal
+from setpoint.goals.requirements import Requirements, requirements_of
+from setpoint.goals.table import VOCABULARY
 
-if TYPE_CHECKING:
-    from setpoint.goals.requirements import Requirements
-
-__all__ = ["MAX_CHARACTERS", "Goal", "SupportsGoal", "as_goal", "maximize", "minimize"]
-
-MAX_CHARACTERS = 4000
+__all__ = ["Goal", "SupportsGoal", "as_goal", "maximize", "minimize"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,14 +68,20 @@ class Goal:
 
     def _check_external(self) -> None:
         """A metric without a formula is the whole goal, or no part of it."""
-        sides = [self.objective, *(x for c in self.constraints for x in (c.lhs, c.rhs))]
-        found = next((e for x in sides for e in walk(x) if isinstance(e, BlackBoxMetric)), None)
+        found = next(
+            (e for x in self.sides for e in walk(x) if isinstance(e, BlackBoxMetric)), None
+        )
         if found is not None and (self.constraints or found is not self.objective):
             raise GoalError(
                 f"{found} is the whole objective of a goal without constraints: it has no formula, "
                 "so it is no part of a larger expression and cannot be weighed against a "
                 "constraint; a function can subtract its own penalty"
             )
+
+    @property
+    def sides(self) -> tuple[Expression, ...]:
+        """The objective, and both sides of each constraint."""
+        return (self.objective, *(x for c in self.constraints for x in (c.lhs, c.rhs)))
 
     @property
     def is_blackbox(self) -> bool:
@@ -97,9 +109,9 @@ class Goal:
         GoalSyntaxError
             Whatever is wrong; it names the word, the place and the nearest known names.
         """
-        from setpoint.goals.parse import parse_goal
-
-        return parse_goal(text)
+        if not isinstance(text, str):
+            raise GoalSyntaxError(f"a goal's text is a str, got {type(text).__name__}")
+        return _parsed(text)
 
     def __str__(self) -> str:
         text = f"{self.sense} {self.objective}"
@@ -112,10 +124,18 @@ class Goal:
 
     @cached_property
     def needs(self) -> Requirements:
-        """The columns, data sets and deployed predictions that the goal speaks of."""
-        from setpoint.goals.requirements import requirements_of
+        """The columns, data sets and deployed predictions that the goal refers to."""
+        return requirements_of(self.sides)
 
-        return requirements_of(self)
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> Goal:
+    """Goals are values: the same text gives the same one."""
+    parts = parse_goal(text)
+    try:
+        return Goal(*parts)
+    except GoalError as error:
+        raise GoalSyntaxError(str(error)) from None
 
 
 def _check_constraint(value: object) -> None:

@@ -1,17 +1,20 @@
-"""What a goal speaks of: columns, data sets and the deployed model's predictions."""
+"""What a goal refers to: columns, data sets and the deployed model's predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from setpoint.goals.entries import TABLE
 from setpoint.goals.errors import GoalError
-from setpoint.goals.expressions import Baseline, Expression, Metric, Reduce, walk
-from setpoint.goals.goal import Goal
+from setpoint.goals.expressions import Baseline, Expression, Metric, Reduce
 from setpoint.goals.populations import Label, Other
-from setpoint.goals.table import TABLE
 
-__all__ = ["Requirements", "require_label_free", "require_rows_alone", "requirements_of"]
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
+
+__all__ = ["Requirements", "require_rows_alone", "requirements_of"]
 
 Split = frozenset[Label] | None
 """The values of a column that are told apart; None for all of them."""
@@ -24,7 +27,7 @@ class Requirements:
     Parameters
     ----------
     columns : mapping of data set to (mapping of column to split)
-        For each data set the goal speaks of (None: the rows of X), the columns and how
+        For each data set the goal refers to (None: the rows of X), the columns and how
         they split: into some values and the rest, or (None) into all values.
     baseline : frozenset of data sets
         Where the deployed model's predictions are needed.
@@ -42,7 +45,7 @@ class Requirements:
         return tuple(sorted(d for d in self.columns if d is not None))
 
     def split_of(self, column: str) -> Split:
-        """What is told apart of a column somewhere: all of it where nobody speaks of it."""
+        """What is told apart of a column somewhere: all of it where nothing names it."""
         splits = [columns[column] for columns in self.columns.values() if column in columns]
         if not splits:
             return None
@@ -59,8 +62,8 @@ class Requirements:
         return tuple(sorted({c for columns in self.columns.values() for c in columns}))
 
 
-def requirements_of(goal: Goal) -> Requirements:
-    """Collect what a goal speaks of."""
+def requirements_of(sides: Iterable[Expression]) -> Requirements:
+    """Read off the leaves of some expressions what has to be known about the rows."""
     columns: dict[str | None, dict[str, Split]] = {}
     baseline: set[str | None] = set()
     labels: set[str | None] = set()
@@ -90,7 +93,7 @@ def requirements_of(goal: Goal) -> Requirements:
         for child in e.children:
             visit(child, dataset, grouped, deployed or isinstance(e, Baseline))
 
-    for e in (goal.objective, *(side for c in goal.constraints for side in (c.lhs, c.rhs))):
+    for e in sides:
         visit(e, None, frozenset(), False)
     return Requirements(columns, frozenset(baseline), frozenset(labels))
 
@@ -108,38 +111,4 @@ def require_rows_alone(goal: Goal, why: str) -> None:
     if needs.baseline:
         strange.append("the deployed model")
     if strange:
-        raise GoalError(f"the goal speaks of {', '.join(strange)}, and {why}")
-
-
-def require_label_free(goal: Goal) -> None:
-    """Refuse a goal that cannot be pursued on unlabelled rows alone.
-
-    Priors are let pass: no decision changes them, and posteriors tell them.
-
-    Raises
-    ------
-    GoalError
-        If a constraint needs labels, or the goal speaks of data sets.
-    """
-    if goal.needs.datasets:
-        raise GoalError(
-            f"adapt takes the rows of X alone, and the goal speaks of {list(goal.needs.datasets)}"
-        )
-    for c in goal.constraints:
-        for e in (x for side in (c.lhs, c.rhs) for x in walk(side)):
-            if isinstance(e, Metric) and _needs_labels(e):
-                raise GoalError(
-                    f"{c}: {e.name} needs labels, and adapt has none; constraints on "
-                    "predicted_rate, churn and their groups can be kept without"
-                )
-
-
-def _needs_labels(e: Metric) -> bool:
-    entry = TABLE[e.name]
-    if entry.formula is not None:
-        parts = walk(entry.formula(**dict(e.params)))
-        return any(isinstance(x, Metric) and _needs_labels(x) for x in parts)
-    if entry.event is None:
-        return True
-    given = entry.given is not None and entry.given.needs_truth
-    return (entry.event.needs_truth or given) and not entry.event.ignores_prediction
+        raise GoalError(f"the goal refers to {', '.join(strange)}, and {why}")

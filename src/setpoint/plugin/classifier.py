@@ -17,7 +17,6 @@ from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.requirements import require_label_free
 from setpoint.inputs.arrays import check_length, column_names, one_column, some
 from setpoint.inputs.classes import Classes, classes_of
 from setpoint.inputs.inputs import DecideOn, Inputs
@@ -28,6 +27,7 @@ from setpoint.plugin.frontier import frontier_of_evidence
 from setpoint.plugin.inner import InnerModel
 from setpoint.plugin.options import Options
 from setpoint.plugin.solving import Solution, solve_evidence
+from setpoint.plugin.unlabelled import require_label_free
 from setpoint.program.link import waits_for_class
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized

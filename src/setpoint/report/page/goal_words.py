@@ -17,10 +17,10 @@ from setpoint.goals.expressions import (
     walk,
 )
 from setpoint.goals.goal import Goal
+from setpoint.goals.literals import literal
 from setpoint.goals.populations import Label, Population
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE
-from setpoint.goals.text import literal
 
 __all__ = ["cases", "constraint_in_words", "glossary", "goal_in_words", "in_words"]
 
