@@ -363,7 +363,9 @@ def _columns(metric: BlackBox, rows: Rows) -> dict[str, Array]:
                 f"the metric {metric.name} takes the column {name!r}, which neither "
                 f"sensitive_features nor X holds ({nearest(name, [*given, *held])})"
             )
-    return {name: given[name] for name in names}
+    values = {name: given[name].values for name in names}
+    # Text is passed on as Python's own strings.
+    return {n: v.astype(object) if v.dtype.kind == "U" else v for n, v in values.items()}
 
 
 def _kept(weight: Floats | None, rows: Rows) -> Codes:

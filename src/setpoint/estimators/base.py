@@ -371,7 +371,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         if not unseen.any():
             return codes
         first = int(np.flatnonzero(unseen)[0])
-        row = {name: columns[name][first : first + 1].tolist()[0] for name in names}
+        row = {name: columns[name].take(np.array([first])).values.tolist()[0] for name in names}
         group = ", ".join(f"{name} = {value}" for name, value in row.items())
         known = [slot_in_words(key) for key in self.rule_.slot_keys]
         message = f"{int(unseen.sum())} rows are of a group that fit did not see, as {group} "

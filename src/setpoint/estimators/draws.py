@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
 from setpoint.inputs.arrays import (
     frame_of,
@@ -308,7 +309,8 @@ def _object_bits(values: NDArray[Any], name: str, exact: bool) -> Bits:
             return _float_bits(values.astype(np.float64))  # None becomes NaN
         except OverflowError:
             raise ValueError(f"{name} holds an integer beyond the range of float64") from None
-    distinct, codes = levels_of(values, name)
+    column = Column(values)
+    distinct, codes = levels_of(column, name), column.codes
     return np.array([_one(v, name, exact) for v in distinct], dtype=np.uint64)[codes]
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence.by_slot import BlockCodes, BySlot
-from setpoint.evidence.cells import Codes, cells_of, slots_of
+from setpoint.evidence.cells import cells_of, slots_of
 from setpoint.evidence.codebook import Cell, Codebook, Marginals
+from setpoint.evidence.columns import Codes, Column
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.count import count_distribution, count_pairs
 from setpoint.evidence.curve import Curve, curve_of
@@ -84,7 +85,7 @@ class Evidence:
         needs: Requirements | None = None,
         dataset: str | None = None,
         weight: Floats | None = None,
-        columns: Mapping[str, NDArray[Any]] | None = None,
+        columns: Mapping[str, Column | NDArray[Any]] | None = None,
         baseline: Codes | None = None,
         decide_on: Sequence[str] = (),
     ) -> Evidence:
@@ -100,7 +101,7 @@ class Evidence:
             What the goal speaks of.
         dataset : str, optional
         weight : array of shape (N,), optional
-        columns : mapping of name to array of shape (N,), optional
+        columns : mapping of name to Column or array of shape (N,), optional
             Side information.
         baseline : int array of shape (N,), optional
             Class codes that the deployed model predicts.
@@ -114,7 +115,10 @@ class Evidence:
                [0., 1.],
                [0., 0.]])
         """
-        columns = columns or {}
+        known = {
+            name: given if isinstance(given, Column) else Column(given)
+            for name, given in (columns or {}).items()
+        }
         n_rows = len(scores)
         # A byte a label where it will do: what is counted is read many times.
         narrow = np.int8 if len(classes) < 127 else np.int64
@@ -124,7 +128,7 @@ class Evidence:
         if weight is not None and not weight.all():
             kept = weight != 0.0
             scores, labels, weight = scores[kept], labels[kept], weight[kept]
-            columns = {name: values[kept] for name, values in columns.items()}
+            known = {name: column.take(kept) for name, column in known.items()}
             baseline = None if baseline is None else baseline[kept]
             n_rows = len(scores)
         needs = needs or Requirements()
@@ -133,10 +137,10 @@ class Evidence:
             # Slots cut across data sets: what one of them tells apart, all do.
             splits[name] = needs.split_of(name)
         deployed = baseline if dataset in needs.baseline else None
-        cells, cell = cells_of(dataset, splits, columns, deployed, n_rows)
-        known = {dataset: tuple(columns)}
+        cells, cell = cells_of(dataset, splits, known, deployed, n_rows)
+        names = {dataset: tuple(known)}
         return cls(
-            tuple(classes), scores, labels, weight, cell, cells, tuple(sorted(decide_on)), known
+            tuple(classes), scores, labels, weight, cell, cells, tuple(sorted(decide_on)), names
         )
 
     @classmethod

@@ -16,7 +16,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from setpoint.evidence.cells import factorize
+from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
 
 __all__ = [
@@ -148,8 +148,8 @@ def check_length(values: Sequence[Any] | Array, n_rows: int, name: str) -> None:
         raise ValueError(f"{name} has {len(values)} rows, {n_rows} are expected")
 
 
-def levels_of(column: Array, name: str) -> tuple[list[Any], Codes]:
-    """The distinct values of a column, and each row's place among them.
+def levels_of(column: Column, name: str) -> list[Any]:
+    """The distinct values of a column.
 
     Raises
     ------
@@ -157,9 +157,9 @@ def levels_of(column: Array, name: str) -> tuple[list[Any], Codes]:
         If the values cannot be told apart (lists, dicts).
     """
     try:
-        return factorize(column)
+        return column.levels
     except TypeError:
-        odd = next(v for v in column.tolist() if _unhashable(v))
+        odd = next(v for v in column.values.tolist() if _unhashable(v))
         raise TypeError(
             f"{name} holds values of type {type(odd).__name__}; text, numbers, booleans or dates "
             "are expected"

@@ -17,18 +17,17 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from setpoint.evidence import Evidence
+from setpoint.evidence.columns import Column
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import (
-    Array,
     Codes,
     column_of,
-    levels_of,
     one_column,
     series_values,
 )
 from setpoint.inputs.classes import Classes
-from setpoint.inputs.columns import as_columns
+from setpoint.inputs.columns import as_columns, check_groups
 from setpoint.inputs.labels import check_weight
 from setpoint.program.link import link
 
@@ -68,12 +67,12 @@ class Part:
     ----------
     true, weight, baseline : array of shape (N,) or None
         `true` and `baseline` are class codes.
-    columns : dict of str to array of shape (N,)
+    columns : dict of str to Column
     """
 
     true: Codes | None
     weight: NDArray[np.float64] | None
-    columns: Mapping[str, Array]
+    columns: Mapping[str, Column]
     baseline: Codes | None
 
     def taken(self, index: NDArray[np.int64]) -> Part:
@@ -81,7 +80,7 @@ class Part:
         return Part(
             None if self.true is None else self.true[index],
             None if self.weight is None else self.weight[index],
-            {name: values[index] for name, values in self.columns.items()},
+            {name: column.take(index) for name, column in self.columns.items()},
             None if self.baseline is None else self.baseline[index],
         )
 
@@ -171,7 +170,7 @@ class Inputs:
         """
         for dataset, part in self.parts.items():
             for column, values in self.goal.needs.columns.get(dataset, {}).items():
-                known = levels_of(part.columns[column], column)[0] if values else []
+                known = part.columns[column].levels if values else []
                 for value in sorted(values or (), key=str):
                     if value not in known:
                         where = "X" if dataset is None else f"the data set {dataset!r}"
@@ -230,7 +229,7 @@ def _names(decide_on: Any) -> tuple[str, ...] | None:
 
 def _slots(
     goal: Goal,
-    columns: Mapping[str | None, Mapping[str, Array]],
+    columns: Mapping[str | None, Mapping[str, Column]],
     named: tuple[str, ...] | None,
 ) -> tuple[str, ...]:
     """The columns that the rule may look at.
@@ -251,7 +250,7 @@ def _slots(
     return named
 
 
-def _columns(goal: Goal, dataset: str | None, r: Rows, named: tuple[str, ...]) -> dict[str, Array]:
+def _columns(goal: Goal, dataset: str | None, r: Rows, named: tuple[str, ...]) -> dict[str, Column]:
     splits = goal.needs.columns.get(dataset, {})
     if r.sensitive_features is None and not splits:
         return {}
@@ -266,7 +265,8 @@ def _columns(goal: Goal, dataset: str | None, r: Rows, named: tuple[str, ...]) -
     )
     extra = {name: columns[name] for name in named if name in columns and name not in splits}
     if splits and extra:
-        as_columns(extra, n_rows=r.n_rows, wanted=extra)
+        for name, column in extra.items():
+            check_groups(column, name)
     return columns
 
 
@@ -275,7 +275,7 @@ def _part(
     classes: Classes,
     dataset: str | None,
     r: Rows,
-    columns: Mapping[str, Array],
+    columns: Mapping[str, Column],
     y_name: str,
     unlabelled: bool,
 ) -> Part:

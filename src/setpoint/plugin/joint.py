@@ -92,13 +92,12 @@ class JointPosterior:
     Examples
     --------
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from setpoint.goals.requirements import Needs
+    >>> from setpoint.goals.requirements import Requirements
     >>> rng = np.random.default_rng(0)
     >>> sex, y = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
     >>> X = np.column_stack([sex, y]) + rng.normal(size=(200, 2))
-    >>> rows = Evidence.from_arrays(
-    ...     (0, 1), np.zeros(200), y, needs=Needs({None: {"sex": None}}), columns={"sex": sex}
-    ... )
+    >>> by_sex = Requirements({None: {"sex": None}})
+    >>> rows = Evidence.from_arrays((0, 1), np.zeros(200), y, needs=by_sex, columns={"sex": sex})
     >>> joint = JointPosterior.of(rows)
     >>> model = GaussianNB().fit(X, joint.labels(rows))
     >>> scores = joint(model, X)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setpoint.evidence.columns import Column
 from setpoint.goals.populations import Key
 from setpoint.rules import codec
 from setpoint.rules.slots import slot_codes
@@ -160,7 +161,7 @@ class Rule(ABC):
         s = self._checked_scores(scores)
         return self._distribution(s, self._checked_slots(slots, len(s)))
 
-    def slot_codes(self, columns: Mapping[str, ArrayLike]) -> Ints:
+    def slot_codes(self, columns: Mapping[str, Column | ArrayLike]) -> Ints:
         """Return each row's slot code, -1 where unseen; see :func:`setpoint.rules.slot_codes`.
 
         Raises

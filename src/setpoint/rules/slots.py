@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setpoint.evidence.columns import Column
 from setpoint.goals.populations import Key, Label, Other, plain_label
 
 __all__ = ["checked_slots", "slot_codes", "slot_in_words"]
@@ -48,7 +49,9 @@ def checked_slots(slots: Sequence[Key]) -> tuple[Key, ...]:
     return keys
 
 
-def slot_codes(slots: Sequence[Key], columns: Mapping[str, ArrayLike]) -> NDArray[np.int64]:
+def slot_codes(
+    slots: Sequence[Key], columns: Mapping[str, Column | ArrayLike]
+) -> NDArray[np.int64]:
     """Return the code of each row's slot.
 
     Values are compared by Python's equality, so 1, 1.0 and True are one value and
@@ -59,7 +62,7 @@ def slot_codes(slots: Sequence[Key], columns: Mapping[str, ArrayLike]) -> NDArra
     ----------
     slots : sequence of Key
         As checked by :class:`PerSlot`: the same columns in all, no overlap.
-    columns : mapping of str to array, (N,)
+    columns : mapping of str to Column or array, (N,)
         The side information; columns that no slot names are ignored.
 
     Returns
@@ -156,18 +159,17 @@ def _fits_by_value(parts: Sequence[Label | Other]) -> tuple[dict[Label, int], ND
     return values, fits
 
 
-def _index(column: ArrayLike, name: str, values: dict[Label, int]) -> NDArray[np.int64]:
-    """Which of `values` each row has, ``len(values)`` for none: one look-up a row."""
-    # a list of mixed scalars would become text; an object array keeps each as it is
-    array = (
-        np.asarray(column, dtype=object)
-        if isinstance(column, (list, tuple))
-        else np.asarray(column)
-    )
-    if array.ndim != 1:
-        raise ValueError(f"columns: {name!r} must be one-dimensional, got shape {array.shape}")
+def _index(column: Column | ArrayLike, name: str, values: dict[Label, int]) -> NDArray[np.int64]:
+    """Which of `values` each row has, ``len(values)`` for none: one look-up a distinct value."""
+    if not isinstance(column, Column):
+        # A list of mixed scalars would become text; an object array keeps each as it is.
+        listed = isinstance(column, (list, tuple))
+        column = Column(np.asarray(column, dtype=object) if listed else np.asarray(column))
+    if column.values.ndim != 1:
+        shape = column.values.shape
+        raise ValueError(f"columns: {name!r} must be one-dimensional, got shape {shape}")
     try:
-        found = [values.get(value, len(values)) for value in array.tolist()]
+        found = [values.get(value, len(values)) for value in column.levels]
     except TypeError as error:
         raise TypeError(f"columns: {name!r} holds a value of a wrong kind: {error}") from None
-    return np.array(found, dtype=np.int64)
+    return np.array(found, dtype=np.int64)[column.codes]
