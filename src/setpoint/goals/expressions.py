@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -218,6 +218,10 @@ class _Node(Expression):
             raise GoalError(f"an expression has at most {MAX_SIZE} parts")
         object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "size", size)
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is stored and copied: the node, not what was derived from it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __repr__(self) -> str:
         return str(self)

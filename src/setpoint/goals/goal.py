@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Literal, Protocol, runtime_checkable
 
@@ -118,6 +118,10 @@ class Goal:
         if self.constraints:
             text += " subject to " + " and ".join(str(c) for c in self.constraints)
         return text
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is stored and copied: the goal, not what was derived from it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __repr__(self) -> str:
         return f"Goal.parse({str(self)!r})"
