@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence.hull import hull
-from setpoint.evidence.order import cutoffs, midway
+from setpoint.evidence.order import cutoffs, midway, midways
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
@@ -67,6 +67,10 @@ class Curve:
         0.7
         """
         return midway(self.values, cutoff)
+
+    def thresholds(self, cutoffs: NDArray[np.int64]) -> Floats:
+        """The thresholds of several cut-offs."""
+        return midways(self.values, cutoffs)
 
 
 def curve_of(evidence: Evidence, slot: int) -> Curve:

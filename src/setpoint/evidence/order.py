@@ -13,7 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["cutoffs", "midway"]
+from setpoint.evidence.key_sort import sorted_keys
+
+__all__ = ["cutoffs", "midway", "midways"]
 
 _MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 _SIGN = np.int64(-0x8000_0000_0000_0000)
@@ -82,7 +84,7 @@ def cutoffs(
         packed = _pack(scores, kind, n_kinds)
         if packed is not None:
             keys, shift, origin = packed
-            keys.sort()
+            keys = sorted_keys(keys)
             n = _n_distinct(keys, shift)
             counts = np.empty((n_kinds, n + 1))
             if n_kinds == 2:
@@ -120,6 +122,19 @@ def midway(values: NDArray[np.float64], k: int) -> float:
     upper, lower = float(values[k - 1]), float(values[k])
     middle = lower + 0.5 * (upper - lower)
     return middle if lower < middle <= upper and np.isfinite(middle) else upper
+
+
+def midways(values: NDArray[np.float64], cutoffs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The thresholds of several cut-offs, as :func:`midway` gives each."""
+    out = np.full(len(cutoffs), np.inf)
+    out[cutoffs >= len(values)] = -np.inf
+    inside = (cutoffs > 0) & (cutoffs < len(values))
+    upper, lower = values[cutoffs[inside] - 1], values[cutoffs[inside]]
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = lower + 0.5 * (upper - lower)
+    good = (lower < middle) & (middle <= upper) & np.isfinite(middle)
+    out[inside] = np.where(good, middle, upper)
+    return out
 
 
 def _pack(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from operator import neg
 from typing import Any
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 
 from setpoint.evidence import Curve, Evidence
 from setpoint.evidence.hull import hull
-from setpoint.exact.problem import Problem
 from setpoint.goals.errors import GoalError
-from setpoint.program.program import LinkedGoal
+from setpoint.program.accepted import Accepted
+from setpoint.program.program import LinkedGoal, Program
 from setpoint.rules import Mixture, PerSlot, Rule, Threshold
 from setpoint.rules.slots import slot_in_words
 from setpoint.tolerances import SATISFIED
@@ -101,7 +102,9 @@ class OperatingPoints:
         return cls(**{**data, "curves": curves, "labels": tuple(data["labels"])})
 
 
-def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> OperatingPoints | None:
+def operating_points(
+    linked: LinkedGoal, evidence: Evidence, rule: Rule, program: Program | None = None
+) -> OperatingPoints | None:
     """Where a rule over thresholds stands among all thresholds, on the rows of X.
 
     Parameters
@@ -110,6 +113,8 @@ def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> Oper
     evidence : Evidence
         Binary, with one score a row and the slots that the rule looks at.
     rule : Rule
+    program : Program, optional
+        The goal on these rows, where it is known already.
 
     Returns
     -------
@@ -125,12 +130,12 @@ def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> Oper
     held = evidence.marginals.weights[own][:, :2].sum(axis=0)
     if not held.all():
         return None
-    problem = None
-    if len(evidence.slots) == 1:
-        try:
-            problem = Problem(linked.at(evidence.marginals), evidence)
-        except GoalError:  # a constraint without rows is not evaluated, nor shown
-            problem = None
+    if len(evidence.slots) > 1:
+        program = None
+    elif program is None:
+        # A constraint without rows is not evaluated, nor shown.
+        with suppress(GoalError):
+            program = linked.at(evidence.marginals)
     curves, accepted = [], np.zeros(2)
     for s, slot_rule in enumerate(rules):
         curve = evidence.curve(s)
@@ -140,7 +145,7 @@ def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> Oper
             accepted += p * counts[:, j]
         name = slot_in_words(evidence.slots[s]) if evidence.decide_on else ""
         if counts[:, -1].all():
-            curves.append(_curve(name, curve, counts, atoms, problem))
+            curves.append(_curve(name, curve, counts, atoms, program))
     fp, tp = accepted.tolist()
     negatives, positives = held.tolist()
     return OperatingPoints(
@@ -197,7 +202,7 @@ def _curve(
     curve: Curve,
     counts: Floats,
     atoms: Sequence[tuple[float, int]],
-    problem: Problem | None,
+    program: Program | None,
 ) -> OperatingCurve:
     fp, tp = counts
     # Some of a long curve tell how it runs.
@@ -205,8 +210,9 @@ def _curve(
     upper = _upper(fp, tp, probes)
     shown = _shown(fp, tp, probes, upper, [j for _, j in atoms])
     feasible: tuple[bool, ...] = ()
-    if problem is not None:
-        met = problem.program.violation(problem.slots[0].features(shown)) <= SATISFIED
+    if program is not None:
+        accepted = Accepted(program, curve.kinds, curve.counts[:, -1])
+        met = accepted.violation(curve.counts[:, shown].T) <= SATISFIED
         feasible = tuple(met.tolist())
 
     def rates(j: Any) -> tuple[Any, Any, Any]:
@@ -217,7 +223,7 @@ def _curve(
     chosen = tuple((p, curve.threshold(j), *(float(x) for x in rates(j))) for p, j in sorted(atoms))
     return OperatingCurve(
         name,
-        tuple(curve.threshold(int(j)) for j in shown),
+        tuple(curve.thresholds(shown).tolist()),
         recall,
         fpr,
         precision,
