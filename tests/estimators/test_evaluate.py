@@ -292,7 +292,7 @@ def test_refusals(case):
 
 
 def test_one_class_of_several_has_to_be_named():
-    with pytest.raises(GoalError, match="recall speaks of one class and there are 3"):
+    with pytest.raises(GoalError, match="recall is a metric of one class and there are 3"):
         evaluate("recall", [0, 1, 2], [0, 1, 2])
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from setpoint.blackbox.blackbox import BlackBox
+from setpoint.estimators.skops_io import skops_io
 from setpoint.inputs.files import atomic_write
 
 __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
@@ -112,10 +113,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         :class:`BlackBox` of one, or a torch module that is made already. Files hold the
         name of a black box, never its function.
     """
-    import skops.io
-
     _check_findable(model)
-    data = io.BytesIO(skops.io.dumps(model))
+    data = io.BytesIO(skops_io().dumps(model))
     with zipfile.ZipFile(data, "a") as archive:
         told = {"format": FORMAT, "setpoint": version("setpoint")}
         archive.writestr(_MEMBER, json.dumps(told))
@@ -171,20 +170,18 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
     ...
     setpoint.estimators.persistence.ModelFileError: ... is no model file, or was cut short
     """
-    import skops.io
-
     data = Path(path).read_bytes()
     allowed = {*TRUSTED_TYPES, *trusted}
     try:
         _check_archive(data, path)
-        unknown = skops.io.get_untrusted_types(data=data)
+        unknown = skops_io().get_untrusted_types(data=data)
         foreign = sorted(set(unknown) - allowed)
         if foreign:
             raise ModelFileError(
                 f"{path} holds types that are not trusted: {', '.join(foreign)}; nothing was "
                 "loaded. trusted=[...] names those that you trust"
             )
-        return skops.io.loads(data, trusted=unknown)
+        return skops_io().loads(data, trusted=unknown)
     except ModelFileError:
         raise
     except Exception as error:  # whatever a damaged file makes of its reader

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
@@ -65,7 +66,7 @@ def _keys(evidence: Evidence) -> NDArray[np.uint64]:
     return keys
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _hash(
     bits: NDArray[np.uint64], kind: NDArray[np.integer[Any]], out: NDArray[np.uint64]
 ) -> None:

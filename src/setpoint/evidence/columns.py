@@ -27,9 +27,9 @@ class Column:
 
     Examples
     --------
-    >>> column = Column(np.array(["b", "a", "b"]))
+    >>> column = Column(np.array(["bb", "a", "bb"]))
     >>> column.levels, column.codes
-    (['b', 'a'], array([0, 1, 0]))
+    (['bb', 'a'], array([0, 1, 0]))
     >>> column.take(np.array([1])).values.tolist()
     ['a']
     """

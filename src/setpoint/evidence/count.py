@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
 
 __all__ = ["count_distribution", "count_pairs", "count_threshold"]
 
@@ -148,7 +149,7 @@ def count_distribution(
     return counts, (counts.copy() if weight is None else squares)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _count_two(
     scores: NDArray[np.float64], threshold: float, kind: NDArray[np.integer[Any]]
 ) -> tuple[int, int]:
@@ -160,7 +161,7 @@ def _count_two(
     return accepted, ones
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _count_kinds(
     scores: NDArray[np.float64],
     threshold: float,
@@ -185,7 +186,7 @@ def _count_kinds(
     return accepted
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _count_pairs(
     cell: NDArray[np.integer[Any]] | None,
     true: NDArray[np.integer[Any]],
@@ -208,7 +209,7 @@ def _count_pairs(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _count_distribution(
     cell: NDArray[np.integer[Any]] | None,
     true: NDArray[np.integer[Any]],

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
 
 __all__ = ["argmax_features", "choose"]
 
@@ -136,7 +137,7 @@ def choose(totals: NDArray[np.float64], out: NDArray[np.int64], best: NDArray[np
     _choose(totals, one, np.zeros_like(one), out, best)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _decide(
     scores: NDArray[np.float64],
     W: NDArray[np.float64],
@@ -182,7 +183,7 @@ def _decide(
         j += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _choose(
     totals: NDArray[np.float64],
     one: NDArray[np.float64],
@@ -193,7 +194,7 @@ def _choose(
     _decide(totals, one, zero, 0, 0, totals.shape[1], best, out)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _features(
     scores: NDArray[np.float64],
     W: NDArray[np.float64],
@@ -224,7 +225,7 @@ def _features(
                 col[i & last, at] += w
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _features_masked(
     scores: NDArray[np.float64],
     W: NDArray[np.float64],

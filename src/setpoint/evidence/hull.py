@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
 
 __all__ = ["hull"]
 
@@ -71,7 +72,7 @@ def _unit(extent: float) -> float:
     return math.ldexp(1.0, max(-1022, min(1022, -math.frexp(extent)[1])))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _chain_of_curve(
     x: NDArray[np.float64], y: NDArray[np.float64], sx: float, sy: float, side: float
 ) -> NDArray[np.int64]:
@@ -105,7 +106,7 @@ def _chain_of_curve(
     return kept[:n].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _chain(
     x: NDArray[np.float64],
     y: NDArray[np.float64],

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
 
 __all__ = ["sort_by_digits", "sorted_keys"]
 
@@ -57,7 +58,7 @@ def _quickest(sort: Callable[[Keys], object], keys: Keys) -> float:
     return min(seconds)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def sort_by_digits(keys: Keys) -> Keys:
     """Radix sort, a byte at a time from the lowest; bytes that all keys share are passed over."""
     n = keys.size

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from setpoint.compiled import kernel
 from setpoint.evidence.key_sort import sorted_keys
 
 __all__ = ["cutoffs", "midway", "midways"]
@@ -157,7 +157,7 @@ def _pack(
     return keys, shift, low - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _magnitudes(bits: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
     """Smallest non-zero and largest magnitude, as bits; (1, 0) if all are zero."""
     low = np.uint64(_MAGNITUDE) - np.uint64(1)
@@ -169,7 +169,7 @@ def _magnitudes(bits: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
     return min(np.int64(low), high) + np.int64(1), high
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _fill_keys(
     bits: NDArray[np.int64],
     kind: NDArray[np.integer[Any]],
@@ -183,7 +183,7 @@ def _fill_keys(
         keys[i] = ((rank if bits[i] < 0 else -rank) << shift) + np.int64(kind[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _n_distinct(keys: NDArray[np.int64], shift: int) -> int:
     n = 0 if keys.size == 0 else 1
     for i in range(1, keys.size):
@@ -191,14 +191,14 @@ def _n_distinct(keys: NDArray[np.int64], shift: int) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _score_bits(rank: np.int64, origin: int) -> np.int64:
     """Bits of the score with this (negated) rank; inverse of `_fill_keys`."""
     magnitude = abs(rank) + np.int64(origin) if rank else np.int64(0)
     return magnitude | _SIGN if rank > 0 else magnitude
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _unpack_two(keys: NDArray[np.int64], origin: int, counts: NDArray[np.float64]) -> None:
     """Sweep of sorted keys of two kinds: rows seen and ones seen give both counts.
 
@@ -220,7 +220,7 @@ def _unpack_two(keys: NDArray[np.int64], origin: int, counts: NDArray[np.float64
         counts[1, j + 1] = ones
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _unpack(
     keys: NDArray[np.int64],
     shift: int,
@@ -243,7 +243,7 @@ def _unpack(
                 counts[k, j] = seen[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _n_distinct_scores(ranked: NDArray[np.float64]) -> int:
     n = 0 if ranked.size == 0 else 1
     for i in range(1, ranked.size):
@@ -251,7 +251,7 @@ def _n_distinct_scores(ranked: NDArray[np.float64]) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _accumulate(
     ranked: NDArray[np.float64],
     kind: NDArray[np.integer[Any]],
@@ -280,7 +280,7 @@ def _accumulate(
         start = stop
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _sort_block(
     kind: NDArray[np.integer[Any]], weight: NDArray[np.float64], start: int, stop: int
 ) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from setpoint.compiled import kernel
 from setpoint.evidence.codebook import Marginals
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def soft_marginals(evidence: Evidence) -> Marginals:
     return Marginals(marginals, smallest)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add_posteriors(
     scores: Floats,
     code: NDArray[np.integer[Any]] | None,

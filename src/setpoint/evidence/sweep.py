@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
 
 __all__ = ["BestCutoff", "Constraints", "best_cutoff", "ratio_values"]
 
@@ -174,7 +175,7 @@ def _zeros(counts: NDArray[np.float64], forms: NDArray[np.float64]) -> NDArray[n
     return zeros
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _affine(
     counts: NDArray[np.float64],
     start: int,
@@ -193,7 +194,7 @@ def _affine(
                 out[i] += slope * row[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _ratio(
     counts: NDArray[np.float64],
     start: int,
@@ -215,7 +216,7 @@ def _ratio(
         out[i] = offset + (beyond if undefined else a / b)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _values(
     counts: NDArray[np.float64],
     ratio: NDArray[np.float64],
@@ -232,7 +233,7 @@ def _values(
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _feasible(
     counts: NDArray[np.float64],
     start: int,
@@ -265,7 +266,7 @@ def _feasible(
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _largest(values: NDArray[np.float64], good: NDArray[np.bool_], size: int) -> float:
     """Largest of the good values, -inf if none; overwrites `values`."""
     for i in range(size):
@@ -280,7 +281,7 @@ def _largest(values: NDArray[np.float64], good: NDArray[np.bool_], size: int) ->
     return float(values[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _sweep(
     counts: NDArray[np.float64],
     forms: NDArray[np.float64],

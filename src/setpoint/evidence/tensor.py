@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from setpoint.compiled import kernel
 from setpoint.evidence.features import choose
 
 __all__ = ["decide_by_slot"]
@@ -63,7 +63,7 @@ def decide_by_slot(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -> N
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _settle(
     totals: Floats,
     scores: Floats,

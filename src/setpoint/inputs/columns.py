@@ -89,9 +89,10 @@ def as_columns(
     free = set(free)
     columns: dict[str, Column] = {}
     for name, values, where in _named(sensitive_features, n_rows, X, names, who):
-        column = one_column(values, where)
+        known = isinstance(values, Column)
+        column = values.values if known else one_column(values, where)
         check_length(column, n_rows, where)
-        columns[name] = _plain(column)
+        columns[name] = values if known else _plain(column)
     for name in names:
         if name not in columns:
             raise GoalError(_absent(name, columns, X, who))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from setpoint.compiled import kernel
 from setpoint.evidence.order import cutoffs, midway
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.tolerances import SATISFIED
@@ -116,7 +116,7 @@ def best_of(goal: Tradeoff, A: Floats, B: Floats, least: float = 0.0) -> tuple[i
     return int(allowed[i]), float(worth[i]), float(worst[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(error_model="numpy", inline="always")
 def ratio(form: Floats, a: float, b: float) -> float:
     """One row of :class:`Forms` at A = a, B = b."""
     below = form[3] + form[4] * a + form[5] * b
@@ -128,7 +128,7 @@ def ratio(form: Floats, a: float, b: float) -> float:
     return float(form[6] + above / below)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _best(
     A: Floats, B: Floats, least: float, objective: Floats, constraints: Floats, levels: Floats
 ) -> tuple[int, float, float]:

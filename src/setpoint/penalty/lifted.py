@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from setpoint.compiled import kernel
 from setpoint.evidence.order import midway
 from setpoint.penalty.cuts import ratio
 from setpoint.penalty.tradeoff import Tradeoff
@@ -114,7 +114,7 @@ def best_pair(
     return _refined(goal, A, B, cost_A, cost_B, least)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _best_pair(
     A: Floats,
     B: Floats,

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from setpoint.compiled import kernel
 from setpoint.penalty.cuts import best_cut, best_of
 from setpoint.penalty.plan import DiedError
 from setpoint.penalty.pool import Pool
@@ -133,7 +133,7 @@ class _Climber:
         self.at, self.scores, self.rank = there, self.rows @ there, rank
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _along(
     order: NDArray[np.int64],
     points: Floats,

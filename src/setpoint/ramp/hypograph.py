@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from setpoint.compiled import kernel
 from setpoint.search.program import GrowingProgram
 
 __all__ = ["Hypograph", "Peak"]
@@ -114,7 +114,7 @@ class Hypograph:
         return solved
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _walk(A: Floats, room: Floats, start: Floats, ways: Floats, u: Floats) -> Floats:
     """The mean of hit and run in ``A x <= room``: of the chords' middles, which vary less."""
     x = start.copy()
