@@ -135,8 +135,8 @@ class FormulaMetric:
     def __post_init__(self) -> None:
         if self.goal.constraints and self.penalty is None:
             raise GoalError(
-                f"'{self.goal}' has constraints, which cost nothing without penalty=; the exact "
-                "solver of PlugInClassifier meets them"
+                f"'{self.goal}' has constraints, which cost nothing without penalty=; only "
+                "solvers that count meet them exactly"
             )
         _ = self.program
 

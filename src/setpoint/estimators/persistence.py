@@ -11,6 +11,7 @@ import os
 import zipfile
 from collections.abc import Sequence
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,68 +21,15 @@ from setpoint.inputs.files import atomic_write
 
 __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
 
-TRUSTED_TYPES: tuple[str, ...] = (
-    "functools.partial",
-    "numpy.dtype",
-    "setpoint.data.dates.DateParts",
-    "setpoint.data.floats.AsFloats",
-    "setpoint.data.streaming.schema.StreamColumn",
-    "setpoint.data.streaming.schema.StreamSchema",
-    "setpoint.data.streaming.state.StreamState",
-    "setpoint.data.table_model.TableModel",
-    "setpoint.inputs.dataset.Dataset",
-    "setpoint.blackbox.blackbox.BlackBox",
-    "setpoint.goals.expressions.Apply",
-    "setpoint.goals.expressions.Baseline",
-    "setpoint.goals.expressions.Const",
-    "setpoint.goals.expressions.Constraint",
-    "setpoint.goals.expressions.BlackBoxMetric",
-    "setpoint.goals.expressions.Metric",
-    "setpoint.goals.expressions.Product",
-    "setpoint.goals.expressions.Quotient",
-    "setpoint.goals.expressions.Reduce",
-    "setpoint.goals.expressions.Sum",
-    "setpoint.goals.goal.Goal",
-    "setpoint.goals.populations.Other",
-    "setpoint.evidence.codebook.Cell",
-    "setpoint.goals.populations.Population",
-    "setpoint.online.classifier.OnlineFClassifier",
-    "setpoint.online.engine.Engine",
-    "setpoint.online.options.Options",
-    "setpoint.online.state.State",
-    "setpoint.online.waiting.Waiting",
-    "setpoint.penalty.classifier.ExactPenaltyClassifier",
-    "setpoint.estimators.features.Standardized",
-    "setpoint.ramp.classifier.RampClassifier",
-    "setpoint.ramp.deployed.ScoreFeature",
-    "setpoint.plugin.classifier.PlugInClassifier",
-    "setpoint.plugin.joint.JointModel",
-    "setpoint.plugin.joint.JointPosterior",
-    "setpoint.plugin.retrained.Retrained",
-    "setpoint.report.entry.Entry",
-    "setpoint.report.entry.GroupRow",
-    "setpoint.report.operating.OperatingCurve",
-    "setpoint.report.operating.OperatingPoints",
-    "setpoint.report.report.GoalReport",
-    "setpoint.rules.argmax.Argmax",
-    "setpoint.rules.mixture.Mixture",
-    "setpoint.rules.per_slot.PerSlot",
-    "setpoint.rules.threshold.Threshold",
-    "setpoint.search.frontier.Frontier",
-    "setpoint.search.watch.Traced",
-    "setpoint.surrogates.body.Body",
-    "setpoint.surrogates.classifier.AdaptiveSurrogateClassifier",
-    "setpoint.surrogates.ranking.PRBEP",
-    "setpoint.surrogates.ranking.PrecisionAtK",
-    "setpoint.surrogates.ranking.PrecisionAtRecall",
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
-    "sklearn.tree._tree.Tree",
-    "sklearn.utils.validation.check_array",
-)
+
+def _stored_types() -> tuple[str, ...]:
+    """What each room lists as its types that model files may hold, without importing any."""
+    rooms = sorted(files("setpoint").iterdir(), key=lambda room: room.name)
+    lists = [room / "stored_types.txt" for room in rooms if room.is_dir()]
+    return tuple(name for own in lists if own.is_file() for name in own.read_text().split())
+
+
+TRUSTED_TYPES: tuple[str, ...] = _stored_types()
 """What a model file may hold beside the types that skops trusts, scikit-learn's among them."""
 
 
@@ -92,7 +40,7 @@ _MEMBER = "setpoint.json"
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, is damaged, too new, or holds types that are not trusted."""
+    """A file that is not a model, is damaged, too new, or holds types that are not trusted."""
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:

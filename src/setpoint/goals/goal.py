@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import Literal, Protocol, runtime_checkable
 
 from setpoint.goals.entries import TABLE
-from setpoint.goals.errors import GoalError, GoalSyntaxError
+from setpoint.goals.errors import GoalError, GoalSyntaxError, NoFormulaError
 from setpoint.goals.expressions import (
     MAX_CHARACTERS,
     BlackBoxMetric,
@@ -87,6 +87,21 @@ class Goal:
     def is_blackbox(self) -> bool:
         """Whether the objective is a metric without a formula."""
         return isinstance(self.objective, BlackBoxMetric)
+
+    def require_formula(self, otherwise: str) -> None:
+        """Refuse a metric without a formula.
+
+        Parameters
+        ----------
+        otherwise : str
+            How the message goes on: who takes it.
+
+        Raises
+        ------
+        NoFormulaError
+        """
+        if self.is_blackbox:
+            raise NoFormulaError(f"{self.objective} has no formula; {otherwise}")
 
     def subject_to(self, *constraints: Constraint) -> Goal:
         """This goal with more constraints.
@@ -201,5 +216,6 @@ def as_goal(goal: Goal | SupportsGoal | Expression | str) -> Goal:
     if isinstance(goal, Expression):
         raise GoalError(f"say which way: maximize({goal}) or minimize({goal})")
     raise TypeError(
-        f"goal is a Goal, its text, a metric or a BlackBox(function), got {type(goal).__name__}"
+        "goal is a Goal, its text, a metric, or a function as a black box, got "
+        f"{type(goal).__name__}"
     )

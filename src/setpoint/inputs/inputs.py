@@ -309,8 +309,8 @@ def baseline_codes(r: Rows, classes: Classes, name: str) -> Codes | None:
     decisions = one_column(deployed_decisions(r.baseline, r.X, name), name)
     if decisions.dtype.kind == "f" and (decisions[np.isfinite(decisions)] % 1.0).any():
         raise ValueError(
-            f"{name} holds decisions (which classes), got continuous numbers; RampClassifier takes "
-            "scores with baseline_threshold="
+            f"{name} holds decisions (which classes), got continuous numbers: cut scores at the "
+            "threshold of the deployed model first"
         )
     return classes.codes(decisions, name, r.n_rows)
 

@@ -95,6 +95,7 @@ class Options:
                 f"partial_fit, got {learner!r} ({nearest(learner, list(LEARNERS))})"
             )
         wanted = as_goal(goal)
+        wanted.require_formula("AdaptiveSurrogateClassifier trains models for such metrics")
         negative, positive = classes.labels
         beta = f_beta_of(wanted, positive)
         Judge(wanted, (negative, positive))  # refuses goals that no stream can be judged by

@@ -242,6 +242,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         started = time.perf_counter()
         goal = as_goal(self.goal)
         check_options(self)
+        goal.require_formula("AdaptiveSurrogateClassifier trains models for such metrics")
         X = checked_features(self, X, reset=True)
         if y is None:
             raise ValueError(

@@ -266,6 +266,7 @@ class RampClassifier(TrainedClassifier):
         given = super()._rows(X, y, sample_weight, sensitive_features, baseline, sets)
         rows = self._labelled(given, classes)
         inputs = Inputs.check(goal, classes, rows, None)
+        goal.require_formula("AdaptiveSurrogateClassifier trains linear models for such metrics")
         inputs.bind()
         codes = baseline_codes(rows[None], classes, "baseline")
 

@@ -68,7 +68,6 @@ def check_trainable(classifier: Any, name: str) -> None:
     if isinstance(classifier, type) or not hasattr(classifier, "_bound_path"):
         what = f"the class {classifier.__name__}" if isinstance(classifier, type) else None
         raise TypeError(
-            f"{name}= is a classifier of this library with its goal, such as "
-            f"RampClassifier('maximize recall subject to precision >= 0.9'), got "
+            f"{name}= is a classifier of this library that trains a model for its goal, got "
             f"{what or f'a {type(classifier).__name__}'}"
         )

@@ -92,8 +92,8 @@ class SurrogatePathDisplay:
     def __init__(self, told: AdaptiveTold, goal: Goal | Expression | str | None = None) -> None:
         if not isinstance(told, AdaptiveTold):
             raise TypeError(
-                f"told= is the adaptive part of a report, got {type(told).__name__}; reports of "
-                "AdaptiveSurrogateClassifier have one"
+                f"told= is the adaptive part of a report, got {type(told).__name__}; reports "
+                "on a search over surrogates have one"
             )
         if not told.path:
             raise ValueError("the search made no step: there is no path to draw")
@@ -107,7 +107,8 @@ class SurrogatePathDisplay:
 
         Parameters
         ----------
-        clf : AdaptiveSurrogateClassifier, fitted
+        clf : fitted classifier
+            One that searched over surrogates.
         ax
             As in :meth:`plot`.
 
@@ -134,8 +135,7 @@ class SurrogatePathDisplay:
         style.require_matplotlib()
         if report.adaptive is None:
             raise ValueError(
-                "the report tells of no search over surrogates; goal_report_ of an "
-                "AdaptiveSurrogateClassifier does"
+                "the report is not on a search over surrogates, and only such a search has a path"
             )
         return cls(report.adaptive, report.goal).plot(ax)
 
