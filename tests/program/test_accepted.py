@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from goals.samples import BINARY, decisions, grouped, program_of
 
+from goals.samples import BINARY, decisions, grouped, program_of
 from setpoint import Goal
 from setpoint.program.accepted import Accepted
 
@@ -34,7 +34,7 @@ def test_rates_are_those_of_the_counts(rows):
 
 
 def test_some_kinds_and_the_rest(rows):
-    schema, program, every = rows
+    _, program, every = rows
     rng = np.random.default_rng(1)
     n = len(every.kinds)
     S = rng.random(n) * every.totals

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from setpoint.evidence import Curve, Evidence
 from setpoint.evidence.hull import hull
-from setpoint.exact.problem import Problem
 from setpoint.goals.errors import GoalError
-from setpoint.program.program import LinkedGoal
+from setpoint.program.accepted import Accepted
+from setpoint.program.program import LinkedGoal, Program
 from setpoint.rules import Mixture, PerSlot, Rule, Threshold
 from setpoint.rules.slots import slot_in_words
 from setpoint.tolerances import SATISFIED
@@ -125,12 +125,12 @@ def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> Oper
     held = evidence.marginals.weights[own][:, :2].sum(axis=0)
     if not held.all():
         return None
-    problem = None
+    program = None
     if len(evidence.slots) == 1:
         try:
-            problem = Problem(linked.at(evidence.marginals), evidence)
+            program = linked.at(evidence.marginals)
         except GoalError:  # a constraint without rows is not evaluated, nor shown
-            problem = None
+            program = None
     curves, accepted = [], np.zeros(2)
     for s, slot_rule in enumerate(rules):
         curve = evidence.curve(s)
@@ -140,7 +140,7 @@ def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> Oper
             accepted += p * counts[:, j]
         name = slot_in_words(evidence.slots[s]) if evidence.decide_on else ""
         if counts[:, -1].all():
-            curves.append(_curve(name, curve, counts, atoms, problem))
+            curves.append(_curve(name, curve, counts, atoms, program))
     fp, tp = accepted.tolist()
     negatives, positives = held.tolist()
     return OperatingPoints(
@@ -197,7 +197,7 @@ def _curve(
     curve: Curve,
     counts: Floats,
     atoms: Sequence[tuple[float, int]],
-    problem: Problem | None,
+    program: Program | None,
 ) -> OperatingCurve:
     fp, tp = counts
     # Some of a long curve tell how it runs.
@@ -205,8 +205,9 @@ def _curve(
     upper = _upper(fp, tp, probes)
     shown = _shown(fp, tp, probes, upper, [j for _, j in atoms])
     feasible: tuple[bool, ...] = ()
-    if problem is not None:
-        met = problem.program.violation(problem.slots[0].features(shown)) <= SATISFIED
+    if program is not None:
+        rows = Accepted(program, curve.kinds, curve.counts[:, -1])
+        met = rows.violation(curve.counts[:, shown].T) <= SATISFIED
         feasible = tuple(met.tolist())
 
     def rates(j: Any) -> tuple[Any, Any, Any]:
