@@ -86,8 +86,8 @@ def whole_rules(goal: str, P: np.ndarray, y: np.ndarray, tol: float) -> str:
     counted = evidence.softened()
     watch = Watch(1000)
     program = link(Goal.parse(goal), counted.codebook).at(counted.marginals)
-    space = Achievable(program, evidence, counted, watch=watch, whole=True)
-    best_mixture(space, 0.5 * tol)
+    space = Achievable(program.table, evidence, counted, watch=watch, whole=True)
+    best_mixture(space, program, 0.5 * tol)
     return f"{closed_at(goal, watch.trace, tol)}/{watch.calls}"
 
 

@@ -18,7 +18,7 @@ def problem():
     s = np.round(rng.normal(size=n) + y, 4)
     goal = Goal.parse("maximize f1 subject to recall.difference(g) <= 0.1 and precision >= 0.3")
     evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs, columns={"g": g})
-    return Problem(link(goal, evidence.codebook).at(evidence.marginals), evidence)
+    return Problem(link(goal, evidence.codebook).at(evidence.marginals).table, evidence)
 
 
 def test_blocks_that_are_left_out_hold_nothing_better(problem):

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.exact.problem import Problem
 from setpoint.goals.errors import ShapeError
 from setpoint.program.link import link
 from setpoint.rules import Mixture, PerSlot, Threshold
@@ -397,15 +396,3 @@ def test_few_passes_over_the_cutoffs(text, most, visible):
     decide_on = ("g",) if visible and "(g)" in text else ()
     outcome, rows, _ = solve(text, scores, true, group, decide_on=decide_on)
     assert outcome.n_calls <= most * len(rows.slots)
-
-
-def test_a_second_program_shares_the_sorted_curves():
-    scores, true, group, _ = data(2)
-    goal = Goal.parse("maximize accuracy")
-    rows = evidence(goal, scores, true, group)
-    problem = Problem(link(goal, rows.codebook).at(rows.marginals), rows)
-    other = problem.with_program(
-        link(Goal.parse("maximize recall"), rows.codebook).at(rows.marginals)
-    )
-    for mine, theirs in zip(problem.slots, other.slots, strict=True):
-        assert mine.curve is theirs.curve

@@ -36,20 +36,19 @@ MORE = [
 
 def space_of(case, counted=None, whole=False):
     counted = case.soft if counted is None else counted
-    return Achievable(
-        link(case.goal, counted.codebook).at(counted.marginals), case.evidence, counted, whole=whole
-    )
+    program = link(case.goal, counted.codebook).at(counted.marginals)
+    return Achievable(program.table, case.evidence, counted, whole=whole), program
 
 
 def solved(case, whole):
     """The mixture found, None if there is none; counted here from the rule's decisions."""
-    space = space_of(case, whole=whole)
+    space, program = space_of(case, whole=whole)
     try:
-        mixed = best_mixture(space, GAP)
+        mixed = best_mixture(space, program, GAP)
     except InfeasibleMasterError:
         return None
     h = case.decisions(space.rule(mixed.choice))
-    np.testing.assert_allclose(case.features(space.program, h), mixed.v, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(case.features(program, h), mixed.v, rtol=0, atol=1e-9)
     value = case.oracle.sense * float(case.oracle.objective.value(h.ravel()))
     assert mixed.value == pytest.approx(value, abs=1e-9)
     assert float(case.oracle.violation(h.ravel())) <= 1e-9
@@ -141,14 +140,13 @@ def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
         true[: evidence.n_classes] = np.arange(evidence.n_classes)
         evidence = replace(evidence, true=true)
         case = replace(case, evidence=evidence)
-    space = space_of(case, evidence)
+    space, program = space_of(case, evidence)
     try:
-        mixed = best_mixture(space, GAP)
+        mixed = best_mixture(space, program, GAP)
     except InfeasibleMasterError:
         return
     assert not space.is_certain
     assert mixed.bound == INF
-    program = space.program
     counted = program.rates_of(space.confusion(mixed.choice).counts)
     np.testing.assert_allclose(counted, mixed.v, rtol=0, atol=1e-9)
     assert float(program.violation(counted)) <= 1e-9
@@ -169,7 +167,7 @@ def test_the_rule_of_any_choice_reproduces_its_features(seed, known, whole):
         if counted.soft is False and known == "joint":
             continue
         try:
-            space = space_of(case, counted, whole)
+            space, program = space_of(case, counted, whole)
         except ValueError:
             continue  # a class or group without labels
         for _ in range(4):
@@ -183,9 +181,9 @@ def test_the_rule_of_any_choice_reproduces_its_features(seed, known, whole):
         v = space.features(choice)
         if counted.soft:
             h = case.decisions(space.rule(choice))
-            mine = case.features(space.program, h)
+            mine = case.features(program, h)
         else:
-            mine = space.program.rates_of(space.confusion(choice).counts)
+            mine = program.rates_of(space.confusion(choice).counts)
         np.testing.assert_allclose(mine, v, rtol=0, atol=1e-9)
 
 
@@ -230,10 +228,8 @@ def value_of(text, rows, index=None):
         columns={"g": rows["g"]}, decide_on=("g",) if "(g)" in text else (),
     )  # fmt: skip
     soft = evidence.softened()
-    mixed = best_mixture(
-        Achievable(link(goal, soft.codebook).at(soft.marginals), evidence, soft), 1e-10
-    )
-    return mixed.value
+    program = link(goal, soft.codebook).at(soft.marginals)
+    return best_mixture(Achievable(program.table, evidence, soft), program, 1e-10).value
 
 
 @pytest.mark.parametrize("text", GOALS)
@@ -278,10 +274,9 @@ def test_a_row_that_constants_meet_exactly_is_scaled_by_its_coefficients(text):
         decide_on=("g",),
     )  # fmt: skip
     soft = evidence.softened()
+    program = link(goal, soft.codebook).at(soft.marginals)
     values = [
-        best_mixture(
-            Achievable(link(goal, soft.codebook).at(soft.marginals), evidence, soft, whole=w), GAP
-        ).value
+        best_mixture(Achievable(program.table, evidence, soft, whole=w), program, GAP).value
         for w in (False, True)
     ]
     assert values[0] == pytest.approx(values[1], abs=2 * GAP)
@@ -308,7 +303,7 @@ def test_bounds_that_rule_out_zero_alone_cost_nothing(text, free):
     values = []
     for goal in (text, free):
         program = link(Goal.parse(goal), soft.codebook).at(soft.marginals)
-        mixed = best_mixture(Achievable(program, evidence, soft), GAP)
+        mixed = best_mixture(Achievable(program.table, evidence, soft), program, GAP)
         assert float(program.violation(mixed.v)) <= 1e-9
         values.append(mixed.value)
     assert values[0] == pytest.approx(values[1], abs=2e-6)

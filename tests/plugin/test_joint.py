@@ -63,8 +63,8 @@ def searched(goal, mass, *, joint):
     else:
         counted = evidence.softened(posterior.sum(axis=1))
     program = link(goal, counted.codebook).at(counted.marginals)
-    space = Achievable(program, evidence, counted)
-    mixed = best_mixture(space, 1e-7)
+    space = Achievable(program.table, evidence, counted)
+    mixed = best_mixture(space, program, 1e-7)
     true = link(goal, evidence.codebook).at(evidence.marginals)
     v = true.rates_of(space.confusion(mixed.choice).counts)
     return SimpleNamespace(space=space, mixed=mixed, true=true, v=v)
@@ -312,8 +312,9 @@ def test_scores_out_of_fold():
     # Posteriors fitted to these very rows know how many are of each kind.
     np.testing.assert_allclose(soft.marginals.weights, rows.marginals.weights, rtol=0.05)
     goal = as_goal("maximize accuracy.min(g)")
-    space = Achievable(link(goal, soft.codebook).at(soft.marginals), rows, soft)
-    mixed = best_mixture(space, 1e-6)
+    program = link(goal, soft.codebook).at(soft.marginals)
+    space = Achievable(program.table, rows, soft)
+    mixed = best_mixture(space, program, 1e-6)
     assert space.is_certain
     assert mixed.status == "optimal"
 

@@ -38,7 +38,7 @@ def goal_of(name, n, where=""):
 
 
 def check(program, schema, rng):
-    form = diagonal_form(program)
+    form = diagonal_form(program.table)
     assert form is not None
     for _ in range(3):
         counts = decisions(schema, rng)
@@ -62,7 +62,7 @@ def test_every_metric_of_the_table(name, n, baseline):
             continue
         bound += 1
         if name in COSTS:
-            assert diagonal_form(program) is None
+            assert diagonal_form(program.table) is None
         else:
             check(program, schema, rng)
     words = f"{TABLE[name].event or ''}"
@@ -89,7 +89,7 @@ def test_random_programs_of_many_features(seed):
 def test_weights_give_the_best_rule_for_a_sum_of_features(n):
     schema, counts = grouped(CLASSES[n], 1, baseline=True)
     goal = Goal.parse("maximize macro_f1 + churn + wins + specificity.min()")
-    form = diagonal_form(program_of(goal, schema))
+    form = diagonal_form(program_of(goal, schema).table)
     rng = np.random.default_rng(n)
     slopes = rng.normal(size=len(form.const))
     diag, col = of_both(counts)
@@ -102,7 +102,7 @@ def test_weights_give_the_best_rule_for_a_sum_of_features(n):
 def test_blocks_have_their_own_features_and_share_the_constant():
     schema, counts = grouped(CLASSES[3], 2)
     program = program_of(Goal.parse("maximize specificity.min() + accuracy"), schema)
-    form = diagonal_form(program)
+    form = diagonal_form(program.table)
     diag, col = of_both(counts)
     share = np.random.default_rng(0).random((4, 2, *diag.shape))
     share /= share.sum(axis=(0, 1))
@@ -118,7 +118,7 @@ def test_one_true_and_another_predicted_class_are_not_of_the_form(monkeypatch):
     event = Event("predicted was_correct")
     odd = replace(program.rates[0], event=event, label=1)
     monkeypatch.setattr(program, "features", (odd,))
-    assert diagonal_form(program) is None
+    assert diagonal_form(program.table) is None
 
 
 def test_a_thousand_classes_in_ten_cells():
@@ -128,7 +128,7 @@ def test_a_thousand_classes_in_ten_cells():
     schema = Schema(tuple(range(n)), cells, marginals, np.ones((10, n + 1)), {None: ("g",)})
     program = program_of(Goal.parse("maximize macro_f1 subject to accuracy.min(g) >= 0.1"), schema)
     start = time.process_time()
-    form = diagonal_form(program)
+    form = diagonal_form(program.table)
     assert time.process_time() - start < 10
     assert form.diagonal.nnz + form.columns.nnz <= 6 * n * 10
     assert form.features(np.ones((10, n)), np.ones((10, n))).shape == (len(program.rates),)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +13,13 @@ from setpoint.exact.problem import Problem, Slot
 from setpoint.exact.sweep import least_violation, sweep
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, Min, RateFunction, WeightedSum
-from setpoint.search.mixed import Mixed
+from setpoint.program.program import Program
+from setpoint.search.optimum import Optimum, Status, measure
 from setpoint.search.space import Choice, Floats
 from setpoint.tolerances import SATISFIED
 
 __all__ = [
     "MOST_COMBINATIONS",
-    "Fixed",
     "aligned",
     "combined",
     "descend",
@@ -44,25 +43,6 @@ _ALIGNED = 64
 """So many levels for each way to treat slots alike."""
 
 
-@dataclass(frozen=True)
-class Fixed:
-    """Thresholds, one a slot; `value` is a score, -inf where none is feasible."""
-
-    choice: Choice
-    value: float
-    status: Literal["optimal", "feasible"]
-    method: str
-
-    @property
-    def is_feasible(self) -> bool:
-        """Whether the constraints are met."""
-        return self.value > -INF
-
-
-_NONE = Fixed((), -INF, "optimal", "")
-"""Every threshold was tried, and none is feasible."""
-
-
 def n_combinations(problem: Problem) -> int:
     """Number of ways to pick one cut-off a slot."""
     out = 1
@@ -71,19 +51,18 @@ def n_combinations(problem: Problem) -> int:
     return out
 
 
-def separate(problem: Problem) -> Fixed | None:
+def separate(problem: Problem, program: Program) -> Optimum | None:
     """One sweep a slot, where neither objective nor constraints couple slots; else None.
 
     One slot is always so, whatever the shapes. Exact among deterministic rules.
     """
-    program = problem.program
-    parts = parts_of(problem)
+    parts = parts_of(problem, program)
     where = [problem.slots_of(c.function) for c in program.constraints]
     if parts is None or (len(problem.slots) > 1 and any(len(w) > 1 for w in where)):
         return None
     everywhere = [c for c, w in zip(program.constraints, where, strict=True) if not w]
     if any(float(c.violation(np.zeros(problem.d))) > SATISFIED for c in everywhere):
-        return _NONE
+        return _none(problem, "optimal")
     choice: list[dict[int, float]] = []
     base = sum((s.base for s in problem.slots), np.zeros(problem.d))
     for s, slot in enumerate(problem.slots):
@@ -91,15 +70,19 @@ def separate(problem: Problem) -> Fixed | None:
         rest = np.zeros(problem.d) if len(problem.slots) == 1 else base - slot.base
         best = sweep(problem, slot, parts[s], own, rest)
         if best.cutoff < 0:
-            return _NONE
+            return _none(problem, "optimal")
         choice.append({best.cutoff: 1.0})
-    value = problem.value(problem.features(choice))
-    return Fixed(choice, value, "optimal", "sweep over every cut-off")
+    return measure(problem, program, choice, "optimal", "sweep over every cut-off")
 
 
-def parts_of(problem: Problem) -> list[RateFunction] | None:
+def _none(problem: Problem, status: Status) -> Optimum:
+    """No thresholds; "optimal" where all were tried."""
+    return Optimum((), np.zeros(problem.d), -INF, status=status)
+
+
+def parts_of(problem: Problem, program: Program) -> list[RateFunction] | None:
     """What each slot is to maximise on its own; None where the objective couples slots."""
-    score = algebra.scaled(problem.program.sense, problem.program.objective)
+    score = program.score
     m = len(problem.slots)
     if m == 1:
         return [score]
@@ -147,9 +130,10 @@ def combined(
         yield v, choice_of
 
 
-def enumerate_cutoffs(problem: Problem, candidates: list[NDArray[np.int64]] | None = None) -> Fixed:
+def enumerate_cutoffs(
+    problem: Problem, program: Program, candidates: list[NDArray[np.int64]] | None = None
+) -> Optimum:
     """Try every combination of one cut-off a slot, or of the candidates."""
-    program = problem.program
     best, choice = -INF, None
     lists = candidates or [np.arange(s.curve.n_cutoffs) for s in problem.slots]
     for v, choice_of in combined(problem, lists):
@@ -158,41 +142,40 @@ def enumerate_cutoffs(problem: Problem, candidates: list[NDArray[np.int64]] | No
         if values[k] > best:
             best, choice = float(values[k]), choice_of(k)
     if choice is None:
-        return _NONE if candidates is None else replace(_NONE, status="feasible")
+        return _none(problem, "optimal" if candidates is None else "feasible")
     if candidates is None:
-        return Fixed(choice, best, "optimal", "enumeration of cut-offs")
-    return Fixed(choice, best, "feasible", "rounding")
+        found = measure(problem, program, choice, "optimal", "enumeration of cut-offs")
+    else:
+        found = measure(problem, program, choice, "feasible", "rounding")
+    return replace(found, value=best)
 
 
-def round_mixture(problem: Problem, mixed: Mixed) -> Fixed:
+def round_mixture(problem: Problem, program: Program, mixed: Optimum) -> Optimum:
     """Thresholds near a mixture, improved slot by slot; "feasible" at best."""
     width = int(_WINDOW ** (1.0 / len(problem.slots)))
     pairs = list(zip(problem.slots, mixed.choice, strict=True))
     near = [_near(slot, part, max(width, 1)) for slot, part in pairs]
-    best = replace(_NONE, status="feasible")
+    best = _none(problem, "feasible")
     if width > 1:
-        best = enumerate_cutoffs(problem, near)
+        best = enumerate_cutoffs(problem, program, near)
     starts = problem.constants()
     if not best.is_feasible:
-        starts += aligned(problem)
-        starts.append(descend(problem, [{int(n[0]): 1.0} for n in near])[0])
+        starts += aligned(problem, program)
+        starts.append(descend(problem, program, [{int(n[0]): 1.0} for n in near])[0])
     for choice in starts:
-        v = problem.features(choice)
-        if float(problem.program.violation(v)) <= SATISFIED and problem.value(v) > best.value:
-            best = Fixed(choice, problem.value(v), "feasible", "rounding")
-    return _improved(problem, best) if best.is_feasible else best
+        found = measure(problem, program, choice, "feasible", "rounding")
+        if found.is_feasible and found.value > best.value:
+            best = found
+    return _improved(problem, program, best) if best.is_feasible else best
 
 
-def from_nearest(problem: Problem, choice: Choice) -> Fixed:
+def from_nearest(problem: Problem, program: Program, choice: Choice) -> Optimum:
     """Thresholds that a search for the least violation ended at, if they meet the goal."""
-    v = problem.features(choice)
-    if float(problem.program.violation(v)) > SATISFIED:
-        return replace(_NONE, status="feasible")
-    found = Fixed(choice, problem.value(v), "feasible", "search for the least violation")
-    return _improved(problem, found)
+    found = measure(problem, program, choice, "feasible", "search for the least violation")
+    return _improved(problem, program, found) if found.is_feasible else _none(problem, "feasible")
 
 
-def aligned(problem: Problem) -> list[Choice]:
+def aligned(problem: Problem, program: Program) -> list[Choice]:
     """Of thresholds that treat the slots alike: the best, and those with the least violation.
 
     Alike is the same score, or the same share accepted of all rows, of the positives, or of
@@ -211,8 +194,8 @@ def aligned(problem: Problem) -> list[Choice]:
             families.append(after - (wanted - accepted[after - 1] < accepted[after] - wanted))
     cuts = [np.concatenate(families) for families in per_slot]
     v = np.sum([s.features(c) for s, c in zip(problem.slots, cuts, strict=True)], axis=0)
-    violation = problem.program.violation(v)
-    scores = problem.program.sense * np.asarray(problem.program.value(v))
+    violation = program.violation(v)
+    scores = program.sense * np.asarray(program.value(v))
     best = int(np.argmax(np.where(violation <= SATISFIED, scores, -INF)))
     return [[{int(c[i]): 1.0} for c in cuts] for i in {best, int(np.argmin(violation))}]
 
@@ -230,14 +213,14 @@ def _near(slot: Slot, part: dict[int, float], width: int) -> NDArray[np.int64]:
     return nearest[np.argsort(distance[nearest], kind="stable")]
 
 
-def descend(problem: Problem, choice: Choice) -> tuple[Choice, float]:
+def descend(problem: Problem, program: Program, choice: Choice) -> tuple[Choice, float]:
     """Move one slot after the other to the least violation until none is gained."""
     choice = list(choice)
-    worst = float(problem.program.violation(problem.features(choice)))
+    worst = float(program.violation(problem.features(choice)))
     for _ in range(_SWEEPS):
         before = worst
         for s, slot in enumerate(problem.slots):
-            cutoff, now = least_violation(problem, slot, _others(problem, choice, s))
+            cutoff, now = least_violation(program, slot, _others(problem, choice, s))
             if now < worst:
                 choice[s], worst = {cutoff: 1.0}, now
         if worst >= before:
@@ -251,21 +234,18 @@ def _others(problem: Problem, choice: Choice, s: int) -> Floats:
     return problem.features(choice) - own
 
 
-def _improved(problem: Problem, best: Fixed) -> Fixed:
+def _improved(problem: Problem, program: Program, best: Optimum) -> Optimum:
     """Sweep one slot after the other, the rest held fixed, until nothing is gained."""
-    score = algebra.scaled(problem.program.sense, problem.program.objective)
     choice = list(best.choice)
     value = best.value
     for _ in range(_SWEEPS):
         before = value
         for s, slot in enumerate(problem.slots):
             rest = _others(problem, choice, s)
-            found = sweep(problem, slot, score, problem.program.constraints, rest)
-            if found.cutoff >= 0 and found.value > value + 1e-12:
-                choice[s], value = {found.cutoff: 1.0}, found.value
+            best_one = sweep(problem, slot, program.score, program.constraints, rest)
+            if best_one.cutoff >= 0 and best_one.value > value + 1e-12:
+                choice[s], value = {best_one.cutoff: 1.0}, best_one.value
         if value <= before + 1e-12:
             break
-    v = problem.features(choice)
-    if float(problem.program.violation(v)) > SATISFIED:
-        return best
-    return Fixed(choice, problem.value(v), "feasible", best.method)
+    found = measure(problem, program, choice, "feasible", best.method)
+    return found if found.is_feasible else best

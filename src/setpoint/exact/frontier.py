@@ -15,6 +15,7 @@ from setpoint.exact.solver import find_rule
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
 from setpoint.program.link import link
+from setpoint.program.program import Program
 from setpoint.search.along import Along, along, monotone
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
 from setpoint.search.infeasible import Infeasible
@@ -64,43 +65,43 @@ def frontier_exact(
     goal, i = vary_of(goal, vary)
     levels = levels_of(values)
     # Of many programs in a row each needs few columns, and small ones are solved sooner.
-    problem = Problem(link(goal, evidence.codebook).at(evidence.marginals), evidence, most=0)
-    if randomized is True or (randomized == "auto" and _draws(problem, tol)):
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    problem = Problem(program.table, evidence, most=0)
+    if randomized is True or (randomized == "auto" and _draws(problem, program, tol)):
         try:
-            found, kind = along(problem, i, levels, _POINTS)
+            found, kind = along(problem, program, i, levels, _POINTS)
             if found.gap > SATISFIED and problem.n_blocks == 1:
-                found = _against_steps(problem, goal, i, found)
-            return frontier_of(goal, i, problem.program, found, kind)
+                found = _against_steps(problem, program, i, found)
+            return frontier_of(program, i, found, kind)
         except ShapeError:
             if randomized is True:
                 raise
     if n_combinations(problem) <= MOST_COMBINATIONS or problem.n_blocks == 1:
-        steps = _steps(problem, i)
+        steps = _steps(problem, program, i)
         found, thresholds = steps.found, steps.thresholds
-        whole = frontier_of(goal, i, problem.program, found, "steps", thresholds)
+        whole = frontier_of(program, i, found, "steps", thresholds)
         return whole if levels is None else whole.sampled(levels)
     if levels is None:
-        laxest, _ = along(problem, i, None, 2)
+        laxest, _ = along(problem, program, i, None, 2)
         levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
-    return frontier_of(goal, i, problem.program, _searched(problem, i, levels), "points")
+    return frontier_of(program, i, _searched(problem, program, i, levels), "points")
 
 
-def _draws(problem: Problem, tol: float) -> bool:
+def _draws(problem: Problem, program: Program, tol: float) -> bool:
     """Whether the rule at the bound asked draws; of several thresholds mixtures are at hand."""
     if problem.n_blocks > 1:
         return True
     try:
-        choice = find_rule(problem, "auto", tol).choice
+        return find_rule(problem, program, "auto", tol).is_drawn
     except NoRuleError:
         return False
-    return any(len(part) > 1 for part in choice)
 
 
-def _against_steps(problem: Problem, goal: Goal, i: int, found: Along) -> Along:
+def _against_steps(problem: Problem, program: Program, i: int, found: Along) -> Along:
     """Thresholds without draws, where they are better than a stationary point."""
-    steps = frontier_of(goal, i, problem.program, _steps(problem, i).found, "steps")
+    steps = frontier_of(program, i, _steps(problem, program, i).found, "steps")
     plain = steps.sampled(found.bounds)
-    better = problem.program.sense * (plain.values - found.values) > 0.0
+    better = program.sense * (plain.values - found.values) > 0.0
     values = np.where(better, plain.values, found.values)
     reached = np.where(better, plain.reached, found.reached)
     return Along(found.bounds, values, reached, found.gap)
@@ -111,11 +112,10 @@ class _Steps(NamedTuple):
     thresholds: Floats | None
 
 
-def _steps(problem: Problem, i: int) -> _Steps:
+def _steps(problem: Problem, program: Program, i: int) -> _Steps:
     """The undominated choices of thresholds, by objective and strictness."""
-    program = problem.program
     moving = program.constraints[i]
-    others = [c for k, c in enumerate(program.constraints) if k != i]
+    others = program.without(i).constraints
     kept: list[tuple[Floats, Floats, NDArray[np.int64]]] = []
     for start, v in _features(problem):
         f = program.sense * np.asarray(program.value(v))
@@ -168,26 +168,22 @@ def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
     return np.asarray(at[last])
 
 
-def _searched(problem: Problem, i: int, levels: Sequence[float] | Floats) -> Along:
+def _searched(
+    problem: Problem, program: Program, i: int, levels: Sequence[float] | Floats
+) -> Along:
     """Without draws, where there are too many combinations to try: a search for each bound."""
-    program = problem.program
     values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
     gap = 0.0
-    try:
-        for k, level in enumerate(levels):
-            problem.program = program.at_level(i, float(level))
-            try:
-                found = find_rule(problem, False, 0.0)
-            except NoRuleError as error:
-                # Then nothing is proved: a rule may be there that was not found.
-                gap = gap if error.certain else INF
-                continue
-            v = problem.features(found.choice)
-            values[k] = float(program.value(v))
-            reached[k] = float(program.constraints[i].function.value(v))
-            gap = max(gap, found.bound - problem.value(v))
-    finally:
-        problem.program = program
+    for k, level in enumerate(levels):
+        try:
+            found = find_rule(problem, program.at_level(i, float(level)), False, 0.0)
+        except NoRuleError as error:
+            # Then nothing is proved: a rule may be there that was not found.
+            gap = gap if error.certain else INF
+            continue
+        values[k] = float(program.value(found.v))
+        reached[k] = float(program.constraints[i].function.value(found.v))
+        gap = max(gap, found.bound - program.score_at(found.v))
     strict = program.constraints[i].sign
     order = np.argsort(-strict * np.asarray(levels, dtype=np.float64))
     monotone(values, reached, order, program.sense)

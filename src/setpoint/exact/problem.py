@@ -1,4 +1,4 @@
-"""A binary program over cut-offs: one column of features for each cut-off of each slot."""
+"""Cut-offs: one column of features for each cut-off of each slot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion, Curve, Evidence
 from setpoint.program.functions import Affine, RateFunction
-from setpoint.program.program import Program
+from setpoint.program.rate_table import RateTable
 from setpoint.rules import PerSlot, Rule, Threshold, mixture
 from setpoint.search.space import Choice, Floats, Priced, Space
 
@@ -99,42 +99,38 @@ class Slot:
 
 
 class Problem(Space):
-    """A binary program and the cut-offs that decide it: a block is a slot, a column a cut-off.
+    """What cut-offs do to binary rates: a block is a slot, a column a cut-off.
 
     Parameters
     ----------
-    program : Program
-        Of a goal bound to `evidence.schema`.
+    rates : RateTable
+        Of a goal that is linked to the codebook of `evidence`.
     evidence : Evidence
         Binary, one score a row.
     curves : sequence of Curve, optional
         The evidence's, one a slot, where they are known already.
     most : int
-        Up to this many columns the program is solved whole; else it grows.
+        Up to this many columns linear programs begin with all; else they grow.
     """
 
     def __init__(
         self,
-        program: Program,
+        rates: RateTable,
         evidence: Evidence,
         curves: Sequence[Curve] | None = None,
         most: int = _ALL_AT_ONCE,
     ) -> None:
-        super().__init__(program)
+        super().__init__(rates)
         self.evidence = evidence
         curves = curves or [evidence.curve(s) for s in range(len(evidence.slots))]
         self.slots = tuple(self._slot(curve) for curve in curves)
-        n_columns = sum(len(s.columns) for s in self.slots)
+        n_columns = sum(len(s.curve.hull) for s in self.slots)
         self._whole = n_columns <= max(most, 2 * len(self.slots))
-
-    def with_program(self, program: Program) -> Problem:
-        """Another program on the same evidence; the sorted curves are shared."""
-        return Problem(program, self.evidence, [slot.curve for slot in self.slots])
 
     def _slot(self, curve: Curve) -> Slot:
         cells = [c for c, _ in curve.kinds]
         trues = [t for _, t in curve.kinds]
-        tensors = self.program.tensors
+        tensors = self.rates.tensors
         rejected, accepted = tensors[:, cells, trues, 0], tensors[:, cells, trues, 1]
         # Totals from the prefix sums: "all but the accepted" must end at nothing.
         base = rejected @ curve.counts[:, -1]
@@ -168,7 +164,7 @@ class Problem(Space):
 
     def slots_of(self, x: RateFunction) -> frozenset[int]:
         """The slots whose decisions change a function."""
-        cells = {c for j in x.features if j >= 0 for c in self.program.rates[j].cells}
+        cells = {c for j in x.features if j >= 0 for c in self.rates.rates[j].cells}
         return frozenset(int(self.evidence.cell_slot[c]) for c in cells)
 
     def features(self, choice: Choice) -> Floats:

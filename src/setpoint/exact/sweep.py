@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from itertools import permutations
-from typing import NamedTuple
 
 import numpy as np
 
-from setpoint.evidence.sweep import Constraints, best_cutoff
+from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff
 from setpoint.exact.problem import Problem, Slot
 from setpoint.program.functions import (
     Absolute,
@@ -19,22 +18,15 @@ from setpoint.program.functions import (
     Ratio,
     WeightedSum,
 )
-from setpoint.program.program import ProgramConstraint
+from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.space import Floats
 from setpoint.tolerances import SATISFIED
 
-__all__ = ["Swept", "least_violation", "sweep"]
+__all__ = ["least_violation", "sweep"]
 
 INF = float("inf")
 _FEW = 4
 """Beyond so many groups a difference is cheaper than the bounds on all its pairs."""
-
-
-class Swept(NamedTuple):
-    """The best cut-off of a slot; -1 where none is feasible."""
-
-    cutoff: int
-    value: float
 
 
 def sweep(
@@ -43,7 +35,7 @@ def sweep(
     objective: RateFunction,
     constraints: tuple[ProgramConstraint, ...],
     rest: Floats | None = None,
-) -> Swept:
+) -> BestCutoff:
     """The feasible cut-off of one slot with the largest `objective`.
 
     Among ties the one with the largest Youden index (true minus false positive rate).
@@ -68,8 +60,7 @@ def sweep(
         built = forms.constraints(bounds)
     except _NotARatioError:
         return _general(slot, objective, constraints, extra, tie)
-    best = best_cutoff(slot.curve.counts, ratio[0], built, offset=ratio[1], tiebreak=tie)
-    return Swept(best.cutoff, best.value)
+    return best_cutoff(slot.curve.counts, ratio[0], built, offset=ratio[1], tiebreak=tie)
 
 
 class _NotARatioError(Exception):
@@ -144,28 +135,30 @@ def _general(
     constraints: tuple[ProgramConstraint, ...],
     rest: Floats,
     tie: Floats,
-) -> Swept:
+) -> BestCutoff:
     values = np.empty(slot.curve.n_cutoffs)
+    n_feasible = 0
     for cutoffs, own in slot.blocks():
         v = own + rest
         feasible = np.ones(len(v), bool)
         for c in constraints:
             feasible &= c.violation(v) <= SATISFIED
+        n_feasible += int(feasible.sum())
         values[cutoffs] = np.where(feasible, objective.value(v), -INF) if feasible.any() else -INF
     best = float(values.max())
     if best == -INF:
-        return Swept(-1, -INF)
+        return BestCutoff(-1, -INF, 0)
     near = best if np.isinf(best) else best - 1e-12 * (1 + abs(best))
     ties = np.flatnonzero(values >= near)
     youden = tie[:-1] @ slot.curve.counts[:, ties]
     index = int(ties[np.argmax(youden)])
-    return Swept(index, float(values[index]))
+    return BestCutoff(index, float(values[index]), n_feasible)
 
 
-def least_violation(problem: Problem, slot: Slot, rest: Floats | None = None) -> tuple[int, float]:
+def least_violation(program: Program, slot: Slot, rest: Floats | None = None) -> tuple[int, float]:
     """The cut-off of one slot with the smallest largest violation, and that violation."""
     worst = np.empty(slot.curve.n_cutoffs)
     for cutoffs, v in slot.blocks():
-        worst[cutoffs] = problem.program.violation(v if rest is None else v + rest)
+        worst[cutoffs] = program.violation(v if rest is None else v + rest)
     index = int(np.argmin(worst))
     return index, float(worst[index])

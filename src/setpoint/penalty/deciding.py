@@ -91,7 +91,7 @@ def _best_threshold(
 
     def solved(asked: Goal) -> Outcome:
         program = link(asked, evidence.codebook).at(evidence.marginals)
-        program.goal = goal  # what messages speak of
+        program = program.changed(goal=goal)  # what messages name
         return solve_exact(program, evidence, randomized=False, on_infeasible=on_infeasible)
 
     try:

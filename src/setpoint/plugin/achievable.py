@@ -1,4 +1,4 @@
-"""What rules over posteriors can do to the features, explored by an oracle (CMA, section 3).
+"""What rules over posteriors can do to the rates, explored by an oracle (CMA, section 3).
 
 The oracle answers a linear objective over the features with the rule that is best for it,
 in one pass over the rows. That pass also gives a column for each block: the rows of one
@@ -9,17 +9,16 @@ block takes far fewer passes than mixing whole rules.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from setpoint.evidence import Confusion, Evidence
 from setpoint.plugin.atoms import Atom, Constant, pricer_of
-from setpoint.program.link import link
 from setpoint.program.program import Program
+from setpoint.program.rate_table import RateTable
 from setpoint.rules import PerSlot, Rule, mixture, per_slot
-from setpoint.search.space import Choice, Floats, Priced, Space
+from setpoint.search.space import Choice, Expected, Floats, Priced, Space
 from setpoint.search.watch import Watch
 
 __all__ = ["Achievable"]
@@ -38,8 +37,8 @@ class Achievable(Space):
 
     Parameters
     ----------
-    program : Program
-        Of a goal bound to the schema of `counted`.
+    rates : RateTable
+        Of a goal that is linked to the codebook of `counted`.
     evidence : Evidence
         The rows with their labels: what confusions are counted on.
     counted : Evidence
@@ -50,14 +49,14 @@ class Achievable(Space):
     whole : bool
         One block: columns are whole rules.
     atoms : list of Atom, optional
-        Found for another program on the same rows, which goes on to share them.
+        Found for other rates of the same rows, which go on to share them.
     """
 
     otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
 
     def __init__(
         self,
-        program: Program,
+        rates: RateTable,
         evidence: Evidence,
         counted: Evidence,
         *,
@@ -65,10 +64,10 @@ class Achievable(Space):
         whole: bool = False,
         atoms: list[Atom] | None = None,
     ) -> None:
-        super().__init__(program, watch)
+        super().__init__(rates, watch)
         self.evidence = evidence
         self.counted = counted
-        self.pricer = pricer_of(program, counted)
+        self.pricer = pricer_of(rates, counted)
         hidden = len(counted.cells) > len(counted.slots) and counted.pairs is None
         self.is_certain = counted.soft and not hidden
         n = counted.n_classes
@@ -114,7 +113,7 @@ class Achievable(Space):
 
     @property
     def _features(self) -> Floats:
-        """Features (atoms, blocks, d); what other programs found is counted when first asked."""
+        """Features (atoms, blocks, d); atoms found for other rates are counted when asked for."""
         if self._counted == 0:
             n = self.counted.n_classes
             self._table[:n] = self.pricer.constants(self._block, self._n_blocks)
@@ -161,24 +160,20 @@ class Achievable(Space):
         """Features (n, d): the first atoms."""
         return np.asarray(self._features[: self.counted.n_classes].sum(axis=1))
 
-    def with_program(self, program: Program) -> Self:
-        """Another program on the same rows, within what is left of the limits."""
-        return self._with(program, self.counted)
-
-    def softened(self) -> Achievable:
-        """The same rows as soft evidence; what is found there is at hand here too."""
-        counted = self.counted.softened()
-        return self._with(link(self.program.goal, counted.codebook).at(counted.marginals), counted)
-
-    def _with(self, program: Program, counted: Evidence) -> Self:
-        watch = self.watch.rest()
-        return type(self)(
-            program, self.evidence, counted, watch=watch, whole=self._is_whole, atoms=self.atoms
+    def softened(self, rates: RateTable) -> Achievable:
+        """The same rows as soft evidence; rules that are found there are known here too."""
+        return Achievable(
+            rates,
+            self.evidence,
+            self.counted.softened(),
+            watch=self.watch.rest(),
+            whole=self._is_whole,
+            atoms=self.atoms,
         )
 
     def as_whole(self) -> Achievable:
         """The same atoms as one block, and no others: mixtures of whole rules."""
-        out = type(self)(self.program, self.evidence, self.counted, whole=True, atoms=self.atoms)
+        out = type(self)(self.rates, self.evidence, self.counted, whole=True, atoms=self.atoms)
         out._table = self._features.sum(axis=1, keepdims=True)
         out._counted = len(out._table)
         out.frozen = True
@@ -216,6 +211,14 @@ class Achievable(Space):
     def confusion(self, choice: Choice) -> Confusion:
         """Counted by labels."""
         return self.evidence.confusion(self.distribution(choice))
+
+    def expected(self, program: Program, choice: Choice) -> Expected | None:
+        """What the posteriors say, where they are counted."""
+        if not self.counted.soft:
+            return None
+        v = self.features(choice)
+        objective, violation = float(program.value(v)), float(program.violation(v))
+        return Expected(objective, violation, self.calibration(choice))
 
     def calibration(self, choice: Choice) -> float | None:
         """The largest difference between posteriors and labels in a share of the rows.

@@ -10,7 +10,7 @@ import numpy as np
 from setpoint.evidence import Evidence
 from setpoint.evidence.evidence import Integers
 from setpoint.program.diagonal import DiagonalForm, diagonal_form
-from setpoint.program.program import Program
+from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule
 from setpoint.search.space import Floats
 
@@ -132,8 +132,8 @@ class TensorPricer:
     score column has its own loss, and that is exact.
     """
 
-    def __init__(self, program: Program, counted: Evidence) -> None:
-        self.program = program
+    def __init__(self, rates: RateTable, counted: Evidence) -> None:
+        self.rates = rates
         self.counted = counted
         self.shares = None if counted.pairs is not None else self._shares()
 
@@ -149,7 +149,7 @@ class TensorPricer:
         """The tensor of gains, slot by slot."""
         counted = self.counted
         n = counted.n_classes
-        gains = self.program.forms.tensor(slopes)[:, :n]
+        gains = self.rates.forms.tensor(slopes)[:, :n]
         gains = _readable(gains) * gains
         if counted.pairs is not None:
             return Tensor(gains[counted.pairs[..., 0], counted.pairs[..., 1]])
@@ -173,7 +173,7 @@ class TensorPricer:
 
     def _of(self, decided: Integers, block: Integers | None, n_blocks: int) -> Floats:
         counts = self.counted.block_counts(decided, block, n_blocks)
-        return np.array([self.program.rates_of(c) for c in counts])
+        return np.array([self.rates.of(c) for c in counts])
 
 
 def _readable(numbers: Floats) -> float:
@@ -181,9 +181,9 @@ def _readable(numbers: Floats) -> float:
     return float(2.0 ** -np.frexp(np.abs(numbers).max(initial=0.0))[1])
 
 
-def pricer_of(program: Program, counted: Evidence) -> Pricer:
+def pricer_of(rates: RateTable, counted: Evidence) -> Pricer:
     """The fused pass where the features and cells allow it, else the general one."""
-    form = diagonal_form(program)
+    form = diagonal_form(rates)
     if form is None or counted.pairs is not None or len(counted.cells) > len(counted.slots):
-        return TensorPricer(program, counted)
+        return TensorPricer(rates, counted)
     return DiagonalPricer(counted, form)

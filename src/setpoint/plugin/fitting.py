@@ -24,8 +24,9 @@ from setpoint.plugin.options import BASELINES, Options
 from setpoint.plugin.retrained import Retrained, weight_parameter
 from setpoint.plugin.retraining import Retraining, TrainingRows
 from setpoint.plugin.searching import RETRAININGS, limited, search_space
-from setpoint.plugin.solving import Solution, Solved, reported, solve_evidence
+from setpoint.plugin.solving import Solution, reported, solve_evidence
 from setpoint.program.link import link
+from setpoint.search.outcome import Outcome
 
 __all__ = ["Fitted", "Task"]
 
@@ -214,8 +215,9 @@ class Task:
         evidence = everything.taken(test)
         rows = TrainingRows.of(everything.taken(train), self._rows(kept[train]))
         X = rows.X if test is train else self._rows(kept[test])
+        program = link(self.goal, evidence.codebook).at(evidence.marginals)
         space = Retraining(
-            link(self.goal, evidence.codebook).at(evidence.marginals),
+            program.table,
             evidence,
             learner,
             rows,
@@ -223,16 +225,16 @@ class Task:
             watch=limited(self.options, RETRAININGS),
         )
 
-        def solve() -> Solved:
-            found = search_space(space, self.options)
-            return Solved(found, f"a {type(learner).__name__} trained at each call; {found.why}")
+        def solve() -> tuple[Outcome, None]:
+            found = search_space(space, program, self.options)
+            why = f"a {type(learner).__name__} trained at each call; {found.why}"
+            return replace(found, why=why), None
 
         solution, outcome = reported(self.goal, evidence, solve, None, notes)
-        assert outcome.choice is not None
-        scorer, rule = space.finish(outcome.choice)
-        solution = replace(
-            solution, report=replace(solution.report, rule=space.words(outcome.choice))
-        )
+        assert outcome.optimum is not None
+        choice = outcome.optimum.choice
+        scorer, rule = space.finish(choice)
+        solution = replace(solution, report=replace(solution.report, rule=space.words(choice)))
         model = self.model
         if not self.is_fitted:
             model = clone(model).fit(self.X, self.y, **self.params)

@@ -131,8 +131,8 @@ def frontier_of_evidence(
     gap = 0.5 * tol
     goal, i = vary_of(goal, vary)
     levels = levels_of(values)
-    space = explored(goal, evidence, soft=soft, gap=gap)
-    found, kind = along(space, i, levels, _POINTS, gap)
+    space, program = explored(goal, evidence, soft=soft, gap=gap)
+    found, kind = along(space, program, i, levels, _POINTS, gap)
     if not space.is_certain:
         found = found.unproved()
-    return frontier_of(goal, i, space.program, found, kind)
+    return frontier_of(program, i, found, kind)

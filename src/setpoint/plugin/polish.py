@@ -13,6 +13,7 @@ import numpy as np
 
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
+from setpoint.program.program import Program
 from setpoint.search.space import Floats
 from setpoint.tolerances import SATISFIED
 
@@ -27,13 +28,13 @@ _FIRST, _LAST = 0.5, 0.01
 """Steps of the pattern search, in logarithms of factors and in shares of a total."""
 
 
-def _worth(space: Achievable, v: Floats) -> Worth:
+def _worth(program: Program, v: Floats) -> Worth:
     """What is compared: the violation, if it is one, then the objective."""
-    past = float(space.program.violation(v))
-    return (past if past > SATISFIED else 0.0, -space.value(v))
+    past = float(program.violation(v))
+    return (past if past > SATISFIED else 0.0, -program.score_at(v))
 
 
-def polish(space: Achievable, start: int) -> int:
+def polish(space: Achievable, program: Program, start: int) -> int:
     """Improve an atom and take the result in.
 
     Returns
@@ -47,15 +48,17 @@ def polish(space: Achievable, start: int) -> int:
     counted = space.counted
     size = max(counted.n_rows * counted.n_classes, 1)
     left = int(np.clip(_WORK / size, _LEAST, _MOST))
-    least = first = _worth(space, space.features_of(start))
+    least = first = _worth(program, space.features_of(start))
     try:
-        atom, least = _search(space, atom, least, left)
+        atom, least = _search(space, program, atom, least, left)
     except KeyboardInterrupt:  # what is at hand has to do
         space.watch.max_calls = space.watch.calls
     return space.add(atom) if least < first else start
 
 
-def _search(space: Achievable, atom: Atom, least: Worth, left: int) -> tuple[Atom, Worth]:
+def _search(
+    space: Achievable, program: Program, atom: Atom, least: Worth, left: int
+) -> tuple[Atom, Worth]:
     """Steps in each coordinate while they help, then smaller ones."""
     counted = space.counted
     step = _FIRST
@@ -65,7 +68,7 @@ def _search(space: Achievable, atom: Atom, least: Worth, left: int) -> tuple[Ato
             for code in range(counted.n_classes):
                 for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step)):
                     trial = _moved(atom, slot, code, factor, offset)
-                    now = _worth(space, space.pricer.features(trial, None, 1)[0])
+                    now = _worth(program, space.pricer.features(trial, None, 1)[0])
                     left -= 1
                     if now < least:
                         atom, least = trial, now

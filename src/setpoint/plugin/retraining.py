@@ -7,10 +7,9 @@ find what no rule over one model's posteriors can, at the price of a fit for eac
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from sklearn.utils.validation import _num_samples, indexable
 
 from setpoint.evidence import Confusion, Evidence
 from setpoint.plugin.retrained import Retrained, answers, weight_parameter
-from setpoint.program.program import Program
+from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule, mixture
 from setpoint.search.space import Choice, Floats, Priced, Space
 from setpoint.search.watch import Watch
@@ -108,8 +107,8 @@ class Retraining(Space):
 
     Parameters
     ----------
-    program : Program
-        Of a goal bound to `evidence.schema`.
+    rates : RateTable
+        Of a goal that is linked to the codebook of `evidence`.
     evidence : Evidence
         Label evidence: what is counted. Its scores are not looked at.
     learner : classifier
@@ -122,7 +121,7 @@ class Retraining(Space):
     Attributes
     ----------
     atoms : list
-        The columns, first the n constants. Shared with :meth:`with_program`.
+        The columns, first the n constants.
     frozen : bool
         Whether :meth:`price` looks among the columns at hand only.
 
@@ -137,7 +136,7 @@ class Retraining(Space):
 
     def __init__(
         self,
-        program: Program,
+        rates: RateTable,
         evidence: Evidence,
         learner: Any,
         rows: TrainingRows,
@@ -145,7 +144,7 @@ class Retraining(Space):
         *,
         watch: Watch | None = None,
     ) -> None:
-        super().__init__(program, watch)
+        super().__init__(rates, watch)
         if evidence.soft:
             raise ValueError("a learner's decisions are counted by labels: evidence is not soft")
         self._parameter = weight_parameter(learner)
@@ -212,23 +211,15 @@ class Retraining(Space):
         """One class for everybody, class by class."""
         return [self.whole({code: 1.0}) for code in range(self.evidence.n_classes)]
 
-    def with_program(self, program: Program) -> Self:
-        """Another program on the same rows and learners, within what is left of the limits."""
-        other = copy.copy(self)
-        Space.__init__(other, program, self.watch.rest())
-        other._table, other._counted = np.zeros((len(self.atoms), other.d)), 0
-        other._asked = set()
-        return other
-
     @property
     def _known(self) -> Floats:
-        """Features (columns, d) of all columns, those of another program's search too."""
+        """Features (columns, d) of all columns."""
         n = len(self.atoms)
         while len(self._table) < n:
             self._table = np.concatenate([self._table, np.zeros_like(self._table)])
         for k in range(self._counted, n):
             counts = self.evidence.block_counts(self._decided(k))[0]
-            self._table[k] = self.program.rates_of(counts)
+            self._table[k] = self.rates.of(counts)
         self._counted = n
         return self._table[:n]
 
@@ -260,7 +251,7 @@ class Retraining(Space):
 
     def _copies(self, slopes: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """The weighted multiclass problem: rows, their labels and weights, in row order."""
-        costs = costs_of(self.program.forms.tensor(slopes)).reshape(self._n_kinds, -1)
+        costs = costs_of(self.rates.forms.tensor(slopes)).reshape(self._n_kinds, -1)
         table = costs.max(axis=1, keepdims=True) - costs
         weights = table[self._kind]
         if self._weight is not None:

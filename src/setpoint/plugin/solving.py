@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,21 +34,13 @@ from setpoint.rules import Rule
 from setpoint.search.outcome import Outcome, Randomized
 from setpoint.search.watch import Traced
 
-__all__ = ["Solution", "Solved", "reported", "scores_for", "solve", "solve_evidence"]
+__all__ = ["Solution", "reported", "scores_for", "solve", "solve_evidence"]
 
 
 _BLIND = (
     "The rule does not see what the deployed model says, so nothing is certified. Given that "
     "prediction as a column too, and named in decide_on, it can come nearer the goal."
 )
-
-
-class Solved(NamedTuple):
-    """What a solver found, why it was taken, and the objective where it is not counted."""
-
-    outcome: Outcome
-    why: str
-    objective: Entry | None = None
 
 
 @dataclass(frozen=True)
@@ -266,7 +258,7 @@ def solve_evidence(
     if hidden and any(c.baseline is not None for c in evidence.cells):
         notes += (_BLIND,)
     return reported(
-        goal, evidence, lambda: _outcome(goal, evidence, options, counted), folds, notes
+        goal, evidence, lambda: (_outcome(goal, evidence, options, counted), None), folds, notes
     )[0]
 
 
@@ -277,31 +269,31 @@ def _shifted(
     metric: RowMetric | None,
     neutral: float,
     n_jobs: int | None,
-) -> Solved:
+) -> tuple[Outcome, Entry | None]:
     outcome, value = shift_rule(goal, evidence, options, metric, neutral, n_jobs)
     entry = None if metric is None else measured_entry(goal, metric, value)
-    return Solved(outcome, outcome.why, entry)
+    return outcome, entry
 
 
 def reported(
     goal: Goal,
     evidence: Evidence,
-    solver: Callable[[], Solved],
+    solver: Callable[[], tuple[Outcome, Entry | None]],
     folds: int | None = None,
     notes: tuple[str, ...] = (),
 ) -> tuple[Solution, Outcome]:
-    """Run a solver and report on what it finds."""
+    """Run a solver and report on what it finds: an outcome, and its objective if not counted."""
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        outcome, why, objective = solver()
+        outcome, objective = solver()
     report = report_on_outcome(
         link(goal, evidence.codebook),
         outcome,
         evidence,
         objective=objective,
         family="plugin",
-        why=why,
+        why=outcome.why,
         folds=folds,
         notes=(*(str(w.message) for w in caught), *notes),
         seconds=time.perf_counter() - start,
@@ -312,17 +304,16 @@ def reported(
     return Solution(outcome.rule, report, outcome.trace), outcome
 
 
-def _outcome(goal: Goal, evidence: Evidence, options: Options, counted: Evidence | None) -> Solved:
+def _outcome(goal: Goal, evidence: Evidence, options: Options, counted: Evidence | None) -> Outcome:
     """What the solver for these scores finds, and why it was taken."""
     if evidence.scores.ndim == 1:
-        outcome = solve_exact(
+        return solve_exact(
             link(goal, evidence.codebook).at(evidence.marginals),
             evidence,
             randomized=options.randomized,
             on_infeasible=options.on_infeasible,
             tol=options.tol,
         )
-        return Solved(outcome, outcome.why)
     why = ""
     if (evidence.true < evidence.n_classes).any():
         link(goal, evidence.codebook).at(
@@ -336,4 +327,4 @@ def _outcome(goal: Goal, evidence: Evidence, options: Options, counted: Evidence
         kind, why = choose_evidence(goal, evidence, options)
         options = replace(options, evidence=kind)
     outcome = search_rule(goal, evidence, options, counted)
-    return Solved(outcome, "; ".join(x for x in (outcome.why, why) if x))
+    return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.events import Floats
-from setpoint.program.program import Program
+from setpoint.program.rate_table import RateTable
 from setpoint.program.rates import Rate
 
 __all__ = ["DiagonalForm", "diagonal_form"]
@@ -49,7 +49,7 @@ class DiagonalForm:
     >>> counts = np.array([[[5.0, 1.0], [2.0, 4.0], [0.0, 0.0]]])
     >>> linked = link(Goal.parse("maximize f1"), Codebook.of(("no", "yes")))
     >>> program = linked.at(Marginals.of_counts(counts))
-    >>> form = diagonal_form(program)
+    >>> form = diagonal_form(program.table)
     >>> diag, col = np.array([[5.0, 4.0]]), np.array([[7.0, 5.0]])
     >>> v = form.const + form.features(diag, col)
     >>> bool(np.allclose(v, program.rates_of(counts)))
@@ -94,15 +94,15 @@ class DiagonalForm:
         return W, 0.0 - B
 
 
-def diagonal_form(program: Program) -> DiagonalForm | None:
-    """The program's features over diagonals and columns; None if one is not of that form.
+def diagonal_form(table: RateTable) -> DiagonalForm | None:
+    """Features over diagonals and columns; None if one is not of that form.
 
     Costs of pairs of classes are not, nor is what speaks of one true and another predicted
     class.
 
     Parameters
     ----------
-    program : Program
+    table : RateTable
 
     Examples
     --------
@@ -112,20 +112,20 @@ def diagonal_form(program: Program) -> DiagonalForm | None:
     >>> from setpoint.program.link import link
     >>> codebook, marginals = Codebook.of(("a", "b", "c")), Marginals.of_counts(np.eye(4, 3)[None])
     >>> accuracy = link(Goal.parse("maximize accuracy"), codebook).at(marginals)
-    >>> diagonal_form(accuracy).diagonal.toarray()
+    >>> diagonal_form(accuracy.table).diagonal.toarray()
     array([[0.33333333, 0.33333333, 0.33333333]])
     >>> mistakes = link(Goal.parse("maximize confusion_rate('a', 'b')"), codebook).at(marginals)
-    >>> diagonal_form(mistakes) is None
+    >>> diagonal_form(mistakes.table) is None
     True
     """
-    codebook, norms = program.codebook, program.forms.norms
+    codebook, norms = table.codebook, table.forms.norms
     n, n_cells = codebook.n_classes, len(codebook.cells)
-    d = len(program.rates)
+    d = len(table)
     const = np.zeros(d)
     rows: tuple[_Rows, _Rows] = _Rows(n), _Rows(n)
-    for f, feature in enumerate(program.rates):
+    for f, feature in enumerate(table.rates):
         for baseline, cells in _alike(feature, codebook):
-            parts = _parts(feature, n, program.marginals, baseline, cells)
+            parts = _parts(feature, n, table.marginals, baseline, cells)
             if parts is None:
                 return None
             rows[0].add(f, cells, parts.diagonal / norms[f])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -15,19 +14,18 @@ from setpoint.goals.events import Floats
 from setpoint.goals.expressions import Const, Constraint, Expression
 from setpoint.goals.goal import Goal
 from setpoint.goals.ranges import range_of
+from setpoint.program import algebra
 from setpoint.program.backend import Array, backend
 from setpoint.program.fold import Folder
 from setpoint.program.functions import INF, RateFunction
 from setpoint.program.linear_forms import LinearForms
+from setpoint.program.rate_table import RateTable
 from setpoint.program.rates import Rate
 from setpoint.program.rows import RowBuilder
 from setpoint.program.terms import Term
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["LinkedConstraint", "Program", "ProgramConstraint"]
-
-_SMALL = 1_000_000
-"""Up to so many weights, rates are one product with a dense matrix."""
 
 
 @dataclass(frozen=True)
@@ -113,13 +111,14 @@ class Program:
 
     Attributes
     ----------
-    rates : tuple of Rate
-        The d linear functions of the counts that the goal depends on.
+    table : RateTable
+        The d linear functions of the counts that the goal depends on. A program that asks
+        something else of the same rates shares it (:meth:`changed`).
     objective : RateFunction
-        As the user wrote it: `sense` says which way.
+        As the user wrote it.
+    sense : float
+        1 to maximise the objective, -1 to minimise it.
     constraints : tuple of ProgramConstraint
-    forms : LinearForms
-        The rates as functions of the counts, without dense tensors.
 
     Raises
     ------
@@ -135,19 +134,37 @@ class Program:
         folder = Folder(linked.codebook, marginals)
         self.objective = folder.exact_range(folder.function(linked.objective))
         self.constraints = tuple(_folded(folder, c) for c in linked.constraints)
-        self.rates: tuple[Rate, ...] = tuple(folder.rates)
-        self.forms: LinearForms = folder.forms
+        self.sense = 1.0 if linked.goal.sense == "maximize" else -1.0
+        rates = tuple(folder.rates)
+        self.table = RateTable(linked.codebook, marginals, rates, folder.forms)
 
     def changed(
         self,
         objective: RateFunction | None = None,
         constraints: Sequence[ProgramConstraint] | None = None,
+        *,
+        sense: float | None = None,
+        goal: Goal | None = None,
     ) -> Program:
-        """Another objective or other constraints over the same rates; `goal` stays."""
+        """Another question about the same rates.
+
+        Parameters
+        ----------
+        objective, constraints, sense : optional
+            Those of this program where left out.
+        goal : Goal, optional
+            What messages name; this program's where left out.
+        """
         out = copy(self)
         out.objective = self.objective if objective is None else objective
         out.constraints = self.constraints if constraints is None else tuple(constraints)
+        out.sense = self.sense if sense is None else sense
+        out.goal = self.goal if goal is None else goal
         return out
+
+    def without(self, i: int) -> Program:
+        """The program without one of its constraints."""
+        return self.changed(constraints=[c for k, c in enumerate(self.constraints) if k != i])
 
     def at_level(self, i: int, level: float) -> Program:
         """The program with the bound of one constraint moved."""
@@ -156,15 +173,32 @@ class Program:
         return self.changed(constraints=moved)
 
     @property
-    def sense(self) -> float:
-        """1 to maximise the objective, -1 to minimise it."""
-        return 1.0 if self.goal.sense == "maximize" else -1.0
+    def rates(self) -> tuple[Rate, ...]:
+        """The d linear functions of the counts that the goal depends on."""
+        return self.table.rates
+
+    @property
+    def forms(self) -> LinearForms:
+        """The rates as functions of the counts, without dense tensors."""
+        return self.table.forms
+
+    @property
+    def tensors(self) -> Floats:
+        """The rates' weights of the counts, see :attr:`RateTable.tensors`."""
+        return self.table.tensors
 
     def rates_of(self, counts: Floats) -> Floats:
         """The rates (d,) at counts (cells, n + 1, n)."""
-        if len(self.rates) * counts.size > _SMALL:
-            return self.forms.sums(counts)
-        return np.asarray(self._masks @ np.ravel(counts) / self.forms.norms)
+        return self.table.of(counts)
+
+    @property
+    def score(self) -> RateFunction:
+        """The objective as a function of which more is better."""
+        return algebra.scaled(self.sense, self.objective)
+
+    def score_at(self, v: Floats) -> float:
+        """The score at one point v (d,)."""
+        return self.sense * float(self.value(v))
 
     def value(self, v: Array) -> Array:
         """The objective (...,) at rates (..., d), in the user's units."""
@@ -187,26 +221,6 @@ class Program:
     def range(self) -> tuple[float, float]:
         """The range of the objective by interval arithmetic."""
         return self.objective.low, self.objective.high
-
-    @cached_property
-    def tensors(self) -> Floats:
-        """Weights (d, cells, n + 1, n) of the counts: ``v_j = (tensors[j] * C).sum()``.
-
-        Dense: with hundreds of classes ask :attr:`forms` instead.
-        """
-        n = self.codebook.n_classes
-        shape = (len(self.rates), len(self.codebook.cells), n + 1, n)
-        return self._masks.reshape(shape) / self.forms.norms[:, None, None, None]
-
-    @cached_property
-    def _masks(self) -> Floats:
-        """The rates (d, cells * (n + 1) * n) before division by their norms."""
-        n, cells = self.codebook.n_classes, self.codebook.cells
-        out = np.zeros((len(self.rates), len(cells), n + 1, n))
-        for j, f in enumerate(self.rates):
-            for c in f.cells:
-                out[j, c] = f.matrix(cells[c].baseline, n)
-        return out.reshape(len(self.rates), len(cells) * (n + 1) * n)
 
     def row_builder(self, least: float = 0.0) -> RowBuilder:
         """A builder of linear rows over this program's rates."""

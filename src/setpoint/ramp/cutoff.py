@@ -37,7 +37,7 @@ def feasible_cutoffs(
     (float, float) or None
         None where no threshold meets them.
     """
-    slot = Problem(program, evidence, most=0).slots[0]
+    slot = Problem(program.table, evidence, most=0).slots[0]
     curve = slot.curve
     kinds = [cell * (evidence.n_classes + 1) + true for cell, true in curve.kinds]
     nearest = best = (np.inf, 0.0)

@@ -11,13 +11,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.program import algebra
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
 from setpoint.search.infeasible import Infeasible
 from setpoint.search.master import InfeasibleMasterError, Master
-from setpoint.search.mixed import Mixed
 from setpoint.search.mixtures import UnfinishedError, best_mixture
+from setpoint.search.optimum import Optimum
 from setpoint.search.space import Floats, Space
 from setpoint.tolerances import SATISFIED
 
@@ -55,13 +54,19 @@ class Along:
 
 
 def along(
-    space: Space, i: int, levels: Floats | None, points: int, gap: float = 0.0
+    space: Space,
+    program: Program,
+    i: int,
+    levels: Floats | None,
+    points: int,
+    gap: float = 0.0,
 ) -> tuple[Along, Literal["lines", "points"]]:
     """The best mixtures as the i-th bound moves: all corners, or those of some levels.
 
     Parameters
     ----------
     space : Space
+    program : Program
     i : int
     levels : array of shape (m,) or None
     points : int
@@ -76,13 +81,12 @@ def along(
     ShapeError
         If the goal's shape is none that mixtures can be searched for.
     """
-    program = space.program
     sides = (program.objective, program.constraints[i].function)
     try:
         if levels is None and gap == 0.0 and all(isinstance(x, Affine) for x in sides):
-            return breakpoints(space, i), "lines"
+            return breakpoints(space, program, i), "lines"
         if levels is None:
-            free, strictest = ends(space, i)
+            free, strictest = ends(space, program, i)
             asked = program.constraints[i].level
             if not np.isfinite(free):  # a divergence, where a class is never predicted
                 free = 2.0 * asked - strictest
@@ -94,50 +98,49 @@ def along(
             f"without {program.constraints[i]} no rule meets the other constraints either"
         ) from None
     if program.constraints[i].sign < 0:
-        found = mixtures_at(space, i, levels[::-1].tolist(), gap)
+        found = mixtures_at(space, program, i, levels[::-1].tolist(), gap)
         turned = (found.bounds[::-1], found.values[::-1], found.reached[::-1])
         return Along(*turned, found.gap), "points"
-    return mixtures_at(space, i, levels.tolist(), gap), "points"
+    return mixtures_at(space, program, i, levels.tolist(), gap), "points"
 
 
-def mixtures_at(space: Space, i: int, levels: Sequence[float], gap: float) -> Along:
+def mixtures_at(
+    space: Space, program: Program, i: int, levels: Sequence[float], gap: float
+) -> Along:
     """The best mixture under each level of the i-th bound.
 
     Parameters
     ----------
     space : Space
-        Its program is changed on the way, and restored.
+    program : Program
     i : int
     levels : sequence of float
         From the laxest to the strictest.
     gap : float
         To which each search goes.
     """
-    program, master = space.program, Master(space)
+    master = Master(space)
     moving = program.constraints[i]
     # Last, so that the rows of the others stay in the linear program.
     last = len(program.constraints) - 1
-    others = _without(program, i)
+    others = program.without(i)
     ordered = others.changed(constraints=[*others.constraints, moving])
     values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
     worst = 0.0
-    found: Mixed | None = None
-    try:
-        for k, level in enumerate(levels):
-            space.program = ordered.at_level(last, level)
-            # What was best under a laxer bound, and meets this one, still is.
-            if found is None or float(space.program.violation(found.v)) > SATISFIED:
-                try:
-                    found = best_mixture(space, max(gap, _EDGE), master)
-                except InfeasibleMasterError:
-                    break  # so are all stricter ones
-                except UnfinishedError:
-                    continue
-            values[k] = float(program.value(found.v))
-            reached[k] = float(moving.function.value(found.v))
-            worst = max(worst, found.bound - found.value)
-    finally:
-        space.program = program
+    found: Optimum | None = None
+    for k, level in enumerate(levels):
+        asked = ordered.at_level(last, level)
+        # What was best under a laxer bound, and meets this one, still is.
+        if found is None or float(asked.violation(found.v)) > SATISFIED:
+            try:
+                found = best_mixture(space, asked, max(gap, _EDGE), master)
+            except InfeasibleMasterError:
+                break  # so are all stricter ones
+            except UnfinishedError:
+                continue
+        values[k] = float(program.value(found.v))
+        reached[k] = float(moving.function.value(found.v))
+        worst = max(worst, found.bound - found.value)
     monotone(values, reached, np.arange(len(levels))[::-1], program.sense)
     return Along(np.asarray(levels, dtype=np.float64), values, reached, worst)
 
@@ -153,7 +156,7 @@ def monotone(values: Floats, reached: Floats, order: NDArray[np.int64], sense: f
             values[lax], reached[lax] = values[strict], reached[strict]
 
 
-def ends(space: Space, i: int) -> tuple[float, float]:
+def ends(space: Space, program: Program, i: int) -> tuple[float, float]:
     """Where the i-th bound begins to bind, and the strictest that can be met.
 
     Raises
@@ -161,22 +164,15 @@ def ends(space: Space, i: int) -> tuple[float, float]:
     InfeasibleMasterError
         If the other constraints cannot be met.
     """
-    program = space.program
     side = program.constraints[i]
-    others = _without(program, i)
-    try:
-        space.program = others
-        free = float(side.function.value(best_mixture(space).v))
-        # The sense of the program turns its objective around once more.
-        tight = algebra.scaled(program.sense * side.sign, side.function)
-        space.program = others.changed(objective=tight)
-        strictest = float(side.function.value(best_mixture(space).v))
-    finally:
-        space.program = program
+    others = program.without(i)
+    free = float(side.function.value(best_mixture(space, others).v))
+    tight = others.changed(side.function, sense=side.sign)
+    strictest = float(side.function.value(best_mixture(space, tight).v))
     return free, strictest
 
 
-def breakpoints(space: Space, i: int) -> Along:
+def breakpoints(space: Space, program: Program, i: int) -> Along:
     """All corners of the frontier of an affine objective and an affine side.
 
     What mixtures reach in the plane of both is a convex polygon, and the frontier a part of
@@ -189,25 +185,20 @@ def breakpoints(space: Space, i: int) -> Along:
     InfeasibleMasterError
         If the other constraints cannot be met.
     """
-    program = space.program
     objective, constraint = program.objective, program.constraints[i]
     side = constraint.function
     assert isinstance(objective, Affine)
     assert isinstance(side, Affine)
-    others, master = _without(program, i), Master(space)
+    others, master = program.without(i), Master(space)
 
     def furthest(a: float, b: float) -> Corner:
         """Score and strictness of a mixture with the largest a score + b strictness."""
         mixed = objective.scaled(a).plus(side.scaled(b * constraint.sign * program.sense))
-        space.program = others.changed(objective=mixed)
-        v = best_mixture(space, 0.0, master).v
+        v = best_mixture(space, others.changed(mixed), 0.0, master).v
         return program.sense * float(objective.value(v)), constraint.sign * float(side.value(v))
 
-    try:
-        first, last = furthest(1.0, 0.0), furthest(0.0, 1.0)
-        corners, left = _corners(first, last, furthest)
-    finally:
-        space.program = program
+    first, last = furthest(1.0, 0.0), furthest(0.0, 1.0)
+    corners, left = _corners(first, last, furthest)
     f, g = np.array(_undominated(corners)).T
     order = np.argsort(constraint.sign * g)
     bounds = constraint.sign * g[order]
@@ -249,7 +240,3 @@ def _undominated(corners: list[Corner]) -> list[Corner]:
         if not out or f > out[-1][0] + _EDGE * (1.0 + abs(f)):
             out.append((f, g))
     return out
-
-
-def _without(program: Program, i: int) -> Program:
-    return program.changed(constraints=[c for k, c in enumerate(program.constraints) if k != i])

@@ -6,7 +6,6 @@ import numpy as np
 
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import NotLinearError
-from setpoint.search.generation import Step, as_it_is
 from setpoint.search.master import MasterResult
 from setpoint.search.pieces import sum_of
 from setpoint.search.region import Region
@@ -34,6 +33,8 @@ class LinearSearch:
     def __init__(self, region: Region, score: RateFunction) -> None:
         self.region = region
         self.score = score
+        self.best: MasterResult | None = None
+        self.value = -INF
         self.rows: list[Affine] = []
         if isinstance(score, Affine):
             self.target = score
@@ -46,10 +47,15 @@ class LinearSearch:
         finally:
             del region.builder.rows[start:]
 
-    def step(self, gap: float) -> Step:
+    def step(self, gap: float) -> MasterResult:
         """Solve the program over the columns at hand."""
-        found = self.region.solve(self.target, self.rows)
-        return Step(found.choice, found.v, float(self.score.value(found.v)), found, as_it_is)
+        self.best = self.region.solve(self.target, self.rows)
+        self.value = float(self.score.value(self.best.v))
+        return self.best
+
+    def bound_at(self, bound: float) -> float:
+        """The program's objective is the score itself."""
+        return bound
 
 
 class ConcaveSearch:
@@ -71,7 +77,7 @@ class ConcaveSearch:
         self.best: MasterResult | None = None
         self.value = -INF
 
-    def step(self, gap: float) -> Step:
+    def step(self, gap: float) -> MasterResult:
         """Add tangents until the program and the function agree to within `gap`."""
         for _ in range(self.rounds):
             found = self.region.solve(self.sum.total, self.cuts)
@@ -83,8 +89,11 @@ class ConcaveSearch:
                 break
             if not self._cut(found, self.best):
                 break
-        assert self.best is not None
-        return Step(self.best.choice, self.best.v, self.value, found, self.sum.back)
+        return found
+
+    def bound_at(self, bound: float) -> float:
+        """Tangents bound the sum that the score is a function of."""
+        return self.sum.back(bound)
 
     def _cut(self, found: MasterResult, best: MasterResult) -> bool:
         before = len(self.cuts)

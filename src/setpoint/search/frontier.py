@@ -278,9 +278,8 @@ def levels_of(values: Any) -> Floats | None:
 
 
 def frontier_of(
-    goal: Goal,
-    i: int,
     program: Program,
+    i: int,
     found: Along,
     kind: Literal["steps", "lines", "points"],
     thresholds: Floats | None = None,
@@ -288,9 +287,9 @@ def frontier_of(
     """What was found along the i-th bound, with the goal's words."""
     moving = program.constraints[i]
     return Frontier(
-        str(goal),
+        str(program.goal),
         str(moving.written),
-        str(goal.objective),
+        str(program.goal.objective),
         str(moving.side),
         moving.written.relation,
         moving.level,

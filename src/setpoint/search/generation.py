@@ -8,18 +8,16 @@ and the present ones takes fewer calls (Wentges 1997).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from setpoint.program.functions import RateFunction
+from setpoint.program.program import Program
 from setpoint.search.master import MasterResult, Pricing
-from setpoint.search.mixed import Mixed, mixed_of
+from setpoint.search.optimum import Optimum
 from setpoint.search.region import Region
-from setpoint.search.space import Choice, Floats
 from setpoint.search.watch import StoppedError, StoppedWarning
 
-__all__ = ["Search", "Step", "as_it_is", "generate"]
+__all__ = ["Search", "generate"]
 
 INF = float("inf")
 _COARSEST, _FINEST = 1e-2, 1e-10
@@ -29,59 +27,52 @@ _SHARE = 0.1
 """A step is solved to this share of the gap that is left."""
 
 
-@dataclass(frozen=True)
-class Step:
-    """The best mixture of the columns at hand.
-
-    Parameters
-    ----------
-    choice : Choice
-    v : array of shape (d,)
-    value : float
-        The score there.
-    found : MasterResult or None
-        The linear program whose duals are priced; None: nothing can be better.
-    bound_at : callable
-        From a bound on that program's objective to one on the score.
-    """
-
-    choice: Choice
-    v: Floats
-    value: float
-    found: MasterResult | None
-    bound_at: Callable[[float], float]
-
-
-def as_it_is(bound: float) -> float:
-    """Where the program's objective is the score itself."""
-    return bound
-
-
 class Search(Protocol):
     """A way to the best mixture of the columns at hand, for one shape.
 
     `smooths`: all its programs have one objective, so their multipliers can be mixed.
     `certain`: bounds of its programs lead to bounds of the score.
+    `best` and `value`: the best mixture of the last step, and its score.
     """
 
     method: str
     smooths: bool
     certain: bool
+    best: MasterResult | None
+    value: float
 
     @property
     def score(self) -> RateFunction:
         """What is maximised."""
         ...
 
-    def step(self, gap: float) -> Step:
-        """Solve over the columns at hand, to within about `gap`."""
+    def step(self, gap: float) -> MasterResult | None:
+        """Solve over the columns at hand, to within about `gap`.
+
+        Returns
+        -------
+        MasterResult or None
+            The linear program whose duals are priced; None: nothing can be better.
+        """
+        ...
+
+    def bound_at(self, bound: float) -> float:
+        """From a bound on that program's objective to one on the score."""
         ...
 
 
-def generate(region: Region, search: Search, gap: float = 0.0, *, traced: bool = True) -> Mixed:
+def generate(
+    region: Region, search: Search, gap: float = 0.0, *, traced: Program | None = None
+) -> Optimum:
     """The best mixture of a region's space, to within `gap`; 0: as near as can be told.
 
-    `traced`: the search is for the objective of the program, and its trace tells of it.
+    Parameters
+    ----------
+    region : Region
+    search : Search
+    gap : float
+    traced : Program, optional
+        Whose objective the search is for: the trace records what is known of it.
 
     Raises
     ------
@@ -96,13 +87,13 @@ def generate(region: Region, search: Search, gap: float = 0.0, *, traced: bool =
     inner, toward = _COARSEST, None
     try:
         while True:
-            step = search.step(inner)
-            known.take(step)
-            if step.found is None:
+            found = search.step(inner)
+            known.take(search)
+            if found is None:
                 known.bound = min(known.bound, known.value)
                 break
-            priced = region.master.price(step.found, toward)
-            left = known.left(region, search, step, priced, traced)
+            priced = region.master.price(found, toward)
+            left = known.left(region, search, priced, traced)
             if left <= gap and (sure or inner <= max(gap, _FINEST)):
                 break
             if not priced.grown and toward is not None:
@@ -121,26 +112,27 @@ def generate(region: Region, search: Search, gap: float = 0.0, *, traced: bool =
             f"{stopped}: the best rule found so far is returned", StoppedWarning, stacklevel=2
         )
     assert known.best is not None
-    return mixed_of(
-        region.space, search.score, known.best.choice, known.bound, search.method, gap, stopped
-    )
+    v = region.space.features(known.best.choice)
+    value = float(search.score.value(v))
+    best = Optimum(known.best.choice, v, value, INF, "optimal", search.method, stopped)
+    return best.bounded(known.bound, gap)
 
 
 class _Known:
     """The best mixture and bound so far, and the multipliers that gave the bound."""
 
     def __init__(self) -> None:
-        self.best: Step | None = None
+        self.best: MasterResult | None = None
         self.value, self.bound = -INF, INF
         self.toward: Pricing | None = None
         self.asked = 0
 
-    def take(self, step: Step) -> None:
-        if self.best is None or step.value >= self.value:
-            self.best, self.value = step, step.value
+    def take(self, search: Search) -> None:
+        if self.best is None or search.value >= self.value:
+            self.best, self.value = search.best, search.value
 
     def left(
-        self, region: Region, search: Search, step: Step, priced: Pricing, traced: bool
+        self, region: Region, search: Search, priced: Pricing, traced: Program | None
     ) -> float:
         """Use a pricing; how much better than the best some mixture could still be."""
         assert self.best is not None
@@ -148,11 +140,11 @@ class _Known:
         space = region.space
         bound = INF
         if space.is_certain:
-            bound = min(step.bound_at(priced.bound), search.score.high)
+            bound = min(search.bound_at(priced.bound), search.score.high)
         if bound < self.bound:
             self.bound, self.toward = bound, priced
-        if traced:
-            space.watch.record(space.program, self.best.v, self.bound)
+        if traced is not None:
+            space.watch.record(traced, self.best.v, self.bound)
         if search.certain and space.is_certain:
             return self.bound - self.value
         # No bound closes here: nothing left to gain from the program's own objective.

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.expressions import Constraint
-from setpoint.goals.goal import Goal
-from setpoint.program.link import link
-from setpoint.program.program import ProgramConstraint
-from setpoint.search.outcome import Found, NoRuleError, Outcome
+from setpoint.program.program import Program, ProgramConstraint
+from setpoint.search.optimum import Optimum
+from setpoint.search.outcome import NoRuleError, Outcome
 from setpoint.search.space import Space
 from setpoint.tolerances import SATISFIED
 
@@ -86,10 +84,13 @@ def _rebuild(
 
 
 def explain(
-    space: S, nearest: Outcome, error: NoRuleError, solve: Callable[[S], Found]
+    space: S,
+    program: Program,
+    nearest: Outcome,
+    error: NoRuleError,
+    solve: Callable[[S, Program], Optimum],
 ) -> Infeasible:
     """The error for a goal that no rule meets; `solve` finds how far one side can be taken."""
-    program = space.program
     violation = float(program.violation(nearest.v))
     if error.drawing_helps:
         found = "meets" if error.certain else "was found to meet"
@@ -98,7 +99,7 @@ def explain(
             "mixture of rules does: allow it with randomized='auto'",
             violation=violation,
         )
-    alone = {c: _reach(space, c, (), solve) for c in program.constraints}
+    alone = {c: _reach(space, program, c, (), solve) for c in program.constraints}
     hopeless = [c for c in program.constraints if _misses(c, alone[c])]
     blamed = hopeless or [c for c in program.constraints if str(c) in nearest.blame]
     blamed = blamed or list(program.constraints)
@@ -106,8 +107,8 @@ def explain(
     lines = []
     cannot, best = ("cannot be", "reachable") if error.certain else ("was not", "found")
     for c in blamed:
-        others = tuple(o.written for o in program.constraints if o is not c)
-        reached = alone[c] if c in hopeless else _reach(space, c, others, solve)
+        others = tuple(o for o in program.constraints if o is not c)
+        reached = alone[c] if c in hopeless else _reach(space, program, c, others, solve)
         if reached is None:
             lines.append(str(c))
             continue
@@ -125,7 +126,7 @@ def explain(
         f"{message}. The least violation of all constraints is {violation:.4g} "
         "(on_infeasible='nearest' returns that rule)",
         violation=violation,
-        blame=nearest.blame or {str(c): 1.0 / len(blamed) for c in blamed},
+        blame=dict(nearest.blame) or {str(c): 1.0 / len(blamed) for c in blamed},
         reachable=reachable,
     )
 
@@ -147,21 +148,15 @@ def _misses(c: ProgramConstraint, reached: _Reached | None) -> bool:
 
 def _reach(
     space: S,
+    program: Program,
     c: ProgramConstraint,
-    others: tuple[Constraint, ...],
-    solve: Callable[[S], Found],
+    others: tuple[ProgramConstraint, ...],
+    solve: Callable[[S, Program], Optimum],
 ) -> _Reached | None:
     """How far the left side of one constraint can be taken, and the objective there."""
-    program = space.program
-    sense: Literal["maximize", "minimize"] = "maximize" if c.sign > 0 else "minimize"
-    other = space.with_program(
-        link(Goal(sense, c.side, others), program.codebook).at(program.marginals)
-    )
+    furthest = program.changed(c.function, others, sense=c.sign)
     try:
-        choice = solve(other).choice
+        v = space.features(solve(space.within(space.watch.rest()), furthest).choice)
     except (NoRuleError, ShapeError):
         return None
-    return _Reached(
-        float(other.program.value(other.features(choice))),
-        float(program.value(space.features(choice))),
-    )
+    return _Reached(float(furthest.value(v)), float(program.value(v)))

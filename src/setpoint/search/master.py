@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from setpoint.program.functions import Affine, RateFunction
+from setpoint.program.rows import RowBuilder
 from setpoint.search.pair import best_pair
 from setpoint.search.pieces import Piece
 from setpoint.search.program import TOLERANCE, GrowingProgram
@@ -114,13 +115,10 @@ class Master:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        self.builder = space.program.row_builder()
+        self.builder = RowBuilder(space.rates.forms)
         self.built: dict[tuple[RateFunction, float, float], tuple[list[Affine], list[Piece]]] = {}
-        self._lp = GrowingProgram()
-        for _ in range(space.n_blocks):
-            self._lp.add_row(np.zeros(0), 1.0, 1.0)
-        # By how far all rows may be missed, while a first point is looked for.
-        self._miss = self._lp.add_column(np.zeros(space.n_blocks), 0.0, 0.0)
+        self._built_lp: GrowingProgram | None = None
+        self._miss = 0
         self._aux: dict[int, int] = {}
         self._rows: list[Affine] = []
         self._scaled: list[tuple[Floats, dict[int, float], float, float]] = []
@@ -133,8 +131,21 @@ class Master:
             self._join(block, space.at_hand(block))
 
     # ------------------------------------------------------------------ growing
+    @property
+    def _lp(self) -> GrowingProgram:
+        """The linear program over the columns so far, made when one is first solved."""
+        if self._built_lp is None:
+            lp = self._built_lp = GrowingProgram()
+            for _ in range(self.space.n_blocks):
+                lp.add_row(np.zeros(0), 1.0, 1.0)
+            # By how far all rows may be missed, while a first point is looked for.
+            self._miss = lp.add_column(np.zeros(self.space.n_blocks), 0.0, 0.0)
+            for block, _ in self._owner:
+                self._variable.append(lp.add_column(_unit(lp.n_rows, block)))
+        return self._built_lp
+
     def _join(self, block: int, numbers: Sequence[int]) -> None:
-        """Columns of a block that are not yet in the program."""
+        """Take in columns of a block that are new."""
         new = [k for k in numbers if k not in self._place[block]]
         if not new:
             return
@@ -142,21 +153,21 @@ class Master:
         matrix = np.array([s[0] for s in self._scaled]).reshape(-1, self.space.d)
         rows = features @ matrix.T
         for k, own, over in zip(new, features, rows, strict=True):
-            at = len(self._variable)
+            at = len(self._owner)
             if at == len(self._table):
                 self._table = np.concatenate([self._table, np.zeros_like(self._table)])
             self._table[at] = own
-            coefs = np.zeros(self._lp.n_rows)
-            coefs[block] = 1.0
-            coefs[self.space.n_blocks :] = over
             self._place[block][k] = at
             self._owner.append((block, k))
-            self._variable.append(self._lp.add_column(coefs))
+            if self._built_lp is not None:
+                coefs = _unit(self._built_lp.n_rows, block)
+                coefs[self.space.n_blocks :] = over
+                self._variable.append(self._built_lp.add_column(coefs))
 
     @property
     def _known(self) -> Floats:
-        """Features (columns, d) of all columns in the program."""
-        return self._table[: len(self._variable)]
+        """Features (columns, d) of all columns so far."""
+        return self._table[: len(self._owner)]
 
     def _demand(self, rows: Sequence[Affine]) -> None:
         """Make the rows of the program these; what begins alike stays."""
@@ -378,3 +389,9 @@ class Master:
                 self._join(block, [k])
                 grown = True
         return Pricing(const + float(priced.values.sum()), grown, slack, slopes, const)
+
+
+def _unit(size: int, at: int) -> Floats:
+    out = np.zeros(size)
+    out[at] = 1.0
+    return out

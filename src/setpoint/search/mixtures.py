@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from setpoint.goals.errors import ShapeError
-from setpoint.program import algebra
 from setpoint.program.functions import RateFunction, Ratio, WeightedSum
+from setpoint.program.program import Program
 from setpoint.search.concave import concave_search
 from setpoint.search.generation import Search, generate
 from setpoint.search.master import InfeasibleMasterError, Master
-from setpoint.search.mixed import Mixed, bounded
 from setpoint.search.nearest import coin_of
+from setpoint.search.optimum import Optimum
 from setpoint.search.ratios import RatioSearch
 from setpoint.search.region import Region
 from setpoint.search.smallest import SmallestSearch
@@ -26,18 +26,29 @@ from setpoint.search.space import Space
 from setpoint.search.sums import SumSearch, bound_of_sum
 from setpoint.tolerances import SATISFIED
 
-__all__ = ["Mixed", "UnfinishedError", "best_mixture", "search_for"]
+__all__ = ["UnfinishedError", "best_mixture", "search_for"]
 
 INF = float("inf")
 _HAIRS = (1e-10, 1e-9, 1e-8, 1e-7)
 
 
-def best_mixture(space: Space, gap: float = 0.0, master: Master | None = None) -> Mixed:
+def best_mixture(
+    space: Space, program: Program, gap: float = 0.0, master: Master | None = None
+) -> Optimum:
     """The mixture with the best objective among those that meet the constraints.
 
-    `master` holds columns of the same features that are known already, and takes up new ones.
     Where a denominator can vanish, mixtures that expect less than one row's weight in it
     are left out: on them a ratio is decided by almost nobody.
+
+    Parameters
+    ----------
+    space : Space
+    program : Program
+        Over the rates of the space.
+    gap : float
+        To which the search goes.
+    master : Master, optional
+        Of the same space: it holds columns that are known already, and takes up new ones.
 
     Raises
     ------
@@ -48,28 +59,28 @@ def best_mixture(space: Space, gap: float = 0.0, master: Master | None = None) -
     ShapeError
         If the goal's shape is none of the above.
     """
-    constraints = space.program.constraints
+    constraints = program.constraints
     moved = [0.0] * len(constraints)
     bound: float | None = None
     for attempt in range(4):
         try:
-            mixed = _search(Region(space, moved, master), gap)
+            mixed = _search(Region(space, program, moved, master), gap)
         except InfeasibleMasterError:
             if attempt == 0:
                 raise
             break  # what was moved proves nothing
         # Bounds that were moved allow less: only the first search bounds all mixtures.
         bound = mixed.bound if bound is None else bound
-        if float(space.program.violation(mixed.v)) > SATISFIED:
-            mixed = _inwards(space, mixed)
+        if float(program.violation(mixed.v)) > SATISFIED:
+            mixed = _inwards(space, program, mixed)
         excess = [float(c.violation(mixed.v)) for c in constraints]
         if max(excess, default=0.0) <= SATISFIED:
-            return _against_constants(space, bounded(mixed, bound, gap))
+            return _against_constants(space, program, mixed.bounded(bound, gap))
         moved = [
             m + (2.0 * e if e > SATISFIED else 0.0) for m, e in zip(moved, excess, strict=True)
         ]
     raise UnfinishedError(
-        f"{space.program.goal}: the constraints were met to within {max(excess):.2g} and not "
+        f"{program.goal}: the constraints were met to within {max(excess):.2g} and not "
         f"{SATISFIED:g}; move a bound a little"
     )
 
@@ -78,13 +89,13 @@ class UnfinishedError(RuntimeError):
     """Constraints could be met nearly, and not to the tolerance that is promised."""
 
 
-def _inwards(space: Space, mixed: Mixed) -> Mixed:
+def _inwards(space: Space, program: Program, mixed: Optimum) -> Optimum:
     """A hair towards the constants, if that meets the constraints better.
 
     Logarithms and roots may rule out 0 and hardly more than that, which no tangent tells.
     """
     coin = coin_of(space.constants())
-    least, best = float(space.program.violation(mixed.v)), mixed
+    least, best = float(program.violation(mixed.v)), mixed
     for share in _HAIRS:
         choice: list[dict[int, float]] = []
         for part, fair in zip(mixed.choice, coin, strict=True):
@@ -92,17 +103,17 @@ def _inwards(space: Space, mixed: Mixed) -> Mixed:
             for k, p in fair.items():
                 choice[-1][k] = choice[-1].get(k, 0.0) + share * p
         v = space.features(choice)
-        violation = float(space.program.violation(v))
+        violation = float(program.violation(v))
         if violation < least:
-            least, best = violation, replace(mixed, choice=choice, v=v, value=space.value(v))
+            least, best = violation, replace(mixed, choice=choice, v=v, value=program.score_at(v))
         if least <= SATISFIED:
             break
     return best
 
 
-def _against_constants(space: Space, mixed: Mixed) -> Mixed:
+def _against_constants(space: Space, program: Program, mixed: Optimum) -> Optimum:
     """A constant classifier where it is better: the value at 0/0 is no limit of others."""
-    program, v = space.program, space.features_of_constants()
+    v = space.features_of_constants()
     values = np.where(program.violation(v) <= SATISFIED, program.sense * program.value(v), -INF)
     k = int(np.argmax(values))
     if not values[k] > mixed.value:
@@ -128,18 +139,17 @@ def search_for(region: Region, score: RateFunction) -> Search:
         return SmallestSearch(region, score)
     if score.shape.ratios and isinstance(score, WeightedSum):
         return SumSearch(region, score)
-    program = region.space.program
+    program = region.program
     raise ShapeError(
         f"{program.goal.objective}: no exact method for mixtures takes this shape "
         f"({program.objective.shape_name}); {region.space.otherwise}"
     )
 
 
-def _search(region: Region, gap: float) -> Mixed:
-    program = region.space.program
-    score = algebra.scaled(program.sense, program.objective)
+def _search(region: Region, gap: float) -> Optimum:
+    score = region.program.score
     search = search_for(region, score)
-    found = generate(region, search, gap)
+    found = generate(region, search, gap, traced=region.program)
     if isinstance(score, WeightedSum) and not search.certain:
         bound = INF
         if not found.stopped and region.space.is_certain:

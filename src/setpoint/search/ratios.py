@@ -6,7 +6,6 @@ import numpy as np
 
 from setpoint.program.functions import Affine, Ratio
 from setpoint.program.linear_forms import LinearForms
-from setpoint.search.generation import Step, as_it_is
 from setpoint.search.master import MasterResult
 from setpoint.search.program import TOLERANCE
 from setpoint.search.region import Region
@@ -30,11 +29,11 @@ class RatioSearch:
     def __init__(self, region: Region, score: Ratio) -> None:
         self.region = region
         self.score = score
-        self.least = least_denominator(region.space.program.forms, score.below)
+        self.least = least_denominator(region.forms, score.below)
         self.best: MasterResult | None = None
         self.value = -INF
 
-    def step(self, gap: float) -> Step:
+    def step(self, gap: float) -> MasterResult | None:
         """Solve over the columns at hand; `gap` is not used, each round is exact."""
         score = self.score
         if self.best is None:
@@ -42,20 +41,20 @@ class RatioSearch:
             self.value = float(score.value(self.best.v))
         for _ in range(_ROUNDS):
             if not np.isfinite(self.value):
-                return Step(self.best.choice, self.best.v, self.value, None, as_it_is)
+                return None
             gamma = self.value - score.offset
             found = self.region.solve(score.above.plus(score.below.scaled(-gamma)))
             now = float(score.value(found.v))
             if now <= self.value + 1e-15 * (1 + abs(self.value)):
                 break
             self.best, self.value = found, now
+        return found
 
-        def bound_at(left: float) -> float:
-            if not self.least > 0:
-                return INF
-            return closed(self.value + max(left, 0.0) / self.least, self.value, 1.0 / self.least)
-
-        return Step(self.best.choice, self.best.v, self.value, found, bound_at)
+    def bound_at(self, bound: float) -> float:
+        """What is left of A - gamma B, by the smallest denominator."""
+        if not self.least > 0:
+            return INF
+        return closed(self.value + max(bound, 0.0) / self.least, self.value, 1.0 / self.least)
 
 
 def least_denominator(weights: LinearForms, below: Affine) -> float:

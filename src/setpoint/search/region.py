@@ -9,7 +9,7 @@ import numpy as np
 from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine
-from setpoint.program.program import ProgramConstraint
+from setpoint.program.program import Program, ProgramConstraint
 from setpoint.program.rows import NotLinearError
 from setpoint.search.master import InfeasibleMasterError, Master, MasterResult
 from setpoint.search.pieces import Piece, pieces_of_level
@@ -25,15 +25,17 @@ _TANGENTS = 100
 
 
 class Region:
-    """The mixtures of a space that meet the constraints of its program.
+    """The mixtures of a space that meet the constraints of a program.
 
     Parameters
     ----------
     space : Space
+    program : Program
+        Over the rates of the space.
     moved : sequence of float, optional
         For each constraint, by how much its bound is moved inwards.
     master : Master, optional
-        Of a program over the same features, whose columns are shared.
+        Of the same space, whose columns are shared.
 
     Raises
     ------
@@ -42,15 +44,21 @@ class Region:
     """
 
     def __init__(
-        self, space: Space, moved: Sequence[float] | None = None, master: Master | None = None
+        self,
+        space: Space,
+        program: Program,
+        moved: Sequence[float] | None = None,
+        master: Master | None = None,
     ) -> None:
         self.space = space
+        self.program = program
+        self.forms = space.rates.forms
         self.master = master or Master(space)
         self.rows: list[Affine] = []
         self.sources: list[int] = []
         self.curved: list[tuple[Piece, int]] = []
         self.inner: Floats = space.features_of_constants().mean(axis=0)
-        constraints = space.program.constraints
+        constraints = program.constraints
         moved = [0.0] * len(constraints) if moved is None else moved
         self.builder = self.master.builder
         for i, (c, by) in enumerate(zip(constraints, moved, strict=True)):

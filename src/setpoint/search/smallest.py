@@ -15,7 +15,6 @@ from setpoint.program.functions import (
     Ratio,
     WeightedSum,
 )
-from setpoint.search.generation import Step, as_it_is
 from setpoint.search.master import InfeasibleMasterError, MasterResult
 from setpoint.search.ratios import closed, least_denominator
 from setpoint.search.region import Region
@@ -63,28 +62,29 @@ class SmallestSearch:
         self.margin = region.builder.auxiliary()
         self.best: MasterResult | None = None
         self.value = -INF
+        self.stretch = 1.0
 
-    def step(self, gap: float) -> Step:
+    def step(self, gap: float) -> MasterResult | None:
         """Solve over the columns at hand; `gap` is not used, each round is exact."""
         if self.best is None:
             self.best = self.region.solve(Affine({}, 0.0))
             self.value = float(self.score.value(self.best.v))
         for _ in range(_ROUNDS):
-            rows, stretch = self._rows(self.best)
+            rows, self.stretch = self._rows(self.best)
             try:
                 found = self.region.solve(self.margin, rows)
             except InfeasibleMasterError:
                 # Some denominator is 0 in every mixture allowed.
-                return Step(self.best.choice, self.best.v, self.value, None, as_it_is)
+                return None
             now = float(self.score.value(found.v))
             if now <= self.value + 1e-15 * (1 + abs(self.value)):
                 break
             self.best, self.value = found, now
+        return found
 
-        def bound_at(margin: float) -> float:
-            return closed(self.value + max(margin, 0.0) * stretch, self.value, stretch)
-
-        return Step(self.best.choice, self.best.v, self.value, found, bound_at)
+    def bound_at(self, bound: float) -> float:
+        """What a margin can be worth at most."""
+        return closed(self.value + max(bound, 0.0) * self.stretch, self.value, self.stretch)
 
     def _rows(self, at: MasterResult) -> tuple[list[Affine], float]:
         """Rows of the margin at the present value, and how much a margin can be worth."""
@@ -105,7 +105,7 @@ class _Splitter:
 
     def __init__(self, region: Region) -> None:
         self.region = region
-        self.weights = region.space.program.forms
+        self.weights = region.forms
         self.rows: list[Affine] = []
 
     def split(self, x: RateFunction, k: float, c: float) -> list[_Part]:
@@ -138,7 +138,7 @@ class _Splitter:
             if len(moving) == 1:
                 return self.split(moving[0][1], k * moving[0][0], c + k * fixed)
         raise ShapeError(
-            f"{self.region.space.program.goal.objective}: no exact method for mixtures "
+            f"{self.region.program.goal.objective}: no exact method for mixtures "
             f"takes this quasiconcave shape; {self.region.space.otherwise}"
         )
 

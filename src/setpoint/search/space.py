@@ -1,20 +1,23 @@
-"""Achievable sets: what rules, and draws among them, can do to the features of a program."""
+"""Achievable sets: the features that rules, and draws among them, can reach."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
 from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence import Confusion
+from setpoint.evidence import Confusion, Evidence
 from setpoint.program.program import Program
+from setpoint.program.rate_table import RateTable
 from setpoint.rules import Rule
 from setpoint.search.watch import Watch
 
-__all__ = ["Choice", "Floats", "Priced", "Space"]
+__all__ = ["Choice", "Expected", "Floats", "Priced", "Space"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Choice: TypeAlias = Sequence[dict[int, float]]
@@ -35,8 +38,28 @@ class Priced(NamedTuple):
     values: Floats
 
 
+@dataclass(frozen=True)
+class Expected:
+    """A rule by soft evidence: what is to be expected if the posteriors are right.
+
+    Parameters
+    ----------
+    objective, violation : float
+        In the user's units.
+    calibration : float or None
+        The largest difference between a share of rows by true and predicted class, by
+        posteriors and by labels; None without labels.
+    """
+
+    objective: float
+    violation: float
+    calibration: float | None
+
+
 class Space(ABC):
-    """The achievable features of a program: a sum over blocks of mixtures of columns.
+    """The achievable features: a sum over blocks of mixtures of columns.
+
+    It knows no objective and no constraints: those are what a search is given.
 
     A block is a part of the rows that a rule can tell apart, a column what one way of
     deciding them adds to the features: a cut-off of a slot, an answer of an oracle. A
@@ -44,10 +67,14 @@ class Space(ABC):
 
     Parameters
     ----------
-    program : Program
+    rates : RateTable
+        What the features are.
+    watch : Watch, optional
 
     Attributes
     ----------
+    evidence : Evidence
+        The rows that confusions are counted on.
     watch : Watch
         Limits on calls of :meth:`price`, and their trace.
     is_certain : bool
@@ -58,12 +85,13 @@ class Space(ABC):
         How far multipliers to ask with are drawn back to the best ones so far; in [0, 1).
     """
 
+    evidence: Evidence
     is_certain = True
     otherwise = "a black-box method may"
     smoothing = 0.0
 
-    def __init__(self, program: Program, watch: Watch | None = None) -> None:
-        self.program = program
+    def __init__(self, rates: RateTable, watch: Watch | None = None) -> None:
+        self.rates = rates
         self.watch = watch or Watch()
 
     @property
@@ -74,7 +102,7 @@ class Space(ABC):
     @property
     def d(self) -> int:
         """Number of features."""
-        return len(self.program.rates)
+        return len(self.rates)
 
     @property
     @abstractmethod
@@ -109,9 +137,15 @@ class Space(ABC):
     def drawn(self, choice: Choice) -> float:
         """The share of the rows' weight whose decision depends on a draw."""
 
-    @abstractmethod
-    def with_program(self, program: Program) -> Self:
-        """Another program on the same rows."""
+    def expected(self, program: Program, choice: Choice) -> Expected | None:
+        """What soft evidence says of a choice; None where labels are counted."""
+        return None
+
+    def within(self, watch: Watch) -> Self:
+        """The same set, its columns shared, under other limits."""
+        out = copy(self)
+        out.watch = watch
+        return out
 
     def features(self, choice: Choice) -> Floats:
         """Features (d,) of a choice, expected over its draws."""
@@ -123,7 +157,3 @@ class Space(ABC):
     def features_of_constants(self) -> Floats:
         """Features (k, d) of :meth:`constants`."""
         return np.array([self.features(c) for c in self.constants()])
-
-    def value(self, v: Floats) -> float:
-        """The objective as a score: higher is better."""
-        return self.program.sense * float(self.program.value(v))

@@ -8,7 +8,8 @@ from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, RateFunction, Ratio, Sqrt, WeightedSum
 from setpoint.search.concave import ConcaveSearch, concave_search
-from setpoint.search.generation import Step, generate
+from setpoint.search.generation import generate
+from setpoint.search.master import MasterResult
 from setpoint.search.ratios import RatioSearch
 from setpoint.search.region import Region
 from setpoint.search.space import Floats
@@ -35,25 +36,30 @@ class SumSearch:
         self.score = score
         self.affine, self.ratios = terms_of(region, score)
         self.v: Floats = region.inner
-        self.best: Step | None = None
+        self.best: MasterResult | None = None
+        self.value = -INF
 
-    def step(self, gap: float) -> Step:
+    def step(self, gap: float) -> MasterResult:
         """Climb over the columns at hand."""
         for _ in range(_STEPS):
             # A step need only climb: the next one starts from a new surrogate.
             search = concave_search(self.region, self._surrogate())
             if isinstance(search, ConcaveSearch):
                 search.rounds = _TANGENTS
-            climbed = search.step(_CLIMB)
-            self.v = climbed.v
-            value = float(self.score.value(climbed.v))
-            before = self.best
-            if before is None or value > before.value:
-                self.best = Step(climbed.choice, climbed.v, value, climbed.found, _nothing_known)
-            if before is not None and value <= before.value + _CLIMB * (1 + abs(value)):
+            found = search.step(_CLIMB)
+            assert search.best is not None
+            self.v = search.best.v
+            value = float(self.score.value(self.v))
+            first, before = self.best is None, self.value
+            if first or value > before:
+                self.best, self.value = search.best, value
+            if not first and value <= before + _CLIMB * (1 + abs(value)):
                 break
-        assert self.best is not None
-        return Step(self.best.choice, self.best.v, self.best.value, climbed.found, _nothing_known)
+        return found
+
+    def bound_at(self, bound: float) -> float:
+        """A surrogate lies below the sum: its bounds say nothing."""
+        return INF
 
     def _surrogate(self) -> RateFunction:
         """The concave function that touches the sum at v from below."""
@@ -66,17 +72,13 @@ class SumSearch:
         return algebra.add(terms)
 
 
-def _nothing_known(bound: float) -> float:
-    return INF
-
-
 def bound_of_sum(region: Region, score: WeightedSum, gap: float) -> float:
     """The sum of the largest values of the terms: no mixture of the region has more."""
     affine, ratios = terms_of(region, score)
-    bound = generate(region, concave_search(region, affine), gap, traced=False).bound
+    bound = generate(region, concave_search(region, affine), gap).bound
     for k, above, below in ratios:
         search = RatioSearch(region, Ratio(above, below))
-        bound += k * generate(region, search, gap, traced=False).bound
+        bound += k * generate(region, search, gap).bound
     return bound
 
 
@@ -98,7 +100,7 @@ def terms_of(
             m = (child.high if k < 0 else child.low) - child.offset
             if not np.isfinite(m):
                 raise ShapeError(
-                    f"{region.space.program.goal.objective}: a ratio in this sum has no bound"
+                    f"{region.program.goal.objective}: a ratio in this sum has no bound"
                 )
             above = child.below.scaled(m).plus(above.scaled(-1.0)).scaled(1.0 if k < 0 else -1.0)
             affine = affine.plus(k * m)

@@ -11,7 +11,8 @@ from setpoint.plugin.named.explore import Explorer
 from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.slack import Slack
 from setpoint.program.functions import RateFunction
-from setpoint.search.mixed import Mixed
+from setpoint.program.program import Program
+from setpoint.search.optimum import Optimum
 from setpoint.search.space import Floats
 
 __all__ = ["frank_wolfe"]
@@ -23,12 +24,13 @@ _TRUSTED = 1e-9
 
 def frank_wolfe(
     space: Achievable,
+    program: Program,
     *,
     calls: int | None = None,
     gap: float = 1e-4,
     zeta: float = ZETA,
     steps: tuple[float, ...] = STEPS,
-) -> Mixed:
+) -> Optimum:
     """Frank-Wolfe for concave scores; split Frank-Wolfe where there are constraints.
 
     Without constraints the step is an exact line search. Both bound the optimum at each
@@ -38,6 +40,7 @@ def frank_wolfe(
     ----------
     space : Achievable
         With whole rules as columns.
+    program : Program
     calls : int, optional
         Oracle calls; by default 5000, with constraints 10,000 (appendix B of the paper).
     gap : float
@@ -48,7 +51,7 @@ def frank_wolfe(
 
     Returns
     -------
-    Mixed
+    Optimum
         "optimal" where the bound closed to within `gap`.
 
     Raises
@@ -64,17 +67,21 @@ def frank_wolfe(
     algorithms for complex metrics and constraints", Algorithms 1 and 5; Gidel, Pedregosa
     and Lacoste-Julien (2018), "Frank-Wolfe splitting via augmented Lagrangian method".
     """
-    losses = Losses(space, "frank-wolfe")
+    losses = Losses(space, program, "frank-wolfe")
     if losses.score.has_kinks:
         raise ShapeError(
-            f"{space.program.goal.objective}: solver='frank-wolfe' takes smooth scores, this one "
+            f"{program.goal.objective}: solver='frank-wolfe' takes smooth scores, this one "
             "has kinks, where a gradient says too little; 'gda' and 'ellipsoid' take it, "
             "and 'auto' certifies it"
         )
     if losses.phi:
-        run = Explorer(space, "split Frank-Wolfe", SPLIT_CALLS if calls is None else calls, gap)
+        run = Explorer(
+            space, program, "split Frank-Wolfe", SPLIT_CALLS if calls is None else calls, gap
+        )
         return run.finish(lambda: _split(run, losses, zeta, steps))
-    run = Explorer(space, "Frank-Wolfe with line search", CALLS if calls is None else calls, gap)
+    run = Explorer(
+        space, program, "Frank-Wolfe with line search", CALLS if calls is None else calls, gap
+    )
     return run.finish(lambda: _plain(run, losses))
 
 

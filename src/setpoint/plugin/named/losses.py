@@ -15,12 +15,7 @@ from setpoint.program.program import Program, ProgramConstraint
 from setpoint.program.rows import NotLinearError, without_auxiliaries
 from setpoint.search.space import Floats, Space
 
-__all__ = ["Losses", "score_of"]
-
-
-def score_of(program: Program) -> RateFunction:
-    """The objective as a score, higher is better."""
-    return algebra.scaled(program.sense, program.objective)
+__all__ = ["Losses"]
 
 
 class Losses:
@@ -29,6 +24,7 @@ class Losses:
     Parameters
     ----------
     space : Space
+    program : Program
     solver : str
         Its name, for messages.
     score : Bound, optional
@@ -55,11 +51,16 @@ class Losses:
     """
 
     def __init__(
-        self, space: Space, solver: str, score: RateFunction | None = None, *, by_row: bool = False
+        self,
+        space: Space,
+        program: Program,
+        solver: str,
+        score: RateFunction | None = None,
+        *,
+        by_row: bool = False,
     ) -> None:
-        program = space.program
-        self.space = space
-        self.score = score_of(program) if score is None else score
+        self.program = program
+        self.score = program.score if score is None else score
         if not self.score.shape.concave:
             other = "'bisection' takes ratios, " if isinstance(self.score, Ratio) else ""
             raise ShapeError(

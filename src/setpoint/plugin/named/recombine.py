@@ -8,16 +8,14 @@ never worse than an average, and what it returns meets the constraints.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
 
 import numpy as np
 
 from setpoint.evidence import Confusion
-from setpoint.plugin.named.losses import score_of
 from setpoint.program.program import Program
 from setpoint.rules import Rule
-from setpoint.search.mixed import Mixed, mixed_of
 from setpoint.search.mixtures import best_mixture
+from setpoint.search.optimum import Optimum
 from setpoint.search.space import Choice, Floats, Priced, Space
 from setpoint.search.watch import Watch
 
@@ -43,7 +41,7 @@ class Gathered(Space):
     """
 
     def __init__(self, space: Space, start: Choice | None = None) -> None:
-        super().__init__(space.program, Watch())
+        super().__init__(space.rates, Watch())
         self.space = space
         self.is_certain = True  # all columns are looked through
         self._start = [*space.constants(), *([] if start is None else [start])]
@@ -89,25 +87,23 @@ class Gathered(Space):
         """As in the space."""
         return self.space.drawn(choice)
 
-    def with_program(self, program: Program) -> Self:
-        """Another program on the same rows: its columns are yet to be gathered."""
-        return type(self)(self.space.with_program(program))
-
 
 def recombine(
     space: Space,
+    program: Program,
     method: str = "recombined",
     *,
     bound: float = INF,
     gap: float = 0.0,
     stopped: str = "",
     start: Choice | None = None,
-) -> Mixed:
+) -> Optimum:
     """The best mixture of the columns gathered, without any oracle call.
 
     Parameters
     ----------
     space : Space
+    program : Program
     method : str
         What found the columns.
     bound : float
@@ -126,5 +122,7 @@ def recombine(
     ShapeError
         If there is no exact method for mixtures under this goal.
     """
-    found = best_mixture(Gathered(space, start), _NEAR)
-    return mixed_of(space, score_of(space.program), found.choice, bound, method, gap, stopped)
+    choice = best_mixture(Gathered(space, start), program, _NEAR).choice
+    v = space.features(choice)
+    value = float(program.score.value(v))
+    return Optimum(choice, v, value, INF, "optimal", method, stopped).bounded(bound, gap)

@@ -55,7 +55,7 @@ class Slack:
     ) -> None:
         self.losses = losses
         self.weighed = tuple(weighed)
-        self._builder = losses.space.program.row_builder()
+        self._builder = losses.program.row_builder()
         self._lp = GrowingProgram()
         self._columns: dict[int, int] = {}
         for j, (low, high) in enumerate(zip(losses.low, losses.high, strict=True)):
