@@ -167,8 +167,8 @@ def test_columns_in_any_order():
 
 def test_a_ratio_over_two_kinds_at_one_point():
     counts = np.array([[0.0, 0.0, 1.0], [0.0, 2.0, 3.0]])
-    for forms in ([[0, 1, 0], [1, 1, 0]], [[0, 1, 0], [1, 0, 0]], [[1, -1, 2], [0, 0, 1]]):
-        forms = np.array(forms, float)
+    for form in ([[0, 1, 0], [1, 1, 0]], [[0, 1, 0], [1, 0, 0]], [[1, -1, 2], [0, 0, 1]]):
+        forms = np.array(form, float)
         zeros = zeros_of(forms, counts[:, -1])
         values = [ratio_at(forms, zeros, 0.25, x, y) for x, y in counts.T]
         assert values == ratio_values(counts, forms, 0.25).tolist()

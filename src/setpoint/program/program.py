@@ -28,6 +28,8 @@ __all__ = ["LinkedConstraint", "Program", "ProgramConstraint"]
 
 _SMALL = 1_000_000
 """Up to so many weights, rates are one product with a dense matrix."""
+_NEARLY_NONE = 1e-12
+"""Of a class, where a range is to hold whatever the classes' shares are."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,21 @@ class LinkedGoal:
             as UnlabelledError, a rate of classes where there are no labels.
         """
         return Program(self, marginals)
+
+    def at_any_totals(self) -> Program:
+        """The program for rows of one cell, however much there is of each class.
+
+        Rates that no decision changes stay rates, and ranges hold for all such rows; see
+        :meth:`setpoint.program.accepted.Accepted.with_totals`.
+        """
+        n = self.codebook.n_classes
+        corners = []
+        for alone in ((), *((t,) for t in range(n))):
+            weights = np.append(np.full(n, _NEARLY_NONE if alone else 1.0), 0.0)
+            weights[list(alone)] = 1.0
+            smallest = np.where(weights > 0, 1.0, INF)
+            corners.append(Marginals(weights[None], smallest[None]))
+        return Program(self, corners[0], Folder(self.codebook, corners[0], False, corners[1:]))
 
 
 @dataclass(frozen=True)
@@ -110,9 +127,13 @@ class Program:
     ----------
     linked : LinkedGoal
     marginals : Marginals
+    folder : Folder, optional
+        What makes functions of terms; one of these marginals if left out.
 
     Attributes
     ----------
+    fixed : bool
+        Whether rates that no decision changes are numbers, those of these marginals.
     rates : tuple of Rate
         The d linear functions of the counts that the goal depends on.
     objective : RateFunction
@@ -127,12 +148,15 @@ class Program:
         A rate that the rows do not have, or a bound outside the range.
     """
 
-    def __init__(self, linked: LinkedGoal, marginals: Marginals) -> None:
+    def __init__(
+        self, linked: LinkedGoal, marginals: Marginals, folder: Folder | None = None
+    ) -> None:
         self.linked = linked
         self.goal = linked.goal
         self.codebook = linked.codebook
         self.marginals = marginals
-        folder = Folder(linked.codebook, marginals)
+        folder = folder or Folder(linked.codebook, marginals)
+        self.fixed = folder.fixed
         self.objective = folder.exact_range(folder.function(linked.objective))
         self.constraints = tuple(_folded(folder, c) for c in linked.constraints)
         self.rates: tuple[Rate, ...] = tuple(folder.rates)
