@@ -8,19 +8,29 @@ models and streams differ in how they find S; what S is worth is written here, o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from setpoint.evidence.ratios import Ratios, zeros_of
+from setpoint.evidence.sweep import BestCutoff, best_of
 from setpoint.goals.events import Floats
-from setpoint.program.functions import Affine, RateFunction, Ratio
+from setpoint.program.functions import INF, Affine, RateFunction, Ratio
 from setpoint.program.program import Program
 
 __all__ = ["Accepted", "Fraction", "Kind"]
 
 Kind: TypeAlias = tuple[int, int]
 """Cell and true class; true class 2 holds rows without labels."""
+
+_ROUNDING = 1e-12
+"""Share of a kind that is nothing: sums of weights in another order differ by it."""
+_FEW = 4
+"""Up to so many kinds, one product after the other: the same bits for one S as among many."""
+_BLOCK = 8192
+"""Cut-offs at a time: what is made of them stays in cache."""
 
 
 class Fraction(NamedTuple):
@@ -73,6 +83,8 @@ class Accepted:
     >>> S = np.array([[2.0, 8.0], [4.0, 8.0]])
     >>> rows.score(S), rows.violation(S).round(3)
     (array([0.8, 0.8]), array([0.   , 0.083]))
+    >>> rows.best(S.T).cutoff
+    0
     """
 
     def __init__(
@@ -90,16 +102,66 @@ class Accepted:
         cells, trues = [c for c, _ in kinds], [t for _, t in kinds]
         self.totals: Floats = weights[cells, trues] if totals is None else totals
         # Weights (d, kinds) of a row in the rates, rejected and accepted.
-        self.rejected = program.tensors[:, cells, trues, 0]
-        self.taken = program.tensors[:, cells, trues, 1]
-        self.base: Floats = self.rejected @ self.totals
-        if rest is not None:
-            self.base = self.base + rest
-        self.gains: Floats = np.ascontiguousarray((self.taken - self.rejected).T)
+        self.rejected: Floats = program.tensors[:, cells, trues, 0]
+        self.taken: Floats = program.tensors[:, cells, trues, 1]
+        self.rest: Floats = np.zeros(len(self.rejected)) if rest is None else rest
 
+    @cached_property
+    def base(self) -> Floats:
+        """The rates (d,) when nobody is accepted."""
+        return np.asarray(self.rejected @ self.totals + self.rest)
+
+    @cached_property
+    def gains(self) -> Floats:
+        """What one unit of accepted weight of each kind adds (kinds, d)."""
+        return np.ascontiguousarray((self.taken - self.rejected).T)
+
+    def with_totals(self, totals: Floats) -> Accepted:
+        """The same goal on rows with other totals (kinds,), in a few microseconds.
+
+        A rate whose rows have no weight is 0.
+
+        Raises
+        ------
+        ValueError
+            If the program is not one for any totals.
+        """
+        if self.program.fixed:
+            raise ValueError("the program was made for its totals; see LinkedGoal.at_any_totals")
+        rejected, taken, given = self._weights
+        norms = (given @ totals)[:, None]
+        share = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+        out = copy(self)
+        for name in ("base", "gains", "ratios"):
+            out.__dict__.pop(name, None)
+        out.totals, out.rejected, out.taken = totals, rejected * share, taken * share
+        return out
+
+    @cached_property
+    def _weights(self) -> tuple[Floats, Floats, Floats]:
+        """Weights (d, kinds) of a row in the rates before division, and in what divides them."""
+        rates, norms = self.program.rates, self.program.forms.norms[:, None]
+        n = self.program.codebook.n_classes
+        given = np.array([[r.given_rows(n)[t] for _, t in self.kinds] for r in rates])
+        return self.rejected * norms, self.taken * norms, given.reshape(self.rejected.shape)
+
+    # -- values ---------------------------------------------------------------------
     def rates(self, S: Floats) -> Floats:
-        """The rates (..., d) at accepted weights (..., kinds)."""
-        return np.asarray(self.base + S @ self.gains)
+        """The rates (..., d) at accepted weights (..., kinds).
+
+        What is left of a kind is an exact 0 where all of it is accepted: that tells 0/0
+        from x/0.
+        """
+        left = self.totals - S
+        left = np.where(np.abs(left) <= _ROUNDING * self.totals, 0.0, left)
+        if len(self.kinds) > _FEW:
+            return np.asarray(left @ self.rejected.T + S @ self.taken.T + self.rest)
+        out = np.zeros((*S.shape[:-1], len(self.rest)))
+        for k in range(len(self.kinds)):
+            out += left[..., k, None] * self.rejected[:, k]
+            out += S[..., k, None] * self.taken[:, k]
+        out += self.rest
+        return out
 
     def score(self, S: Floats) -> Floats:
         """The objective (...,) at accepted weights (..., kinds), higher is better."""
@@ -133,4 +195,86 @@ class Accepted:
 
     @cached_property
     def _one(self) -> Floats:
-        return np.append(np.zeros(len(self.gains)), 1.0)
+        return np.append(np.zeros(len(self.kinds)), 1.0)
+
+    @cached_property
+    def ratios(self) -> Ratios | None:
+        """The goal as numbers for kernels; None where something in it is not a ratio."""
+        p = self.program
+        found = [self.fraction(x) for x in (p.objective, *(c.function for c in p.constraints))]
+        known = [f for f in found if f is not None]
+        if len(known) < len(found):
+            return None
+        forms = np.stack([f.forms for f in known])
+        offsets = np.array([f.offset for f in known])
+        forms[0, 0] *= p.sense
+        offsets[0] *= p.sense
+        return Ratios(
+            forms,
+            zeros_of(forms, self.totals, _ROUNDING),
+            offsets,
+            np.array([c.level if c.sign > 0 else -INF for c in p.constraints]),
+            np.array([c.level if c.sign < 0 else INF for c in p.constraints]),
+        )
+
+    # -- cut-offs -------------------------------------------------------------------
+    def best(
+        self,
+        counts: Floats,
+        *,
+        required: Floats | None = None,
+        tiebreak: Floats | None = None,
+        near: int = -1,
+        least_violation: bool = False,
+    ) -> BestCutoff:
+        """The best of some accepted weights.
+
+        Arguments are those of :func:`setpoint.evidence.sweep.best_of`.
+
+        Parameters
+        ----------
+        counts : array of shape (kinds, n)
+        required : array of shape (h, kinds + 1), optional
+            Forms that must not be below 0.
+        tiebreak : array of shape (kinds + 1,), optional
+        near : int
+        least_violation : bool
+        """
+        ratios = self.ratios
+        if ratios is None:
+            counts, ratios, required, tiebreak = self._counted(counts, required, tiebreak)
+        return best_of(
+            np.ascontiguousarray(counts),
+            ratios,
+            required=required,
+            tiebreak=tiebreak,
+            near=near,
+            least_violation=least_violation,
+        )
+
+    def _counted(
+        self, counts: Floats, required: Floats | None, tiebreak: Floats | None
+    ) -> tuple[Floats, Ratios, Floats, Floats]:
+        """A goal of any shape for the same kernel: what it is worth takes the place of counts."""
+        forms = np.zeros((0, len(self.kinds) + 1)) if required is None else required
+        if tiebreak is not None:
+            forms = np.vstack([tiebreak, forms])
+        n = counts.shape[1]
+        rows = np.empty((2 + len(forms), n))
+        for start in range(0, n, _BLOCK):
+            S = counts[:, start : start + _BLOCK]
+            here = slice(start, start + S.shape[1])
+            rows[0, here] = np.nan_to_num(self.score(S.T), nan=-INF, posinf=INF, neginf=-INF)
+            rows[1, here] = self.violation(S.T)
+            rows[2:, here] = forms[:, :-1] @ S + forms[:, -1:]
+        each = np.eye(len(rows) + 1)
+        ratios = Ratios(
+            np.stack([each[[0, -1]], each[[1, -1]]]),
+            np.zeros((2, 2)),
+            np.zeros(2),
+            np.array([-INF]),
+            np.zeros(1),
+        )
+        if tiebreak is None:
+            return rows, ratios, each[2:-1], np.zeros(len(rows) + 1)
+        return rows, ratios, each[3:-1], each[2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.errors import EmptyPopulationError, GoalError, UnlabelledError
 from setpoint.program import algebra
@@ -25,6 +27,8 @@ class Folder:
     fixed : bool
         Turn rates that no decision changes into numbers: the shapes that solvers need.
         Without it they stay rates, which intervals need.
+    corners : sequence of Marginals
+        Ranges hold on these marginals, too.
 
     Attributes
     ----------
@@ -33,10 +37,17 @@ class Folder:
     norms : list of float
     """
 
-    def __init__(self, codebook: Codebook, marginals: Marginals, fixed: bool = True) -> None:
+    def __init__(
+        self,
+        codebook: Codebook,
+        marginals: Marginals,
+        fixed: bool = True,
+        corners: Sequence[Marginals] = (),
+    ) -> None:
         self.codebook = codebook
         self.marginals = marginals
         self.fixed = fixed
+        self.corners = tuple(corners)
         self.rates: dict[Rate, int] = {}
         self.norms: list[float] = []
         self._known: dict[Rate, Affine] = {}
@@ -86,7 +97,12 @@ class Folder:
         """An affine function with its exact range over all decisions."""
         if not isinstance(x, Affine) or len(x.terms) < 2:
             return x
-        return x.plus(0.0).clip_range(*self.forms.range(x))
+        ranges = [self.forms.range(x)]
+        for corner in self.corners:
+            norms = [rate.norm(corner) for rate in self.rates]
+            forms = LinearForms(self.codebook, corner, tuple(self.rates), norms)
+            ranges.append(forms.range(x))
+        return x.plus(0.0).clip_range(min(r[0] for r in ranges), max(r[1] for r in ranges))
 
     @property
     def forms(self) -> LinearForms:
@@ -109,7 +125,9 @@ class Folder:
             raise EmptyPopulationError(
                 f"{metric} has no rows: {leaf.population.in_words} hold none{of}"
             )
-        low, high = rate.bounds(self.codebook, self.marginals, norm)
+        bounds = [rate.bounds(self.codebook, self.marginals, norm)]
+        bounds += [rate.bounds(self.codebook, c, rate.norm(c)) for c in self.corners]
+        low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
         if rate.is_fixed and self.fixed:
             out = algebra.constant(low)
         else:

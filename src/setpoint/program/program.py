@@ -27,6 +27,9 @@ from setpoint.tolerances import SATISFIED
 
 __all__ = ["LinkedConstraint", "Program", "ProgramConstraint"]
 
+_NEARLY_NONE = 1e-12
+"""Of a class, where a range is to hold whatever the classes' shares are."""
+
 
 @dataclass(frozen=True)
 class LinkedConstraint:
@@ -65,6 +68,21 @@ class LinkedGoal:
             as UnlabelledError, a rate of classes where there are no labels.
         """
         return Program(self, marginals)
+
+    def at_any_totals(self) -> Program:
+        """The program for rows of one cell, however much there is of each class.
+
+        Rates that no decision changes stay rates, and ranges hold for all such rows; see
+        :meth:`setpoint.program.accepted.Accepted.with_totals`.
+        """
+        n = self.codebook.n_classes
+        corners = []
+        for alone in ((), *((t,) for t in range(n))):
+            weights = np.append(np.full(n, _NEARLY_NONE if alone else 1.0), 0.0)
+            weights[list(alone)] = 1.0
+            smallest = np.where(weights > 0, 1.0, INF)
+            corners.append(Marginals(weights[None], smallest[None]))
+        return Program(self, corners[0], Folder(self.codebook, corners[0], False, corners[1:]))
 
 
 @dataclass(frozen=True)
@@ -108,9 +126,13 @@ class Program:
     ----------
     linked : LinkedGoal
     marginals : Marginals
+    folder : Folder, optional
+        What makes functions of terms; one of these marginals if left out.
 
     Attributes
     ----------
+    fixed : bool
+        Whether rates that no decision changes are numbers, those of these marginals.
     table : RateTable
         The d linear functions of the counts that the goal depends on. A program that asks
         something else of the same rates shares it (:meth:`changed`).
@@ -126,12 +148,15 @@ class Program:
         A rate that the rows do not have, or a bound outside the range.
     """
 
-    def __init__(self, linked: LinkedGoal, marginals: Marginals) -> None:
+    def __init__(
+        self, linked: LinkedGoal, marginals: Marginals, folder: Folder | None = None
+    ) -> None:
         self.linked = linked
         self.goal = linked.goal
         self.codebook = linked.codebook
         self.marginals = marginals
-        folder = Folder(linked.codebook, marginals)
+        folder = folder or Folder(linked.codebook, marginals)
+        self.fixed = folder.fixed
         self.objective = folder.exact_range(folder.function(linked.objective))
         self.constraints = tuple(_folded(folder, c) for c in linked.constraints)
         self.sense = 1.0 if linked.goal.sense == "maximize" else -1.0
