@@ -34,6 +34,7 @@ from setpoint.search.outcome import (
     Outcome,
     Status,
 )
+from setpoint.search.program import UnsolvedError
 from setpoint.search.space import Choice
 from setpoint.search.watch import StoppedError, Watch
 from setpoint.tolerances import SATISFIED
@@ -179,7 +180,9 @@ def _by_labels(space: Achievable, gap: float) -> Mixed:
         soft = space.softened()
         stopped = ""
         # Whatever it finds is at hand.
-        with suppress(InfeasibleMasterError, GoalError, StoppedError, UnfinishedError):
+        with suppress(
+            InfeasibleMasterError, GoalError, StoppedError, UnfinishedError, UnsolvedError
+        ):
             stopped = best_mixture(soft, gap).stopped
         space.watch.calls += soft.watch.calls
         if stopped:
