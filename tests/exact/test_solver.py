@@ -209,7 +209,7 @@ def test_sums_of_ratios_end_at_a_stationary_point():
     scores, true, _, _ = data(3)
     outcome = solve("maximize recall + precision", scores, true, randomized=True)[0]
     assert outcome.status == "stationary"
-    assert "quadratic transform" in outcome.why or "sweep" in outcome.why
+    assert "conditional gradients" in outcome.why or "sweep" in outcome.why
     assert outcome.gap >= 0.0
 
 

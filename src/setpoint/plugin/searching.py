@@ -38,6 +38,7 @@ from setpoint.search.outcome import (
     outcome_of,
     warn_constant,
 )
+from setpoint.search.program import UnsolvedError
 from setpoint.search.space import Choice
 from setpoint.search.watch import StoppedError, Watch
 from setpoint.tolerances import SATISFIED
@@ -197,7 +198,9 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
         soft = space.softened(asked.table)
         stopped = ""
         # Whatever it finds is at hand.
-        with suppress(InfeasibleMasterError, GoalError, StoppedError, UnfinishedError):
+        with suppress(
+            InfeasibleMasterError, GoalError, StoppedError, UnfinishedError, UnsolvedError
+        ):
             stopped = best_mixture(soft, asked, gap).stopped
         space.watch.calls += soft.watch.calls
         if stopped:

@@ -68,10 +68,9 @@ class ConcaveSearch:
     smooths = True
     certain = True
 
-    def __init__(self, region: Region, score: RateFunction, rounds: int = _ROUNDS) -> None:
+    def __init__(self, region: Region, score: RateFunction) -> None:
         self.region = region
         self.score = score
-        self.rounds = rounds
         self.sum = sum_of(score, region.builder)
         self.cuts = [piece.touching(region.inner) for piece in self.sum.pieces]
         self.best: MasterResult | None = None
@@ -79,7 +78,7 @@ class ConcaveSearch:
 
     def step(self, gap: float) -> MasterResult:
         """Add tangents until the program and the function agree to within `gap`."""
-        for _ in range(self.rounds):
+        for _ in range(_ROUNDS):
             found = self.region.solve(self.sum.total, self.cuts)
             now = float(self.score.value(found.v))
             if now > self.value or self.best is None:

@@ -16,7 +16,7 @@ from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import RowBuilder
 from setpoint.search.pair import best_pair
 from setpoint.search.pieces import Piece
-from setpoint.search.program import TOLERANCE, GrowingProgram
+from setpoint.search.program import TOLERANCE, GrowingProgram, UnsolvedError
 from setpoint.search.space import Choice, Floats, Space
 
 __all__ = ["InfeasibleMasterError", "Master", "MasterResult", "Pricing"]
@@ -316,13 +316,15 @@ class Master:
         ------
         InfeasibleMasterError
             If no mixture of the space meets them.
+        UnsolvedError
+            If that cannot be found out.
         """
         self._lp.set_bounds(self._miss, 0.0, INF)
         try:
             while True:
                 least = self._solve(np.zeros(self.space.d), {self._miss: -1.0}, 0.0, raw=True)
                 if least is None:
-                    raise RuntimeError("the linear program over mixtures failed")
+                    raise UnsolvedError
                 if least.value >= -TOLERANCE:
                     return least.duals
                 if not self.price(least).grown:

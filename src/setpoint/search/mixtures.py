@@ -1,8 +1,8 @@
 """The best mixture, by the shape of the objective.
 
 affine: one linear program · fractional: Dinkelbach, also for the smallest of several ·
-concave: linear rows where it has them, else tangent cuts · sums of ratios: the quadratic
-transform, which ends at a stationary point.
+concave: linear rows where it has them, else tangent cuts · sums of ratios: conditional
+gradients, which end at a stationary point.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import highspy
@@ -9,11 +10,22 @@ import numpy as np
 
 from setpoint.search.space import Floats
 
-__all__ = ["TOLERANCE", "GrowingProgram"]
+__all__ = ["TOLERANCE", "GrowingProgram", "UnsolvedError"]
 
 TOLERANCE = 1e-10
+_log = logging.getLogger(__name__)
 _Highs: Any = highspy.Highs
 _INF = float(highspy.kHighsInf)
+
+
+class UnsolvedError(RuntimeError):
+    """A linear program that could not be solved to its tolerance."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a linear program over mixtures could not be solved: the weights of the rows, or the "
+            "numbers in the goal, lie too many orders of magnitude apart"
+        )
 
 
 def _instance() -> Any:
@@ -84,7 +96,7 @@ class GrowingProgram:
 
         Raises
         ------
-        RuntimeError
+        UnsolvedError
             If HiGHS cannot tell.
         """
         status = None
@@ -109,7 +121,8 @@ class GrowingProgram:
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
         if status != highspy.HighsModelStatus.kOptimal:
-            raise RuntimeError(f"the linear program over mixtures failed: {status}")
+            _log.warning("a linear program ended with %s", status)
+            raise UnsolvedError
         solution = self._highs.getSolution()
         value = float(self._highs.getInfo().objective_function_value)
         return value, np.array(solution.col_value), np.array(solution.row_dual)
