@@ -10,7 +10,7 @@ cleared on the diagonal; so counting it never needs the n x n x n tensor.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -21,6 +21,8 @@ __all__ = ["Costs", "Event", "Floats"]
 Floats: TypeAlias = NDArray[np.float64]
 Costs: TypeAlias = tuple[tuple[int, int, float], ...]
 """Entries (true class, predicted class, cost)."""
+
+Diagonal: TypeAlias = Literal["any", "on", "off"]
 
 _WORDS = ("actual", "predicted", "correct", "changed", "was_correct")
 _NEEDS_TRUTH = {"actual", "correct", "was_correct"}
@@ -35,6 +37,38 @@ def _parts(words: str) -> tuple[tuple[str, bool], ...]:
     if unknown:
         raise ValueError(f"unknown words {unknown} in the event {words!r}: {_WORDS}")
     return parts
+
+
+def _factors(
+    words: str, needs_truth: bool, n: int, label: int | None, baseline: int | None, deployed: bool
+) -> tuple[Floats, Floats, Diagonal]:
+    true, pred = np.ones(n + 1), np.ones(n)
+    diagonal: Diagonal = "any"
+    index_t, index_p = np.arange(n + 1), np.arange(n)
+    for word, wanted in _parts(words):
+        if word == "actual":
+            true *= (index_t == label) == wanted
+        elif word == "predicted" and deployed:
+            pred *= float((baseline == label) == wanted)
+        elif word == "predicted":
+            pred *= (index_p == label) == wanted
+        elif word == "was_correct" or (word == "correct" and deployed):
+            true *= (index_t == baseline) == wanted
+        elif word == "changed" and deployed:
+            pred *= float(not wanted)
+        elif word == "changed":
+            pred *= (index_p != baseline) == wanted
+        else:
+            diagonal = "on" if wanted else "off"
+    if needs_truth:
+        true[n] = 0.0
+    true.flags.writeable = pred.flags.writeable = False
+    return true, pred, diagonal
+
+
+_FEW = 64
+"""Masks of so many classes are small, and asked for again and again."""
+_kept_factors = lru_cache(maxsize=4096)(_factors)
 
 
 @dataclass(frozen=True)
@@ -86,35 +120,14 @@ class Event:
 
     def factors(
         self, n: int, label: int | None, baseline: int | None, deployed: bool
-    ) -> tuple[Floats, Floats, Literal["any", "on", "off"]]:
+    ) -> tuple[Floats, Floats, Diagonal]:
         """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does.
 
         With `deployed`, the baseline class takes the place of the predicted one.
-        The last true class stands for unlabelled rows.
+        The last true class stands for unlabelled rows. The masks cannot be written to.
         """
-        true, pred = np.ones(n + 1), np.ones(n)
-        diagonal: Literal["any", "on", "off"] = "any"
-        if self.needs_truth:
-            true[n] = 0.0
-        index_t, index_p = np.arange(n + 1), np.arange(n)
-        for word, wanted in _parts(self.words):
-            if word == "actual":
-                true *= (index_t == label) == wanted
-            elif word == "predicted" and deployed:
-                pred *= float((baseline == label) == wanted)
-            elif word == "predicted":
-                pred *= (index_p == label) == wanted
-            elif word == "was_correct" or (word == "correct" and deployed):
-                true *= (index_t == baseline) == wanted
-            elif word == "changed" and deployed:
-                pred *= float(not wanted)
-            elif word == "changed":
-                pred *= (index_p != baseline) == wanted
-            else:
-                diagonal = "on" if wanted else "off"
-        if self.needs_truth:
-            true[n] = 0.0
-        return true, pred, diagonal
+        found = _kept_factors if n <= _FEW else _factors
+        return found(self.words, self.needs_truth, n, label, baseline, deployed)
 
     def matrix(self, n: int, label: int | None, baseline: int | None, deployed: bool) -> Floats:
         """The event as weights (n + 1, n) over true and predicted class."""

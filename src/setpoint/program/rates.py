@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -36,12 +37,12 @@ class Rate:
     deployed: bool
     cells: tuple[int, ...]
 
-    @property
+    @cached_property
     def is_fixed(self) -> bool:
         """Whether every decision gives the same value."""
         return self.deployed or self.event.ignores_prediction
 
-    @property
+    @cached_property
     def sees_baseline(self) -> bool:
         """Whether it tells rows apart by the deployed model's prediction."""
         return self.deployed or self.event.needs_baseline
@@ -49,7 +50,8 @@ class Rate:
     def given_rows(self, n: int) -> Floats:
         """Which true classes (n + 1,) its rows have; the last stands for unlabelled."""
         rows = self.given.factors(n, self.label, None, False)[0]
-        if self.event.needs_truth:
+        if self.event.needs_truth and rows[n]:
+            rows = rows.copy()
             rows[n] = 0.0
         return rows
 
