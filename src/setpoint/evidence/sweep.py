@@ -14,10 +14,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from setpoint.tolerances import SATISFIED
+
 __all__ = ["BestCutoff", "Constraints", "best_cutoff", "ratio_values"]
 
 _BLOCK = 1024  # cut-offs at a time, a power of two: the buffers stay in the first cache
-_VIOLATION = 1e-9  # in the user's units; the same everywhere in setpoint
 _TIE = 1e-12
 _FLOOR = 1.0 - 1e-12
 _ROUNDING = 4.0 * np.finfo(np.float64).eps
@@ -255,8 +256,10 @@ def _feasible(
         _ratio(counts, start, size, forms[r + 1], zeros[r + 1], offsets[r + 1], num, den, val)
         low, high, least = lower[r], upper[r], floor[r]
         for i in range(size):
-            # Negated, so that inf - inf, a bound met at infinity, counts as met.
-            missed = (low - val[i] > _VIOLATION) | (val[i] - high > _VIOLATION)
+            # Negated, so that inf - inf, a bound met at infinity, counts as met; a value
+            # that is not a number meets none.
+            missed = (low - val[i] > SATISFIED) | (val[i] - high > SATISFIED)
+            missed |= np.isnan(val[i])
             missed |= (least > 0.0) & (den[i] < least)
             good[i] &= not missed
     n = 0

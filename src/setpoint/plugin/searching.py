@@ -150,6 +150,12 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
             mixed = _by_labels(space, program, gap)
         else:
             mixed = best_mixture(space, program, gap)
+    except UnfinishedError:
+        # Linear programs give up; the rules found on the way are counted exactly.
+        mixed = best_atom(space, program)
+        if not mixed.is_feasible:
+            raise NoRuleError(False) from None
+        mixed = replace(mixed, method="the best single rule found")
     except InfeasibleMasterError:
         # What an algorithm of the paper gathered is not all there is.
         raise NoRuleError(space.is_certain and options.solver not in ALGORITHMS) from None

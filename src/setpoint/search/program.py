@@ -9,11 +9,16 @@ import numpy as np
 
 from setpoint.search.space import Floats
 
-__all__ = ["TOLERANCE", "GrowingProgram"]
+__all__ = ["TOLERANCE", "UNSOLVED", "GrowingProgram", "UnfinishedError"]
 
 TOLERANCE = 1e-10
+UNSOLVED = "a linear program over mixtures could not be solved: weights lie too far apart"
 _Highs: Any = highspy.Highs
 _INF = float(highspy.kHighsInf)
+
+
+class UnfinishedError(RuntimeError):
+    """Numbers lie too far apart for a linear program; constraints could be met nearly only."""
 
 
 def _instance() -> Any:
@@ -84,7 +89,7 @@ class GrowingProgram:
 
         Raises
         ------
-        RuntimeError
+        UnfinishedError
             If HiGHS cannot tell.
         """
         status = None
@@ -109,7 +114,7 @@ class GrowingProgram:
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
         if status != highspy.HighsModelStatus.kOptimal:
-            raise RuntimeError(f"the linear program over mixtures failed: {status}")
+            raise UnfinishedError(UNSOLVED)
         solution = self._highs.getSolution()
         value = float(self._highs.getInfo().objective_function_value)
         return value, np.array(solution.col_value), np.array(solution.row_dual)
