@@ -11,7 +11,7 @@ from setpoint import PlugInClassifier, solve
 from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.plugin import weighing
-from setpoint.search.program import GrowingProgram, UnsolvedError
+from setpoint.search.program import UNSOLVED, GrowingProgram, UnfinishedError
 
 TIED = np.eye(3)[np.arange(30) % 3] * 0.7 + 0.1
 SUMS = ["macro_f1", "macro_precision"]
@@ -66,7 +66,7 @@ def test_learners_with_few_posteriors(learner, seed, goal):
 
 def test_a_search_that_fails_means_soft_evidence(monkeypatch):
     def fails(*_):
-        raise UnsolvedError
+        raise UnfinishedError(UNSOLVED)
 
     monkeypatch.setattr(weighing, "search_rule", fails)
     report = solve("macro_f1", TIED, np.arange(30) % 3).report
@@ -78,7 +78,7 @@ def test_no_status_of_a_solver_is_shown():
     program = GrowingProgram()
     program.add_column(np.zeros(0))
     program.set_costs(np.array([-1.0]))
-    with pytest.raises(UnsolvedError, match="orders of magnitude apart") as error:
+    with pytest.raises(UnfinishedError, match="orders of magnitude apart") as error:
         program.solve()
     assert "Highs" not in str(error.value)
     assert "kUn" not in str(error.value)

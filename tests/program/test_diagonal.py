@@ -117,7 +117,7 @@ def test_one_true_and_another_predicted_class_are_not_of_the_form(monkeypatch):
     program = program_of(Goal.parse("maximize churn"), schema)
     event = Event("predicted was_correct")
     odd = replace(program.rates[0], event=event, label=1)
-    monkeypatch.setattr(program, "features", (odd,))
+    monkeypatch.setattr(program.table, "rates", (odd,))
     assert diagonal_form(program.table) is None
 
 

@@ -245,8 +245,10 @@ def _feasible(
         ratio(counts, start, size, forms[r + 1], zeros[r + 1], offsets[r + 1], num, den, val)
         low, high = lower[r], upper[r]
         for i in range(size):
-            # Negated, so that inf - inf, a bound met at infinity, counts as met.
-            good[i] &= not ((low - val[i] > slack) | (val[i] - high > slack))
+            # Negated, so that inf - inf, a bound met at infinity, counts as met; a value
+            # that is not a number meets none.
+            missed = (low - val[i] > slack) | (val[i] - high > slack) | np.isnan(val[i])
+            good[i] &= not missed
     n = 0
     for i in range(size):
         n += good[i]

@@ -137,10 +137,13 @@ def enumerate_cutoffs(
     best, choice = -INF, None
     lists = candidates or [np.arange(s.curve.n_cutoffs) for s in problem.slots]
     for v, choice_of in combined(problem, lists):
-        values = np.where(program.violation(v) <= SATISFIED, program.sense * program.value(v), -INF)
+        met = np.flatnonzero(program.violation(v) <= SATISFIED)
+        if not len(met):
+            continue
+        values = program.scores(v[met])
         k = int(np.argmax(values))
-        if values[k] > best:
-            best, choice = float(values[k]), choice_of(k)
+        if choice is None or values[k] > best:
+            best, choice = float(values[k]), choice_of(int(met[k]))
     if choice is None:
         return _none(problem, "optimal" if candidates is None else "feasible")
     if candidates is None:
@@ -164,7 +167,7 @@ def round_mixture(problem: Problem, program: Program, mixed: Optimum) -> Optimum
         starts.append(descend(problem, program, [{int(n[0]): 1.0} for n in near])[0])
     for choice in starts:
         found = measure(problem, program, choice, "feasible", "rounding")
-        if found.is_feasible and found.value > best.value:
+        if found.is_feasible and (not best.is_feasible or found.value > best.value):
             best = found
     return _improved(problem, program, best) if best.is_feasible else best
 
@@ -195,7 +198,7 @@ def aligned(problem: Problem, program: Program) -> list[Choice]:
     cuts = [np.concatenate(families) for families in per_slot]
     v = np.sum([s.features(c) for s, c in zip(problem.slots, cuts, strict=True)], axis=0)
     violation = program.violation(v)
-    scores = program.sense * np.asarray(program.value(v))
+    scores = program.scores(v)
     best = int(np.argmax(np.where(violation <= SATISFIED, scores, -INF)))
     return [[{int(c[i]): 1.0} for c in cuts] for i in {best, int(np.argmin(violation))}]
 

@@ -20,7 +20,7 @@ from setpoint.search.along import Along, along, monotone
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
 from setpoint.search.infeasible import Infeasible
 from setpoint.search.outcome import NoRuleError, Randomized
-from setpoint.search.space import Floats
+from setpoint.search.space import Choice, Floats
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["frontier_exact"]
@@ -104,7 +104,9 @@ def _against_steps(problem: Problem, program: Program, i: int, found: Along) -> 
     better = program.sense * (plain.values - found.values) > 0.0
     values = np.where(better, plain.values, found.values)
     reached = np.where(better, plain.reached, found.reached)
-    return Along(found.bounds, values, reached, found.gap)
+    both = zip(better, plain.choices, found.choices, strict=True)
+    choices = tuple(step if gains else mixed for gains, step, mixed in both)
+    return Along(found.bounds, values, reached, found.gap, choices)
 
 
 class _Steps(NamedTuple):
@@ -138,7 +140,15 @@ def _steps(problem: Problem, program: Program, i: int) -> _Steps:
     if problem.n_blocks == 1:
         curve = problem.slots[0].curve
         thresholds = np.array([curve.threshold(int(j)) for j in index])
-    return _Steps(Along(bounds, program.sense * f, bounds.copy(), 0.0), thresholds)
+    choices = _choices(problem, index)
+    return _Steps(Along(bounds, program.sense * f, bounds.copy(), 0.0, choices), thresholds)
+
+
+def _choices(problem: Problem, index: NDArray[np.int64]) -> tuple[Choice, ...]:
+    """The thresholds with some numbers among all combinations."""
+    sizes = [slot.curve.n_cutoffs for slot in problem.slots]
+    cuts = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
+    return tuple([{j: 1.0} for j in one] for one in cuts)
 
 
 def _features(problem: Problem) -> Iterator[tuple[int, Floats]]:
@@ -173,6 +183,7 @@ def _searched(
 ) -> Along:
     """Without draws, where there are too many combinations to try: a search for each bound."""
     values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
+    choices: list[Choice | None] = [None] * len(levels)
     gap = 0.0
     for k, level in enumerate(levels):
         try:
@@ -183,8 +194,10 @@ def _searched(
             continue
         values[k] = float(program.value(found.v))
         reached[k] = float(program.constraints[i].function.value(found.v))
+        choices[k] = found.choice
         gap = max(gap, found.bound - program.score_at(found.v))
     strict = program.constraints[i].sign
     order = np.argsort(-strict * np.asarray(levels, dtype=np.float64))
-    monotone(values, reached, order, program.sense)
-    return Along(np.asarray(levels, dtype=np.float64), values, reached, gap)
+    monotone(values, reached, choices, order, program.sense)
+    bounds = np.asarray(levels, dtype=np.float64)
+    return Along(bounds, values, reached, gap, tuple(choices))

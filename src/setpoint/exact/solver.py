@@ -22,7 +22,7 @@ from setpoint.program.functions import Affine
 from setpoint.program.program import Program
 from setpoint.search.infeasible import explain
 from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.mixtures import best_mixture
+from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import nearest_mixture
 from setpoint.search.optimum import Optimum
 from setpoint.search.outcome import (
@@ -35,6 +35,7 @@ from setpoint.search.outcome import (
     warn_constant,
 )
 from setpoint.search.region import Region
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["find_rule", "solve_exact"]
 
@@ -115,11 +116,15 @@ def find_rule(problem: Problem, program: Program, randomized: Randomized, tol: f
         return _fixed(fixed, fixed.value, among_all=False)
     try:
         mixed = best_mixture(problem, program)
-    except InfeasibleMasterError:
+    except (InfeasibleMasterError, UnfinishedError) as error:
         if apart is not None and apart.is_feasible:
             # On the edge of what linear programs can tell; the sweep counts exactly.
             return _fixed(replace(apart, status="feasible"), INF)
-        raise NoRuleError(True) from None
+        if isinstance(error, UnfinishedError) and n_combinations(problem) <= MOST_COMBINATIONS:
+            fixed = enumerate_cutoffs(problem, program)
+            if fixed.is_feasible:
+                return _fixed(replace(fixed, status="feasible"), INF)
+        raise NoRuleError(isinstance(error, InfeasibleMasterError)) from None
     except ShapeError:
         return _without_mixture(problem, program, randomized, apart)
     if randomized is True:
@@ -168,10 +173,11 @@ def _at_vertex(problem: Problem, program: Program) -> bool:
 
 def _mixture_exists(problem: Problem, program: Program) -> bool:
     try:
-        Region(problem, program).solve(Affine({}, 0.0))
-    except (InfeasibleMasterError, ShapeError):
+        v = Region(problem, program).solve(Affine({}, 0.0)).v
+    except (InfeasibleMasterError, ShapeError, UnfinishedError):
         return False
-    return True
+    # Where weights lie far apart, a linear program takes for met what is not.
+    return float(program.violation(v)) <= SATISFIED
 
 
 def _without_mixture(
@@ -227,7 +233,13 @@ def _drawn(mixed: Optimum) -> Optimum:
 def _nearest(problem: Problem, program: Program, randomized: Randomized) -> Optimum:
     try:
         if randomized is not False:
-            return nearest_mixture(problem, program)
+            near = nearest_mixture(problem, program)
+            if near.status == "nearest" or problem.n_blocks > 1:
+                return near
+            # The sweep knows what a linear program does not.
+            alone = nearest_thresholds(problem, program)
+            best = min(near, replace(alone, blame=near.blame), key=lambda f: f.violation)
+            return replace(best, status="feasible")
     except ShapeError:
         pass
     return nearest_thresholds(problem, program)

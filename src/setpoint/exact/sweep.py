@@ -136,23 +136,26 @@ def _general(
     rest: Floats,
     tie: Floats,
 ) -> BestCutoff:
-    values = np.empty(slot.curve.n_cutoffs)
-    n_feasible = 0
+    values = np.full(slot.curve.n_cutoffs, -INF)
+    met = np.zeros(slot.curve.n_cutoffs, bool)
     for cutoffs, own in slot.blocks():
         v = own + rest
         feasible = np.ones(len(v), bool)
         for c in constraints:
             feasible &= c.violation(v) <= SATISFIED
-        n_feasible += int(feasible.sum())
-        values[cutoffs] = np.where(feasible, objective.value(v), -INF) if feasible.any() else -INF
-    best = float(values.max())
-    if best == -INF:
+        met[cutoffs] = feasible
+        if feasible.any():
+            now = objective.value(v)
+            # What is not a number is worse than any.
+            values[cutoffs] = np.where(feasible & ~np.isnan(now), now, -INF)
+    if not met.any():
         return BestCutoff(-1, -INF, 0)
+    best = float(values.max())
     near = best if np.isinf(best) else best - 1e-12 * (1 + abs(best))
-    ties = np.flatnonzero(values >= near)
+    ties = np.flatnonzero(met & (values >= near))
     youden = tie[:-1] @ slot.curve.counts[:, ties]
     index = int(ties[np.argmax(youden)])
-    return BestCutoff(index, float(values[index]), n_feasible)
+    return BestCutoff(index, float(values[index]), int(met.sum()))
 
 
 def least_violation(program: Program, slot: Slot, rest: Floats | None = None) -> tuple[int, float]:

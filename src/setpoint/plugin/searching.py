@@ -38,7 +38,6 @@ from setpoint.search.outcome import (
     outcome_of,
     warn_constant,
 )
-from setpoint.search.program import UnsolvedError
 from setpoint.search.space import Choice
 from setpoint.search.watch import StoppedError, Watch
 from setpoint.tolerances import SATISFIED
@@ -151,6 +150,12 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
             mixed = _by_labels(space, program, gap)
         else:
             mixed = best_mixture(space, program, gap)
+    except UnfinishedError:
+        # Linear programs give up; the rules found on the way are counted exactly.
+        mixed = best_atom(space, program)
+        if not mixed.is_feasible:
+            raise NoRuleError(False) from None
+        mixed = replace(mixed, method="the best single rule found")
     except InfeasibleMasterError:
         # What an algorithm of the paper gathered is not all there is.
         raise NoRuleError(space.is_certain and options.solver not in ALGORITHMS) from None
@@ -198,9 +203,7 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
         soft = space.softened(asked.table)
         stopped = ""
         # Whatever it finds is at hand.
-        with suppress(
-            InfeasibleMasterError, GoalError, StoppedError, UnfinishedError, UnsolvedError
-        ):
+        with suppress(InfeasibleMasterError, GoalError, StoppedError, UnfinishedError):
             stopped = best_mixture(soft, asked, gap).stopped
         space.watch.calls += soft.watch.calls
         if stopped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -105,8 +106,17 @@ class ProgramConstraint:
         return 1.0 if self.written.relation == ">=" else -1.0
 
     def slack(self, v: Array) -> Array:
-        """How far the bound is met, negative where it is not: (...,) at rates (..., d)."""
-        return self.sign * (self.function.value(v) - self.level)
+        """How far the bound is met, negative where it is not: (...,) at rates (..., d).
+
+        An infinite value that equals its infinite bound meets it, with a slack of 0.
+        """
+        value = self.function.value(v)
+        if math.isfinite(self.level):
+            return self.sign * (value - self.level)
+        xp = backend(v)
+        # No difference of infinite numbers is taken; what is not a number stays so.
+        off = xp.where(value == value, xp.like(value, -self.sign * self.level), value)
+        return xp.where(value == self.level, xp.like(value, 0.0), off)
 
     def violation(self, v: Array) -> Array:
         """How far past the bound, in the user's units: (...,) at rates (..., d)."""
@@ -221,9 +231,15 @@ class Program:
         """The objective as a function of which more is better."""
         return algebra.scaled(self.sense, self.objective)
 
+    def scores(self, v: Floats) -> Floats:
+        """The scores (...,) at rates (..., d); what is not a number is worse than any."""
+        scores = self.sense * np.asarray(self.value(v))
+        return np.where(np.isnan(scores), -INF, scores)
+
     def score_at(self, v: Floats) -> float:
-        """The score at one point v (d,)."""
-        return self.sense * float(self.value(v))
+        """The score at one point v (d,), see :meth:`scores`."""
+        score = self.sense * float(self.value(v))
+        return -INF if math.isnan(score) else score
 
     def value(self, v: Array) -> Array:
         """The objective (...,) at rates (..., d), in the user's units."""

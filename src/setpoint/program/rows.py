@@ -8,6 +8,7 @@ would violate it, a floor on the denominator.
 
 from __future__ import annotations
 
+import math
 from itertools import count
 
 from setpoint.program.functions import (
@@ -74,6 +75,8 @@ class RowBuilder:
 
     def _bound(self, x: RateFunction, k: Affine | float, sign: float) -> None:
         """Rows for sign * x >= sign * k."""
+        if not math.isfinite(k.const if isinstance(k, Affine) else k):
+            raise NotLinearError
         if isinstance(x, Affine):
             self.rows.append(_level(k).plus(x.scaled(-1.0)).scaled(sign))
         elif isinstance(x, Ratio):

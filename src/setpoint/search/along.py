@@ -17,7 +17,7 @@ from setpoint.search.infeasible import Infeasible
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.optimum import Optimum
-from setpoint.search.space import Floats, Space
+from setpoint.search.space import Choice, Floats, Space
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["Along", "along", "breakpoints", "ends", "mixtures_at", "monotone"]
@@ -41,12 +41,15 @@ class Along:
         Bound, objective and bounded side, in the user's units; NaN where there is no rule.
     gap : float
         By how much a value may fall short.
+    choices : tuple of m choices
+        The rule of each point; None where there is none.
     """
 
     bounds: Floats
     values: Floats
     reached: Floats
     gap: float
+    choices: tuple[Choice | None, ...]
 
     def unproved(self) -> Along:
         """The same, where bounds are none."""
@@ -100,7 +103,7 @@ def along(
     if program.constraints[i].sign < 0:
         found = mixtures_at(space, program, i, levels[::-1].tolist(), gap)
         turned = (found.bounds[::-1], found.values[::-1], found.reached[::-1])
-        return Along(*turned, found.gap), "points"
+        return Along(*turned, found.gap, found.choices[::-1]), "points"
     return mixtures_at(space, program, i, levels.tolist(), gap), "points"
 
 
@@ -126,6 +129,7 @@ def mixtures_at(
     others = program.without(i)
     ordered = others.changed(constraints=[*others.constraints, moving])
     values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
+    choices: list[Choice | None] = [None] * len(levels)
     worst = 0.0
     found: Optimum | None = None
     for k, level in enumerate(levels):
@@ -140,12 +144,20 @@ def mixtures_at(
                 continue
         values[k] = float(program.value(found.v))
         reached[k] = float(moving.function.value(found.v))
+        choices[k] = found.choice
         worst = max(worst, found.bound - found.value)
-    monotone(values, reached, np.arange(len(levels))[::-1], program.sense)
-    return Along(np.asarray(levels, dtype=np.float64), values, reached, worst)
+    monotone(values, reached, choices, np.arange(len(levels))[::-1], program.sense)
+    bounds = np.asarray(levels, dtype=np.float64)
+    return Along(bounds, values, reached, worst, tuple(choices))
 
 
-def monotone(values: Floats, reached: Floats, order: NDArray[np.int64], sense: float) -> None:
+def monotone(
+    values: Floats,
+    reached: Floats,
+    choices: list[Choice | None],
+    order: NDArray[np.int64],
+    sense: float,
+) -> None:
     """A rule that meets a bound meets the laxer ones: `order` leads from strict to lax.
 
     What a search ended at may be worse than the rule of a stricter bound, or nothing.
@@ -154,6 +166,7 @@ def monotone(values: Floats, reached: Floats, order: NDArray[np.int64], sense: f
         worse = sense * values[strict] > sense * values[lax] or np.isnan(values[lax])
         if worse and not np.isnan(values[strict]):
             values[lax], reached[lax] = values[strict], reached[strict]
+            choices[lax] = choices[strict]
 
 
 def ends(space: Space, program: Program, i: int) -> tuple[float, float]:
@@ -190,19 +203,25 @@ def breakpoints(space: Space, program: Program, i: int) -> Along:
     assert isinstance(objective, Affine)
     assert isinstance(side, Affine)
     others, master = program.without(i), Master(space)
+    choice_of: dict[Corner, Choice] = {}
 
     def furthest(a: float, b: float) -> Corner:
         """Score and strictness of a mixture with the largest a score + b strictness."""
         mixed = objective.scaled(a).plus(side.scaled(b * constraint.sign * program.sense))
-        v = best_mixture(space, others.changed(mixed), 0.0, master).v
-        return program.sense * float(objective.value(v)), constraint.sign * float(side.value(v))
+        found = best_mixture(space, others.changed(mixed), 0.0, master)
+        f, g = float(objective.value(found.v)), float(side.value(found.v))
+        corner = (program.sense * f, constraint.sign * g)
+        choice_of.setdefault(corner, found.choice)
+        return corner
 
     first, last = furthest(1.0, 0.0), furthest(0.0, 1.0)
     corners, left = _corners(first, last, furthest)
-    f, g = np.array(_undominated(corners)).T
+    kept = _undominated(corners)
+    f, g = np.array(kept).T
     order = np.argsort(constraint.sign * g)
     bounds = constraint.sign * g[order]
-    return Along(bounds, program.sense * f[order], bounds.copy(), left)
+    choices = tuple(choice_of[kept[k]] for k in order.tolist())
+    return Along(bounds, program.sense * f[order], bounds.copy(), left, choices)
 
 
 def _corners(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
@@ -10,12 +11,14 @@ from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.optimum import Optimum
 from setpoint.search.outcome import NoRuleError, Outcome
 from setpoint.search.space import Space
+from setpoint.search.watch import StoppedError, StoppedWarning
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["Infeasible", "explain", "not_found"]
 
 
 S = TypeVar("S", bound=Space)
+_MOST_CALLS = 1000
 
 
 class Infeasible(ValueError):
@@ -99,6 +102,10 @@ def explain(
             "mixture of rules does: allow it with randomized='auto'",
             violation=violation,
         )
+    # Words are worth no more than so many calls.
+    limits = space.watch.rest()
+    limits.max_calls = min(limits.max_calls or _MOST_CALLS, _MOST_CALLS)
+    space = space.within(limits)
     alone = {c: _reach(space, program, c, (), solve) for c in program.constraints}
     hopeless = [c for c in program.constraints if _misses(c, alone[c])]
     blamed = hopeless or [c for c in program.constraints if str(c) in nearest.blame]
@@ -156,7 +163,9 @@ def _reach(
     """How far the left side of one constraint can be taken, and the objective there."""
     furthest = program.changed(c.function, others, sense=c.sign)
     try:
-        v = space.features(solve(space.within(space.watch.rest()), furthest).choice)
-    except (NoRuleError, ShapeError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StoppedWarning)
+            v = space.features(solve(space, furthest).choice)
+    except (NoRuleError, ShapeError, StoppedError):
         return None
     return _Reached(float(furthest.value(v)), float(program.value(v)))

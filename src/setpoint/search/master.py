@@ -7,17 +7,19 @@ every column of the space, so the bound holds for all its mixtures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import RowBuilder
 from setpoint.search.pair import best_pair
 from setpoint.search.pieces import Piece
-from setpoint.search.program import TOLERANCE, GrowingProgram, UnsolvedError
+from setpoint.search.program import TOLERANCE, UNSOLVED, GrowingProgram, UnfinishedError
 from setpoint.search.space import Choice, Floats, Space
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["InfeasibleMasterError", "Master", "MasterResult", "Pricing"]
 
@@ -150,7 +152,7 @@ class Master:
         if not new:
             return
         features = self.space.columns(block, new)
-        matrix = np.array([s[0] for s in self._scaled]).reshape(-1, self.space.d)
+        matrix = np.array([s[0] for s in self._scaled]).reshape(len(self._scaled), self.space.d)
         rows = features @ matrix.T
         for k, own, over in zip(new, features, rows, strict=True):
             at = len(self._owner)
@@ -239,6 +241,9 @@ class Master:
         InfeasibleMasterError
             If no mixture of the space does.
         """
+        idle = [not any(row.terms.values()) for row in rows]
+        if any(idle):
+            return self._without(objective, rows, np.array(idle))
         gain = np.zeros(self.space.d)
         aux: dict[int, float] = {}
         for j, a in objective.terms.items():
@@ -268,6 +273,22 @@ class Master:
                 if found is None:
                     raise InfeasibleMasterError(duals)
         return found
+
+    def _without(
+        self, objective: Affine, rows: Sequence[Affine], idle: NDArray[np.bool_]
+    ) -> MasterResult:
+        """Without the rows that no column changes: they are met, or to blame alone."""
+        past = np.array([row.const if off else 0.0 for row, off in zip(rows, idle, strict=True)])
+        if past.max() > SATISFIED:
+            raise InfeasibleMasterError((past == past.max()).astype(np.float64))
+        duals = np.zeros(len(rows))
+        try:
+            found = self.solve(objective, [r for r, off in zip(rows, idle, strict=True) if not off])
+        except InfeasibleMasterError as error:
+            duals[~idle] = error.duals
+            raise InfeasibleMasterError(duals) from None
+        duals[~idle] = found.duals
+        return replace(found, duals=duals)
 
     def _free(self, gain: Floats, const: float) -> MasterResult:
         """Without rows each block picks its own best column."""
@@ -316,7 +337,7 @@ class Master:
         ------
         InfeasibleMasterError
             If no mixture of the space meets them.
-        UnsolvedError
+        UnfinishedError
             If that cannot be found out.
         """
         self._lp.set_bounds(self._miss, 0.0, INF)
@@ -324,7 +345,7 @@ class Master:
             while True:
                 least = self._solve(np.zeros(self.space.d), {self._miss: -1.0}, 0.0, raw=True)
                 if least is None:
-                    raise UnsolvedError
+                    raise UnfinishedError(UNSOLVED)
                 if least.value >= -TOLERANCE:
                     return least.duals
                 if not self.price(least).grown:

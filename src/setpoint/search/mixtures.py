@@ -19,6 +19,7 @@ from setpoint.search.generation import Search, generate
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.nearest import coin_of
 from setpoint.search.optimum import Optimum
+from setpoint.search.program import UnfinishedError
 from setpoint.search.ratios import RatioSearch
 from setpoint.search.region import Region
 from setpoint.search.smallest import SmallestSearch
@@ -85,10 +86,6 @@ def best_mixture(
     )
 
 
-class UnfinishedError(RuntimeError):
-    """Constraints could be met nearly, and not to the tolerance that is promised."""
-
-
 def _inwards(space: Space, program: Program, mixed: Optimum) -> Optimum:
     """A hair towards the constants, if that meets the constraints better.
 
@@ -114,7 +111,7 @@ def _inwards(space: Space, program: Program, mixed: Optimum) -> Optimum:
 def _against_constants(space: Space, program: Program, mixed: Optimum) -> Optimum:
     """A constant classifier where it is better: the value at 0/0 is no limit of others."""
     v = space.features_of_constants()
-    values = np.where(program.violation(v) <= SATISFIED, program.sense * program.value(v), -INF)
+    values = np.where(program.violation(v) <= SATISFIED, program.scores(v), -INF)
     k = int(np.argmax(values))
     if not values[k] > mixed.value:
         return mixed

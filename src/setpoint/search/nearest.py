@@ -11,6 +11,7 @@ from setpoint.program.functions import Affine
 from setpoint.program.program import Program
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.optimum import Optimum, measure
+from setpoint.search.program import UnfinishedError
 from setpoint.search.region import Region
 from setpoint.search.space import Choice, Space
 from setpoint.search.watch import StoppedError
@@ -40,7 +41,7 @@ def nearest_mixture(space: Space, program: Program) -> Optimum:
         region.solve(_NOTHING)
     except InfeasibleMasterError as error:
         blame = region.blame(error)
-    except StoppedError:
+    except (StoppedError, UnfinishedError):
         pass  # what is at hand has to do
     constants = space.constants()
     best, high = least_of(space, program, [*constants, coin_of(constants)])
@@ -48,11 +49,12 @@ def nearest_mixture(space: Space, program: Program) -> Optimum:
     while high - low > 1e-7 * (1 + high):
         middle = 0.5 * (low + high)
         try:
-            found = Region(space, program, [-middle] * len(constraints)).solve(_NOTHING)
+            moved = [-middle] * len(constraints)
+            found = Region(space, program, moved, region.master).solve(_NOTHING)
         except InfeasibleMasterError:
             low = middle
             continue
-        except StoppedError:
+        except (StoppedError, UnfinishedError):
             break
         worst = float(program.violation(space.features(found.choice)))
         if worst >= high:

@@ -170,7 +170,15 @@ def _described(space: Space, program: Program, found: Optimum, solver: str) -> d
 def warn_constant(space: Space, program: Program, outcome: Outcome) -> None:
     """Warn where predicting one class for everyone is as good as the rule that was found."""
     best, v = program.score_at(outcome.v), space.features_of_constants()
-    values = program.sense * np.asarray(program.value(v))
+    if best == -np.inf:
+        warnings.warn(
+            f"'{program.goal}': the objective is infinite or not a number for every rule found "
+            "that meets the constraints",
+            ConstantGoalWarning,
+            stacklevel=4,
+        )
+        return
+    values = program.scores(v)
     with np.errstate(invalid="ignore"):  # infinite values are equal or not
         attains = (values == best) | (values >= best - 1e-12 * (1 + abs(best)))
     attains &= program.violation(v) <= SATISFIED

@@ -10,22 +10,20 @@ import numpy as np
 
 from setpoint.search.space import Floats
 
-__all__ = ["TOLERANCE", "GrowingProgram", "UnsolvedError"]
+__all__ = ["TOLERANCE", "UNSOLVED", "GrowingProgram", "UnfinishedError"]
 
 TOLERANCE = 1e-10
+UNSOLVED = (
+    "a linear program over mixtures could not be solved: the weights of the rows, or the numbers "
+    "in the goal, lie too many orders of magnitude apart"
+)
 _log = logging.getLogger(__name__)
 _Highs: Any = highspy.Highs
 _INF = float(highspy.kHighsInf)
 
 
-class UnsolvedError(RuntimeError):
-    """A linear program that could not be solved to its tolerance."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "a linear program over mixtures could not be solved: the weights of the rows, or the "
-            "numbers in the goal, lie too many orders of magnitude apart"
-        )
+class UnfinishedError(RuntimeError):
+    """Numbers lie too far apart for a linear program; constraints could be met nearly only."""
 
 
 def _instance() -> Any:
@@ -96,7 +94,7 @@ class GrowingProgram:
 
         Raises
         ------
-        UnsolvedError
+        UnfinishedError
             If HiGHS cannot tell.
         """
         status = None
@@ -122,7 +120,7 @@ class GrowingProgram:
             return None
         if status != highspy.HighsModelStatus.kOptimal:
             _log.warning("a linear program ended with %s", status)
-            raise UnsolvedError
+            raise UnfinishedError(UNSOLVED)
         solution = self._highs.getSolution()
         value = float(self._highs.getInfo().objective_function_value)
         return value, np.array(solution.col_value), np.array(solution.row_dual)

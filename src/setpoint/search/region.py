@@ -77,13 +77,14 @@ class Region:
 
     def _build(self, c: ProgramConstraint, level: float) -> tuple[list[Affine], list[Piece]]:
         """A bound as rows, and what is curved in it."""
-        start, curved = len(self.builder.rows), []
+        curved: list[Piece] = []
+        start = len(self.builder.rows)
         try:
             (self.builder.at_least if c.sign > 0 else self.builder.at_most)(c.function, level)
         except NotLinearError:
             del self.builder.rows[start:]
             f = algebra.scaled(c.sign, c.function)
-            if not f.shape.concave:
+            if not (f.shape.concave and np.isfinite(level)):
                 raise ShapeError(
                     f"{c}: mixtures cannot be searched exactly under this bound "
                     f"({c.function.shape_name}); {self.space.otherwise}"
@@ -94,7 +95,9 @@ class Region:
                 curved.append(piece)
                 if piece.under.terms:  # so that its auxiliary is bounded
                     self.builder.rows.append(piece.touching(self.inner))
-        return self.builder.rows[start:], curved
+        rows = self.builder.rows[start:]
+        del self.builder.rows[start:]
+        return rows, curved
 
     def solve(self, objective: Affine, extra: Sequence[Affine] = ()) -> MasterResult:
         """The best mixture of the columns at hand for an affine objective.
