@@ -53,7 +53,7 @@ def stream_report(engine: Engine) -> GoalReport:
         prior=(tp + fn) / rows if rows else None,
         tp=tp, fp=fp, fn=fn, tn=tn,
         window_rows=int(engine.state.memory[at.FILLED]),
-        window_value=engine.judge.value(tally[at.WINDOW_WEIGHT]) if rows else None,
+        window_value=engine.problem.value(tally[at.WINDOW_WEIGHT]) if rows else None,
         window_tp=wtp, window_fp=wfp, window_fn=wfn, window_tn=wtn,
         slope=slope,
         intercept=intercept,

@@ -152,6 +152,8 @@ def expected(memory: Floats, windowed: bool) -> Floats:
 @outer
 def best_cut(counts: Floats, beta2: float) -> int:
     """The bin from which on to decide positive for the largest F-beta; BINS: never."""
+    # `evidence.sweep.sweep` finds the same in 4.6 microseconds instead of 1.3, which is a fifth
+    # of a refresh: it needs forms and cumulative counts, and looks for ties in a second pass.
     positives = counts[1].sum()
     hits, accepted, best, cut = 0.0, 0.0, 0.0, BINS
     for k in range(BINS - 1, -1, -1):
