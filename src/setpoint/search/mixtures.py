@@ -147,9 +147,12 @@ def _search(region: Region, gap: float) -> Optimum:
     score = region.program.score
     search = search_for(region, score)
     found = generate(region, search, gap, traced=region.program)
-    if isinstance(score, WeightedSum) and not search.certain:
+    if isinstance(score, WeightedSum) and isinstance(search, SumSearch):
         bound = INF
         if not found.stopped and region.space.is_certain:
             bound = bound_of_sum(region, score, gap)
+            # What is best for one term alone may lead the sum further.
+            search.tries = 0
+            found = generate(region, search, gap, traced=region.program)
         return replace(found, bound=bound, status="stationary")
     return found

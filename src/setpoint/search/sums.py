@@ -8,6 +8,7 @@ with (Frank and Wolfe 1956; the exchange of two corners as in Lacoste-Julien and
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,12 @@ _STEPS, _EXCHANGES = 500, 50
 _CLIMB, _COARSEST = 1e-7, 1e-4
 """What a step gains at least, relative to the value, and while little is known yet."""
 _SHARE = 0.1
+_ROUNDING = 1e-9
+"""Of what one row weighs in a denominator."""
+_TRIES, _STARTS, _SWEEPS = 2, 6, 20
+"""How often a search that has ended starts again, and near how many constants."""
+_MOST_NUMBERS = 5_000_000
+"""Columns times features up to which blocks are exchanged."""
 _CORNERS = 60
 """More than so many corners are cut down to those in use."""
 _ENDS = 2.0 ** -np.arange(1, 21)
@@ -41,7 +48,7 @@ _ZOOM, _ZOOMS = np.linspace(0.0, 1.0, 17), 3
 class SumSearch:
     """Climb along lines between mixtures of the region, as the gradient of the sum points.
 
-    It ends at a stationary point.
+    It ends at a stationary point: the best one of those that several starts lead to.
     """
 
     method = "conditional gradients"
@@ -51,51 +58,115 @@ class SumSearch:
     def __init__(self, region: Region, score: WeightedSum) -> None:
         self.region = region
         self.score = score
-        self.slopes = _Slopes(region, score)
-        self.corners: list[Choice] = []
-        self.known: Floats = np.zeros((0, region.space.d))
-        self.weights: Floats = np.zeros(0)
+        self.sum = _Sum(region, score)
+        self.climb: _Climb | None = None
+        self.tries = 0
         self.best: MasterResult | None = None
         self.value = -INF
 
     def step(self, gap: float) -> MasterResult:
         """Climb over the columns at hand."""
-        if not self.corners:
-            self._start()
         near = min(max(_CLIMB, _SHARE * gap), _COARSEST)
-        for _ in range(_STEPS):
-            v, before = self.weights @ self.known, self.value
-            slopes = self.slopes(v)
-            found = self._toward(slopes)
-            near_by = near * (1 + abs(before))
-            if slopes @ (found.v - v) <= near_by:
-                break
-            self._join(found.choice, found.v)
-            self._move(self.known[-1] - v, self.weights, np.eye(len(self.weights))[-1])
-            self._exchange(near_by)
-            if self.value <= before + near_by:
-                break
-        self.best = replace(found, choice=self._choice(), v=self.weights @ self.known)
+        if self.climb is None:
+            space = self.region.space
+            self.climb = _Climb(self, coin_of(space.constants()), self.region.inner)
+        found = self.climb.up(near)
+        if gap <= _CLIMB and self.tries < _TRIES:
+            self.tries += 1
+            for choice, v in self._starts(self.climb.choice()):
+                other = _Climb(self, choice, v)
+                end = other.up(near)
+                if other.value > self.climb.value + near * (1 + abs(other.value)):
+                    self.climb, found = other, end
+        now = self.climb
+        self.best, self.value = replace(found, choice=now.choice(), v=now.v), now.value
         return found
 
     def bound_at(self, bound: float) -> float:
         """The sum is not concave: what bounds its gradient says nothing of it."""
         return INF
 
-    def _toward(self, slopes: Floats) -> MasterResult:
-        """The best mixture for the gradient."""
+    def toward(self, slopes: Floats) -> MasterResult:
+        """The best mixture for a gradient."""
         return self.region.solve(Affine(dict(enumerate(slopes.tolist())), 0.0))
 
-    def _start(self) -> None:
-        """Begin in the middle, where no denominator is 0, or where the gradient there points."""
-        space, v = self.region.space, self.region.inner
-        choice: Choice = coin_of(space.constants())
-        if float(self.region.program.violation(v)) > SATISFIED:
-            found = self._toward(self.slopes(v))
+    def _starts(self, now: Choice) -> list[tuple[Choice, Floats]]:
+        """Mixtures without draws near the best constants and the mixture so far."""
+        space = self.region.space
+        constants, v = space.constants(), space.features_of_constants()
+        order = np.argsort(-np.asarray(self.sum.value(v)), kind="stable")[:_STARTS]
+        columns = [space.columns(b, space.at_hand(b)) for b in range(space.n_blocks)]
+        if sum(c.size for c in columns) > _MOST_NUMBERS:
+            return [(constants[k], v[k]) for k in order.tolist()]
+        return [
+            self._exchanged(choice, columns) for choice in (now, *(constants[k] for k in order))
+        ]
+
+    def _exchanged(self, choice: Choice, columns: list[Floats]) -> tuple[Choice, Floats]:
+        """Each block's likeliest column, then changed block by block while that helps.
+
+        A line passes over what a denominator gains by a jump.
+        """
+        space = self.region.space
+        numbers = [list(space.at_hand(b)) for b in range(space.n_blocks)]
+        at = [numbers[b].index(max(part, key=lambda k: part[k])) for b, part in enumerate(choice)]
+        total = np.sum([c[k] for c, k in zip(columns, at, strict=True)], axis=0)
+        for _ in range(_SWEEPS):
+            before = list(at)
+            for b, own in enumerate(columns):
+                v = total - own[at[b]] + own
+                allowed = np.asarray(self.region.program.violation(v)) <= SATISFIED
+                worth = np.where(allowed, np.nan_to_num(self.sum.value(v), nan=-INF), -INF)
+                k = int(np.argmax(worth))
+                if worth[k] > worth[at[b]]:
+                    at[b], total = k, v[k]
+            if at == before:
+                break
+        return [{numbers[b][k]: 1.0} for b, k in enumerate(at)], total
+
+
+class _Climb:
+    """A mixture of corners of the region, on its way up.
+
+    It begins at a mixture, or where the gradient there points if that is not in the region.
+    """
+
+    def __init__(self, search: SumSearch, choice: Choice, v: Floats) -> None:
+        self.search = search
+        self.sum = search.sum
+        if float(search.region.program.violation(v)) > SATISFIED:
+            found = search.toward(search.sum.slopes(v))
             choice, v = found.choice, found.v
-        self._join(choice, v)
-        self.weights[0] = 1.0
-        self.value = float(self.score.value(v))
+        self.corners = [choice]
+        self.known: Floats = v[None]
+        self.weights: Floats = np.ones(1)
+        self.value = float(self.sum.value(v))
+
+    @property
+    def v(self) -> Floats:
+        """The features of the mixture (d,)."""
+        return np.asarray(self.weights @ self.known)
+
+    def choice(self) -> Choice:
+        """The mixture over the columns of the blocks."""
+        held = [(p, c) for p, c in zip(self.weights.tolist(), self.corners, strict=True) if p]
+        return _mixed(held)
+
+    def up(self, near: float) -> MasterResult:
+        """Climb until a step gains no more than `near`; the last program."""
+        for _ in range(_STEPS):
+            v, before = self.v, self.value
+            slopes = self.search.sum.slopes(v)
+            found = self.search.toward(slopes)
+            little = near * (1 + abs(before))
+            if slopes @ (found.v - v) <= little:
+                break
+            self._join(found.choice, found.v)
+            self._move(self.known[-1] - v, self.weights, np.eye(len(self.weights))[-1])
+            self._exchange(little)
+            if self.value <= before + little:
+                break
+        return found
 
     def _join(self, choice: Choice, v: Floats) -> None:
         if len(self.corners) > _CORNERS:
@@ -111,11 +182,11 @@ class SumSearch:
 
         The whole line takes the weights `away` from the corners, and puts `to` on them.
         """
-        v, share, value = self.weights @ self.known, 0.0, self.value
+        v, share, value = self.v, 0.0, self.value
         shares = _LINE
         for _ in range(1 + _ZOOMS):
             values = np.nan_to_num(
-                np.asarray(self.score.value(v + shares[:, None] * direction)), nan=-INF
+                np.asarray(self.sum.value(v + shares[:, None] * direction)), nan=-INF
             )
             at = int(np.argmax(values))
             if values[at] > value:
@@ -135,7 +206,7 @@ class SumSearch:
     def _exchange(self, near: float) -> None:
         """Move weight from the worst corner in use to the best one known, while that helps."""
         for _ in range(_EXCHANGES):
-            worth = self.known @ self.slopes(self.weights @ self.known)
+            worth = self.known @ self.search.sum.slopes(self.v)
             held = np.flatnonzero(self.weights)
             up, down = int(np.argmax(worth)), int(held[np.argmin(worth[held])])
             if worth[up] - worth[down] <= near:
@@ -145,33 +216,47 @@ class SumSearch:
             if gained <= _SHARE * near:
                 return
 
-    def _choice(self) -> Choice:
-        out: list[dict[int, float]] = [{} for _ in range(self.region.space.n_blocks)]
-        for p, corner in zip(self.weights.tolist(), self.corners, strict=True):
-            if p > 0.0:
-                for part, own in zip(out, corner, strict=True):
-                    for k, q in own.items():
-                        part[k] = part.get(k, 0.0) + p * q
-        return out
+
+def _mixed(parts: list[tuple[float, Choice]]) -> Choice:
+    """A draw among choices."""
+    out: list[dict[int, float]] = [{} for _ in parts[0][1]]
+    for p, choice in parts:
+        for block, own in zip(out, choice, strict=True):
+            for k, q in own.items():
+                block[k] = block.get(k, 0.0) + p * q
+    return out
 
 
-class _Slopes:
-    """The gradient of a sum of ratios.
+class _Sum:
+    """A sum of ratios as arrays: its values and its gradient.
 
-    A denominator counts as no less than that of one row: where it vanishes, so does the ratio.
+    A denominator that only rounding parts from 0 is 0. For the gradient it counts as no
+    less than that of one row: where it vanishes, so does the ratio.
     """
 
     def __init__(self, region: Region, score: WeightedSum) -> None:
         affine, ratios = terms_of(region, score)
         d, forms = region.space.d, region.forms
-        self.affine = _coefs(affine, d)
-        self.factor = np.array([k for k, _, _ in ratios])
-        self.above = np.array([_coefs(above, d) for _, above, _ in ratios]).reshape(-1, d)
-        self.below = np.array([_coefs(below, d) for _, _, below in ratios]).reshape(-1, d)
-        self.consts = np.array([(a.const, b.const) for _, a, b in ratios]).reshape(-1, 2)
-        self.least = np.array([least_denominator(forms, b) or 1.0 for _, _, b in ratios])
+        self.const, self.affine = affine.const, _coefs(affine, d)
+        self.factor = np.array([r.factor for r in ratios])
+        self.zero = np.array([r.zero for r in ratios])
+        self.above = np.array([_coefs(r.above, d) for r in ratios]).reshape(-1, d)
+        self.below = np.array([_coefs(r.below, d) for r in ratios]).reshape(-1, d)
+        self.consts = np.array([(r.above.const, r.below.const) for r in ratios]).reshape(-1, 2)
+        self.least = np.array([least_denominator(forms, r.below) or 1.0 for r in ratios])
 
-    def __call__(self, v: Floats) -> Floats:
+    def value(self, v: Floats) -> Floats:
+        """The sum (...,) at features (..., d)."""
+        above = v @ self.above.T + self.consts[:, 0]
+        below = v @ self.below.T + self.consts[:, 1]
+        nothing = _ROUNDING * self.least
+        held = below > nothing
+        ratios = np.where(held, above / np.where(held, below, 1.0), self.zero)
+        ratios = np.where(~held & (above > nothing), INF, ratios)
+        return np.asarray(v @ self.affine + self.const + ratios @ self.factor)
+
+    def slopes(self, v: Floats) -> Floats:
+        """The gradient (d,)."""
         above = self.above @ v + self.consts[:, 0]
         below = np.maximum(self.below @ v + self.consts[:, 1], self.least)
         up = self.factor / below
@@ -188,24 +273,31 @@ def bound_of_sum(region: Region, score: WeightedSum, gap: float) -> float:
     """The sum of the largest values of the terms: no mixture of the region has more."""
     affine, ratios = terms_of(region, score)
     bound = generate(region, concave_search(region, affine), gap).bound
-    for k, above, below in ratios:
-        search = RatioSearch(region, Ratio(above, below))
-        bound += k * generate(region, search, gap).bound
+    for r in ratios:
+        search = RatioSearch(region, Ratio(r.above, r.below))
+        bound += r.factor * generate(region, search, gap).bound
     return bound
 
 
-def terms_of(
-    region: Region, score: WeightedSum
-) -> tuple[Affine, list[tuple[float, Affine, Affine]]]:
-    """A sum as an affine function and ratios ``k A/B`` with k > 0 and A >= 0."""
+class _Term(NamedTuple):
+    """A ratio ``factor * above / below`` with factor > 0 and above >= 0; `zero` at 0/0."""
+
+    factor: float
+    above: Affine
+    below: Affine
+    zero: float
+
+
+def terms_of(region: Region, score: WeightedSum) -> tuple[Affine, list[_Term]]:
+    """A sum as an affine function and ratios."""
     affine = algebra.constant(0.0)
-    ratios: list[tuple[float, Affine, Affine]] = []
+    ratios: list[_Term] = []
     for coef, child in zip(score.coefs, score.children, strict=True):
         if isinstance(child, Affine):
             affine = affine.plus(child.scaled(coef))
             continue
         assert isinstance(child, Ratio)
-        k, above = coef, child.above
+        k, above, zero = coef, child.above, child.at_zero - child.offset
         affine = affine.plus(k * child.offset)
         if k < 0 or above.low < 0:
             # -A/B = (m B - A)/B - m with m the largest value of A/B, and likewise from below.
@@ -216,6 +308,7 @@ def terms_of(
                 )
             above = child.below.scaled(m).plus(above.scaled(-1.0)).scaled(1.0 if k < 0 else -1.0)
             affine = affine.plus(k * m)
+            zero = (zero - m) * (1.0 if k > 0 else -1.0)
             k = abs(k)
-        ratios.append((k, above, child.below))
+        ratios.append(_Term(k, above, child.below, zero))
     return affine, ratios
