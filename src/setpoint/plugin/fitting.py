@@ -215,7 +215,8 @@ class Task:
         evidence = everything.taken(test)
         rows = TrainingRows.of(everything.taken(train), self._rows(kept[train]))
         X = rows.X if test is train else self._rows(kept[test])
-        program = link(self.goal, evidence.codebook).at(evidence.marginals)
+        linked = link(self.goal, evidence.codebook)
+        program = linked.at(evidence.marginals)
         space = Retraining(
             program.table,
             evidence,
@@ -230,7 +231,7 @@ class Task:
             why = f"a {type(learner).__name__} trained at each call; {found.why}"
             return replace(found, why=why), None
 
-        solution, outcome = reported(self.goal, evidence, solve, None, notes)
+        solution, outcome = reported(linked, evidence, solve, None, notes)
         assert outcome.optimum is not None
         choice = outcome.optimum.choice
         scorer, rule = space.finish(choice)

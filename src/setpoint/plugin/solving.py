@@ -28,6 +28,7 @@ from setpoint.plugin.searching import search_rule
 from setpoint.plugin.shifting import shift_rule
 from setpoint.plugin.weighing import choose_evidence
 from setpoint.program.link import link
+from setpoint.program.program import LinkedGoal
 from setpoint.report import Entry, GoalReport, report_on_outcome, warn_few_rows
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
@@ -242,13 +243,14 @@ def solve_evidence(
     neutral: float = 0.0,
     n_jobs: int | None = None,
 ) -> Solution:
-    """Bind, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
+    """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
 
     The last three arguments are for post-shift, see :func:`shift_rule`.
     """
+    linked = link(goal, evidence.codebook)
     if options.solver == "post-shift":
         return reported(
-            goal,
+            linked,
             evidence,
             lambda: _shifted(goal, evidence, options, metric, neutral, n_jobs),
             folds,
@@ -258,7 +260,7 @@ def solve_evidence(
     if hidden and any(c.baseline is not None for c in evidence.cells):
         notes += (_BLIND,)
     return reported(
-        goal, evidence, lambda: (_outcome(goal, evidence, options, counted), None), folds, notes
+        linked, evidence, lambda: (_outcome(linked, evidence, options, counted), None), folds, notes
     )[0]
 
 
@@ -276,7 +278,7 @@ def _shifted(
 
 
 def reported(
-    goal: Goal,
+    linked: LinkedGoal,
     evidence: Evidence,
     solver: Callable[[], tuple[Outcome, Entry | None]],
     folds: int | None = None,
@@ -288,7 +290,7 @@ def reported(
         warnings.simplefilter("always")
         outcome, objective = solver()
     report = report_on_outcome(
-        link(goal, evidence.codebook),
+        linked,
         outcome,
         evidence,
         objective=objective,
@@ -304,11 +306,14 @@ def reported(
     return Solution(outcome.rule, report, outcome.trace), outcome
 
 
-def _outcome(goal: Goal, evidence: Evidence, options: Options, counted: Evidence | None) -> Outcome:
+def _outcome(
+    linked: LinkedGoal, evidence: Evidence, options: Options, counted: Evidence | None
+) -> Outcome:
     """What the solver for these scores finds, and why it was taken."""
+    goal = linked.goal
     if evidence.scores.ndim == 1:
         return solve_exact(
-            link(goal, evidence.codebook).at(evidence.marginals),
+            linked.at(evidence.marginals),
             evidence,
             randomized=options.randomized,
             on_infeasible=options.on_infeasible,
@@ -316,9 +321,7 @@ def _outcome(goal: Goal, evidence: Evidence, options: Options, counted: Evidence
         )
     why = ""
     if (evidence.true < evidence.n_classes).any():
-        link(goal, evidence.codebook).at(
-            evidence.marginals
-        )  # posteriors would fill in for a class without rows
+        linked.at(evidence.marginals)  # posteriors would fill in for a class without rows
     if options.solver in BASELINES:
         options = replace(options, evidence="label")
     elif counted is not None:

@@ -68,7 +68,11 @@ class LinkedGoal:
             A bound outside the range; or, as EmptyPopulationError, a rate without rows; or,
             as UnlabelledError, a rate of classes where there are no labels.
         """
-        return Program(self, marginals)
+        # Solver and report ask for the same rows, one after the other.
+        last: Program | None = vars(self).get("_last")
+        if last is None or last.marginals is not marginals:
+            last = vars(self)["_last"] = Program(self, marginals)
+        return last
 
     def at_any_totals(self) -> Program:
         """The program for rows of one cell, however much there is of each class.

@@ -102,9 +102,7 @@ class OperatingPoints:
         return cls(**{**data, "curves": curves, "labels": tuple(data["labels"])})
 
 
-def operating_points(
-    linked: LinkedGoal, evidence: Evidence, rule: Rule, program: Program | None = None
-) -> OperatingPoints | None:
+def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> OperatingPoints | None:
     """Where a rule over thresholds stands among all thresholds, on the rows of X.
 
     Parameters
@@ -113,8 +111,6 @@ def operating_points(
     evidence : Evidence
         Binary, with one score a row and the slots that the rule looks at.
     rule : Rule
-    program : Program, optional
-        The goal on these rows, where it is known already.
 
     Returns
     -------
@@ -130,9 +126,8 @@ def operating_points(
     held = evidence.marginals.weights[own][:, :2].sum(axis=0)
     if not held.all():
         return None
-    if len(evidence.slots) > 1:
-        program = None
-    elif program is None:
+    program = None
+    if len(evidence.slots) == 1:
         # A constraint without rows is not evaluated, nor shown.
         with suppress(GoalError):
             program = linked.at(evidence.marginals)
