@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion, Curve, Evidence
-from setpoint.program.functions import Affine, RateFunction
+from setpoint.program.accepted import AcceptedRates
+from setpoint.program.functions import RateFunction
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import PerSlot, Rule, Threshold, mixture
 from setpoint.search.space import Choice, Floats, Priced, Space
@@ -30,19 +31,23 @@ class Slot:
     Parameters
     ----------
     curve : Curve
-    base : array of shape (d,)
-        The features of the slot's rows when nobody is accepted.
-    delta : array of shape (K, d)
-        What one unit of accepted weight of each kind adds.
+    rows : AcceptedRates
+        The rates over the accepted weights of the slot's kinds.
     """
 
     curve: Curve
-    base: Floats
-    delta: Floats
+    rows: AcceptedRates
+
+    @property
+    def base(self) -> Floats:
+        """The features (d,) of the slot's rows when nobody is accepted."""
+        return self.rows.base
 
     def features(self, cutoffs: NDArray[np.int64] | slice) -> Floats:
         """Features (m, d) of some cut-offs; each feature lies contiguous in memory."""
-        return np.asarray((self.delta.T @ self.curve.counts[:, cutoffs] + self.base[:, None]).T)
+        return np.asarray(
+            (self.rows.gains.T @ self.curve.counts[:, cutoffs] + self.base[:, None]).T
+        )
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """All cut-offs with their features, some at a time: what is made of them stays in cache."""
@@ -74,7 +79,7 @@ class Slot:
             gains = columns @ slopes
             k = int(np.argmax(gains))
             return k, float(gains[k])
-        ends, rates = self._ends, (self.delta @ slopes)[:, None]
+        ends, rates = self._ends, (self.rows.gains @ slopes)[:, None]
         most = np.maximum(rates * ends[:, :-1], rates * ends[:, 1:]).sum(axis=0)
         most += self.base @ slopes
         # What rounding may add to a sum of so few terms.
@@ -89,13 +94,6 @@ class Slot:
             if gains[k] > top or (gains[k] == top and start + k < at):
                 top, at = float(gains[k]), start + k
         return at, top
-
-    def form(self, x: Affine, rest: float = 0.0) -> Floats:
-        """An affine function as coefficients (K + 1,) of the counts, the constant last."""
-        a = np.zeros(len(self.base))
-        for j, coef in x.terms.items():
-            a[j] = coef
-        return np.append(self.delta @ a, a @ self.base + x.const + rest)
 
 
 class Problem(Space):
@@ -123,18 +121,12 @@ class Problem(Space):
         super().__init__(rates)
         self.evidence = evidence
         curves = curves or [evidence.curve(s) for s in range(len(evidence.slots))]
-        self.slots = tuple(self._slot(curve) for curve in curves)
+        # Totals from the prefix sums: "all but the accepted" must end at nothing.
+        self.slots = tuple(
+            Slot(curve, AcceptedRates(rates, curve.kinds, curve.counts[:, -1])) for curve in curves
+        )
         n_columns = sum(len(s.curve.hull) for s in self.slots)
         self._whole = n_columns <= max(most, 2 * len(self.slots))
-
-    def _slot(self, curve: Curve) -> Slot:
-        cells = [c for c, _ in curve.kinds]
-        trues = [t for _, t in curve.kinds]
-        tensors = self.rates.tensors
-        rejected, accepted = tensors[:, cells, trues, 0], tensors[:, cells, trues, 1]
-        # Totals from the prefix sums: "all but the accepted" must end at nothing.
-        base = rejected @ curve.counts[:, -1]
-        return Slot(curve, base, (accepted - rejected).T)
 
     otherwise = "with one slot and randomized=False every cut-off is tried"
 

@@ -16,8 +16,9 @@ import numpy as np
 from setpoint.goals.events import Floats
 from setpoint.program.functions import Affine, RateFunction, Ratio
 from setpoint.program.program import Program
+from setpoint.program.rate_table import RateTable
 
-__all__ = ["Accepted", "Fraction", "Kind"]
+__all__ = ["Accepted", "AcceptedRates", "Fraction", "Kind"]
 
 Kind: TypeAlias = tuple[int, int]
 """Cell and true class; true class 2 holds rows without labels."""
@@ -37,17 +38,17 @@ class Fraction(NamedTuple):
     offset: float
 
 
-class Accepted:
-    """A program over the accepted weights S of some kinds of rows, all others held fixed.
+class AcceptedRates:
+    """Rates over the accepted weights S of some kinds of rows, all others held fixed.
 
     Parameters
     ----------
-    program : Program
+    table : RateTable
         Of two classes.
     kinds : sequence of (cell, true class), optional
         All, cell by cell, if left out.
     totals : array of shape (kinds,), optional
-        The weight of all rows of each kind; that of the program's marginals if left out.
+        The weight of all rows of each kind; that of the table's marginals if left out.
         Sums in another order differ by rounding, and "all but the accepted" has to end at
         nothing: who adds up S takes totals from the same sums.
     rest : array of shape (d,), optional
@@ -59,6 +60,73 @@ class Accepted:
         The rates when nobody is accepted.
     gains : array of shape (kinds, d)
         What one unit of accepted weight of each kind adds.
+    """
+
+    def __init__(
+        self,
+        table: RateTable,
+        kinds: Sequence[Kind] | None = None,
+        totals: Floats | None = None,
+        rest: Floats | None = None,
+    ) -> None:
+        weights = table.marginals.weights
+        if kinds is None:
+            kinds = [(c, t) for c in range(len(weights)) for t in range(weights.shape[1])]
+        self.kinds = tuple(kinds)
+        cells, trues = [c for c, _ in kinds], [t for _, t in kinds]
+        self.totals: Floats = weights[cells, trues] if totals is None else totals
+        # Weights (d, kinds) of a row in the rates, rejected and accepted.
+        self.rejected = table.tensors[:, cells, trues, 0]
+        self.taken = table.tensors[:, cells, trues, 1]
+        self.base: Floats = self.rejected @ self.totals
+        if rest is not None:
+            self.base = self.base + rest
+        self.gains: Floats = np.ascontiguousarray((self.taken - self.rejected).T)
+
+    def rates(self, S: Floats) -> Floats:
+        """The rates (..., d) at accepted weights (..., kinds)."""
+        return np.asarray(self.base + S @ self.gains)
+
+    def form(self, x: Affine, rest: Floats | None = None) -> Floats:
+        """An affine function of the rates as coefficients (kinds + 1,), the constant last.
+
+        Parameters
+        ----------
+        x : Affine
+        rest : array of shape (d,), optional
+            Added to the rates: the shares of rows of yet other kinds.
+        """
+        a = np.zeros(len(self.base))
+        for j, coef in x.terms.items():
+            a[j] = coef
+        const = a @ self.base + x.const
+        if rest is not None:
+            const = const + float(sum(coef * rest[j] for j, coef in x.terms.items()))
+        return np.append(self.gains @ a, const)
+
+    def fraction(self, x: RateFunction, rest: Floats | None = None) -> Fraction | None:
+        """A function as a ratio of two forms with 0/0 = 0; None if it is not one."""
+        if isinstance(x, Affine):
+            return Fraction(np.stack([self.form(x, rest), self._one]), 0.0)
+        if isinstance(x, Ratio) and x.at_zero == x.offset:
+            forms = np.stack([self.form(x.above, rest), self.form(x.below, rest)])
+            return Fraction(forms, x.offset)
+        return None
+
+    @cached_property
+    def _one(self) -> Floats:
+        return np.append(np.zeros(len(self.gains)), 1.0)
+
+
+class Accepted(AcceptedRates):
+    """A program over the accepted weights S of some kinds of rows, all others held fixed.
+
+    Parameters
+    ----------
+    program : Program
+        Of two classes.
+    kinds, totals, rest
+        As in :class:`AcceptedRates`.
 
     Examples
     --------
@@ -82,24 +150,8 @@ class Accepted:
         totals: Floats | None = None,
         rest: Floats | None = None,
     ) -> None:
-        weights = program.marginals.weights
-        if kinds is None:
-            kinds = [(c, t) for c in range(len(weights)) for t in range(weights.shape[1])]
+        super().__init__(program.table, kinds, totals, rest)
         self.program = program
-        self.kinds = tuple(kinds)
-        cells, trues = [c for c, _ in kinds], [t for _, t in kinds]
-        self.totals: Floats = weights[cells, trues] if totals is None else totals
-        # Weights (d, kinds) of a row in the rates, rejected and accepted.
-        self.rejected = program.tensors[:, cells, trues, 0]
-        self.taken = program.tensors[:, cells, trues, 1]
-        self.base: Floats = self.rejected @ self.totals
-        if rest is not None:
-            self.base = self.base + rest
-        self.gains: Floats = np.ascontiguousarray((self.taken - self.rejected).T)
-
-    def rates(self, S: Floats) -> Floats:
-        """The rates (..., d) at accepted weights (..., kinds)."""
-        return np.asarray(self.base + S @ self.gains)
 
     def score(self, S: Floats) -> Floats:
         """The objective (...,) at accepted weights (..., kinds), higher is better."""
@@ -114,23 +166,3 @@ class Accepted:
     def slope(self, x: RateFunction, S: Floats) -> Floats:
         """The gradient (kinds,) of a function of the rates at accepted weights (kinds,)."""
         return np.asarray(self.gains @ x.gradient(self.rates(S)))
-
-    # -- as numbers -----------------------------------------------------------------
-    def form(self, x: Affine) -> Floats:
-        """An affine function of the rates as coefficients (kinds + 1,), the constant last."""
-        a = np.zeros(len(self.base))
-        for j, coef in x.terms.items():
-            a[j] = coef
-        return np.append(self.gains @ a, a @ self.base + x.const)
-
-    def fraction(self, x: RateFunction) -> Fraction | None:
-        """A function as a ratio of two forms with 0/0 = 0; None if it is not one."""
-        if isinstance(x, Affine):
-            return Fraction(np.stack([self.form(x), self._one]), 0.0)
-        if isinstance(x, Ratio) and x.at_zero == x.offset:
-            return Fraction(np.stack([self.form(x.above), self.form(x.below)]), x.offset)
-        return None
-
-    @cached_property
-    def _one(self) -> Floats:
-        return np.append(np.zeros(len(self.gains)), 1.0)
