@@ -67,7 +67,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "setpoint.rules.per_slot.PerSlot",
     "setpoint.rules.threshold.Threshold",
     "setpoint.search.frontier.Frontier",
-    "setpoint.search.watch.Traced",
+    "setpoint.search.limits.TracePoint",
     "setpoint.surrogates.body.Body",
     "setpoint.surrogates.classifier.AdaptiveSurrogateClassifier",
     "setpoint.surrogates.ranking.PRBEP",

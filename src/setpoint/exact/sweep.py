@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 
 from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff
-from setpoint.exact.problem import Problem, Slot
+from setpoint.exact.cutoff_set import CutoffSet, Slot
 from setpoint.program.functions import (
     Absolute,
     Affine,
@@ -18,7 +18,7 @@ from setpoint.program.functions import (
     WeightedSum,
 )
 from setpoint.program.program import Program, ProgramConstraint
-from setpoint.search.space import Floats
+from setpoint.search.achievable_set import Floats
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["least_violation", "sweep"]
@@ -29,7 +29,7 @@ _FEW = 4
 
 
 def sweep(
-    problem: Problem,
+    cuts: CutoffSet,
     slot: Slot,
     objective: RateFunction,
     constraints: tuple[ProgramConstraint, ...],
@@ -41,7 +41,7 @@ def sweep(
 
     Parameters
     ----------
-    problem : Problem
+    cuts : CutoffSet
     slot : Slot
     objective : Bound
         To be maximised.
@@ -49,8 +49,8 @@ def sweep(
     rest : array of shape (d,), optional
         Features of the other slots' decisions.
     """
-    problem.watch.call()
-    extra = np.zeros(problem.d) if rest is None else rest
+    cuts.limits.call()
+    extra = np.zeros(cuts.d) if rest is None else rest
     tie = _youden(slot)
     ratio = slot.rows.fraction(objective, extra)
     bounds = [b for c in constraints for b in _simple(c.function, c.level, c.sign)]

@@ -16,8 +16,8 @@ from setpoint.goals.goal import Goal
 from setpoint.plugin.options import Options
 from setpoint.plugin.searching import search_rule
 from setpoint.program.link import link
-from setpoint.search.infeasible import Infeasible
-from setpoint.search.watch import StoppedError
+from setpoint.search.infeasibility import Infeasible
+from setpoint.search.limits import StoppedError
 
 __all__ = ["choose_evidence"]
 

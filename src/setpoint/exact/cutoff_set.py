@@ -14,9 +14,9 @@ from setpoint.program.accepted import AcceptedRates
 from setpoint.program.functions import RateFunction
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import PerSlot, Rule, Threshold, mixture
-from setpoint.search.space import Choice, Floats, Priced, Space
+from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights, Priced
 
-__all__ = ["Problem", "Slot"]
+__all__ = ["CutoffSet", "Slot"]
 
 _BLOCK = 8192
 _PRICED = 1024
@@ -96,7 +96,7 @@ class Slot:
         return at, top
 
 
-class Problem(Space):
+class CutoffSet(AchievableSet):
     """What cut-offs do to binary rates: a block is a slot, a column a cut-off.
 
     Parameters
@@ -135,7 +135,7 @@ class Problem(Space):
         """Number of slots."""
         return len(self.slots)
 
-    def at_hand(self, block: int) -> Sequence[int]:
+    def initial_columns(self, block: int) -> Sequence[int]:
         """All cut-offs on the hull where they are few, else the constants."""
         hull = self.slots[block].curve.hull
         return list(dict.fromkeys((hull if self._whole else hull[[0, -1]]).tolist()))
@@ -146,7 +146,7 @@ class Problem(Space):
 
     def price(self, slopes: Floats) -> Priced:
         """Each slot's best cut-off: a product over those on its hull."""
-        self.watch.call()
+        self.limits.call()
         best, values = [], []
         for slot in self.slots:
             k, gain = slot.best(slopes)
@@ -159,7 +159,7 @@ class Problem(Space):
         cells = {c for j in x.features if j >= 0 for c in self.rates.rates[j].cells}
         return frozenset(int(self.evidence.cell_slot[c]) for c in cells)
 
-    def features(self, choice: Choice) -> Floats:
+    def features(self, choice: MixtureWeights) -> Floats:
         """Features (d,) of a choice of cut-offs, expected over its draws."""
         total = np.zeros(self.d)
         for slot, part in zip(self.slots, choice, strict=True):
@@ -167,13 +167,13 @@ class Problem(Space):
             total += np.array(list(part.values())) @ slot.features(index)
         return total
 
-    def constants(self) -> list[Choice]:
+    def constants(self) -> list[MixtureWeights]:
         """Accept nobody, and accept everybody."""
         nobody = [{0: 1.0} for _ in self.slots]
         everybody = [{s.curve.n_cutoffs - 1: 1.0} for s in self.slots]
         return [nobody, everybody]
 
-    def confusion(self, choice: Choice) -> Confusion:
+    def confusion(self, choice: MixtureWeights) -> Confusion:
         """The expected confusion of a choice; without weights the prefix sums know it."""
         evidence = self.evidence
         if evidence.weight is not None:
@@ -187,7 +187,7 @@ class Problem(Space):
                 accepted[cell, true] = count
         return evidence.confusion_of_accepted(accepted)
 
-    def drawn(self, choice: Choice) -> float:
+    def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight whose decision depends on a draw."""
         drawn = 0.0
         for slot, part in zip(self.slots, choice, strict=True):
@@ -196,7 +196,7 @@ class Problem(Space):
             drawn += float((counts[:, ever] - counts[:, always]).sum())
         return drawn / float(self.evidence.marginals.weights.sum())
 
-    def rule(self, choice: Choice) -> Rule:
+    def rule(self, choice: MixtureWeights) -> Rule:
         """The rule that a choice of cut-offs stands for."""
         rules = tuple(
             mixture([(p, Threshold(slot.curve.threshold(j))) for j, p in sorted(part.items())])

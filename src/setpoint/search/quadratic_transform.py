@@ -7,12 +7,12 @@ import numpy as np
 from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, RateFunction, Ratio, Sqrt, WeightedSum
-from setpoint.search.concave import ConcaveSearch, concave_search
-from setpoint.search.generation import generate
+from setpoint.search.achievable_set import Floats
+from setpoint.search.column_generation import generate
+from setpoint.search.cutting_planes import ConcaveSearch, concave_search
+from setpoint.search.dinkelbach import RatioSearch
 from setpoint.search.master import MasterResult
-from setpoint.search.ratios import RatioSearch
 from setpoint.search.region import Region
-from setpoint.search.space import Floats
 
 __all__ = ["SumSearch", "bound_of_sum"]
 
@@ -40,7 +40,7 @@ class SumSearch:
         self.value = -INF
 
     def step(self, gap: float) -> MasterResult:
-        """Climb over the columns at hand."""
+        """Climb over the columns so far."""
         for _ in range(_STEPS):
             # A step need only climb: the next one starts from a new surrogate.
             search = concave_search(self.region, self._surrogate())
