@@ -18,7 +18,7 @@ from setpoint.evidence import Evidence
 from setpoint.plugin.achievable import Achievable
 from setpoint.program.link import link
 from setpoint.program.program import Program
-from setpoint.search.concave import ConcaveSearch
+from setpoint.search.cutting_planes import ConcaveSearch
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.region import Region
 

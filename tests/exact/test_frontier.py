@@ -10,8 +10,8 @@ from exact.oracle import Mcc
 from exact.problems import random_case
 from setpoint import Evidence, Frontier, Goal, Infeasible
 from setpoint.exact import solve_exact
+from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.frontier import frontier_exact
-from setpoint.exact.problem import Problem
 from setpoint.goals.errors import GoalError
 from setpoint.program.link import link
 from setpoint.search import ConstantGoalWarning
@@ -291,7 +291,7 @@ def test_each_point_keeps_its_rule(randomized, by_group, values):
                                 decide_on=("g",) if by_group else ())  # fmt: skip
     found = frontier_exact(goal, rows, values=values, randomized=randomized)
     program = link(goal, rows.codebook).at(rows.marginals)
-    problem = Problem(program.table, rows)
+    problem = CutoffSet(program.table, rows)
     assert len(found.choices) == len(found.bounds) > 2
     for bound, value, side, choice in zip(
         found.bounds, found.values, found.reached, found.choices, strict=True

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 
 from setpoint import Evidence, Goal
-from setpoint.exact.problem import Problem
+from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.program.link import link
 from setpoint.search.pair import best_pair
 
@@ -18,7 +18,7 @@ def problem():
     s = np.round(rng.normal(size=n) + y, 4)
     goal = Goal.parse("maximize f1 subject to recall.difference(g) <= 0.1 and precision >= 0.3")
     evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs, columns={"g": g})
-    return Problem(link(goal, evidence.codebook).at(evidence.marginals).table, evidence)
+    return CutoffSet(link(goal, evidence.codebook).at(evidence.marginals).table, evidence)
 
 
 def test_blocks_that_are_left_out_hold_nothing_better(problem):

@@ -31,7 +31,7 @@ from setpoint import (
     solve,
 )
 from setpoint.goals import ShapeError
-from setpoint.search.watch import StoppedError, StoppedWarning
+from setpoint.search.limits import StoppedError, StoppedWarning
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),

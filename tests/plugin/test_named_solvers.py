@@ -19,9 +19,9 @@ from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.recombine import Gathered
 from setpoint.program import algebra
 from setpoint.program.link import link
+from setpoint.search.limits import Limits, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture
-from setpoint.search.watch import StoppedWarning, Watch
 
 LOADER = Path(__file__).parents[2].parent / "shared" / "data" / "load.py"
 COVERAGE = "abs(predicted_rate - prior).max() <= 0.02"
@@ -36,12 +36,12 @@ def rows(n, N=300, seed=0):
     return P, np.minimum(y, n - 1)
 
 
-def space_of(goal, n=3, soft=True, watch=None, data=None, whole=True):
+def space_of(goal, n=3, soft=True, limits=None, data=None, whole=True):
     P, y = rows(n) if data is None else data
     evidence = Evidence.from_arrays(tuple(range(P.shape[1])), P, y)
     counted = evidence.softened() if soft else evidence
     program = link(Goal.parse(goal), counted.codebook).at(counted.marginals)
-    return Achievable(program.table, evidence, counted, watch=watch, whole=whole), program
+    return Achievable(program.table, evidence, counted, limits=limits, whole=whole), program
 
 
 def optimum(goal, **options):
@@ -216,9 +216,9 @@ def test_recombination_asks_nothing_and_is_the_master_over_what_was_gathered():
     rng = np.random.default_rng(0)
     for _ in range(40):
         space.ask(rng.normal(size=space.d))
-    calls, traced = space.n_calls, len(space.watch.trace)
+    calls, traced = space.n_calls, len(space.limits.trace)
     found = recombine(space, program)
-    assert (space.n_calls, len(space.watch.trace)) == (calls, traced)
+    assert (space.n_calls, len(space.limits.trace)) == (calls, traced)
     assert found.bound == np.inf  # nothing is known of other rules
     assert found.status == "feasible"
     space.frozen = True
@@ -241,17 +241,17 @@ def test_gathered_is_a_space_of_the_columns_at_hand():
     space, _ = space_of("maximize h_mean")
     atom = space.ask(np.ones(space.d))
     gathered = Gathered(space)
-    assert gathered.at_hand(0) == [0, 1, 2]
+    assert gathered.initial_columns(0) == [0, 1, 2]
     v = space.features_of(atom)
     priced = gathered.price(v)
     columns = np.array([space.features_of(k) for k in range(len(space.atoms))])
     assert priced.values[0] == pytest.approx((columns @ v).max())
     assert gathered.rule([{0: 1.0}]) == space.rule([{0: 1.0}])
-    assert gathered.drawn([{0: 0.5, 1: 0.5}]) == 1.0
+    assert gathered.randomized_share([{0: 0.5, 1: 0.5}]) == 1.0
     np.testing.assert_array_equal(
         gathered.confusion([{0: 1.0}]).counts, space.confusion([{0: 1.0}]).counts
     )
-    assert gathered.at_hand(0) == [0, 1, 2]
+    assert gathered.initial_columns(0) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("solver", [frank_wolfe, gda, ellipsoid])
@@ -260,7 +260,7 @@ def test_labels_certify_nothing(solver):
     found = solver(space, program, calls=60)
     assert found.bound == np.inf
     assert found.status == "feasible"
-    assert all(t.bound == np.inf for t in space.watch.trace)
+    assert all(t.bound == np.inf for t in space.limits.trace)
 
 
 def test_nothing_feasible_among_the_rules_gathered():
@@ -282,7 +282,7 @@ def test_nothing_feasible_among_the_rules_gathered():
     ],
 )
 def test_a_limit_on_calls(solver, goal):
-    space, program = space_of(goal, watch=Watch(max_calls=30))
+    space, program = space_of(goal, limits=Limits(max_calls=30))
     with pytest.warns(StoppedWarning, match="stopped after 30 oracle calls"):
         found = solver(space, program)
     assert space.n_calls == 30
@@ -292,7 +292,7 @@ def test_a_limit_on_calls(solver, goal):
 
 
 def test_a_limit_before_the_first_call():
-    space, program = space_of("maximize h_mean", watch=Watch(max_seconds=0.0))
+    space, program = space_of("maximize h_mean", limits=Limits(max_seconds=0.0))
     with pytest.warns(StoppedWarning):
         found = frank_wolfe(space, program)
     assert space.n_calls == 0
@@ -319,7 +319,7 @@ def test_the_trace_never_gets_worse(solver):
     goal = f"maximize h_mean subject to {COVERAGE}"
     space, program = space_of(goal)
     found = solver(space, program, calls=150)
-    trace = space.watch.trace
+    trace = space.limits.trace
     assert trace[-1].call == space.n_calls == 150
     assert trace[-1].objective == found.value
     assert np.all(np.diff([t.bound for t in trace if np.isfinite(t.bound)]) <= 0)

@@ -30,8 +30,8 @@ from setpoint.plugin.retraining import (
 )
 from setpoint.program.link import link
 from setpoint.rules import Rule
+from setpoint.search.limits import Limits, StoppedWarning
 from setpoint.search.mixtures import best_mixture
-from setpoint.search.watch import StoppedWarning, Watch
 
 # Grown until every distinct x is a leaf, a tree is an exact minimiser of weighted errors.
 TREE = DecisionTreeClassifier(random_state=0)
@@ -57,12 +57,12 @@ def evidence_of(goal, r, weighted=True, decide_on=()):
     )  # fmt: skip
 
 
-def space_of(goal, r, learner=TREE, *, X=None, weighted=True, watch=None):
+def space_of(goal, r, learner=TREE, *, X=None, weighted=True, limits=None):
     goal = as_goal(goal)
     evidence = evidence_of(goal, r, weighted)
     rows = TrainingRows.of(evidence, r.X if X is None else X)
     program = link(goal, evidence.codebook).at(evidence.marginals)
-    return Retraining(program.table, evidence, learner, rows, watch=watch), program
+    return Retraining(program.table, evidence, learner, rows, limits=limits), program
 
 
 def reached(space, program, choice, X):
@@ -208,7 +208,7 @@ def test_weights_are_repeated_rows():
     (one, program), (two, same) = space_of(goal, r), space_of(goal, other, weighted=False)
     a, b = best_mixture(one, program, 1e-8), best_mixture(two, same, 1e-8)
     assert a.value == pytest.approx(b.value, abs=1e-9)
-    assert one.drawn(a.choice) == pytest.approx(two.drawn(b.choice), abs=1e-6)
+    assert one.randomized_share(a.choice) == pytest.approx(two.randomized_share(b.choice), abs=1e-6)
 
 
 def test_rows_that_are_counted_may_be_others():
@@ -262,7 +262,7 @@ def test_a_learner_that_is_not_exact():
     scaled = make_pipeline(StandardScaler(), LogisticRegression())
     goal = "maximize min_recall subject to recall(label=1).difference(g) <= 0.05"
     space, program = space_of(goal, r,
-                     scaled, watch=Watch(20))  # fmt: skip
+                     scaled, limits=Limits(20))  # fmt: skip
     mixed = best_mixture(space, program, 1e-4)
     assert space.n_calls <= 20
     assert program.violation(mixed.v) <= 1e-9
@@ -351,8 +351,8 @@ def test_another_question_shares_the_learners():
     space, program = space_of("maximize min_recall subject to predicted_rate(label=0) <= 0.3", r)
     best_mixture(space, program, 1e-8)
     before = len(space.atoms)
-    other = space.within(Watch())
-    assert len(other.at_hand(0)) == before
+    other = space.within(Limits())
+    assert len(other.initial_columns(0)) == before
     assert other.n_calls == 0
     least = program.changed(program.constraints[0].function, (), sense=-1.0)
     choice = best_mixture(other, least, 1e-8).choice
@@ -366,17 +366,17 @@ def test_another_question_shares_the_learners():
 
 @pytest.mark.parametrize(
     ("limits", "calls", "words"),
-    [(Watch(2), 2, "after 2 oracle calls"), (Watch(None, 0.0), 0, "seconds")],
+    [(Limits(2), 2, "after 2 oracle calls"), (Limits(None, 0.0), 0, "seconds")],
 )
 def test_limits(limits, calls, words):
     goal = "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01"
-    space, program = space_of(goal, rows_of(), watch=limits)
+    space, program = space_of(goal, rows_of(), limits=limits)
     with pytest.warns(StoppedWarning, match=words):
         mixed = best_mixture(space, program)
     assert space.n_calls == calls
     assert mixed.stopped
     assert program.violation(mixed.v) <= 1e-9
-    rest = space.watch.rest()
+    rest = space.limits.rest()
     assert (rest.max_calls, rest.max_seconds) == ((0, None) if calls else (None, 0.0))
 
 
@@ -418,8 +418,8 @@ def test_constants_need_no_learner():
     assert (rule.decide(model.scores(r.X)) == 1).all()
     model, rule = space.finish([{0: 0.25, 2: 0.75}])
     np.testing.assert_allclose(rule.distribution(model.scores(r.X))[0], [0.25, 0.0, 0.75])
-    assert space.drawn([{0: 0.25, 2: 0.75}]) == 1.0
-    assert space.drawn([{0: 1.0}]) == 0.0
+    assert space.randomized_share([{0: 0.25, 2: 0.75}]) == 1.0
+    assert space.randomized_share([{0: 1.0}]) == 0.0
     k = space.ask(np.ones(3))
     model, rule = space.finish([{0: 0.5, k: 0.5}])
     np.testing.assert_allclose(

@@ -11,7 +11,7 @@ from setpoint import PlugInClassifier, solve
 from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.plugin import weighing
-from setpoint.search.program import UNSOLVED, GrowingProgram, UnfinishedError
+from setpoint.search.linear_program import UNSOLVED, IncrementalLP, UnfinishedError
 
 TIED = np.eye(3)[np.arange(30) % 3] * 0.7 + 0.1
 SUMS = ["macro_f1", "macro_precision"]
@@ -75,7 +75,7 @@ def test_a_search_that_fails_means_soft_evidence(monkeypatch):
 
 
 def test_no_status_of_a_solver_is_shown():
-    program = GrowingProgram()
+    program = IncrementalLP()
     program.add_column(np.zeros(0))
     program.set_costs(np.array([-1.0]))
     with pytest.raises(UnfinishedError, match="orders of magnitude apart") as error:

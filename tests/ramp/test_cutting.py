@@ -13,7 +13,7 @@ from setpoint.ramp.lagrangian import augmented_lagrangian
 from setpoint.ramp.majorize import majorize_minimize
 from setpoint.ramp.majorizer import Majorizer
 from setpoint.ramp.svm import METHODS, SVM
-from setpoint.search.watch import StoppedError
+from setpoint.search.limits import StoppedError
 
 ROWS = oracle.two_groups()
 X, TRUE, GROUP, DEPLOYED = ROWS

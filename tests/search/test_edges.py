@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from setpoint import Evidence, Goal, solve
 from setpoint.exact import solve_exact
-from setpoint.exact.problem import Problem
+from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.program.link import link
 from setpoint.program.program import ProgramConstraint
@@ -71,7 +71,7 @@ def test_a_constant_bound_that_is_not_met_is_blamed_alone(randomized):
 
 def test_rows_without_a_coefficient():
     program, rows = program_of("maximize recall")
-    master = Master(Problem(program.table, rows))
+    master = Master(CutoffSet(program.table, rows))
     idle = program.objective.scaled(0.0)
     aim = program.objective
     assert master.solve(aim, [idle]).value == master.solve(aim, []).value
@@ -175,14 +175,14 @@ def test_nearest_shares_one_master(monkeypatch):
         begin(self, space)
 
     monkeypatch.setattr(Master, "__init__", counted)
-    near = nearest_mixture(Problem(program.table, rows), program)
+    near = nearest_mixture(CutoffSet(program.table, rows), program)
     assert near.violation > 0.0
     assert len(made) == 1
 
 
 def test_a_shared_master_keeps_no_rows_of_its_builder():
     program, rows = program_of("maximize recall subject to precision >= 0.5")
-    problem = Problem(program.table, rows)
+    problem = CutoffSet(program.table, rows)
     master = Master(problem)
     for level in (0.4, 0.5, 0.6):
         region = Region(problem, program.at_level(0, level), master=master)
@@ -191,7 +191,7 @@ def test_a_shared_master_keeps_no_rows_of_its_builder():
 
 
 def test_no_linear_program_is_made_where_a_draw_answers(monkeypatch):
-    monkeypatch.setattr("setpoint.search.master.GrowingProgram", None)
+    monkeypatch.setattr("setpoint.search.master.IncrementalLP", None)
     program, rows = program_of("maximize recall subject to precision >= 0.8")
     assert solve_exact(program, rows, randomized=True).status == "optimal"
 

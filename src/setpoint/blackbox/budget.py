@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from setpoint.blackbox.cache import EvaluationCache
 from setpoint.blackbox.errors import MetricError
 from setpoint.goals.errors import EmptyPopulationError
-from setpoint.search.watch import StoppedError
+from setpoint.search.limits import StoppedError
 
 __all__ = ["BudgetSpentError", "BudgetedMetric", "RowMetric"]
 

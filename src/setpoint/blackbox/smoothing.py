@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence.order import cutoffs, midway
-from setpoint.search.watch import StoppedError
+from setpoint.search.limits import StoppedError
 
 __all__ = [
     "Shift",

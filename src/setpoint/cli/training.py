@@ -251,7 +251,7 @@ def train(
 @contextmanager
 def _time_enough() -> Iterator[None]:
     """Say what to do where the limit on seconds left nothing to keep."""
-    from setpoint.search.watch import StoppedError
+    from setpoint.search.limits import StoppedError
 
     try:
         yield

@@ -17,7 +17,7 @@ from setpoint.goals.goal import as_goal
 from setpoint.report import BoundPath, GoalReport
 from setpoint.report.path import check_trainable
 from setpoint.search.frontier import Vary, levels_of, vary_of
-from setpoint.search.infeasible import Infeasible
+from setpoint.search.infeasibility import Infeasible
 
 __all__ = ["bound_path"]
 

@@ -9,26 +9,26 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.exact.problem import Problem, Slot
+from setpoint.exact.cutoff_set import CutoffSet, Slot
 from setpoint.exact.sweep import least_violation, sweep
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, Min, RateFunction, WeightedSum
 from setpoint.program.program import Program
+from setpoint.search.achievable_set import Floats, MixtureWeights
 from setpoint.search.optimum import Optimum, Status, measure
-from setpoint.search.space import Choice, Floats
 from setpoint.tolerances import SATISFIED
 
 __all__ = [
     "MOST_COMBINATIONS",
-    "aligned",
-    "combined",
-    "descend",
+    "common_cutoffs",
+    "coordinate_descent",
     "enumerate_cutoffs",
     "from_nearest",
+    "iter_combinations",
     "n_combinations",
     "parts_of",
     "round_mixture",
-    "separate",
+    "solve_separable",
 ]
 
 INF = float("inf")
@@ -43,47 +43,47 @@ _ALIGNED = 64
 """So many levels for each way to treat slots alike."""
 
 
-def n_combinations(problem: Problem) -> int:
+def n_combinations(cuts: CutoffSet) -> int:
     """Number of ways to pick one cut-off a slot."""
     out = 1
-    for slot in problem.slots:
+    for slot in cuts.slots:
         out *= slot.curve.n_cutoffs
     return out
 
 
-def separate(problem: Problem, program: Program) -> Optimum | None:
+def solve_separable(cuts: CutoffSet, program: Program) -> Optimum | None:
     """One sweep a slot, where neither objective nor constraints couple slots; else None.
 
     One slot is always so, whatever the shapes. Exact among deterministic rules.
     """
-    parts = parts_of(problem, program)
-    where = [problem.slots_of(c.function) for c in program.constraints]
-    if parts is None or (len(problem.slots) > 1 and any(len(w) > 1 for w in where)):
+    parts = parts_of(cuts, program)
+    where = [cuts.slots_of(c.function) for c in program.constraints]
+    if parts is None or (len(cuts.slots) > 1 and any(len(w) > 1 for w in where)):
         return None
     everywhere = [c for c, w in zip(program.constraints, where, strict=True) if not w]
-    if any(float(c.violation(np.zeros(problem.d))) > SATISFIED for c in everywhere):
-        return _none(problem, "optimal")
+    if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in everywhere):
+        return _none(cuts, "optimal")
     choice: list[dict[int, float]] = []
-    base = sum((s.base for s in problem.slots), np.zeros(problem.d))
-    for s, slot in enumerate(problem.slots):
+    base = sum((s.base for s in cuts.slots), np.zeros(cuts.d))
+    for s, slot in enumerate(cuts.slots):
         own = tuple(c for c, w in zip(program.constraints, where, strict=True) if s in w)
-        rest = np.zeros(problem.d) if len(problem.slots) == 1 else base - slot.base
-        best = sweep(problem, slot, parts[s], own, rest)
+        rest = np.zeros(cuts.d) if len(cuts.slots) == 1 else base - slot.base
+        best = sweep(cuts, slot, parts[s], own, rest)
         if best.cutoff < 0:
-            return _none(problem, "optimal")
+            return _none(cuts, "optimal")
         choice.append({best.cutoff: 1.0})
-    return measure(problem, program, choice, "optimal", "sweep over every cut-off")
+    return measure(cuts, program, choice, "optimal", "sweep over every cut-off")
 
 
-def _none(problem: Problem, status: Status) -> Optimum:
+def _none(cuts: CutoffSet, status: Status) -> Optimum:
     """No thresholds; "optimal" where all were tried."""
-    return Optimum((), np.zeros(problem.d), -INF, status=status)
+    return Optimum((), np.zeros(cuts.d), -INF, status=status)
 
 
-def parts_of(problem: Problem, program: Program) -> list[RateFunction] | None:
+def parts_of(cuts: CutoffSet, program: Program) -> list[RateFunction] | None:
     """What each slot is to maximise on its own; None where the objective couples slots."""
     score = program.score
-    m = len(problem.slots)
+    m = len(cuts.slots)
     if m == 1:
         return [score]
     if isinstance(score, Affine):
@@ -92,7 +92,7 @@ def parts_of(problem: Problem, program: Program) -> list[RateFunction] | None:
     own: list[list[tuple[float, RateFunction]]] = [[] for _ in range(m)]
     coefs = score.coefs if isinstance(score, WeightedSum) else (1.0,) * len(children)
     for coef, child in zip(coefs, children, strict=True):
-        where = problem.slots_of(child)
+        where = cuts.slots_of(child)
         if isinstance(child, Affine) and isinstance(score, WeightedSum):
             where = frozenset(range(m))
         elif len(where) > 1:
@@ -110,33 +110,33 @@ def _nothing() -> Affine:
     return Affine({}, 0.0)
 
 
-def combined(
-    problem: Problem, lists: Sequence[NDArray[np.int64]]
-) -> Iterator[tuple[Floats, Callable[[int], Choice]]]:
+def iter_combinations(
+    cuts: CutoffSet, lists: Sequence[NDArray[np.int64]]
+) -> Iterator[tuple[Floats, Callable[[int], MixtureWeights]]]:
     """Features (m, d) of all combinations of cut-offs, some at a time, and how to name one."""
-    problem.watch.call()
-    tables = [s.features(c) for s, c in zip(problem.slots, lists, strict=True)]
+    cuts.limits.call()
+    tables = [s.features(c) for s, c in zip(cuts.slots, lists, strict=True)]
     sizes = [len(t) for t in tables]
     total = math.prod(sizes)
     for start in range(0, total, _CHUNK):
         index = np.unravel_index(np.arange(start, min(start + _CHUNK, total)), sizes)
-        v = np.zeros((len(index[0]), problem.d))
+        v = np.zeros((len(index[0]), cuts.d))
         for table, i in zip(tables, index, strict=True):
             v += table[i]
 
-        def choice_of(k: int, index: tuple[NDArray[np.int64], ...] = index) -> Choice:
+        def choice_of(k: int, index: tuple[NDArray[np.int64], ...] = index) -> MixtureWeights:
             return [{int(c[i[k]]): 1.0} for c, i in zip(lists, index, strict=True)]
 
         yield v, choice_of
 
 
 def enumerate_cutoffs(
-    problem: Problem, program: Program, candidates: list[NDArray[np.int64]] | None = None
+    cuts: CutoffSet, program: Program, candidates: list[NDArray[np.int64]] | None = None
 ) -> Optimum:
     """Try every combination of one cut-off a slot, or of the candidates."""
     best, choice = -INF, None
-    lists = candidates or [np.arange(s.curve.n_cutoffs) for s in problem.slots]
-    for v, choice_of in combined(problem, lists):
+    lists = candidates or [np.arange(s.curve.n_cutoffs) for s in cuts.slots]
+    for v, choice_of in iter_combinations(cuts, lists):
         met = np.flatnonzero(program.violation(v) <= SATISFIED)
         if not len(met):
             continue
@@ -145,46 +145,46 @@ def enumerate_cutoffs(
         if choice is None or values[k] > best:
             best, choice = float(values[k]), choice_of(int(met[k]))
     if choice is None:
-        return _none(problem, "optimal" if candidates is None else "feasible")
+        return _none(cuts, "optimal" if candidates is None else "feasible")
     if candidates is None:
-        found = measure(problem, program, choice, "optimal", "enumeration of cut-offs")
+        found = measure(cuts, program, choice, "optimal", "enumeration of cut-offs")
     else:
-        found = measure(problem, program, choice, "feasible", "rounding")
+        found = measure(cuts, program, choice, "feasible", "rounding")
     return replace(found, value=best)
 
 
-def round_mixture(problem: Problem, program: Program, mixed: Optimum) -> Optimum:
+def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
     """Thresholds near a mixture, improved slot by slot; "feasible" at best."""
-    width = int(_WINDOW ** (1.0 / len(problem.slots)))
-    pairs = list(zip(problem.slots, mixed.choice, strict=True))
+    width = int(_WINDOW ** (1.0 / len(cuts.slots)))
+    pairs = list(zip(cuts.slots, mixed.choice, strict=True))
     near = [_near(slot, part, max(width, 1)) for slot, part in pairs]
-    best = _none(problem, "feasible")
+    best = _none(cuts, "feasible")
     if width > 1:
-        best = enumerate_cutoffs(problem, program, near)
-    starts = problem.constants()
+        best = enumerate_cutoffs(cuts, program, near)
+    starts = cuts.constants()
     if not best.is_feasible:
-        starts += aligned(problem, program)
-        starts.append(descend(problem, program, [{int(n[0]): 1.0} for n in near])[0])
+        starts += common_cutoffs(cuts, program)
+        starts.append(coordinate_descent(cuts, program, [{int(n[0]): 1.0} for n in near])[0])
     for choice in starts:
-        found = measure(problem, program, choice, "feasible", "rounding")
+        found = measure(cuts, program, choice, "feasible", "rounding")
         if found.is_feasible and (not best.is_feasible or found.value > best.value):
             best = found
-    return _improved(problem, program, best) if best.is_feasible else best
+    return _improved(cuts, program, best) if best.is_feasible else best
 
 
-def from_nearest(problem: Problem, program: Program, choice: Choice) -> Optimum:
+def from_nearest(cuts: CutoffSet, program: Program, choice: MixtureWeights) -> Optimum:
     """Thresholds that a search for the least violation ended at, if they meet the goal."""
-    found = measure(problem, program, choice, "feasible", "search for the least violation")
-    return _improved(problem, program, found) if found.is_feasible else _none(problem, "feasible")
+    found = measure(cuts, program, choice, "feasible", "search for the least violation")
+    return _improved(cuts, program, found) if found.is_feasible else _none(cuts, "feasible")
 
 
-def aligned(problem: Problem, program: Program) -> list[Choice]:
+def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:
     """Of thresholds that treat the slots alike: the best, and those with the least violation.
 
     Alike is the same score, or the same share accepted of all rows, of the positives, or of
     the negatives: with these a goal that compares groups is often met or nearly so.
     """
-    curves = [slot.curve for slot in problem.slots]
+    curves = [slot.curve for slot in cuts.slots]
     some = np.concatenate([c.values[:: 1 + len(c.values) // _SOME] for c in curves])
     levels = np.quantile(some, np.linspace(0.0, 1.0, _ALIGNED))
     per_slot = [[np.searchsorted(-c.values, -levels, side="right")] for c in curves]
@@ -195,12 +195,12 @@ def aligned(problem: Problem, program: Program) -> list[Choice]:
             wanted = np.linspace(0.0, accepted[-1], _ALIGNED)
             after = np.clip(np.searchsorted(accepted, wanted), 1, len(accepted) - 1)
             families.append(after - (wanted - accepted[after - 1] < accepted[after] - wanted))
-    cuts = [np.concatenate(families) for families in per_slot]
-    v = np.sum([s.features(c) for s, c in zip(problem.slots, cuts, strict=True)], axis=0)
+    tables = [np.concatenate(families) for families in per_slot]
+    v = np.sum([s.features(c) for s, c in zip(cuts.slots, tables, strict=True)], axis=0)
     violation = program.violation(v)
     scores = program.scores(v)
     best = int(np.argmax(np.where(violation <= SATISFIED, scores, -INF)))
-    return [[{int(c[i]): 1.0} for c in cuts] for i in {best, int(np.argmin(violation))}]
+    return [[{int(c[i]): 1.0} for c in tables] for i in {best, int(np.argmin(violation))}]
 
 
 def _near(slot: Slot, part: dict[int, float], width: int) -> NDArray[np.int64]:
@@ -216,14 +216,16 @@ def _near(slot: Slot, part: dict[int, float], width: int) -> NDArray[np.int64]:
     return nearest[np.argsort(distance[nearest], kind="stable")]
 
 
-def descend(problem: Problem, program: Program, choice: Choice) -> tuple[Choice, float]:
+def coordinate_descent(
+    cuts: CutoffSet, program: Program, choice: MixtureWeights
+) -> tuple[MixtureWeights, float]:
     """Move one slot after the other to the least violation until none is gained."""
     choice = list(choice)
-    worst = float(program.violation(problem.features(choice)))
+    worst = float(program.violation(cuts.features(choice)))
     for _ in range(_SWEEPS):
         before = worst
-        for s, slot in enumerate(problem.slots):
-            cutoff, now = least_violation(program, slot, _others(problem, choice, s))
+        for s, slot in enumerate(cuts.slots):
+            cutoff, now = least_violation(program, slot, _others(cuts, choice, s))
             if now < worst:
                 choice[s], worst = {cutoff: 1.0}, now
         if worst >= before:
@@ -231,24 +233,24 @@ def descend(problem: Problem, program: Program, choice: Choice) -> tuple[Choice,
     return choice, worst
 
 
-def _others(problem: Problem, choice: Choice, s: int) -> Floats:
+def _others(cuts: CutoffSet, choice: MixtureWeights, s: int) -> Floats:
     """The features of all slots but one."""
-    own: Floats = problem.slots[s].features(np.array(list(choice[s])))[0]
-    return problem.features(choice) - own
+    own: Floats = cuts.slots[s].features(np.array(list(choice[s])))[0]
+    return cuts.features(choice) - own
 
 
-def _improved(problem: Problem, program: Program, best: Optimum) -> Optimum:
+def _improved(cuts: CutoffSet, program: Program, best: Optimum) -> Optimum:
     """Sweep one slot after the other, the rest held fixed, until nothing is gained."""
     choice = list(best.choice)
     value = best.value
     for _ in range(_SWEEPS):
         before = value
-        for s, slot in enumerate(problem.slots):
-            rest = _others(problem, choice, s)
-            best_one = sweep(problem, slot, program.score, program.constraints, rest)
+        for s, slot in enumerate(cuts.slots):
+            rest = _others(cuts, choice, s)
+            best_one = sweep(cuts, slot, program.score, program.constraints, rest)
             if best_one.cutoff >= 0 and best_one.value > value + 1e-12:
                 choice[s], value = {best_one.cutoff: 1.0}, best_one.value
         if value <= before + 1e-12:
             break
-    found = measure(problem, program, choice, "feasible", best.method)
+    found = measure(cuts, program, choice, "feasible", best.method)
     return found if found.is_feasible else best

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Evidence
-from setpoint.exact.deterministic import MOST_COMBINATIONS, combined, n_combinations
-from setpoint.exact.problem import Problem
+from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.exact.deterministic import MOST_COMBINATIONS, iter_combinations, n_combinations
 from setpoint.exact.solver import find_rule
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
 from setpoint.program.link import link
 from setpoint.program.program import Program
-from setpoint.search.along import Along, along, monotone
+from setpoint.search.achievable_set import Floats, MixtureWeights
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
-from setpoint.search.infeasible import Infeasible
+from setpoint.search.frontier_points import FrontierPoints, enforce_monotone, trace_frontier
+from setpoint.search.infeasibility import Infeasible
 from setpoint.search.outcome import NoRuleError, Randomized
-from setpoint.search.space import Choice, Floats
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["frontier_exact"]
@@ -66,60 +66,62 @@ def frontier_exact(
     levels = levels_of(values)
     # Of many programs in a row each needs few columns, and small ones are solved sooner.
     program = link(goal, evidence.codebook).at(evidence.marginals)
-    problem = Problem(program.table, evidence, most=0)
-    if randomized is True or (randomized == "auto" and _draws(problem, program, tol)):
+    cuts = CutoffSet(program.table, evidence, most=0)
+    if randomized is True or (randomized == "auto" and _draws(cuts, program, tol)):
         try:
-            found, kind = along(problem, program, i, levels, _POINTS)
-            if found.gap > SATISFIED and problem.n_blocks == 1:
-                found = _against_steps(problem, program, i, found)
+            found, kind = trace_frontier(cuts, program, i, levels, _POINTS)
+            if found.gap > SATISFIED and cuts.n_blocks == 1:
+                found = _against_steps(cuts, program, i, found)
             return frontier_of(program, i, found, kind)
         except ShapeError:
             if randomized is True:
                 raise
-    if n_combinations(problem) <= MOST_COMBINATIONS or problem.n_blocks == 1:
-        steps = _steps(problem, program, i)
+    if n_combinations(cuts) <= MOST_COMBINATIONS or cuts.n_blocks == 1:
+        steps = _steps(cuts, program, i)
         found, thresholds = steps.found, steps.thresholds
         whole = frontier_of(program, i, found, "steps", thresholds)
         return whole if levels is None else whole.sampled(levels)
     if levels is None:
-        laxest, _ = along(problem, program, i, None, 2)
+        laxest, _ = trace_frontier(cuts, program, i, None, 2)
         levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
-    return frontier_of(program, i, _searched(problem, program, i, levels), "points")
+    return frontier_of(program, i, _searched(cuts, program, i, levels), "points")
 
 
-def _draws(problem: Problem, program: Program, tol: float) -> bool:
+def _draws(cuts: CutoffSet, program: Program, tol: float) -> bool:
     """Whether the rule at the bound asked draws; of several thresholds mixtures are at hand."""
-    if problem.n_blocks > 1:
+    if cuts.n_blocks > 1:
         return True
     try:
-        return find_rule(problem, program, "auto", tol).is_drawn
+        return find_rule(cuts, program, "auto", tol).is_drawn
     except NoRuleError:
         return False
 
 
-def _against_steps(problem: Problem, program: Program, i: int, found: Along) -> Along:
+def _against_steps(
+    cuts: CutoffSet, program: Program, i: int, found: FrontierPoints
+) -> FrontierPoints:
     """Thresholds without draws, where they are better than a stationary point."""
-    steps = frontier_of(program, i, _steps(problem, program, i).found, "steps")
+    steps = frontier_of(program, i, _steps(cuts, program, i).found, "steps")
     plain = steps.sampled(found.bounds)
     better = program.sense * (plain.values - found.values) > 0.0
     values = np.where(better, plain.values, found.values)
     reached = np.where(better, plain.reached, found.reached)
     both = zip(better, plain.choices, found.choices, strict=True)
     choices = tuple(step if gains else mixed for gains, step, mixed in both)
-    return Along(found.bounds, values, reached, found.gap, choices)
+    return FrontierPoints(found.bounds, values, reached, found.gap, choices)
 
 
 class _Steps(NamedTuple):
-    found: Along
+    found: FrontierPoints
     thresholds: Floats | None
 
 
-def _steps(problem: Problem, program: Program, i: int) -> _Steps:
+def _steps(cuts: CutoffSet, program: Program, i: int) -> _Steps:
     """The undominated choices of thresholds, by objective and strictness."""
     moving = program.constraints[i]
     others = program.without(i).constraints
     kept: list[tuple[Floats, Floats, NDArray[np.int64]]] = []
-    for start, v in _features(problem):
+    for start, v in _features(cuts):
         f = program.sense * np.asarray(program.value(v))
         g = moving.sign * np.asarray(moving.function.value(v))
         allowed = ~np.isnan(g)
@@ -137,29 +139,31 @@ def _steps(problem: Problem, program: Program, i: int) -> _Steps:
         f, g, index = f[::-1], g[::-1], index[::-1]
     bounds = moving.sign * g
     thresholds = None
-    if problem.n_blocks == 1:
-        curve = problem.slots[0].curve
+    if cuts.n_blocks == 1:
+        curve = cuts.slots[0].curve
         thresholds = np.array([curve.threshold(int(j)) for j in index])
-    choices = _choices(problem, index)
-    return _Steps(Along(bounds, program.sense * f, bounds.copy(), 0.0, choices), thresholds)
+    choices = _choices(cuts, index)
+    return _Steps(
+        FrontierPoints(bounds, program.sense * f, bounds.copy(), 0.0, choices), thresholds
+    )
 
 
-def _choices(problem: Problem, index: NDArray[np.int64]) -> tuple[Choice, ...]:
+def _choices(cuts: CutoffSet, index: NDArray[np.int64]) -> tuple[MixtureWeights, ...]:
     """The thresholds with some numbers among all combinations."""
-    sizes = [slot.curve.n_cutoffs for slot in problem.slots]
-    cuts = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
-    return tuple([{j: 1.0} for j in one] for one in cuts)
+    sizes = [slot.curve.n_cutoffs for slot in cuts.slots]
+    numbers = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
+    return tuple([{j: 1.0} for j in one] for one in numbers)
 
 
-def _features(problem: Problem) -> Iterator[tuple[int, Floats]]:
+def _features(cuts: CutoffSet) -> Iterator[tuple[int, Floats]]:
     """Features (m, d) of all choices of thresholds, some at a time, with the first's number."""
-    if problem.n_blocks == 1:
-        problem.watch.call()
-        for cutoffs, v in problem.slots[0].blocks():
+    if cuts.n_blocks == 1:
+        cuts.limits.call()
+        for cutoffs, v in cuts.slots[0].blocks():
             yield cutoffs.start, v
         return
     start = 0
-    for v, _ in combined(problem, [np.arange(s.curve.n_cutoffs) for s in problem.slots]):
+    for v, _ in iter_combinations(cuts, [np.arange(s.curve.n_cutoffs) for s in cuts.slots]):
         yield start, v
         start += len(v)
 
@@ -179,15 +183,15 @@ def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
 
 
 def _searched(
-    problem: Problem, program: Program, i: int, levels: Sequence[float] | Floats
-) -> Along:
+    cuts: CutoffSet, program: Program, i: int, levels: Sequence[float] | Floats
+) -> FrontierPoints:
     """Without draws, where there are too many combinations to try: a search for each bound."""
     values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
-    choices: list[Choice | None] = [None] * len(levels)
+    choices: list[MixtureWeights | None] = [None] * len(levels)
     gap = 0.0
     for k, level in enumerate(levels):
         try:
-            found = find_rule(problem, program.at_level(i, float(level)), False, 0.0)
+            found = find_rule(cuts, program.at_level(i, float(level)), False, 0.0)
         except NoRuleError as error:
             # Then nothing is proved: a rule may be there that was not found.
             gap = gap if error.certain else INF
@@ -198,6 +202,6 @@ def _searched(
         gap = max(gap, found.bound - program.score_at(found.v))
     strict = program.constraints[i].sign
     order = np.argsort(-strict * np.asarray(levels, dtype=np.float64))
-    monotone(values, reached, choices, order, program.sense)
+    enforce_monotone(values, reached, choices, order, program.sense)
     bounds = np.asarray(levels, dtype=np.float64)
-    return Along(bounds, values, reached, gap, tuple(choices))
+    return FrontierPoints(bounds, values, reached, gap, tuple(choices))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from setpoint.evidence import Evidence
+from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import (
     MOST_COMBINATIONS,
     enumerate_cutoffs,
@@ -13,14 +14,13 @@ from setpoint.exact.deterministic import (
     n_combinations,
     parts_of,
     round_mixture,
-    separate,
+    solve_separable,
 )
 from setpoint.exact.nearest import nearest_thresholds
-from setpoint.exact.problem import Problem
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
-from setpoint.search.infeasible import explain
+from setpoint.search.infeasibility import explain
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import nearest_mixture
@@ -75,22 +75,22 @@ def solve_exact(
     ShapeError
         If the goal's shape is none that an exact method takes.
     """
-    problem = Problem(program.table, evidence)
+    cuts = CutoffSet(program.table, evidence)
     try:
-        found = find_rule(problem, program, randomized, tol)
+        found = find_rule(cuts, program, randomized, tol)
     except NoRuleError as error:
-        near = nearest_outcome(problem, program, _nearest(problem, program, randomized))
+        near = nearest_outcome(cuts, program, _nearest(cuts, program, randomized))
         if on_infeasible == "raise":
             raise explain(
-                problem, program, near, error, lambda p, asked: find_rule(p, asked, randomized, 0.0)
+                cuts, program, near, error, lambda p, asked: find_rule(p, asked, randomized, 0.0)
             ) from None
         return near
-    outcome = outcome_of(problem, program, found, proved=SAME * (1 + abs(found.value)))
-    warn_constant(problem, program, outcome)
+    outcome = outcome_of(cuts, program, found, proved=SAME * (1 + abs(found.value)))
+    warn_constant(cuts, program, outcome)
     return outcome
 
 
-def find_rule(problem: Problem, program: Program, randomized: Randomized, tol: float) -> Optimum:
+def find_rule(cuts: CutoffSet, program: Program, randomized: Randomized, tol: float) -> Optimum:
     """The choice of cut-offs that reaches a program, and what is known of it.
 
     Raises
@@ -100,36 +100,36 @@ def find_rule(problem: Problem, program: Program, randomized: Randomized, tol: f
     ShapeError
         If the goal's shape is none that an exact method takes.
     """
-    apart = separate(problem, program) if randomized is not True else None
+    apart = solve_separable(cuts, program) if randomized is not True else None
     if apart is not None:
-        at_vertex = _at_vertex(problem, program)
+        at_vertex = _at_vertex(cuts, program)
         if apart.is_feasible and (randomized is False or at_vertex):
             return _fixed(apart, apart.value, among_all=at_vertex)
         if not apart.is_feasible and randomized is False:
-            raise NoRuleError(True, _mixture_exists(problem, program))
-    elif len(problem.slots) > 1 and n_combinations(problem) > MOST_COMBINATIONS:
-        _require_mixable(problem, program)
+            raise NoRuleError(True, _mixture_exists(cuts, program))
+    elif len(cuts.slots) > 1 and n_combinations(cuts) > MOST_COMBINATIONS:
+        _require_mixable(cuts, program)
     elif randomized is False:
-        fixed = enumerate_cutoffs(problem, program)
+        fixed = enumerate_cutoffs(cuts, program)
         if not fixed.is_feasible:
-            raise NoRuleError(True, _mixture_exists(problem, program))
+            raise NoRuleError(True, _mixture_exists(cuts, program))
         return _fixed(fixed, fixed.value, among_all=False)
     try:
-        mixed = best_mixture(problem, program)
+        mixed = best_mixture(cuts, program)
     except (InfeasibleMasterError, UnfinishedError) as error:
         if apart is not None and apart.is_feasible:
             # On the edge of what linear programs can tell; the sweep counts exactly.
             return _fixed(replace(apart, status="feasible"), INF)
-        if isinstance(error, UnfinishedError) and n_combinations(problem) <= MOST_COMBINATIONS:
-            fixed = enumerate_cutoffs(problem, program)
+        if isinstance(error, UnfinishedError) and n_combinations(cuts) <= MOST_COMBINATIONS:
+            fixed = enumerate_cutoffs(cuts, program)
             if fixed.is_feasible:
                 return _fixed(replace(fixed, status="feasible"), INF)
         raise NoRuleError(isinstance(error, InfeasibleMasterError)) from None
     except ShapeError:
-        return _without_mixture(problem, program, randomized, apart)
+        return _without_mixture(cuts, program, randomized, apart)
     if randomized is True:
-        return _drawn(_against_thresholds(problem, program, mixed))
-    fixed = _without_draws(problem, program, mixed, apart, tol)
+        return _drawn(_against_thresholds(cuts, program, mixed))
+    fixed = _without_draws(cuts, program, mixed, apart, tol)
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:
@@ -142,38 +142,38 @@ def find_rule(problem: Problem, program: Program, randomized: Randomized, tol: f
     return _drawn(mixed)
 
 
-def _against_thresholds(problem: Problem, program: Program, mixed: Optimum) -> Optimum:
+def _against_thresholds(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
     """What ended at a stationary point, or the best thresholds where they are better."""
     if mixed.status != "stationary":
         return mixed
-    fixed = _without_draws(problem, program, mixed, separate(problem, program), 0.0)
+    fixed = _without_draws(cuts, program, mixed, solve_separable(cuts, program), 0.0)
     if not fixed.is_feasible or fixed.value <= mixed.value:
         return mixed
     return replace(mixed, choice=fixed.choice, v=fixed.v, value=fixed.value, method=fixed.method)
 
 
-def _require_mixable(problem: Problem, program: Program) -> None:
+def _require_mixable(cuts: CutoffSet, program: Program) -> None:
     score = program.score
     shape = score.shape
     if not (shape.concave or shape.quasiconcave or shape.ratios):
         raise ShapeError(
             f"{program.goal.objective} ({score.shape_name}) ties the thresholds of "
-            f"{len(problem.slots)} groups together, and there are too many combinations to try; "
+            f"{len(cuts.slots)} groups together, and there are too many combinations to try; "
             "decide on the score alone (decide_on=None), where every threshold is tried"
         )
 
 
-def _at_vertex(problem: Problem, program: Program) -> bool:
+def _at_vertex(cuts: CutoffSet, program: Program) -> bool:
     """Whether drawing cannot help: nothing to meet, and each slot has its optimum at a cut-off."""
     if program.constraints:
         return False
-    parts = parts_of(problem, program)
+    parts = parts_of(cuts, program)
     return parts is not None and all(x.shape.quasiconvex for x in parts)
 
 
-def _mixture_exists(problem: Problem, program: Program) -> bool:
+def _mixture_exists(cuts: CutoffSet, program: Program) -> bool:
     try:
-        v = Region(problem, program).solve(Affine({}, 0.0)).v
+        v = Region(cuts, program).solve(Affine({}, 0.0)).v
     except (InfeasibleMasterError, ShapeError, UnfinishedError):
         return False
     # Where weights lie far apart, a linear program takes for met what is not.
@@ -181,7 +181,7 @@ def _mixture_exists(problem: Problem, program: Program) -> bool:
 
 
 def _without_mixture(
-    problem: Problem, program: Program, randomized: Randomized, apart: Optimum | None
+    cuts: CutoffSet, program: Program, randomized: Randomized, apart: Optimum | None
 ) -> Optimum:
     """The shape has no bound over mixtures: every combination of cut-offs, or refuse."""
     if randomized is True:
@@ -190,32 +190,32 @@ def _without_mixture(
             "randomized='auto' tries every cut-off"
         )
     if apart is None:
-        if n_combinations(problem) > MOST_COMBINATIONS:
+        if n_combinations(cuts) > MOST_COMBINATIONS:
             raise ShapeError(
-                f"{program.goal}: the goal ties the thresholds of {len(problem.slots)} "
+                f"{program.goal}: the goal ties the thresholds of {len(cuts.slots)} "
                 "groups together in a way that no linear program can search (a difference of "
                 "ratios, such as precision, is one), and there are too many combinations to try; "
                 "decide on the score alone (decide_on=None)"
             )
-        apart = enumerate_cutoffs(problem, program)
+        apart = enumerate_cutoffs(cuts, program)
     if not apart.is_feasible:
         raise NoRuleError(True)
     return _fixed(apart, apart.value, among_all=False)
 
 
 def _without_draws(
-    problem: Problem, program: Program, mixed: Optimum, apart: Optimum | None, tol: float
+    cuts: CutoffSet, program: Program, mixed: Optimum, apart: Optimum | None, tol: float
 ) -> Optimum:
     if apart is not None:
         return apart
     if not mixed.is_drawn and mixed.status == "optimal":
         return mixed
-    few = n_combinations(problem) <= MOST_COMBINATIONS
-    rounded = round_mixture(problem, program, mixed)
+    few = n_combinations(cuts) <= MOST_COMBINATIONS
+    rounded = round_mixture(cuts, program, mixed)
     if not few and not rounded.is_feasible:
-        rounded = from_nearest(problem, program, nearest_thresholds(problem, program).choice)
+        rounded = from_nearest(cuts, program, nearest_thresholds(cuts, program).choice)
     if few and not (rounded.is_feasible and rounded.value >= mixed.value - tol):
-        return enumerate_cutoffs(problem, program)
+        return enumerate_cutoffs(cuts, program)
     return rounded
 
 
@@ -230,16 +230,16 @@ def _drawn(mixed: Optimum) -> Optimum:
     return replace(mixed, draws=best if mixed.is_drawn else "no draws needed")
 
 
-def _nearest(problem: Problem, program: Program, randomized: Randomized) -> Optimum:
+def _nearest(cuts: CutoffSet, program: Program, randomized: Randomized) -> Optimum:
     try:
         if randomized is not False:
-            near = nearest_mixture(problem, program)
-            if near.status == "nearest" or problem.n_blocks > 1:
+            near = nearest_mixture(cuts, program)
+            if near.status == "nearest" or cuts.n_blocks > 1:
                 return near
             # The sweep knows what a linear program does not.
-            alone = nearest_thresholds(problem, program)
+            alone = nearest_thresholds(cuts, program)
             best = min(near, replace(alone, blame=near.blame), key=lambda f: f.violation)
             return replace(best, status="feasible")
     except ShapeError:
         pass
-    return nearest_thresholds(problem, program)
+    return nearest_thresholds(cuts, program)

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 
 from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff
-from setpoint.exact.problem import Problem, Slot
+from setpoint.exact.cutoff_set import CutoffSet, Slot
 from setpoint.program.functions import (
     Absolute,
     Affine,
@@ -15,11 +15,10 @@ from setpoint.program.functions import (
     MaxMinusMin,
     Min,
     RateFunction,
-    Ratio,
     WeightedSum,
 )
 from setpoint.program.program import Program, ProgramConstraint
-from setpoint.search.space import Floats
+from setpoint.search.achievable_set import Floats
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["least_violation", "sweep"]
@@ -30,7 +29,7 @@ _FEW = 4
 
 
 def sweep(
-    problem: Problem,
+    cuts: CutoffSet,
     slot: Slot,
     objective: RateFunction,
     constraints: tuple[ProgramConstraint, ...],
@@ -42,7 +41,7 @@ def sweep(
 
     Parameters
     ----------
-    problem : Problem
+    cuts : CutoffSet
     slot : Slot
     objective : Bound
         To be maximised.
@@ -50,55 +49,33 @@ def sweep(
     rest : array of shape (d,), optional
         Features of the other slots' decisions.
     """
-    problem.watch.call()
-    extra = np.zeros(problem.d) if rest is None else rest
+    cuts.limits.call()
+    extra = np.zeros(cuts.d) if rest is None else rest
     tie = _youden(slot)
-    try:
-        forms = _Forms(slot, extra)
-        ratio = forms.of(objective)
-        bounds = [b for c in constraints for b in _simple(c.function, c.level, c.sign)]
-        built = forms.constraints(bounds)
-    except _NotARatioError:
+    ratio = slot.rows.fraction(objective, extra)
+    bounds = [b for c in constraints for b in _simple(c.function, c.level, c.sign)]
+    built = _constraints(slot, bounds, extra)
+    if ratio is None or built is None:
         return _general(slot, objective, constraints, extra, tie)
-    return best_cutoff(slot.curve.counts, ratio[0], built, offset=ratio[1], tiebreak=tie)
+    return best_cutoff(slot.curve.counts, ratio.forms, built, offset=ratio.offset, tiebreak=tie)
 
 
-class _NotARatioError(Exception):
-    """An expression that the fused kernel does not take."""
-
-
-class _Forms:
-    """Ratios over the counts of one slot, with everything else held fixed."""
-
-    def __init__(self, slot: Slot, rest: Floats) -> None:
-        self.slot = slot
-        self.rest = rest
-        self.one = np.append(np.zeros(len(slot.delta)), 1.0)
-
-    def affine(self, x: Affine) -> Floats:
-        fixed = sum(a * self.rest[j] for j, a in x.terms.items())
-        return self.slot.form(x, float(fixed))
-
-    def of(self, x: RateFunction) -> tuple[Floats, float]:
-        if isinstance(x, Affine):
-            return np.stack([self.affine(x), self.one]), 0.0
-        if isinstance(x, Ratio) and x.at_zero == x.offset:
-            return np.stack([self.affine(x.above), self.affine(x.below)]), x.offset
-        raise _NotARatioError
-
-    def constraints(self, bounds: list[tuple[RateFunction, float, float]]) -> Constraints | None:
-        if not bounds:
-            return None
-        built = [self.of(x) for x, _, _ in bounds]
-        lower = np.array([k if s > 0 else -INF for _, k, s in bounds])
-        upper = np.array([k if s < 0 else INF for _, k, s in bounds])
-        return Constraints(
-            np.stack([forms for forms, _ in built]),
-            np.array([offset for _, offset in built]),
-            lower,
-            upper,
-            np.zeros(len(built)),
-        )
+def _constraints(
+    slot: Slot, bounds: list[tuple[RateFunction, float, float]], rest: Floats
+) -> Constraints | None:
+    """Bounds (function, level, sign) for the fused kernel; None where one is not a ratio."""
+    built = [slot.rows.fraction(x, rest) for x, _, _ in bounds]
+    known = [x for x in built if x is not None]
+    if len(known) < len(built):
+        return None
+    size = len(slot.curve.kinds) + 1
+    return Constraints(
+        np.array([x.forms for x in known]).reshape(-1, 2, size),
+        np.array([x.offset for x in known]),
+        np.array([k if s > 0 else -INF for _, k, s in bounds]),
+        np.array([k if s < 0 else INF for _, k, s in bounds]),
+        np.zeros(len(known)),
+    )
 
 
 def _simple(x: RateFunction, k: float, sign: float) -> list[tuple[RateFunction, float, float]]:

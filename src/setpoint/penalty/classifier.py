@@ -120,7 +120,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
     module_ : torch module
         Of other modules, in eval mode on the CPU.
     preprocessor_ : transformer or None
-    trace_ : tuple of Traced
+    trace_ : tuple of TracePoint
         The best candidate so far, whenever it changed.
     classes_ : array of shape (2,)
     positive_ : label

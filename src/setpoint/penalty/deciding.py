@@ -16,7 +16,7 @@ from setpoint.penalty.pool import Pool
 from setpoint.program.link import link
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule
-from setpoint.search.infeasible import Infeasible, not_found
+from setpoint.search.infeasibility import Infeasible, not_found
 from setpoint.search.outcome import Outcome
 
 __all__ = ["decide", "told"]

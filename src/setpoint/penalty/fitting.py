@@ -27,7 +27,7 @@ from setpoint.penalty.options import choices_of, schedule_of
 from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.pool import Pool
 from setpoint.penalty.tradeoff import Tradeoff
-from setpoint.search.watch import StoppedError, StoppedWarning
+from setpoint.search.limits import StoppedError, StoppedWarning
 
 __all__ = ["Data", "Prepared", "carry_out", "prepare"]
 

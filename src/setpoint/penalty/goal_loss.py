@@ -25,7 +25,7 @@ from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.losses import CrossEntropy, Loss, Seen
 from setpoint.penalty.methods import Choices, stages_of
 from setpoint.penalty.tradeoff import Tradeoff
-from setpoint.search.infeasible import Infeasible
+from setpoint.search.infeasibility import Infeasible
 
 __all__ = ["GoalLoss"]
 

@@ -30,7 +30,7 @@ from setpoint.penalty.losses import Seen
 from setpoint.penalty.methods import Stage
 from setpoint.penalty.order import Order
 from setpoint.penalty.plan import DiedError, Plan
-from setpoint.search.watch import StoppedError
+from setpoint.search.limits import StoppedError
 
 if TYPE_CHECKING:
     import torch

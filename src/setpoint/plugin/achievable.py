@@ -18,8 +18,8 @@ from setpoint.plugin.atoms import Atom, Constant, pricer_of
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import PerSlot, Rule, mixture, per_slot
-from setpoint.search.space import Choice, Expected, Floats, Priced, Space
-from setpoint.search.watch import Watch
+from setpoint.search.achievable_set import AchievableSet, Expected, Floats, MixtureWeights, Priced
+from setpoint.search.limits import Limits
 
 __all__ = ["Achievable"]
 
@@ -32,7 +32,7 @@ _STIFF_SMOOTHING = 0.85
 _MANY_CLASSES = 30
 
 
-class Achievable(Space):
+class Achievable(AchievableSet):
     """The achievable features of a goal over posteriors.
 
     Parameters
@@ -45,7 +45,7 @@ class Achievable(Space):
         What the features are counted on: `evidence`, with equal rows merged perhaps, or
         the same as soft evidence. With joint posteriors it has the rows of `evidence`.
         Only soft evidence makes the oracle's answers, and so bounds, certain.
-    watch : Watch, optional
+    limits : Limits, optional
     whole : bool
         One block: columns are whole rules.
     atoms : list of Atom, optional
@@ -60,11 +60,11 @@ class Achievable(Space):
         evidence: Evidence,
         counted: Evidence,
         *,
-        watch: Watch | None = None,
+        limits: Limits | None = None,
         whole: bool = False,
         atoms: list[Atom] | None = None,
     ) -> None:
-        super().__init__(rates, watch)
+        super().__init__(rates, limits)
         self.evidence = evidence
         self.counted = counted
         self.pricer = pricer_of(rates, counted)
@@ -89,7 +89,7 @@ class Achievable(Space):
         self.atoms = constants if atoms is None else atoms
         self._table = np.zeros((2 * n, self._n_blocks, self.d))
         self._counted = 0
-        self._told: tuple[Choice, Floats] | None = None
+        self._told: tuple[MixtureWeights, Floats] | None = None
         self.frozen = False
 
     def _can_split(self) -> bool:
@@ -103,7 +103,7 @@ class Achievable(Space):
         """Slots, or slots times classes on top."""
         return self._n_blocks
 
-    def at_hand(self, block: int) -> Sequence[int]:
+    def initial_columns(self, block: int) -> Sequence[int]:
         """All atoms so far."""
         return range(len(self.atoms))
 
@@ -133,7 +133,7 @@ class Achievable(Space):
 
     def ask(self, slopes: Floats) -> int:
         """One oracle call: the number of the atom that maximises ``slopes @ v``."""
-        self.watch.call()
+        self.limits.call()
         return self.add(self.pricer.atom(slopes))
 
     def features_of(self, atom: int) -> Floats:
@@ -148,11 +148,11 @@ class Achievable(Space):
         best = values.argmax(axis=0)
         return Priced(best, values[best, np.arange(self._n_blocks)])
 
-    def whole(self, weights: dict[int, float]) -> Choice:
+    def whole(self, weights: dict[int, float]) -> MixtureWeights:
         """The choice that draws among whole atoms."""
         return [dict(weights) for _ in range(self._n_blocks)]
 
-    def constants(self) -> list[Choice]:
+    def constants(self) -> list[MixtureWeights]:
         """One class for everybody, class by class."""
         return [self.whole({code: 1.0}) for code in range(self.counted.n_classes)]
 
@@ -166,7 +166,7 @@ class Achievable(Space):
             rates,
             self.evidence,
             self.counted.softened(),
-            watch=self.watch.rest(),
+            limits=self.limits.rest(),
             whole=self._is_whole,
             atoms=self.atoms,
         )
@@ -180,7 +180,7 @@ class Achievable(Space):
         return out
 
     # ------------------------------------------------------------------ rules
-    def rule(self, choice: Choice) -> Rule:
+    def rule(self, choice: MixtureWeights) -> Rule:
         """Mixtures of atoms, by slot and by the class on top."""
         n_slots = len(self.counted.slots)
         width = self._n_blocks // n_slots or 1
@@ -194,7 +194,7 @@ class Achievable(Space):
             return rules[0]
         return per_slot(rules, self.evidence.slots)
 
-    def distribution(self, choice: Choice) -> Floats:
+    def distribution(self, choice: MixtureWeights) -> Floats:
         """The probability (N, n) with which each row is decided each class."""
         if self._told is None or self._told[0] is not choice:
             rule, rows = self.rule(choice), self._rows
@@ -208,11 +208,11 @@ class Achievable(Space):
         merged = self.counted.n_rows < self.evidence.n_rows
         return self.evidence if merged else self.counted
 
-    def confusion(self, choice: Choice) -> Confusion:
+    def confusion(self, choice: MixtureWeights) -> Confusion:
         """Counted by labels."""
         return self.evidence.confusion(self.distribution(choice))
 
-    def expected(self, program: Program, choice: Choice) -> Expected | None:
+    def expected(self, program: Program, choice: MixtureWeights) -> Expected | None:
         """What the posteriors say, where they are counted."""
         if not self.counted.soft:
             return None
@@ -220,7 +220,7 @@ class Achievable(Space):
         objective, violation = float(program.value(v)), float(program.violation(v))
         return Expected(objective, violation, self.calibration(choice))
 
-    def calibration(self, choice: Choice) -> float | None:
+    def calibration(self, choice: MixtureWeights) -> float | None:
         """The largest difference between posteriors and labels in a share of the rows.
 
         By true and predicted class, over the labelled rows; None if there are none.
@@ -248,7 +248,7 @@ class Achievable(Space):
             out[np.arange(len(scores)), of_class[:, column]] += scores[:, column]
         return out
 
-    def drawn(self, choice: Choice) -> float:
+    def randomized_share(self, choice: MixtureWeights) -> float:
         """The weight of rows that are not decided for certain."""
         open_ = self.distribution(choice).max(axis=1) < 1.0 - 1e-12
         weight = self._rows.weight

@@ -12,7 +12,7 @@ from setpoint.evidence.evidence import Integers
 from setpoint.program.diagonal import DiagonalForm, diagonal_form
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule
-from setpoint.search.space import Floats
+from setpoint.search.achievable_set import Floats
 
 __all__ = ["Atom", "Constant", "Pricer", "Tensor", "Weighted", "pricer_of"]
 

@@ -130,7 +130,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     gap_ : float or None
         No other rule of this kind on these scores is better by more.
     n_oracle_calls_ : int
-    trace_ : tuple of Traced
+    trace_ : tuple of TracePoint
         For each oracle call the objective and violation of the best rule so far, the
         bound, and the seconds passed.
     evidence_ : Evidence or None

@@ -9,8 +9,8 @@ import numpy as np
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.retraining import Retraining
 from setpoint.program.program import Program
+from setpoint.search.achievable_set import Floats, MixtureWeights
 from setpoint.search.optimum import Optimum, measure
-from setpoint.search.space import Choice, Floats
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["Explored", "best_atom", "best_of", "features_of_atoms", "round_choice"]
@@ -31,10 +31,10 @@ def features_of_atoms(space: Explored) -> Floats:
     return np.array([space.features_of(k) for k in range(len(space.atoms))])
 
 
-def round_choice(space: Explored, program: Program, choice: Choice) -> Optimum:
+def round_choice(space: Explored, program: Program, choice: MixtureWeights) -> Optimum:
     """Each block's likeliest column, then changed block by block while that helps."""
     at = [max(part, key=lambda k: part[k]) for part in choice]
-    features = np.stack([space.columns(b, space.at_hand(b)) for b in range(space.n_blocks)])
+    features = np.stack([space.columns(b, space.initial_columns(b)) for b in range(space.n_blocks)])
     total = sum((features[b, k] for b, k in enumerate(at)), np.zeros(space.d))
     for _ in range(_SWEEPS):
         before = list(at)

@@ -223,7 +223,7 @@ class Task:
             learner,
             rows,
             X,
-            watch=limited(self.options, RETRAININGS),
+            limits=limited(self.options, RETRAININGS),
         )
 
         def solve() -> tuple[Outcome, None]:

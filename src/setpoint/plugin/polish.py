@@ -14,7 +14,7 @@ import numpy as np
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
 from setpoint.program.program import Program
-from setpoint.search.space import Floats
+from setpoint.search.achievable_set import Floats
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["polish"]
@@ -51,8 +51,8 @@ def polish(space: Achievable, program: Program, start: int) -> int:
     least = first = _worth(program, space.features_of(start))
     try:
         atom, least = _search(space, program, atom, least, left)
-    except KeyboardInterrupt:  # what is at hand has to do
-        space.watch.max_calls = space.watch.calls
+    except KeyboardInterrupt:  # what was found so far has to do
+        space.limits.max_calls = space.limits.calls
     return space.add(atom) if least < first else start
 
 

@@ -22,8 +22,8 @@ from setpoint.evidence import Confusion, Evidence
 from setpoint.plugin.retrained import Retrained, answers, weight_parameter
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule, mixture
-from setpoint.search.space import Choice, Floats, Priced, Space
-from setpoint.search.watch import Watch
+from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights, Priced
+from setpoint.search.limits import Limits
 
 __all__ = ["Retraining", "TrainingRows", "costs_of"]
 
@@ -93,7 +93,7 @@ class _Atom:
     decided: Integers | None
 
 
-class Retraining(Space):
+class Retraining(AchievableSet):
     """The achievable features of a goal, explored by retraining a learner.
 
     One block, whose columns are the constants and the learners trained so far. A row of
@@ -116,14 +116,14 @@ class Retraining(Space):
     rows : TrainingRows
     X : array, list, sparse matrix or frame, optional
         The rows of `evidence` in its order; None: those of `rows`.
-    watch : Watch, optional
+    limits : Limits, optional
 
     Attributes
     ----------
     atoms : list
         The columns, first the n constants.
     frozen : bool
-        Whether :meth:`price` looks among the columns at hand only.
+        Whether :meth:`price` looks among the columns so far only.
 
     Raises
     ------
@@ -142,9 +142,9 @@ class Retraining(Space):
         rows: TrainingRows,
         X: Any = None,
         *,
-        watch: Watch | None = None,
+        limits: Limits | None = None,
     ) -> None:
-        super().__init__(rates, watch)
+        super().__init__(rates, limits)
         if evidence.soft:
             raise ValueError("a learner's decisions are counted by labels: evidence is not soft")
         self._parameter = weight_parameter(learner)
@@ -177,7 +177,7 @@ class Retraining(Space):
         """One: only whole learners are drawn among."""
         return 1
 
-    def at_hand(self, block: int) -> Sequence[int]:
+    def initial_columns(self, block: int) -> Sequence[int]:
         """All columns so far."""
         return range(len(self.atoms))
 
@@ -193,7 +193,7 @@ class Retraining(Space):
         """Train a learner; the number of the best of all columns for ``slopes @ v``."""
         key = np.asarray(slopes, np.float64).tobytes()
         if key not in self._asked:  # what was asked before would be answered alike
-            self.watch.call()
+            self.limits.call()
             self._train(slopes)
             self._asked.add(key)
         return int(np.argmax(self._known @ slopes))
@@ -203,11 +203,11 @@ class Retraining(Space):
         best = int(np.argmax(self._known @ slopes)) if self.frozen else self.ask(slopes)
         return Priced(np.array([best]), np.array([float(self._known[best] @ slopes)]))
 
-    def whole(self, weights: dict[int, float]) -> Choice:
+    def whole(self, weights: dict[int, float]) -> MixtureWeights:
         """The choice that draws among columns."""
         return [dict(weights)]
 
-    def constants(self) -> list[Choice]:
+    def constants(self) -> list[MixtureWeights]:
         """One class for everybody, class by class."""
         return [self.whole({code: 1.0}) for code in range(self.evidence.n_classes)]
 
@@ -260,12 +260,12 @@ class Retraining(Space):
         return index, label, weights[index, label]
 
     # ------------------------------------------------------------------ rules
-    def finish(self, choice: Choice) -> tuple[Retrained, Rule]:
+    def finish(self, choice: MixtureWeights) -> tuple[Retrained, Rule]:
         """The learners that a choice uses, and the rule over their decisions.
 
         Parameters
         ----------
-        choice : Choice
+        choice : MixtureWeights
 
         Returns
         -------
@@ -288,7 +288,7 @@ class Retraining(Space):
         model = Retrained(tuple(a.learner for a in atoms), tuple(a.known for a in atoms), n)
         return model, mixture(pairs)
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: MixtureWeights) -> str:
         """What :meth:`finish` gives, in words."""
         n, name = self.evidence.n_classes, type(self.learner).__name__
         if isinstance(self.learner, Pipeline):
@@ -303,11 +303,11 @@ class Retraining(Space):
             return parts[0][1]
         return "; ".join(f"with probability {p:.4g} {label}" for p, label in parts)
 
-    def rule(self, choice: Choice) -> Rule:
+    def rule(self, choice: MixtureWeights) -> Rule:
         """The rule of :meth:`finish`."""
         return self.finish(choice)[1]
 
-    def distribution(self, choice: Choice) -> Floats:
+    def distribution(self, choice: MixtureWeights) -> Floats:
         """The probability (N, n) with which each row is decided each class."""
         n_rows = self.evidence.n_rows
         out = np.zeros((n_rows, self.evidence.n_classes))
@@ -315,13 +315,13 @@ class Retraining(Space):
             out[np.arange(n_rows), self._decided(k)] += p
         return out
 
-    def confusion(self, choice: Choice) -> Confusion:
+    def confusion(self, choice: MixtureWeights) -> Confusion:
         """Counted by labels."""
         if len(choice[0]) == 1:
             return self.evidence.confusion(self._decided(next(iter(choice[0]))))
         return self.evidence.confusion(self.distribution(choice))
 
-    def drawn(self, choice: Choice) -> float:
+    def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight on which the learners differ."""
         open_ = self.distribution(choice).max(axis=1) < 1.0 - 1e-12
         weight = self.evidence.weight

@@ -25,7 +25,9 @@ from setpoint.plugin.options import BASELINES, Options
 from setpoint.plugin.polish import polish
 from setpoint.program.link import link
 from setpoint.program.program import Program
-from setpoint.search.infeasible import explain
+from setpoint.search.achievable_set import MixtureWeights
+from setpoint.search.infeasibility import explain
+from setpoint.search.limits import Limits, StoppedError
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import nearest_mixture
@@ -38,8 +40,6 @@ from setpoint.search.outcome import (
     outcome_of,
     warn_constant,
 )
-from setpoint.search.space import Choice
-from setpoint.search.watch import StoppedError, Watch
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["RETRAININGS", "explored", "limited", "search_rule", "search_space"]
@@ -83,7 +83,7 @@ def search_rule(
             counted = counted.softened()
     program = link(goal, counted.codebook).at(counted.marginals)
     named = options.solver in ALGORITHMS
-    space = Achievable(program.table, evidence, counted, watch=limited(options), whole=named)
+    space = Achievable(program.table, evidence, counted, limits=limited(options), whole=named)
     if options.solver in BASELINES:
         return _baseline(space, program, options)
     return search_space(space, program, options)
@@ -97,11 +97,11 @@ def explored(
     counted = merged(evidence)
     counted = counted.softened() if soft else counted
     program = link(goal, counted.codebook).at(counted.marginals)
-    space = Achievable(program.table, evidence, counted, watch=Watch(_CALLS))
+    space = Achievable(program.table, evidence, counted, limits=Limits(_CALLS))
     if not space.is_certain:
         with suppress(InfeasibleMasterError):
             _by_labels(space, program, gap)
-        space.watch.max_calls = None
+        space.limits.max_calls = None
     return space, program
 
 
@@ -132,12 +132,12 @@ def _name(options: Options) -> str:
     return "column-generation" if options.solver == "auto" else options.solver
 
 
-def limited(options: Options, most: int = _CALLS) -> Watch:
+def limited(options: Options, most: int = _CALLS) -> Limits:
     """The limits of one solve, `most` calls where the user sets none."""
-    watch = options.watch()
+    limits = options.limits()
     if options.solver not in ALGORITHMS:  # those have budgets of their own
-        watch.max_calls = watch.max_calls or most
-    return watch
+        limits.max_calls = limits.max_calls or most
+    return limits
 
 
 def _find(space: Explored, program: Program, options: Options) -> Optimum:
@@ -205,9 +205,9 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
         # Whatever it finds is at hand.
         with suppress(InfeasibleMasterError, GoalError, StoppedError, UnfinishedError):
             stopped = best_mixture(soft, asked, gap).stopped
-        space.watch.calls += soft.watch.calls
+        space.limits.calls += soft.limits.calls
         if stopped:
-            space.watch.max_calls = space.watch.calls
+            space.limits.max_calls = space.limits.calls
     polish(space, program, _best(space, program))
     mixed = best_mixture(space, program, gap)
     return replace(mixed, method=f"{mixed.method} over rules of soft evidence and near them")
@@ -219,7 +219,7 @@ def _best(space: Achievable, program: Program) -> int:
     return n + best_of(program, features_of_atoms(space)[n:])
 
 
-def _likeliest(choice: Choice) -> int:
+def _likeliest(choice: MixtureWeights) -> int:
     """The rule that a mixture uses most."""
     share: dict[int, float] = {}
     for part in choice:
@@ -228,7 +228,7 @@ def _likeliest(choice: Choice) -> int:
     return max(share, key=lambda k: share[k])
 
 
-def _of_whole_rules(space: Explored, program: Program, floor: float) -> Choice | None:
+def _of_whole_rules(space: Explored, program: Program, floor: float) -> MixtureWeights | None:
     """A mixture of whole rules as good as the floor: a few lines where blocks take many."""
     if not isinstance(space, Achievable) or space.n_blocks == 1:
         return None
@@ -242,7 +242,7 @@ def _of_whole_rules(space: Explored, program: Program, floor: float) -> Choice |
     return choice if few.value >= floor else None
 
 
-def _chosen(mixed: Optimum, space: Explored, choice: Choice, draws: str) -> Optimum:
+def _chosen(mixed: Optimum, space: Explored, choice: MixtureWeights, draws: str) -> Optimum:
     """What was found, with another choice perhaps."""
     known: Status = "stationary" if mixed.status == "stationary" else "feasible"
     if choice is not mixed.choice:
@@ -266,7 +266,7 @@ def _baseline(space: Achievable, program: Program, options: Options) -> Outcome:
     if options.solver == "balanced":
         held = space.counted.marginals.weights[:, :n].sum(axis=0)
         weights = held.sum() / np.maximum(held, 1e-300)
-    space.watch.call()
+    space.limits.call()
     atom = space.add(Weighted(np.tile(weights, (n_slots, 1)), np.zeros((n_slots, n))))
     found = measure(space, program, space.whole({atom: 1.0}), "evaluated", _WHY[options.solver])
     # Nothing bounds what other rules reach.

@@ -18,8 +18,8 @@ from setpoint.goals.goal import Goal
 from setpoint.plugin.options import Options
 from setpoint.program.link import link
 from setpoint.rules import PerSlot, Rule, Threshold
+from setpoint.search.limits import StoppedError, StoppedWarning
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
-from setpoint.search.watch import StoppedError, StoppedWarning
 
 __all__ = ["shift_rule"]
 

@@ -32,8 +32,8 @@ from setpoint.program.program import LinkedGoal
 from setpoint.report import Entry, GoalReport, report_on_outcome, warn_few_rows
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
+from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome, Randomized
-from setpoint.search.watch import Traced
 
 __all__ = ["Solution", "reported", "scores_for", "solve", "solve_evidence"]
 
@@ -54,14 +54,14 @@ class Solution:
         Decides from scores: ``rule.decide(scores, slots, u)``.
     report : GoalReport
         What it reaches on the rows given.
-    trace : tuple of Traced
+    trace : tuple of TracePoint
         For each oracle call the objective and violation of the best rule so far, the
         bound, and the seconds passed.
     """
 
     rule: Rule
     report: GoalReport
-    trace: tuple[Traced, ...] = ()
+    trace: tuple[TracePoint, ...] = ()
 
     def __str__(self) -> str:
         return str(self.report)

@@ -18,7 +18,7 @@ from setpoint.goals.goal import Goal
 from setpoint.plugin.options import Options
 from setpoint.plugin.searching import search_rule
 from setpoint.program.link import link
-from setpoint.search.infeasible import Infeasible
+from setpoint.search.infeasibility import Infeasible
 
 __all__ = ["choose_evidence"]
 

@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from setpoint.evidence.ratios import Ratios, zeros_of
 from setpoint.evidence.sweep import BestCutoff, best_of
 from setpoint.goals.events import Floats
-from setpoint.program.functions import INF, Affine, RateFunction, Ratio
+from setpoint.program.accepted_rates import AcceptedRates, Kind, fraction_of
+from setpoint.program.functions import INF, RateFunction
 from setpoint.program.program import Program
 
-__all__ = ["Accepted", "Fraction", "Kind"]
-
-Kind: TypeAlias = tuple[int, int]
-"""Cell and true class; true class 2 holds rows without labels."""
+__all__ = ["Accepted"]
 
 _ROUNDING = 1e-12
 """Share of a kind that is nothing: sums of weights in another order differ by it."""
@@ -33,42 +30,15 @@ _BLOCK = 8192
 """Cut-offs at a time: what is made of them stays in cache."""
 
 
-class Fraction(NamedTuple):
-    """A function of accepted weights as ``offset + (above @ (S, 1)) / (below @ (S, 1))``.
-
-    Parameters
-    ----------
-    forms : array of shape (2, kinds + 1)
-        Numerator and denominator, the constant last.
-    offset : float
-    """
-
-    forms: Floats
-    offset: float
-
-
-class Accepted:
+class Accepted(AcceptedRates):
     """A program over the accepted weights S of some kinds of rows, all others held fixed.
 
     Parameters
     ----------
     program : Program
         Of two classes.
-    kinds : sequence of (cell, true class), optional
-        All, cell by cell, if left out.
-    totals : array of shape (kinds,), optional
-        The weight of all rows of each kind; that of the program's marginals if left out.
-        Sums in another order differ by rounding, and "all but the accepted" has to end at
-        nothing: who adds up S takes totals from the same sums.
-    rest : array of shape (d,), optional
-        The rates' shares of rows of other kinds.
-
-    Attributes
-    ----------
-    base : array of shape (d,)
-        The rates when nobody is accepted.
-    gains : array of shape (kinds, d)
-        What one unit of accepted weight of each kind adds.
+    kinds, totals, rest
+        As in :class:`~setpoint.program.accepted_rates.AcceptedRates`.
 
     Examples
     --------
@@ -94,27 +64,8 @@ class Accepted:
         totals: Floats | None = None,
         rest: Floats | None = None,
     ) -> None:
-        weights = program.marginals.weights
-        if kinds is None:
-            kinds = [(c, t) for c in range(len(weights)) for t in range(weights.shape[1])]
+        super().__init__(program.table, kinds, totals, rest)
         self.program = program
-        self.kinds = tuple(kinds)
-        cells, trues = [c for c, _ in kinds], [t for _, t in kinds]
-        self.totals: Floats = weights[cells, trues] if totals is None else totals
-        # Weights (d, kinds) of a row in the rates, rejected and accepted.
-        self.rejected: Floats = program.tensors[:, cells, trues, 0]
-        self.taken: Floats = program.tensors[:, cells, trues, 1]
-        self.rest: Floats = np.zeros(len(self.rejected)) if rest is None else rest
-
-    @cached_property
-    def base(self) -> Floats:
-        """The rates (d,) when nobody is accepted."""
-        return np.asarray(self.rejected @ self.totals + self.rest)
-
-    @cached_property
-    def gains(self) -> Floats:
-        """What one unit of accepted weight of each kind adds (kinds, d)."""
-        return np.ascontiguousarray((self.taken - self.rejected).T)
 
     def with_totals(self, totals: Floats) -> Accepted:
         """The same goal on rows with other totals (kinds,), in a few microseconds.
@@ -128,13 +79,13 @@ class Accepted:
         """
         if self.program.fixed:
             raise ValueError("the program was made for its totals; see LinkedGoal.at_any_totals")
-        rejected, taken, given = self._weights
+        rejected, accepted, given = self._weights
         norms = (given @ totals)[:, None]
         share = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
         out = copy(self)
         for name in ("base", "gains", "ratios"):
             out.__dict__.pop(name, None)
-        out.totals, out.rejected, out.taken = totals, rejected * share, taken * share
+        out.totals, out.rejected, out.accepted = totals, rejected * share, accepted * share
         return out
 
     @cached_property
@@ -143,7 +94,7 @@ class Accepted:
         rates, norms = self.program.rates, self.program.forms.norms[:, None]
         n = self.program.codebook.n_classes
         given = np.array([[r.given_rows(n)[t] for _, t in self.kinds] for r in rates])
-        return self.rejected * norms, self.taken * norms, given.reshape(self.rejected.shape)
+        return self.rejected * norms, self.accepted * norms, given.reshape(self.rejected.shape)
 
     # -- values ---------------------------------------------------------------------
     def rates(self, S: Floats) -> Floats:
@@ -155,11 +106,11 @@ class Accepted:
         left = self.totals - S
         left = np.where(np.abs(left) <= _ROUNDING * self.totals, 0.0, left)
         if len(self.kinds) > _FEW:
-            return np.asarray(left @ self.rejected.T + S @ self.taken.T + self.rest)
+            return np.asarray(left @ self.rejected.T + S @ self.accepted.T + self.rest)
         out = np.zeros((*S.shape[:-1], len(self.rest)))
         for k in range(len(self.kinds)):
             out += left[..., k, None] * self.rejected[:, k]
-            out += S[..., k, None] * self.taken[:, k]
+            out += S[..., k, None] * self.accepted[:, k]
         out += self.rest
         return out
 
@@ -178,40 +129,35 @@ class Accepted:
         return np.asarray(self.gains @ x.gradient(self.rates(S)))
 
     # -- as numbers -----------------------------------------------------------------
-    def form(self, x: Affine) -> Floats:
-        """An affine function of the rates as coefficients (kinds + 1,), the constant last."""
-        a = np.zeros(len(self.base))
-        for j, coef in x.terms.items():
-            a[j] = coef
-        return np.append(self.gains @ a, a @ self.base + x.const)
-
-    def fraction(self, x: RateFunction) -> Fraction | None:
-        """A function as a ratio of two forms with 0/0 = 0; None if it is not one."""
-        if isinstance(x, Affine):
-            return Fraction(np.stack([self.form(x), self._one]), 0.0)
-        if isinstance(x, Ratio) and x.at_zero == x.offset:
-            return Fraction(np.stack([self.form(x.above), self.form(x.below)]), x.offset)
-        return None
-
-    @cached_property
-    def _one(self) -> Floats:
-        return np.append(np.zeros(len(self.kinds)), 1.0)
-
     @cached_property
     def ratios(self) -> Ratios | None:
         """The goal as numbers for kernels; None where something in it is not a ratio."""
-        p = self.program
-        found = [self.fraction(x) for x in (p.objective, *(c.function for c in p.constraints))]
-        known = [f for f in found if f is not None]
-        if len(known) < len(found):
+        known = self._over_rates
+        if known is None:
             return None
-        forms = np.stack([f.forms for f in known])
-        offsets = np.array([f.offset for f in known])
+        constants = (known.forms[..., :-1] @ self.base + known.forms[..., -1])[..., None]
+        forms = np.concatenate([known.forms[..., :-1] @ self.gains.T, constants], axis=-1)
+        return known._replace(forms=forms, zeros=zeros_of(forms, self.totals, _ROUNDING))
+
+    @cached_property
+    def _over_rates(self) -> Ratios | None:
+        """The same over the rates themselves, whatever the totals."""
+        p = self.program
+        parts = [fraction_of(x) for x in (p.objective, *(c.function for c in p.constraints))]
+        known = [x for x in parts if x is not None]
+        if len(known) < len(parts):
+            return None
+        forms = np.zeros((len(known), 2, len(p.rates) + 1))
+        for form, (above, below, _) in zip(forms, known, strict=True):
+            for row, x in zip(form, (above, below), strict=True):
+                row[list(x.terms)] = list(x.terms.values())
+                row[-1] = x.const
+        offsets = np.array([offset for *_, offset in known])
         forms[0, 0] *= p.sense
         offsets[0] *= p.sense
         return Ratios(
             forms,
-            zeros_of(forms, self.totals, _ROUNDING),
+            np.zeros((len(known), 2)),
             offsets,
             np.array([c.level if c.sign > 0 else -INF for c in p.constraints]),
             np.array([c.level if c.sign < 0 else INF for c in p.constraints]),

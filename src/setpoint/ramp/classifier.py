@@ -28,7 +28,7 @@ from setpoint.ramp.design import aligned, naming, without_column
 from setpoint.ramp.fitting import Prepared, prepare, train, with_score
 from setpoint.ramp.options import check_options
 from setpoint.report import FewRowsWarning
-from setpoint.search.watch import StoppedWarning
+from setpoint.search.limits import StoppedWarning
 
 __all__ = ["RampClassifier"]
 
@@ -118,7 +118,7 @@ class RampClassifier(TrainedClassifier):
     multipliers_ : dict of str to float
         What each constraint costs: the multiplier of its (scaled) row.
     rule_ : Threshold
-    trace_ : tuple of Traced
+    trace_ : tuple of TracePoint
     classes_ : array of shape (2,)
     positive_ : label
     preprocessor_, score_feature_

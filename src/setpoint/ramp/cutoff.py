@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Evidence
-from setpoint.exact.problem import Problem
+from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.program.program import Program
 from setpoint.ramp.problem import Row
 from setpoint.tolerances import SATISFIED
@@ -37,7 +37,7 @@ def feasible_cutoffs(
     (float, float) or None
         None where no threshold meets them.
     """
-    slot = Problem(program.table, evidence, most=0).slots[0]
+    slot = CutoffSet(program.table, evidence, most=0).slots[0]
     curve = slot.curve
     kinds = [cell * (evidence.n_classes + 1) + true for cell, true in curve.kinds]
     nearest = best = (np.inf, 0.0)

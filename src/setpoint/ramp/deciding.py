@@ -21,9 +21,9 @@ from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.ramp.problem import Problem, Row, rows_of
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule, Threshold
-from setpoint.search.infeasible import Infeasible, not_found
+from setpoint.search.infeasibility import Infeasible, not_found
+from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
-from setpoint.search.watch import Traced
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["Model", "decide", "prices"]
@@ -76,7 +76,7 @@ def decide(
     randomized: bool,
     on_infeasible: Literal["raise", "nearest"],
     notes: Sequence[str],
-    trace: Sequence[Traced],
+    trace: Sequence[TracePoint],
     seconds: float,
 ) -> tuple[Floats, Evidence, Rule, GoalReport]:
     """The model, its rule on its scores, and the report.
@@ -101,7 +101,7 @@ def decide(
     randomized : bool
     on_infeasible : {"raise", "nearest"}
     notes : sequence of str
-    trace : sequence of Traced
+    trace : sequence of TracePoint
     seconds : float
         Of training.
 

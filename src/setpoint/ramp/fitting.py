@@ -24,7 +24,7 @@ from setpoint.ramp.majorize import majorize_minimize
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.start import logistic, normed, of_score
 from setpoint.report import Comparison, compared
-from setpoint.search.watch import StoppedError, Traced
+from setpoint.search.limits import StoppedError, TracePoint
 
 __all__ = ["Prepared", "prepare", "train", "with_score"]
 
@@ -145,14 +145,16 @@ class _Told:
     max_seconds: float | None
     progress: Progress | None
     started: float
-    trace: list[Traced] = field(default_factory=list)
+    trace: list[TracePoint] = field(default_factory=list)
 
     def __call__(self, now: Iterate, n_passes: int) -> None:
         program = self.problem.program
         v = self.problem.features(self.problem.accepted(now.w, self.drawn))
         seconds = time.perf_counter() - self.started
         violation = float(program.violation(v))
-        told = Traced(n_passes, float(program.value(v)), program.sense * np.inf, violation, seconds)
+        told = TracePoint(
+            n_passes, float(program.value(v)), program.sense * np.inf, violation, seconds
+        )
         self.trace.append(told)
         if self.progress is not None:
             self.progress(told)
@@ -166,7 +168,7 @@ class _Told:
 
 def train(
     estimator: Any, prepared: Prepared, score: ScoreFeature | None, seed: int
-) -> tuple[Solved, list[Model], list[Traced]]:
+) -> tuple[Solved, list[Model], list[TracePoint]]:
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
     rng = np.random.default_rng(seed)
     problem = prepared.problem

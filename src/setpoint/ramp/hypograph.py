@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
-from setpoint.search.program import GrowingProgram
+from setpoint.search.linear_program import IncrementalLP
 
 __all__ = ["Hypograph", "Peak"]
 
@@ -49,7 +49,7 @@ class Hypograph:
 
     def __init__(self, m: int, cap: float) -> None:
         self.m, self.cap = m, cap
-        self._lp = GrowingProgram()
+        self._lp = IncrementalLP()
         none = np.zeros(0)
         for _ in range(m):
             self._lp.add_column(none, 0.0, cap)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from setpoint.ramp.problem import Problem
-from setpoint.search.watch import StoppedError
+from setpoint.search.limits import StoppedError
 
 __all__ = ["Iterate", "Solved", "augmented_lagrangian", "carried_out", "correction"]
 

@@ -11,8 +11,8 @@ from setpoint.report.entry import Entry
 from setpoint.report.operating import operating_points
 from setpoint.report.report import GoalReport
 from setpoint.rules import Names
+from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
-from setpoint.search.watch import Traced
 
 __all__ = ["report_on_outcome"]
 
@@ -28,7 +28,7 @@ def report_on_outcome(
     solver: str | None = None,
     folds: int | None = None,
     notes: Sequence[str] = (),
-    trace: Sequence[Traced] | None = None,
+    trace: Sequence[TracePoint] | None = None,
     seconds: float | None = None,
 ) -> GoalReport:
     """The report of what a search found, counted by labels.
@@ -65,7 +65,7 @@ def report_on_outcome(
         expected_violation=None if soft is None else soft.violation,
         calibration=None if soft is None else soft.calibration,
         folds=folds,
-        randomized=outcome.drawn,
+        randomized=outcome.randomized_share,
         rule=outcome.rule.explain(Names(evidence.classes)),
         positive=evidence.classes[1] if evidence.n_classes == 2 else None,
         decides_on=evidence.decide_on if outcome.rule.needs_slots else (),

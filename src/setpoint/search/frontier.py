@@ -12,8 +12,8 @@ from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
 from setpoint.program.program import Program
-from setpoint.search.along import Along
-from setpoint.search.space import Choice
+from setpoint.search.achievable_set import MixtureWeights
+from setpoint.search.frontier_points import FrontierPoints
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["Frontier", "Vary", "frontier_of", "levels_of", "vary_of"]
@@ -71,7 +71,7 @@ class Frontier:
     kind: Literal["steps", "lines", "points"]
     gap: float = 0.0
     thresholds: Floats | None = None
-    choices: tuple[Choice | None, ...] = field(default=(), repr=False)
+    choices: tuple[MixtureWeights | None, ...] = field(default=(), repr=False)
 
     def at(self, bounds: Any) -> Floats:
         """The best objective under other bounds; NaN where no rule meets them.
@@ -291,7 +291,7 @@ def levels_of(values: Any) -> Floats | None:
 def frontier_of(
     program: Program,
     i: int,
-    found: Along,
+    found: FrontierPoints,
     kind: Literal["steps", "lines", "points"],
     thresholds: Floats | None = None,
 ) -> Frontier:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import RowBuilder
+from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights
+from setpoint.search.epigraph import EpigraphTerm
+from setpoint.search.linear_program import TOLERANCE, UNSOLVED, IncrementalLP, UnfinishedError
 from setpoint.search.pair import best_pair
-from setpoint.search.pieces import Piece
-from setpoint.search.program import TOLERANCE, UNSOLVED, GrowingProgram, UnfinishedError
-from setpoint.search.space import Choice, Floats, Space
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["InfeasibleMasterError", "Master", "MasterResult", "Pricing"]
@@ -43,11 +43,11 @@ class InfeasibleMasterError(Exception):
 
 @dataclass(frozen=True)
 class MasterResult:
-    """A solved master, over the columns at hand.
+    """A solved master, over the columns so far.
 
     Parameters
     ----------
-    choice : Choice
+    choice : MixtureWeights
     v : array of shape (d,)
         Its features.
     value : float
@@ -60,12 +60,12 @@ class MasterResult:
         No mixture is worth more than ``const`` plus each block's largest
         ``slopes @ column``.
     prices : array of shape (blocks,)
-        The largest such product among the columns at hand.
+        The largest such product among the columns so far.
     aux : dict of int to float
         The auxiliaries of the rows.
     """
 
-    choice: Choice
+    choice: MixtureWeights
     v: Floats
     value: float
     duals: Floats
@@ -105,7 +105,7 @@ class Master:
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
 
     Attributes
     ----------
@@ -115,11 +115,13 @@ class Master:
         What each bound (function, sign, level) has become.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: AchievableSet) -> None:
         self.space = space
         self.builder = RowBuilder(space.rates.forms)
-        self.built: dict[tuple[RateFunction, float, float], tuple[list[Affine], list[Piece]]] = {}
-        self._built_lp: GrowingProgram | None = None
+        self.built: dict[
+            tuple[RateFunction, float, float], tuple[list[Affine], list[EpigraphTerm]]
+        ] = {}
+        self._built_lp: IncrementalLP | None = None
         self._miss = 0
         self._aux: dict[int, int] = {}
         self._rows: list[Affine] = []
@@ -130,14 +132,14 @@ class Master:
         self._blocks = np.zeros(0, np.int64)
         self._table = np.zeros((256, space.d))
         for block in range(space.n_blocks):
-            self._join(block, space.at_hand(block))
+            self._join(block, space.initial_columns(block))
 
     # ------------------------------------------------------------------ growing
     @property
-    def _lp(self) -> GrowingProgram:
+    def _lp(self) -> IncrementalLP:
         """The linear program over the columns so far, made when one is first solved."""
         if self._built_lp is None:
-            lp = self._built_lp = GrowingProgram()
+            lp = self._built_lp = IncrementalLP()
             for _ in range(self.space.n_blocks):
                 lp.add_row(np.zeros(0), 1.0, 1.0)
             # By how far all rows may be missed, while a first point is looked for.
@@ -224,7 +226,7 @@ class Master:
         reach = max(float(most.sum()), abs(const), *(abs(a) for a in aux.values()))
         size = float(np.abs(over).max(initial=0.0))
         if reach <= _HIDDEN * size:
-            # The columns at hand say nothing: constants treat all groups alike.
+            # The columns so far say nothing: constants treat all groups alike.
             return size
         if reach <= 1e-300:
             return 1.0
@@ -232,7 +234,7 @@ class Master:
 
     # ------------------------------------------------------------------ solving
     def solve(self, objective: Affine, rows: Sequence[Affine]) -> MasterResult:
-        """The best mixture of the columns at hand with all rows <= 0.
+        """The best mixture of the columns so far with all rows <= 0.
 
         Columns are looked for only where those at hand meet no rows.
 

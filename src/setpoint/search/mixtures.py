@@ -14,27 +14,27 @@ import numpy as np
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import RateFunction, Ratio, WeightedSum
 from setpoint.program.program import Program
-from setpoint.search.concave import concave_search
-from setpoint.search.generation import Search, generate
+from setpoint.search.achievable_set import AchievableSet
+from setpoint.search.column_generation import Search, generate
+from setpoint.search.conditional_gradients import SumSearch, bound_of_sum
+from setpoint.search.cutting_planes import concave_search
+from setpoint.search.dinkelbach import RatioSearch
+from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError, Master
-from setpoint.search.nearest import coin_of
+from setpoint.search.max_min_ratio import SmallestSearch
+from setpoint.search.nearest import uniform_mixture
 from setpoint.search.optimum import Optimum
-from setpoint.search.program import UnfinishedError
-from setpoint.search.ratios import RatioSearch
 from setpoint.search.region import Region
-from setpoint.search.smallest import SmallestSearch
-from setpoint.search.space import Space
-from setpoint.search.sums import SumSearch, bound_of_sum
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["UnfinishedError", "best_mixture", "search_for"]
 
 INF = float("inf")
-_HAIRS = (1e-10, 1e-9, 1e-8, 1e-7)
+_NUDGES = (1e-10, 1e-9, 1e-8, 1e-7)
 
 
 def best_mixture(
-    space: Space, program: Program, gap: float = 0.0, master: Master | None = None
+    space: AchievableSet, program: Program, gap: float = 0.0, master: Master | None = None
 ) -> Optimum:
     """The mixture with the best objective among those that meet the constraints.
 
@@ -43,7 +43,7 @@ def best_mixture(
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
     program : Program
         Over the rates of the space.
     gap : float
@@ -73,7 +73,7 @@ def best_mixture(
         # Bounds that were moved allow less: only the first search bounds all mixtures.
         bound = mixed.bound if bound is None else bound
         if float(program.violation(mixed.v)) > SATISFIED:
-            mixed = _inwards(space, program, mixed)
+            mixed = _nudge_inside(space, program, mixed)
         excess = [float(c.violation(mixed.v)) for c in constraints]
         if max(excess, default=0.0) <= SATISFIED:
             return _against_constants(space, program, mixed.bounded(bound, gap))
@@ -86,14 +86,14 @@ def best_mixture(
     )
 
 
-def _inwards(space: Space, program: Program, mixed: Optimum) -> Optimum:
+def _nudge_inside(space: AchievableSet, program: Program, mixed: Optimum) -> Optimum:
     """A hair towards the constants, if that meets the constraints better.
 
     Logarithms and roots may rule out 0 and hardly more than that, which no tangent tells.
     """
-    coin = coin_of(space.constants())
+    coin = uniform_mixture(space.constants())
     least, best = float(program.violation(mixed.v)), mixed
-    for share in _HAIRS:
+    for share in _NUDGES:
         choice: list[dict[int, float]] = []
         for part, fair in zip(mixed.choice, coin, strict=True):
             choice.append({k: (1.0 - share) * p for k, p in part.items()})
@@ -108,7 +108,7 @@ def _inwards(space: Space, program: Program, mixed: Optimum) -> Optimum:
     return best
 
 
-def _against_constants(space: Space, program: Program, mixed: Optimum) -> Optimum:
+def _against_constants(space: AchievableSet, program: Program, mixed: Optimum) -> Optimum:
     """A constant classifier where it is better: the value at 0/0 is no limit of others."""
     v = space.features_of_constants()
     values = np.where(program.violation(v) <= SATISFIED, program.scores(v), -INF)

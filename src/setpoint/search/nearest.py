@@ -9,19 +9,19 @@ import numpy as np
 
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights
+from setpoint.search.limits import StoppedError
+from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.optimum import Optimum, measure
-from setpoint.search.program import UnfinishedError
 from setpoint.search.region import Region
-from setpoint.search.space import Choice, Space
-from setpoint.search.watch import StoppedError
 
-__all__ = ["coin_of", "least_of", "nearest_mixture"]
+__all__ = ["least_violating", "nearest_mixture", "uniform_mixture"]
 
 _NOTHING = Affine({}, 0.0)
 
 
-def nearest_mixture(space: Space, program: Program) -> Optimum:
+def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
     """The mixture with the least largest violation, by bisection over the bounds.
 
     Returns
@@ -42,9 +42,9 @@ def nearest_mixture(space: Space, program: Program) -> Optimum:
     except InfeasibleMasterError as error:
         blame = region.blame(error)
     except (StoppedError, UnfinishedError):
-        pass  # what is at hand has to do
+        pass  # what was found so far has to do
     constants = space.constants()
-    best, high = least_of(space, program, [*constants, coin_of(constants)])
+    best, high = least_violating(space, program, [*constants, uniform_mixture(constants)])
     low = 0.0
     while high - low > 1e-7 * (1 + high):
         middle = 0.5 * (low + high)
@@ -66,7 +66,7 @@ def nearest_mixture(space: Space, program: Program) -> Optimum:
     return replace(near, blame=blame, status="nearest" if certain else "feasible")
 
 
-def coin_of(choices: Sequence[Choice]) -> Choice:
+def uniform_mixture(choices: Sequence[MixtureWeights]) -> MixtureWeights:
     """A fair draw among several choices."""
     out: list[dict[int, float]] = [{} for _ in choices[0]]
     for choice in choices:
@@ -76,7 +76,9 @@ def coin_of(choices: Sequence[Choice]) -> Choice:
     return out
 
 
-def least_of(space: Space, program: Program, choices: Sequence[Choice]) -> tuple[Choice, float]:
+def least_violating(
+    space: AchievableSet, program: Program, choices: Sequence[MixtureWeights]
+) -> tuple[MixtureWeights, float]:
     """Of several choices the one with the least violation, and that."""
     violations = [float(program.violation(space.features(c))) for c in choices]
     k = int(np.argmin(violations))

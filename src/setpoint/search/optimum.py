@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from setpoint.program.program import Program
-from setpoint.search.space import Choice, Floats, Space
+from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["Optimum", "Status", "measure"]
@@ -25,7 +25,7 @@ class Optimum:
 
     Parameters
     ----------
-    choice : Choice
+    choice : MixtureWeights
         Empty where nothing was found that meets the constraints.
     v : array of shape (d,)
         Its features, expected over its draws.
@@ -48,7 +48,7 @@ class Optimum:
         Numbers of the constraints that cannot hold together, with their shares of the proof.
     """
 
-    choice: Choice
+    choice: MixtureWeights
     v: Floats
     value: float
     bound: float = INF
@@ -87,9 +87,9 @@ class Optimum:
 
 
 def measure(
-    space: Space,
+    space: AchievableSet,
     program: Program,
-    choice: Choice,
+    choice: MixtureWeights,
     status: Status = "feasible",
     method: str = "",
 ) -> Optimum:

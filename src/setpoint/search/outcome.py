@@ -12,9 +12,9 @@ import numpy as np
 from setpoint.evidence import Confusion
 from setpoint.program.program import Program
 from setpoint.rules import Rule
+from setpoint.search.achievable_set import AchievableSet, Expected, Floats
+from setpoint.search.limits import TracePoint
 from setpoint.search.optimum import Optimum, Status
-from setpoint.search.space import Expected, Floats, Space
-from setpoint.search.watch import Traced
 from setpoint.tolerances import SATISFIED
 
 __all__ = [
@@ -54,7 +54,7 @@ class Outcome:
         Features of the program, expected over the rule's draws.
     confusion : Confusion
         Of the rule on the rows, expected over its draws.
-    drawn : float
+    randomized_share : float
         The share of rows whose decision depends on a draw.
     status : {"optimal", "feasible", "stationary", "nearest", "evaluated"}
     gap : float or None
@@ -74,13 +74,13 @@ class Outcome:
         What soft evidence says, where the rule was found on it.
     optimum : Optimum or None
         What the search found, where the space that it searched is asked further.
-    trace : tuple of Traced
+    trace : tuple of TracePoint
     """
 
     rule: Rule
     v: Floats
     confusion: Confusion
-    drawn: float
+    randomized_share: float
     status: Status
     gap: float | None
     bound: float | None
@@ -91,7 +91,7 @@ class Outcome:
     solver: str = EXACT
     expected: Expected | None = None
     optimum: Optimum | None = None
-    trace: tuple[Traced, ...] = ()
+    trace: tuple[TracePoint, ...] = ()
 
 
 class NoRuleError(Exception):
@@ -104,13 +104,13 @@ class NoRuleError(Exception):
 
 
 def outcome_of(
-    space: Space, program: Program, found: Optimum, *, proved: float, solver: str = EXACT
+    space: AchievableSet, program: Program, found: Optimum, *, proved: float, solver: str = EXACT
 ) -> Outcome:
     """The rule that an optimum stands for, with its certificate.
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
     program : Program
     found : Optimum
     proved : float
@@ -134,7 +134,7 @@ def outcome_of(
 
 
 def nearest_outcome(
-    space: Space, program: Program, near: Optimum, *, solver: str = EXACT
+    space: AchievableSet, program: Program, near: Optimum, *, solver: str = EXACT
 ) -> Outcome:
     """The rule with the least violation of a goal that none meets."""
     why = f"no rule meets the goal; the least violation is {near.violation:.4g}"
@@ -152,22 +152,24 @@ def nearest_outcome(
     )
 
 
-def _described(space: Space, program: Program, found: Optimum, solver: str) -> dict[str, Any]:
+def _described(
+    space: AchievableSet, program: Program, found: Optimum, solver: str
+) -> dict[str, Any]:
     """What is known of any choice."""
     return {
         "rule": space.rule(found.choice),
         "confusion": space.confusion(found.choice),
-        "drawn": space.drawn(found.choice),
+        "randomized_share": space.randomized_share(found.choice),
         "n_calls": space.n_calls,
         "solver": solver,
         "expected": space.expected(program, found.choice),
         "optimum": found,
         # A few passes over cut-offs are no story.
-        "trace": () if solver == EXACT else tuple(space.watch.trace),
+        "trace": () if solver == EXACT else tuple(space.limits.trace),
     }
 
 
-def warn_constant(space: Space, program: Program, outcome: Outcome) -> None:
+def warn_constant(space: AchievableSet, program: Program, outcome: Outcome) -> None:
     """Warn where predicting one class for everyone is as good as the rule that was found."""
     best, v = program.score_at(outcome.v), space.features_of_constants()
     if best == -np.inf:

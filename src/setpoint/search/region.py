@@ -11,9 +11,9 @@ from setpoint.program import algebra
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.program.rows import NotLinearError
+from setpoint.search.achievable_set import AchievableSet, Floats
+from setpoint.search.epigraph import EpigraphTerm, pieces_of_level
 from setpoint.search.master import InfeasibleMasterError, Master, MasterResult
-from setpoint.search.pieces import Piece, pieces_of_level
-from setpoint.search.space import Floats, Space
 
 __all__ = ["Region"]
 
@@ -29,7 +29,7 @@ class Region:
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
     program : Program
         Over the rates of the space.
     moved : sequence of float, optional
@@ -45,7 +45,7 @@ class Region:
 
     def __init__(
         self,
-        space: Space,
+        space: AchievableSet,
         program: Program,
         moved: Sequence[float] | None = None,
         master: Master | None = None,
@@ -56,7 +56,7 @@ class Region:
         self.master = master or Master(space)
         self.rows: list[Affine] = []
         self.sources: list[int] = []
-        self.curved: list[tuple[Piece, int]] = []
+        self.curved: list[tuple[EpigraphTerm, int]] = []
         self.inner: Floats = space.features_of_constants().mean(axis=0)
         constraints = program.constraints
         moved = [0.0] * len(constraints) if moved is None else moved
@@ -75,9 +75,9 @@ class Region:
         self.sources += [source] * len(rows)
         self.curved += [(piece, source) for piece in curved]
 
-    def _build(self, c: ProgramConstraint, level: float) -> tuple[list[Affine], list[Piece]]:
+    def _build(self, c: ProgramConstraint, level: float) -> tuple[list[Affine], list[EpigraphTerm]]:
         """A bound as rows, and what is curved in it."""
-        curved: list[Piece] = []
+        curved: list[EpigraphTerm] = []
         start = len(self.builder.rows)
         try:
             (self.builder.at_least if c.sign > 0 else self.builder.at_most)(c.function, level)
@@ -100,7 +100,7 @@ class Region:
         return rows, curved
 
     def solve(self, objective: Affine, extra: Sequence[Affine] = ()) -> MasterResult:
-        """The best mixture of the columns at hand for an affine objective.
+        """The best mixture of the columns so far for an affine objective.
 
         Raises
         ------

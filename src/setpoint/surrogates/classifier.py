@@ -27,7 +27,7 @@ from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
 from setpoint.inputs.labels import check_weight
 from setpoint.report import AdaptiveStep, compared
 from setpoint.rules import Threshold
-from setpoint.search.watch import StoppedWarning
+from setpoint.search.limits import StoppedWarning
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.options import check_options
 from setpoint.surrogates.parts import overlapping, parts_of

@@ -19,8 +19,8 @@ from setpoint.program.link import link
 from setpoint.report import AdaptiveStep, AdaptiveTold, Entry, GoalReport, report_on_outcome
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Threshold
+from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
-from setpoint.search.watch import Traced
 from setpoint.surrogates.descent import Step
 from setpoint.surrogates.fitting import Searched
 from setpoint.surrogates.plan import Plan
@@ -56,9 +56,9 @@ class SearchProgress(Progress):
         """The metric was evaluated."""
         self.left = left
         value = np.nan if self.best is None else self.metric.sense * self.best
-        self(Traced(used, value, np.inf, 0.0, time.perf_counter() - self.started))
+        self(TracePoint(used, value, np.inf, 0.0, time.perf_counter() - self.started))
 
-    def _line(self, now: Traced) -> str:
+    def _line(self, now: TracePoint) -> str:
         best = "nothing yet" if np.isnan(now.objective) else f"best {now.objective:.6g}"
         left = "" if self.left is None else f", {self.left} left"
         return f"{best}  {now.call} evaluations{left}  {now.seconds:.1f} s "

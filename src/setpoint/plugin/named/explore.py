@@ -8,10 +8,10 @@ from collections.abc import Callable
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.recombine import recombine
 from setpoint.program.program import Program
+from setpoint.search.achievable_set import Floats
+from setpoint.search.limits import StoppedError, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.optimum import Optimum
-from setpoint.search.space import Floats
-from setpoint.search.watch import StoppedError, StoppedWarning
 
 __all__ = ["Explorer"]
 
@@ -60,7 +60,7 @@ class Explorer:
         Raises
         ------
         StoppedError
-            At the limits of the space's watch.
+            At the limits of the space.
         """
         atom = self.space.ask(-L)
         self.made += 1
@@ -125,4 +125,4 @@ class Explorer:
 
     def _record(self, v: Floats) -> None:
         self._recorded = (self.made, self.bound)
-        self.space.watch.record(self.program, v, self.bound)
+        self.space.limits.record(self.program, v, self.bound)

@@ -13,7 +13,7 @@ from setpoint.program import algebra
 from setpoint.program.functions import Affine, RateFunction, Ratio
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.program.rows import NotLinearError, without_auxiliaries
-from setpoint.search.space import Floats, Space
+from setpoint.search.achievable_set import AchievableSet, Floats
 
 __all__ = ["Losses"]
 
@@ -23,7 +23,7 @@ class Losses:
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
     program : Program
     solver : str
         Its name, for messages.
@@ -52,7 +52,7 @@ class Losses:
 
     def __init__(
         self,
-        space: Space,
+        space: AchievableSet,
         program: Program,
         solver: str,
         score: RateFunction | None = None,

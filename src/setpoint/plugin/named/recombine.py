@@ -14,10 +14,10 @@ import numpy as np
 from setpoint.evidence import Confusion
 from setpoint.program.program import Program
 from setpoint.rules import Rule
+from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights, Priced
+from setpoint.search.limits import Limits
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.optimum import Optimum
-from setpoint.search.space import Choice, Floats, Priced, Space
-from setpoint.search.watch import Watch
 
 __all__ = ["Gathered", "recombine"]
 
@@ -26,26 +26,26 @@ _NEAR = 1e-7
 """To within so much the master is solved."""
 
 
-class Gathered(Space):
+class Gathered(AchievableSet):
     """The columns that a space has at hand, and no others: asking costs no oracle call.
 
-    It has its own watch, for what is known of mixtures of these columns is no bound for
+    It has its own limits, for what is known of mixtures of these columns is no bound for
     the space.
 
     Parameters
     ----------
-    space : Space
-    start : Choice, optional
+    space : AchievableSet
+    start : MixtureWeights, optional
         What the master begins with, beside the constant classifiers. It asks for the
         others, a few of which it needs.
     """
 
-    def __init__(self, space: Space, start: Choice | None = None) -> None:
-        super().__init__(space.rates, Watch())
+    def __init__(self, space: AchievableSet, start: MixtureWeights | None = None) -> None:
+        super().__init__(space.rates, Limits())
         self.space = space
         self.is_certain = True  # all columns are looked through
         self._start = [*space.constants(), *([] if start is None else [start])]
-        self._numbers = [np.array(space.at_hand(b)) for b in range(space.n_blocks)]
+        self._numbers = [np.array(space.initial_columns(b)) for b in range(space.n_blocks)]
         self._columns = [space.columns(b, list(k)) for b, k in enumerate(self._numbers)]
 
     @property
@@ -53,7 +53,7 @@ class Gathered(Space):
         """As in the space."""
         return self.space.n_blocks
 
-    def at_hand(self, block: int) -> Sequence[int]:
+    def initial_columns(self, block: int) -> Sequence[int]:
         """The constants and the start."""
         return sorted({k for choice in self._start for k in choice[block]})
 
@@ -71,38 +71,38 @@ class Gathered(Space):
             values.append(worth[at])
         return Priced(np.array(best), np.array(values))
 
-    def constants(self) -> list[Choice]:
+    def constants(self) -> list[MixtureWeights]:
         """As in the space."""
         return self.space.constants()
 
-    def rule(self, choice: Choice) -> Rule:
+    def rule(self, choice: MixtureWeights) -> Rule:
         """As in the space."""
         return self.space.rule(choice)
 
-    def confusion(self, choice: Choice) -> Confusion:
+    def confusion(self, choice: MixtureWeights) -> Confusion:
         """As in the space."""
         return self.space.confusion(choice)
 
-    def drawn(self, choice: Choice) -> float:
+    def randomized_share(self, choice: MixtureWeights) -> float:
         """As in the space."""
-        return self.space.drawn(choice)
+        return self.space.randomized_share(choice)
 
 
 def recombine(
-    space: Space,
+    space: AchievableSet,
     program: Program,
     method: str = "recombined",
     *,
     bound: float = INF,
     gap: float = 0.0,
     stopped: str = "",
-    start: Choice | None = None,
+    start: MixtureWeights | None = None,
 ) -> Optimum:
     """The best mixture of the columns gathered, without any oracle call.
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
     program : Program
     method : str
         What found the columns.
@@ -112,7 +112,7 @@ def recombine(
         A bound within so much of the value certifies it.
     stopped : str
         The limit that ended the search for columns.
-    start : Choice, optional
+    start : MixtureWeights, optional
         A mixture to begin with.
 
     Raises

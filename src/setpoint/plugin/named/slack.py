@@ -15,10 +15,10 @@ import numpy as np
 from setpoint.plugin.named.losses import Losses
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import NotLinearError
+from setpoint.search.achievable_set import Floats
+from setpoint.search.epigraph import nearest_trusted, tangent
+from setpoint.search.linear_program import IncrementalLP
 from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.pieces import nearest_trusted, tangent
-from setpoint.search.program import GrowingProgram
-from setpoint.search.space import Floats
 
 __all__ = ["Slack"]
 
@@ -56,7 +56,7 @@ class Slack:
         self.losses = losses
         self.weighed = tuple(weighed)
         self._builder = losses.program.row_builder()
-        self._lp = GrowingProgram()
+        self._lp = IncrementalLP()
         self._columns: dict[int, int] = {}
         for j, (low, high) in enumerate(zip(losses.low, losses.high, strict=True)):
             self._columns[j] = self._lp.add_column(np.zeros(0), low, high)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from setpoint.program.program import Program
 
-__all__ = ["StoppedError", "StoppedWarning", "Traced", "Watch"]
+__all__ = ["Limits", "StoppedError", "StoppedWarning", "TracePoint"]
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ class StoppedWarning(UserWarning):
     """A search was stopped; the best rule so far is returned."""
 
 
-class Traced(NamedTuple):
+class TracePoint(NamedTuple):
     """What was known after one oracle call, in the user's units.
 
     `objective` and `violation` are those of the best mixture so far, on the evidence
@@ -40,7 +40,7 @@ class Traced(NamedTuple):
 
 
 @dataclass
-class Watch:
+class Limits:
     """Limits and trace of one solve.
 
     Parameters
@@ -53,9 +53,9 @@ class Watch:
 
     max_calls: int | None = None
     max_seconds: float | None = None
-    report: Callable[[Traced], None] | None = None
+    report: Callable[[TracePoint], None] | None = None
     calls: int = 0
-    trace: list[Traced] = field(default_factory=list)
+    trace: list[TracePoint] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
 
     def call(self) -> None:
@@ -73,18 +73,18 @@ class Watch:
             raise StoppedError(f"stopped after {seconds:.3g} seconds")
         self.calls += 1
 
-    def rest(self) -> Watch:
+    def rest(self) -> Limits:
         """What is left of the limits, for another search."""
         calls, seconds = self.max_calls, self.max_seconds
         if calls is not None:
             calls = max(calls - self.calls, 0)
         if seconds is not None:
             seconds = max(seconds - (time.perf_counter() - self.started), 0.0)
-        return Watch(calls, seconds)
+        return Limits(calls, seconds)
 
     def record(self, program: Program, v: Floats, bound: float) -> None:
         """What is known now; `bound` is a score, higher is better."""
-        now = Traced(
+        now = TracePoint(
             self.calls,
             float(program.value(v)),
             program.sense * bound,

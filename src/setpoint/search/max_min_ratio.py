@@ -15,8 +15,8 @@ from setpoint.program.functions import (
     Ratio,
     WeightedSum,
 )
+from setpoint.search.dinkelbach import closed, least_denominator
 from setpoint.search.master import InfeasibleMasterError, MasterResult
-from setpoint.search.ratios import closed, least_denominator
 from setpoint.search.region import Region
 
 __all__ = ["SmallestSearch"]
@@ -65,7 +65,7 @@ class SmallestSearch:
         self.stretch = 1.0
 
     def step(self, gap: float) -> MasterResult | None:
-        """Solve over the columns at hand; `gap` is not used, each round is exact."""
+        """Solve over the columns so far; `gap` is not used, each round is exact."""
         if self.best is None:
             self.best = self.region.solve(Affine({}, 0.0))
             self.value = float(self.score.value(self.best.v))

@@ -15,12 +15,12 @@ from setpoint.evidence import Confusion, Evidence
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Rule
-from setpoint.search.watch import Watch
+from setpoint.search.limits import Limits
 
-__all__ = ["Choice", "Expected", "Floats", "Priced", "Space"]
+__all__ = ["AchievableSet", "Expected", "Floats", "MixtureWeights", "Priced"]
 
 Floats: TypeAlias = NDArray[np.float64]
-Choice: TypeAlias = Sequence[dict[int, float]]
+MixtureWeights: TypeAlias = Sequence[dict[int, float]]
 """For each block, columns and their probabilities."""
 
 
@@ -56,7 +56,7 @@ class Expected:
     calibration: float | None
 
 
-class Space(ABC):
+class AchievableSet(ABC):
     """The achievable features: a sum over blocks of mixtures of columns.
 
     It knows no objective and no constraints: those are what a search is given.
@@ -69,13 +69,13 @@ class Space(ABC):
     ----------
     rates : RateTable
         What the features are.
-    watch : Watch, optional
+    limits : Limits, optional
 
     Attributes
     ----------
     evidence : Evidence
         The rows that confusions are counted on.
-    watch : Watch
+    limits : Limits
         Limits on calls of :meth:`price`, and their trace.
     is_certain : bool
         Whether :meth:`price` really finds the best of all columns, so that bounds hold.
@@ -90,14 +90,14 @@ class Space(ABC):
     otherwise = "a black-box method may"
     smoothing = 0.0
 
-    def __init__(self, rates: RateTable, watch: Watch | None = None) -> None:
+    def __init__(self, rates: RateTable, limits: Limits | None = None) -> None:
         self.rates = rates
-        self.watch = watch or Watch()
+        self.limits = limits or Limits()
 
     @property
     def n_calls(self) -> int:
         """Times that columns were priced."""
-        return self.watch.calls
+        return self.limits.calls
 
     @property
     def d(self) -> int:
@@ -110,7 +110,7 @@ class Space(ABC):
         """Number of blocks."""
 
     @abstractmethod
-    def at_hand(self, block: int) -> Sequence[int]:
+    def initial_columns(self, block: int) -> Sequence[int]:
         """The columns that a search begins with."""
 
     @abstractmethod
@@ -122,32 +122,32 @@ class Space(ABC):
         """The columns that maximise ``slopes @ features``."""
 
     @abstractmethod
-    def constants(self) -> list[Choice]:
+    def constants(self) -> list[MixtureWeights]:
         """The classifiers that give everyone the same class."""
 
     @abstractmethod
-    def rule(self, choice: Choice) -> Rule:
+    def rule(self, choice: MixtureWeights) -> Rule:
         """The rule that a choice stands for."""
 
     @abstractmethod
-    def confusion(self, choice: Choice) -> Confusion:
+    def confusion(self, choice: MixtureWeights) -> Confusion:
         """The expected confusion of a choice."""
 
     @abstractmethod
-    def drawn(self, choice: Choice) -> float:
+    def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight whose decision depends on a draw."""
 
-    def expected(self, program: Program, choice: Choice) -> Expected | None:
+    def expected(self, program: Program, choice: MixtureWeights) -> Expected | None:
         """What soft evidence says of a choice; None where labels are counted."""
         return None
 
-    def within(self, watch: Watch) -> Self:
+    def within(self, limits: Limits) -> Self:
         """The same set, its columns shared, under other limits."""
         out = copy(self)
-        out.watch = watch
+        out.limits = limits
         return out
 
-    def features(self, choice: Choice) -> Floats:
+    def features(self, choice: MixtureWeights) -> Floats:
         """Features (d,) of a choice, expected over its draws."""
         total = np.zeros(self.d)
         for block, part in enumerate(choice):

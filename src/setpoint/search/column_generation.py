@@ -1,4 +1,4 @@
-"""Column generation: solve over the columns at hand, ask for better ones, until there are none.
+"""Column generation: solve over the columns so far, ask for better ones, until there are none.
 
 A search keeps its tangents and multipliers from one step to the next; between two steps
 the space is asked once for columns. Asking at a point between the best multipliers so far
@@ -12,10 +12,10 @@ from typing import Protocol
 
 from setpoint.program.functions import RateFunction
 from setpoint.program.program import Program
+from setpoint.search.limits import StoppedError, StoppedWarning
 from setpoint.search.master import MasterResult, Pricing
 from setpoint.search.optimum import Optimum
 from setpoint.search.region import Region
-from setpoint.search.watch import StoppedError, StoppedWarning
 
 __all__ = ["Search", "generate"]
 
@@ -28,7 +28,7 @@ _SHARE = 0.1
 
 
 class Search(Protocol):
-    """A way to the best mixture of the columns at hand, for one shape.
+    """A way to the best mixture of the columns so far, for one shape.
 
     `smooths`: all its programs have one objective, so their multipliers can be mixed.
     `certain`: bounds of its programs lead to bounds of the score.
@@ -47,7 +47,7 @@ class Search(Protocol):
         ...
 
     def step(self, gap: float) -> MasterResult | None:
-        """Solve over the columns at hand, to within about `gap`.
+        """Solve over the columns so far, to within about `gap`.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class _Known:
         if bound < self.bound:
             self.bound, self.toward = bound, priced
         if traced is not None:
-            space.watch.record(traced, self.best.v, self.bound)
+            space.limits.record(traced, self.best.v, self.bound)
         if search.certain and space.is_certain:
             return self.bound - self.value
         # No bound closes here: nothing left to gain from the program's own objective.

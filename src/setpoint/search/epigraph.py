@@ -22,9 +22,9 @@ from setpoint.program.functions import (
     WeightedSum,
 )
 from setpoint.program.rows import RowBuilder
-from setpoint.search.space import Floats
+from setpoint.search.achievable_set import Floats
 
-__all__ = ["Piece", "Sum", "nearest_trusted", "pieces_of_level", "sum_of", "tangent"]
+__all__ = ["EpigraphTerm", "Sum", "nearest_trusted", "pieces_of_level", "sum_of", "tangent"]
 
 _TRUSTED = 1e-9
 _STEEP = 1e-6
@@ -53,7 +53,7 @@ def nearest_trusted(f: RateFunction, v: Floats, inner: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class EpigraphTerm:
     """A concave function of the features that must reach a level, ``function >= under``.
 
     `under` is a number or an auxiliary.
@@ -114,7 +114,7 @@ class Sum:
     """
 
     total: Affine
-    pieces: list[Piece]
+    pieces: list[EpigraphTerm]
     back: Callable[[float], float]
 
 
@@ -130,26 +130,26 @@ def sum_of(f: RateFunction, builder: RowBuilder) -> Sum:
         total, pieces = _total(list(zip(f.coefs, f.children, strict=True)), builder)
         return Sum(total, pieces, lambda b: b)
     t = builder.auxiliary()
-    return Sum(t, [Piece(f, t)], lambda b: b)
+    return Sum(t, [EpigraphTerm(f, t)], lambda b: b)
 
 
 def _total(
     terms: list[tuple[float, RateFunction]], builder: RowBuilder
-) -> tuple[Affine, list[Piece]]:
+) -> tuple[Affine, list[EpigraphTerm]]:
     total, pieces = Affine({}, 0.0), []
     for coef, child in terms:
         if isinstance(child, Affine):
             total = total.plus(child.scaled(coef))
             continue
         t = builder.auxiliary()
-        pieces.append(Piece(algebra.scaled(coef, child), t))
+        pieces.append(EpigraphTerm(algebra.scaled(coef, child), t))
         total = total.plus(t)
     return total, pieces
 
 
 def pieces_of_level(
     f: RateFunction, level: float, builder: RowBuilder
-) -> tuple[list[Affine], list[Piece]]:
+) -> tuple[list[Affine], list[EpigraphTerm]]:
     """``f >= level`` for a concave f: rows that link auxiliaries, and pieces."""
     if isinstance(f, WeightedSum) and len(f.children) > 1:
         total, pieces = _total(list(zip(f.coefs, f.children, strict=True)), builder)
@@ -168,7 +168,7 @@ def pieces_of_level(
             wanted = -n / level if mean.order < 0 else -n * level * level
         total, pieces = _total([(1.0, x) for x in _terms(mean)], builder)
         return [Affine({}, wanted).plus(total.scaled(-1.0))], pieces
-    return [], [Piece(f, Affine({}, level))]
+    return [], [EpigraphTerm(f, Affine({}, level))]
 
 
 def _mean(f: RateFunction) -> tuple[PowerMean | None, float]:

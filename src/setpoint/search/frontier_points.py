@@ -13,14 +13,21 @@ from numpy.typing import NDArray
 
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
-from setpoint.search.infeasible import Infeasible
+from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights
+from setpoint.search.infeasibility import Infeasible
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.optimum import Optimum
-from setpoint.search.space import Choice, Floats, Space
 from setpoint.tolerances import SATISFIED
 
-__all__ = ["Along", "along", "breakpoints", "ends", "mixtures_at", "monotone"]
+__all__ = [
+    "FrontierPoints",
+    "bound_range",
+    "breakpoints",
+    "enforce_monotone",
+    "solve_levels",
+    "trace_frontier",
+]
 
 INF = float("inf")
 Corner: TypeAlias = tuple[float, float]
@@ -32,7 +39,7 @@ MOST_CORNERS = 400
 
 
 @dataclass(frozen=True)
-class Along:
+class FrontierPoints:
     """What the best rules under some bounds reach.
 
     Parameters
@@ -49,26 +56,26 @@ class Along:
     values: Floats
     reached: Floats
     gap: float
-    choices: tuple[Choice | None, ...]
+    choices: tuple[MixtureWeights | None, ...]
 
-    def unproved(self) -> Along:
+    def unproved(self) -> FrontierPoints:
         """The same, where bounds are none."""
         return replace(self, gap=INF)
 
 
-def along(
-    space: Space,
+def trace_frontier(
+    space: AchievableSet,
     program: Program,
     i: int,
     levels: Floats | None,
     points: int,
     gap: float = 0.0,
-) -> tuple[Along, Literal["lines", "points"]]:
+) -> tuple[FrontierPoints, Literal["lines", "points"]]:
     """The best mixtures as the i-th bound moves: all corners, or those of some levels.
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
     program : Program
     i : int
     levels : array of shape (m,) or None
@@ -89,7 +96,7 @@ def along(
         if levels is None and gap == 0.0 and all(isinstance(x, Affine) for x in sides):
             return breakpoints(space, program, i), "lines"
         if levels is None:
-            free, strictest = ends(space, program, i)
+            free, strictest = bound_range(space, program, i)
             asked = program.constraints[i].level
             if not np.isfinite(free):  # a divergence, where a class is never predicted
                 free = 2.0 * asked - strictest
@@ -101,20 +108,20 @@ def along(
             f"without {program.constraints[i]} no rule meets the other constraints either"
         ) from None
     if program.constraints[i].sign < 0:
-        found = mixtures_at(space, program, i, levels[::-1].tolist(), gap)
+        found = solve_levels(space, program, i, levels[::-1].tolist(), gap)
         turned = (found.bounds[::-1], found.values[::-1], found.reached[::-1])
-        return Along(*turned, found.gap, found.choices[::-1]), "points"
-    return mixtures_at(space, program, i, levels.tolist(), gap), "points"
+        return FrontierPoints(*turned, found.gap, found.choices[::-1]), "points"
+    return solve_levels(space, program, i, levels.tolist(), gap), "points"
 
 
-def mixtures_at(
-    space: Space, program: Program, i: int, levels: Sequence[float], gap: float
-) -> Along:
+def solve_levels(
+    space: AchievableSet, program: Program, i: int, levels: Sequence[float], gap: float
+) -> FrontierPoints:
     """The best mixture under each level of the i-th bound.
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
     program : Program
     i : int
     levels : sequence of float
@@ -129,7 +136,7 @@ def mixtures_at(
     others = program.without(i)
     ordered = others.changed(constraints=[*others.constraints, moving])
     values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
-    choices: list[Choice | None] = [None] * len(levels)
+    choices: list[MixtureWeights | None] = [None] * len(levels)
     worst = 0.0
     found: Optimum | None = None
     for k, level in enumerate(levels):
@@ -146,15 +153,15 @@ def mixtures_at(
         reached[k] = float(moving.function.value(found.v))
         choices[k] = found.choice
         worst = max(worst, found.bound - found.value)
-    monotone(values, reached, choices, np.arange(len(levels))[::-1], program.sense)
+    enforce_monotone(values, reached, choices, np.arange(len(levels))[::-1], program.sense)
     bounds = np.asarray(levels, dtype=np.float64)
-    return Along(bounds, values, reached, worst, tuple(choices))
+    return FrontierPoints(bounds, values, reached, worst, tuple(choices))
 
 
-def monotone(
+def enforce_monotone(
     values: Floats,
     reached: Floats,
-    choices: list[Choice | None],
+    choices: list[MixtureWeights | None],
     order: NDArray[np.int64],
     sense: float,
 ) -> None:
@@ -169,7 +176,7 @@ def monotone(
             choices[lax] = choices[strict]
 
 
-def ends(space: Space, program: Program, i: int) -> tuple[float, float]:
+def bound_range(space: AchievableSet, program: Program, i: int) -> tuple[float, float]:
     """Where the i-th bound begins to bind, and the strictest that can be met.
 
     Raises
@@ -185,7 +192,7 @@ def ends(space: Space, program: Program, i: int) -> tuple[float, float]:
     return free, strictest
 
 
-def breakpoints(space: Space, program: Program, i: int) -> Along:
+def breakpoints(space: AchievableSet, program: Program, i: int) -> FrontierPoints:
     """All corners of the frontier of an affine objective and an affine side.
 
     What mixtures reach in the plane of both is a convex polygon, and the frontier a part of
@@ -203,7 +210,7 @@ def breakpoints(space: Space, program: Program, i: int) -> Along:
     assert isinstance(objective, Affine)
     assert isinstance(side, Affine)
     others, master = program.without(i), Master(space)
-    choice_of: dict[Corner, Choice] = {}
+    choice_of: dict[Corner, MixtureWeights] = {}
 
     def furthest(a: float, b: float) -> Corner:
         """Score and strictness of a mixture with the largest a score + b strictness."""
@@ -221,7 +228,7 @@ def breakpoints(space: Space, program: Program, i: int) -> Along:
     order = np.argsort(constraint.sign * g)
     bounds = constraint.sign * g[order]
     choices = tuple(choice_of[kept[k]] for k in order.tolist())
-    return Along(bounds, program.sense * f[order], bounds.copy(), left, choices)
+    return FrontierPoints(bounds, program.sense * f[order], bounds.copy(), left, choices)
 
 
 def _corners(

@@ -15,13 +15,13 @@ import numpy as np
 from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, Ratio, WeightedSum
-from setpoint.search.concave import concave_search
-from setpoint.search.generation import generate
+from setpoint.search.achievable_set import Floats, MixtureWeights
+from setpoint.search.column_generation import generate
+from setpoint.search.cutting_planes import concave_search
+from setpoint.search.dinkelbach import RatioSearch, least_denominator
 from setpoint.search.master import MasterResult
-from setpoint.search.nearest import coin_of
-from setpoint.search.ratios import RatioSearch, least_denominator
+from setpoint.search.nearest import uniform_mixture
 from setpoint.search.region import Region
-from setpoint.search.space import Choice, Floats
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["SumSearch", "bound_of_sum"]
@@ -69,7 +69,7 @@ class SumSearch:
         near = min(max(_CLIMB, _SHARE * gap), _COARSEST)
         if self.climb is None:
             space = self.region.space
-            self.climb = _Climb(self, coin_of(space.constants()), self.region.inner)
+            self.climb = _Climb(self, uniform_mixture(space.constants()), self.region.inner)
         found = self.climb.up(near)
         if gap <= _CLIMB and self.tries < _TRIES:
             self.tries += 1
@@ -90,25 +90,27 @@ class SumSearch:
         """The best mixture for a gradient."""
         return self.region.solve(Affine(dict(enumerate(slopes.tolist())), 0.0))
 
-    def _starts(self, now: Choice) -> list[tuple[Choice, Floats]]:
+    def _starts(self, now: MixtureWeights) -> list[tuple[MixtureWeights, Floats]]:
         """Mixtures without draws near the best constants and the mixture so far."""
         space = self.region.space
         constants, v = space.constants(), space.features_of_constants()
         order = np.argsort(-np.asarray(self.sum.value(v)), kind="stable")[:_STARTS]
-        columns = [space.columns(b, space.at_hand(b)) for b in range(space.n_blocks)]
+        columns = [space.columns(b, space.initial_columns(b)) for b in range(space.n_blocks)]
         if sum(c.size for c in columns) > _MOST_NUMBERS:
             return [(constants[k], v[k]) for k in order.tolist()]
         return [
             self._exchanged(choice, columns) for choice in (now, *(constants[k] for k in order))
         ]
 
-    def _exchanged(self, choice: Choice, columns: list[Floats]) -> tuple[Choice, Floats]:
+    def _exchanged(
+        self, choice: MixtureWeights, columns: list[Floats]
+    ) -> tuple[MixtureWeights, Floats]:
         """Each block's likeliest column, then changed block by block while that helps.
 
         A line passes over what a denominator gains by a jump.
         """
         space = self.region.space
-        numbers = [list(space.at_hand(b)) for b in range(space.n_blocks)]
+        numbers = [list(space.initial_columns(b)) for b in range(space.n_blocks)]
         at = [numbers[b].index(max(part, key=lambda k: part[k])) for b, part in enumerate(choice)]
         total = np.sum([c[k] for c, k in zip(columns, at, strict=True)], axis=0)
         for _ in range(_SWEEPS):
@@ -131,7 +133,7 @@ class _Climb:
     It begins at a mixture, or where the gradient there points if that is not in the region.
     """
 
-    def __init__(self, search: SumSearch, choice: Choice, v: Floats) -> None:
+    def __init__(self, search: SumSearch, choice: MixtureWeights, v: Floats) -> None:
         self.search = search
         self.sum = search.sum
         if float(search.region.program.violation(v)) > SATISFIED:
@@ -147,7 +149,7 @@ class _Climb:
         """The features of the mixture (d,)."""
         return np.asarray(self.weights @ self.known)
 
-    def choice(self) -> Choice:
+    def choice(self) -> MixtureWeights:
         """The mixture over the columns of the blocks."""
         held = [(p, c) for p, c in zip(self.weights.tolist(), self.corners, strict=True) if p]
         return _mixed(held)
@@ -168,7 +170,7 @@ class _Climb:
                 break
         return found
 
-    def _join(self, choice: Choice, v: Floats) -> None:
+    def _join(self, choice: MixtureWeights, v: Floats) -> None:
         if len(self.corners) > _CORNERS:
             held = np.flatnonzero(self.weights)
             self.corners = [self.corners[k] for k in held]
@@ -217,7 +219,7 @@ class _Climb:
                 return
 
 
-def _mixed(parts: list[tuple[float, Choice]]) -> Choice:
+def _mixed(parts: list[tuple[float, MixtureWeights]]) -> MixtureWeights:
     """A draw among choices."""
     out: list[dict[int, float]] = [{} for _ in parts[0][1]]
     for p, choice in parts:

@@ -6,8 +6,8 @@ import numpy as np
 
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import NotLinearError
+from setpoint.search.epigraph import sum_of
 from setpoint.search.master import MasterResult
-from setpoint.search.pieces import sum_of
 from setpoint.search.region import Region
 
 __all__ = ["ConcaveSearch", "LinearSearch", "concave_search"]
@@ -48,7 +48,7 @@ class LinearSearch:
             del region.builder.rows[start:]
 
     def step(self, gap: float) -> MasterResult:
-        """Solve the program over the columns at hand."""
+        """Solve the program over the columns so far."""
         self.best = self.region.solve(self.target, self.rows)
         self.value = float(self.score.value(self.best.v))
         return self.best

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion, Curve, Evidence
-from setpoint.program.functions import Affine, RateFunction
+from setpoint.program.accepted_rates import AcceptedRates
+from setpoint.program.functions import RateFunction
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import PerSlot, Rule, Threshold, mixture
-from setpoint.search.space import Choice, Floats, Priced, Space
+from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights, Priced
 
-__all__ = ["Problem", "Slot"]
+__all__ = ["CutoffSet", "Slot"]
 
 _BLOCK = 8192
 _PRICED = 1024
@@ -30,19 +31,23 @@ class Slot:
     Parameters
     ----------
     curve : Curve
-    base : array of shape (d,)
-        The features of the slot's rows when nobody is accepted.
-    delta : array of shape (K, d)
-        What one unit of accepted weight of each kind adds.
+    rows : AcceptedRates
+        The rates over the accepted weights of the slot's kinds.
     """
 
     curve: Curve
-    base: Floats
-    delta: Floats
+    rows: AcceptedRates
+
+    @property
+    def base(self) -> Floats:
+        """The features (d,) of the slot's rows when nobody is accepted."""
+        return self.rows.base
 
     def features(self, cutoffs: NDArray[np.int64] | slice) -> Floats:
         """Features (m, d) of some cut-offs; each feature lies contiguous in memory."""
-        return np.asarray((self.delta.T @ self.curve.counts[:, cutoffs] + self.base[:, None]).T)
+        return np.asarray(
+            (self.rows.gains.T @ self.curve.counts[:, cutoffs] + self.base[:, None]).T
+        )
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """All cut-offs with their features, some at a time: what is made of them stays in cache."""
@@ -74,7 +79,7 @@ class Slot:
             gains = columns @ slopes
             k = int(np.argmax(gains))
             return k, float(gains[k])
-        ends, rates = self._ends, (self.delta @ slopes)[:, None]
+        ends, rates = self._ends, (self.rows.gains @ slopes)[:, None]
         most = np.maximum(rates * ends[:, :-1], rates * ends[:, 1:]).sum(axis=0)
         most += self.base @ slopes
         # What rounding may add to a sum of so few terms.
@@ -90,15 +95,8 @@ class Slot:
                 top, at = float(gains[k]), start + k
         return at, top
 
-    def form(self, x: Affine, rest: float = 0.0) -> Floats:
-        """An affine function as coefficients (K + 1,) of the counts, the constant last."""
-        a = np.zeros(len(self.base))
-        for j, coef in x.terms.items():
-            a[j] = coef
-        return np.append(self.delta @ a, a @ self.base + x.const + rest)
 
-
-class Problem(Space):
+class CutoffSet(AchievableSet):
     """What cut-offs do to binary rates: a block is a slot, a column a cut-off.
 
     Parameters
@@ -123,18 +121,12 @@ class Problem(Space):
         super().__init__(rates)
         self.evidence = evidence
         curves = curves or [evidence.curve(s) for s in range(len(evidence.slots))]
-        self.slots = tuple(self._slot(curve) for curve in curves)
+        # Totals from the prefix sums: "all but the accepted" must end at nothing.
+        self.slots = tuple(
+            Slot(curve, AcceptedRates(rates, curve.kinds, curve.counts[:, -1])) for curve in curves
+        )
         n_columns = sum(len(s.curve.hull) for s in self.slots)
         self._whole = n_columns <= max(most, 2 * len(self.slots))
-
-    def _slot(self, curve: Curve) -> Slot:
-        cells = [c for c, _ in curve.kinds]
-        trues = [t for _, t in curve.kinds]
-        tensors = self.rates.tensors
-        rejected, accepted = tensors[:, cells, trues, 0], tensors[:, cells, trues, 1]
-        # Totals from the prefix sums: "all but the accepted" must end at nothing.
-        base = rejected @ curve.counts[:, -1]
-        return Slot(curve, base, (accepted - rejected).T)
 
     otherwise = "with one slot and randomized=False every cut-off is tried"
 
@@ -143,7 +135,7 @@ class Problem(Space):
         """Number of slots."""
         return len(self.slots)
 
-    def at_hand(self, block: int) -> Sequence[int]:
+    def initial_columns(self, block: int) -> Sequence[int]:
         """All cut-offs on the hull where they are few, else the constants."""
         hull = self.slots[block].curve.hull
         return list(dict.fromkeys((hull if self._whole else hull[[0, -1]]).tolist()))
@@ -154,7 +146,7 @@ class Problem(Space):
 
     def price(self, slopes: Floats) -> Priced:
         """Each slot's best cut-off: a product over those on its hull."""
-        self.watch.call()
+        self.limits.call()
         best, values = [], []
         for slot in self.slots:
             k, gain = slot.best(slopes)
@@ -167,7 +159,7 @@ class Problem(Space):
         cells = {c for j in x.features if j >= 0 for c in self.rates.rates[j].cells}
         return frozenset(int(self.evidence.cell_slot[c]) for c in cells)
 
-    def features(self, choice: Choice) -> Floats:
+    def features(self, choice: MixtureWeights) -> Floats:
         """Features (d,) of a choice of cut-offs, expected over its draws."""
         total = np.zeros(self.d)
         for slot, part in zip(self.slots, choice, strict=True):
@@ -175,13 +167,13 @@ class Problem(Space):
             total += np.array(list(part.values())) @ slot.features(index)
         return total
 
-    def constants(self) -> list[Choice]:
+    def constants(self) -> list[MixtureWeights]:
         """Accept nobody, and accept everybody."""
         nobody = [{0: 1.0} for _ in self.slots]
         everybody = [{s.curve.n_cutoffs - 1: 1.0} for s in self.slots]
         return [nobody, everybody]
 
-    def confusion(self, choice: Choice) -> Confusion:
+    def confusion(self, choice: MixtureWeights) -> Confusion:
         """The expected confusion of a choice; without weights the prefix sums know it."""
         evidence = self.evidence
         if evidence.weight is not None:
@@ -195,7 +187,7 @@ class Problem(Space):
                 accepted[cell, true] = count
         return evidence.confusion_of_accepted(accepted)
 
-    def drawn(self, choice: Choice) -> float:
+    def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight whose decision depends on a draw."""
         drawn = 0.0
         for slot, part in zip(self.slots, choice, strict=True):
@@ -204,7 +196,7 @@ class Problem(Space):
             drawn += float((counts[:, ever] - counts[:, always]).sum())
         return drawn / float(self.evidence.marginals.weights.sum())
 
-    def rule(self, choice: Choice) -> Rule:
+    def rule(self, choice: MixtureWeights) -> Rule:
         """The rule that a choice of cut-offs stands for."""
         rules = tuple(
             mixture([(p, Threshold(slot.curve.threshold(j))) for j, p in sorted(part.items())])

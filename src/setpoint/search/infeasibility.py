@@ -8,16 +8,16 @@ from typing import NamedTuple, TypeVar
 
 from setpoint.goals.errors import ShapeError
 from setpoint.program.program import Program, ProgramConstraint
+from setpoint.search.achievable_set import AchievableSet
+from setpoint.search.limits import StoppedError, StoppedWarning
 from setpoint.search.optimum import Optimum
 from setpoint.search.outcome import NoRuleError, Outcome
-from setpoint.search.space import Space
-from setpoint.search.watch import StoppedError, StoppedWarning
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["Infeasible", "explain", "not_found"]
 
 
-S = TypeVar("S", bound=Space)
+S = TypeVar("S", bound=AchievableSet)
 _MOST_CALLS = 1000
 
 
@@ -103,7 +103,7 @@ def explain(
             violation=violation,
         )
     # Words are worth no more than so many calls.
-    limits = space.watch.rest()
+    limits = space.limits.rest()
     limits.max_calls = min(limits.max_calls or _MOST_CALLS, _MOST_CALLS)
     space = space.within(limits)
     alone = {c: _reach(space, program, c, (), solve) for c in program.constraints}

@@ -8,9 +8,9 @@ from typing import Any
 import highspy
 import numpy as np
 
-from setpoint.search.space import Floats
+from setpoint.search.achievable_set import Floats
 
-__all__ = ["TOLERANCE", "UNSOLVED", "GrowingProgram", "UnfinishedError"]
+__all__ = ["TOLERANCE", "UNSOLVED", "IncrementalLP", "UnfinishedError"]
 
 TOLERANCE = 1e-10
 UNSOLVED = (
@@ -39,7 +39,7 @@ def _instance() -> Any:
     return highs
 
 
-class GrowingProgram:
+class IncrementalLP:
     """Minimise ``cost @ x`` under rows ``low <= a @ x <= high``, by HiGHS's dual simplex.
 
     Coefficients are given by row for a new row and by column for a new column; variables

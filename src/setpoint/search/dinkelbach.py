@@ -7,8 +7,8 @@ import numpy as np
 from setpoint.program.functions import Affine, Ratio
 from setpoint.program.linear_forms import LinearForms
 from setpoint.program.rows import NotLinearError
+from setpoint.search.linear_program import TOLERANCE
 from setpoint.search.master import InfeasibleMasterError, MasterResult
-from setpoint.search.program import TOLERANCE
 from setpoint.search.region import Region
 
 __all__ = ["RatioSearch", "closed", "least_denominator"]
@@ -38,7 +38,7 @@ class RatioSearch:
         self.floors: list[Affine] = []
 
     def step(self, gap: float) -> MasterResult | None:
-        """Solve over the columns at hand; `gap` is not used, each round is exact."""
+        """Solve over the columns so far; `gap` is not used, each round is exact."""
         found = self._climb()
         if found is None or self.best is None or self.floors or self._has_a_row(self.best):
             return found
