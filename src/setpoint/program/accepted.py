@@ -187,31 +187,41 @@ class Accepted:
 
     def fraction(self, x: RateFunction) -> Fraction | None:
         """A function as a ratio of two forms with 0/0 = 0; None if it is not one."""
-        if isinstance(x, Affine):
-            return Fraction(np.stack([self.form(x), self._one]), 0.0)
-        if isinstance(x, Ratio) and x.at_zero == x.offset:
-            return Fraction(np.stack([self.form(x.above), self.form(x.below)]), x.offset)
-        return None
-
-    @cached_property
-    def _one(self) -> Floats:
-        return np.append(np.zeros(len(self.kinds)), 1.0)
+        parts = _fraction(x)
+        if parts is None:
+            return None
+        above, below, offset = parts
+        return Fraction(np.stack([self.form(above), self.form(below)]), offset)
 
     @cached_property
     def ratios(self) -> Ratios | None:
         """The goal as numbers for kernels; None where something in it is not a ratio."""
-        p = self.program
-        found = [self.fraction(x) for x in (p.objective, *(c.function for c in p.constraints))]
-        known = [f for f in found if f is not None]
-        if len(known) < len(found):
+        known = self._over_rates
+        if known is None:
             return None
-        forms = np.stack([f.forms for f in known])
-        offsets = np.array([f.offset for f in known])
+        constants = (known.forms[..., :-1] @ self.base + known.forms[..., -1])[..., None]
+        forms = np.concatenate([known.forms[..., :-1] @ self.gains.T, constants], axis=-1)
+        return known._replace(forms=forms, zeros=zeros_of(forms, self.totals, _ROUNDING))
+
+    @cached_property
+    def _over_rates(self) -> Ratios | None:
+        """The same over the rates themselves, whatever the totals."""
+        p = self.program
+        parts = [_fraction(x) for x in (p.objective, *(c.function for c in p.constraints))]
+        known = [x for x in parts if x is not None]
+        if len(known) < len(parts):
+            return None
+        forms = np.zeros((len(known), 2, len(p.rates) + 1))
+        for form, (above, below, _) in zip(forms, known, strict=True):
+            for row, x in zip(form, (above, below), strict=True):
+                row[list(x.terms)] = list(x.terms.values())
+                row[-1] = x.const
+        offsets = np.array([offset for *_, offset in known])
         forms[0, 0] *= p.sense
         offsets[0] *= p.sense
         return Ratios(
             forms,
-            zeros_of(forms, self.totals, _ROUNDING),
+            np.zeros((len(known), 2)),
             offsets,
             np.array([c.level if c.sign > 0 else -INF for c in p.constraints]),
             np.array([c.level if c.sign < 0 else INF for c in p.constraints]),
@@ -278,3 +288,12 @@ class Accepted:
         if tiebreak is None:
             return rows, ratios, each[2:-1], np.zeros(len(rows) + 1)
         return rows, ratios, each[3:-1], each[2]
+
+
+def _fraction(x: RateFunction) -> tuple[Affine, Affine, float] | None:
+    """Numerator, denominator and what is added, of a ratio with 0/0 = 0."""
+    if isinstance(x, Affine):
+        return x, Affine({}, 1.0), 0.0
+    if isinstance(x, Ratio) and x.at_zero == x.offset:
+        return x.above, x.below, x.offset
+    return None
