@@ -77,6 +77,18 @@ def test_a_sweep_is_all_cut_offs(text):
     assert metric.sweep(row, moving) == pytest.approx(metric(shifted), abs=1e-12)
 
 
+def test_rates_of_nobody_are_nothing_in_spite_of_rounding():
+    # Where all are accepted nobody is rejected: 0/0, though weights are summed in two orders.
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        y = np.tile([0, 1], 30)
+        rows = Rows(60, y, sample_weight=rng.uniform(0.1, 3.0, 60))
+        npv = measured_on("negative_predictive_value", classes_of(y), rows)
+        scores = rng.normal(size=60)
+        assert npv.sweep(scores)[-1] == 0.0
+        assert npv(np.ones((1, 60))).tolist() == [0.0]
+
+
 def test_weights_are_rows():
     y, more, F = sample(weighted=True)
     weight = (2 * more.pop("sample_weight")).astype(int)

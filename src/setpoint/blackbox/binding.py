@@ -28,6 +28,7 @@ from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.inputs import Inputs, Rows
 from setpoint.inputs.labels import check_weight
+from setpoint.program.accepted import Accepted
 from setpoint.program.link import link
 from setpoint.program.program import Program
 
@@ -67,7 +68,7 @@ def measured_on(
     Raises
     ------
     GoalError
-        If the goal does not fit the rows, speaks of further data sets, or has constraints
+        If the goal does not fit the rows, refers to further data sets, or has constraints
         and there is no penalty.
     ValueError
         If there are not two classes, a class has no row, or there are weights that the
@@ -183,7 +184,7 @@ class FormulaMetric:
 
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,) of score vectors (m, n); a score of at least 0 decides positive."""
-        kind, n_kinds = self._kinds
+        kind, n_kinds = self._kind, len(self._goal.kinds)
         accepted = np.empty((len(scores), n_kinds))
         for out, row in zip(accepted, scores, strict=True):
             out[:] = count_threshold(row, 0.0, kind, n_kinds, self.weight)
@@ -203,7 +204,7 @@ class FormulaMetric:
         array of shape (cut-offs,)
             Entry j is for the first j blocks of equal scores, from the highest down.
         """
-        kind, n_kinds = self._kinds
+        kind, n_kinds = self._kind, len(self._goal.kinds)
         held: Any = 0.0
         weight = self.weight
         if moving is not None:
@@ -225,28 +226,22 @@ class FormulaMetric:
 
     def _values(self, accepted: Floats) -> Floats:
         """Values (m,) at the accepted weight (m, kinds) of each kind of row."""
-        program, (base, gains) = self.program, self._linear
-        v = base + accepted @ gains
+        program, v = self.program, self._goal.rates(accepted)
         values = np.broadcast_to(np.asarray(program.value(v), np.float64), len(v)).copy()
         for c in program.constraints:
             values -= program.sense * float(self.penalty or 0.0) * c.violation(v)
         return values
 
     @cached_property
-    def _kinds(self) -> tuple[NDArray[np.integer[Any]], int]:
-        """Cell and true class of each row as one code, and the number of codes."""
+    def _goal(self) -> Accepted:
+        """The goal over the accepted weight of each kind: two, or three in each cell."""
         plain = len(self.evidence.cells) == 1 and bool((self.evidence.true < 2).all())
-        n_kinds = 2 if plain else 3 * len(self.evidence.cells)
-        return self.evidence.kind.astype(np.uint8 if n_kinds < 256 else np.int64), n_kinds
+        return Accepted(self.program, [(0, 0), (0, 1)] if plain else None)
 
     @cached_property
-    def _linear(self) -> tuple[Floats, Floats]:
-        """Features (d,) when nobody is accepted, and what a unit of each kind adds (kinds, d)."""
-        program, n_kinds = self.program, self._kinds[1]
-        rejected, took = program.tensors[..., 0], program.tensors[..., 1]
-        base = (rejected * program.marginals.weights).sum(axis=(1, 2))
-        gains = (took - rejected).reshape(len(base), program.marginals.weights.size)
-        return base, np.ascontiguousarray(gains[:, :n_kinds].T)
+    def _kind(self) -> NDArray[np.integer[Any]]:
+        """The kind of each row (n,), its place among those of `_goal`."""
+        return self.evidence.kind.astype(np.uint8 if len(self._goal.kinds) < 256 else np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.lifted import Lifted, lift
 from setpoint.penalty.ops import pick, ramp, sigmoid, softplus
-from setpoint.penalty.tradeoff import Slopes, Tradeoff
+from setpoint.penalty.tradeoff import Tradeoff
 
 __all__ = ["CrossEntropy", "ExactPenalty", "Lagrangian", "Loss", "Profiled", "Seen", "Sigmoid"]
 
@@ -166,11 +166,10 @@ class _Accepting(Loss):
         super().__init__(goal, least)
         self.worth = _Coefficients()
 
-    def _weigh(self, slopes: Slopes, others: list[tuple[float, Slopes]]) -> None:
+    def _weigh(self, slopes: Floats, others: list[tuple[float, Floats]]) -> None:
         """Set the worth: the score's slopes and multiples of the slacks', brought to size."""
         size = 1.0 + sum(mu for mu, _ in others)
-        P = slopes.positive + sum(mu * s.positive for mu, s in others)
-        N = slopes.negative + sum(mu * s.negative for mu, s in others)
+        P, N = (slopes + sum(mu * s for mu, s in others)).tolist()
         self.worth = _Coefficients(self.total * P / size, self.total * N / size)
 
     def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
@@ -235,8 +234,8 @@ class Profiled(_Accepting):
             slacks = self.goal.slacks(A, B)
             i = int(np.argmin(slacks))  # the constraint that ties the threshold
             of_slack = self.goal.slopes(A, B, i)
-            by_t = of_slack.positive * dA + of_slack.negative * dB
-            mu = -(slopes.positive * dA + slopes.negative * dB) / by_t if by_t else _STEEPEST
+            by_t = float(of_slack[0] * dA + of_slack[1] * dB)
+            mu = -float(slopes[0] * dA + slopes[1] * dB) / by_t if by_t else _STEEPEST
             others = [(float(np.clip(mu, 0.0, _STEEPEST)), of_slack)]
         self._weigh(slopes, others)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
-from setpoint.penalty.cuts import best_cut, best_of
+from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.plan import DiedError
 from setpoint.penalty.pool import Pool
 
@@ -122,10 +122,11 @@ class _Climber:
         A, B, at = _along(
             order, points, moves, self.scores, pool.true, pool.weight_or_ones, len(order)
         )
-        j, score, violation = best_of(pool.goal, A, B, pool.least)
+        best = pool.goal.best(A, B, pool.least)
+        j = best.cutoff
         if j < 0:
             return
-        rank = (-violation, score, float(A[j] - B[j]))
+        rank = (-best.violation, best.value, float(A[j] - B[j]))
         if rank < self.rank or not np.isfinite(at[j]):
             return
         there = self.at + at[j] * direction

@@ -16,7 +16,7 @@ from setpoint.exact import solve_exact
 from setpoint.goals.goal import Goal
 from setpoint.program.link import link
 from setpoint.program.program import Program
-from setpoint.ramp.cutoff import ROUNDING, feasible_cutoffs
+from setpoint.ramp.cutoff import feasible_cutoffs
 from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.ramp.problem import Problem, Row, rows_of
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
@@ -277,7 +277,7 @@ def _meets(program: Program, floors: Sequence[Row], outcome: Outcome) -> bool:
     if float(program.violation(outcome.v)) > SATISFIED:
         return False
     S = np.ravel(outcome.confusion.counts[:, :, 1])
-    return all(float(row.coefs @ S) + row.const <= ROUNDING for row in floors)
+    return all(float(row.coefs @ S) + row.const <= SATISFIED for row in floors)
 
 
 def _nearest(

@@ -149,7 +149,7 @@ class _Told:
 
     def __call__(self, now: Iterate, n_passes: int) -> None:
         program = self.problem.program
-        v = self.problem.features(self.problem.accepted(now.w, self.drawn))
+        v = self.problem.goal.rates(self.problem.accepted(now.w, self.drawn))
         seconds = time.perf_counter() - self.started
         violation = float(program.violation(v))
         told = TracePoint(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from setpoint.estimators.trained import linear_scores
 from setpoint.goals.errors import ShapeError
+from setpoint.program.accepted import Accepted
 from setpoint.program.functions import Affine, RateFunction, Ratio
 from setpoint.program.program import Program
 from setpoint.program.rows import NotLinearError, without_auxiliaries
@@ -82,10 +83,9 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
     Raises
     ------
     ShapeError
-        If a constraint is no conjunction of linear rows.
+        If a constraint is not a conjunction of linear rows.
     """
-    base, gains = _by_kind(program)
-    totals = np.ravel(program.marginals.weights)
+    over = Accepted(program)
     found: list[tuple[str, Affine]] = []
     for c in program.constraints:
         builder = program.row_builder(least)
@@ -101,9 +101,9 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
     found += [(str(program.goal.objective), row) for row in _floors(program, least)]
     out = []
     for text, row in found:
-        a = _coefs(row, len(base))
-        made = Row(text, a @ gains, float(a @ base) + row.const)
-        if made.const + np.maximum(made.coefs, 0.0) @ totals > 0.0:
+        form = over.form(row)
+        made = Row(text, form[:-1], float(form[-1]))
+        if made.const + np.maximum(made.coefs, 0.0) @ over.totals > 0.0:
             out.append(made)  # others hold whatever is decided
     return out
 
@@ -124,21 +124,6 @@ def _floors(program: Program, least: float) -> list[Affine]:
                 ) from None
         waiting += [(child, sign) for child in x.children]
     return builder.rows
-
-
-def _coefs(x: Affine, d: int) -> Floats:
-    a = np.zeros(d)
-    for j, coef in x.terms.items():
-        a[j] = coef
-    return a
-
-
-def _by_kind(program: Program) -> tuple[Floats, Floats]:
-    """Features (d,) when nobody is accepted, and what a unit of each kind adds (d, kinds)."""
-    d = len(program.rates)
-    rejected, took = program.tensors[..., 0], program.tensors[..., 1]
-    base = (rejected * program.marginals.weights).sum(axis=(1, 2))
-    return base, np.ascontiguousarray((took - rejected).reshape(d, program.marginals.weights.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,9 +171,14 @@ class Problem:
         return [row.scaled(self.totals) for row in rows_of(self.program, self.least)]
 
     @cached_property
+    def goal(self) -> Accepted:
+        """The goal over accepted weights (kinds,)."""
+        return Accepted(self.program)
+
+    @property
     def totals(self) -> Floats:
         """The weight (kinds,) of all rows."""
-        return np.ravel(self.program.marginals.weights).astype(np.float64)
+        return self.goal.totals
 
     @cached_property
     def coefs(self) -> Floats:
@@ -200,19 +190,10 @@ class Problem:
         """The rows' constants (m,)."""
         return np.array([r.const for r in self.rows])
 
-    @cached_property
-    def _features(self) -> tuple[Floats, Floats]:
-        return _by_kind(self.program)
-
-    def features(self, S: Floats) -> Floats:
-        """The goal's features (d,) at accepted weights (kinds,)."""
-        base, gains = self._features
-        return np.asarray(base + gains @ S)
-
     def loss(self, S: Floats) -> tuple[float, Floats]:
         """The objective turned down, and its gradient (kinds,)."""
-        program, v = self.program, self.features(S)
-        slope = -program.sense * program.gradient(v) @ self._features[1]
+        program, v = self.program, self.goal.rates(S)
+        slope = -program.sense * (self.goal.gains @ program.gradient(v))
         return -program.sense * float(program.value(v)), slope
 
     def excess(self, S: Floats) -> Floats:
