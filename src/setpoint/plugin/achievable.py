@@ -19,6 +19,7 @@ from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import PerSlot, Rule, mixture, per_slot
 from setpoint.search.achievable_set import AchievableSet, Expected, Floats, MixtureWeights, Priced
+from setpoint.search.columns import DenseColumns
 from setpoint.search.limits import Limits
 
 __all__ = ["Achievable"]
@@ -87,8 +88,7 @@ class Achievable(AchievableSet):
         self._n_blocks = 1 if whole else len(counted.slots) * per_slot_blocks
         constants: list[Atom] = [Constant(code, n_scores, n) for code in range(n)]
         self.atoms = constants if atoms is None else atoms
-        self._table = np.zeros((2 * n, self._n_blocks, self.d))
-        self._counted = 0
+        self._columns = DenseColumns(self._n_blocks, self.d)
         self._told: tuple[MixtureWeights, Floats] | None = None
         self.frozen = False
 
@@ -111,20 +111,25 @@ class Achievable(AchievableSet):
         """Features (k, d) that some atoms give in a block."""
         return self._features[list(numbers), block]
 
+    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
+        """Where some atoms of a block stand in :attr:`table`."""
+        return self._columns.numbers(block, keys)
+
+    @property
+    def table(self) -> Floats:
+        """Features (atoms * blocks, d)."""
+        return self._features.reshape(-1, self.d)
+
     @property
     def _features(self) -> Floats:
         """Features (atoms, blocks, d); atoms found for other rates are counted when asked for."""
-        if self._counted == 0:
-            n = self.counted.n_classes
-            self._table[:n] = self.pricer.constants(self._block, self._n_blocks)
-            self._counted = n
-        while self._counted < len(self.atoms):
-            if self._counted == len(self._table):
-                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-            atom = self.atoms[self._counted]
-            self._table[self._counted] = self.pricer.features(atom, self._block, self._n_blocks)
-            self._counted += 1
-        return self._table[: self._counted]
+        known = self._columns
+        if len(known) == 0:
+            known.add(self.pricer.constants(self._block, self._n_blocks))
+        while len(known) < len(self.atoms):
+            atom = self.atoms[len(known)]
+            known.add(self.pricer.features(atom, self._block, self._n_blocks)[None])
+        return known.by_key
 
     def add(self, atom: Atom) -> int:
         """Take an atom in and return its number."""
@@ -174,8 +179,7 @@ class Achievable(AchievableSet):
     def as_whole(self) -> Achievable:
         """The same atoms as one block, and no others: mixtures of whole rules."""
         out = type(self)(self.rates, self.evidence, self.counted, whole=True, atoms=self.atoms)
-        out._table = self._features.sum(axis=1, keepdims=True)
-        out._counted = len(out._table)
+        out._columns.add(self._features.sum(axis=1, keepdims=True))
         out.frozen = True
         return out
 

@@ -23,6 +23,7 @@ from setpoint.plugin.retrained import Retrained, answers, weight_parameter
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule, mixture
 from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights, Priced
+from setpoint.search.columns import DenseColumns
 from setpoint.search.limits import Limits
 
 __all__ = ["Retraining", "TrainingRows", "costs_of"]
@@ -163,8 +164,7 @@ class Retraining(AchievableSet):
         nothing = np.zeros(0, np.int64)
         self.atoms = [_Atom(None, nothing, None) for _ in range(n)]
         self.frozen = False
-        self._table = np.zeros((2 * n, self.d))
-        self._counted = 0
+        self._columns = DenseColumns(1, self.d)
         self._asked: set[bytes] = set()
 
     @property
@@ -184,6 +184,15 @@ class Retraining(AchievableSet):
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) of some columns."""
         return np.asarray(self._known[list(numbers)])
+
+    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
+        """Where some columns stand in :attr:`table`."""
+        return self._columns.numbers(block, keys)
+
+    @property
+    def table(self) -> Floats:
+        """Features (columns, d)."""
+        return self._known
 
     def features_of(self, atom: int) -> Floats:
         """Features (d,) of one column."""
@@ -214,14 +223,10 @@ class Retraining(AchievableSet):
     @property
     def _known(self) -> Floats:
         """Features (columns, d) of all columns."""
-        n = len(self.atoms)
-        while len(self._table) < n:
-            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-        for k in range(self._counted, n):
+        for k in range(len(self._columns), len(self.atoms)):
             counts = self.evidence.block_counts(self._decided(k))[0]
-            self._table[k] = self.rates.of(counts)
-        self._counted = n
-        return self._table[:n]
+            self._columns.add(self.rates.of(counts)[None, None])
+        return self._columns.features
 
     def _decided(self, k: int) -> NDArray[np.int64]:
         decided = self.atoms[k].decided
@@ -247,7 +252,7 @@ class Retraining(AchievableSet):
         if (self._known[-1] == before).all(axis=1).any():
             # Fewer learners do as well.
             self.atoms.pop()
-            self._counted -= 1
+            self._columns.drop_last()
 
     def _copies(self, slopes: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """The weighted multiclass problem: rows, their labels and weights, in row order."""

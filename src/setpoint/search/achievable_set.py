@@ -15,6 +15,7 @@ from setpoint.evidence import Confusion, Evidence
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Rule
+from setpoint.search.columns import ColumnStore
 from setpoint.search.limits import Limits
 
 __all__ = ["AchievableSet", "Expected", "Floats", "MixtureWeights", "Priced"]
@@ -92,6 +93,7 @@ class AchievableSet(ABC):
 
     def __init__(self, rates: RateTable, limits: Limits | None = None) -> None:
         self.rates = rates
+        self._store = ColumnStore(len(rates))
         self.limits = limits or Limits()
 
     @property
@@ -116,6 +118,15 @@ class AchievableSet(ABC):
     @abstractmethod
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) of some columns of a block."""
+
+    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
+        """Where some columns stand in :attr:`table`."""
+        return self._store.numbers(block, keys, lambda new: self.columns(block, new))
+
+    @property
+    def table(self) -> Floats:
+        """Features (columns, d) of all columns that were asked for by number."""
+        return self._store.features
 
     @abstractmethod
     def price(self, slopes: Floats) -> Priced:

@@ -130,7 +130,8 @@ class Master:
         self._variable: list[int] = []
         self._owner: list[tuple[int, int]] = []
         self._blocks = np.zeros(0, np.int64)
-        self._table = np.zeros((256, space.d))
+        self._numbers: list[int] = []
+        self._gathered = np.zeros((0, space.d))
         for block in range(space.n_blocks):
             self._join(block, space.initial_columns(block))
 
@@ -153,16 +154,15 @@ class Master:
         new = [k for k in numbers if k not in self._place[block]]
         if not new:
             return
-        features = self.space.columns(block, new)
+        numbers = self.space.numbers(block, new)
+        features = self.space.table[numbers]
         matrix = np.array([s[0] for s in self._scaled]).reshape(len(self._scaled), self.space.d)
         rows = features @ matrix.T
-        for k, own, over in zip(new, features, rows, strict=True):
+        for k, number, over in zip(new, numbers, rows, strict=True):
             at = len(self._owner)
-            if at == len(self._table):
-                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-            self._table[at] = own
             self._place[block][k] = at
             self._owner.append((block, k))
+            self._numbers.append(number)
             if self._built_lp is not None:
                 coefs = _unit(self._built_lp.n_rows, block)
                 coefs[self.space.n_blocks :] = over
@@ -171,7 +171,9 @@ class Master:
     @property
     def _known(self) -> Floats:
         """Features (columns, d) of all columns so far."""
-        return self._table[: len(self._owner)]
+        if len(self._gathered) != len(self._numbers):
+            self._gathered = self.space.table[self._numbers]
+        return self._gathered
 
     def _demand(self, rows: Sequence[Affine]) -> None:
         """Make the rows of the program these; what begins alike stays."""

@@ -61,6 +61,15 @@ class Gathered(AchievableSet):
         """As in the space."""
         return self.space.columns(block, numbers)
 
+    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
+        """As in the space."""
+        return self.space.numbers(block, keys)
+
+    @property
+    def table(self) -> Floats:
+        """As in the space."""
+        return self.space.table
+
     def price(self, slopes: Floats) -> Priced:
         """The best of all columns gathered."""
         best, values = [], []
