@@ -50,8 +50,8 @@ def main():
             precision, value = seconds("macro_precision", P, y, evidence)
             ratio = precision / f1
             print(
-                f"{n_rows} rows, {evidence}: macro_f1 {f1:.3f} s, macro_precision {precision:.3f} s "
-                f"(objective {value:.4f}); ratio {ratio:.2f}, target {TARGET:g}: "
+                f"{n_rows} rows, {evidence}: macro_f1 {f1:.3f} s, macro_precision {precision:.3f} "
+                f"s (objective {value:.4f}); ratio {ratio:.2f}, target {TARGET:g}: "
                 f"{'met' if ratio <= TARGET else 'NOT MET'}"
             )
 

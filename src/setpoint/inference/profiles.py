@@ -40,6 +40,9 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 _TINY = 1e-12
 
+_AT_ONCE = 2_000_000
+"""Weights of features that are looked at together."""
+
 MOST_WEIGHTS = 30_000_000
 """Beyond so many weights (features times entries) profiles are not told apart."""
 
@@ -104,25 +107,23 @@ class Counted:
         """Whether profiles would take too much memory: thousands of features and classes."""
         return len(self.features) * self.counts.size > MOST_WEIGHTS
 
-    @cached_property
-    def event(self) -> Floats:
-        """Weights (features, entries) of the events, not divided by any norm."""
+    def event(self, index: Sequence[int]) -> Floats:
+        """Weights (k, entries) of some features' events, not divided by any norm."""
         cells, n = self.confusion.cells, len(self.confusion.classes)
-        out = np.zeros((len(self.features), *self.confusion.counts.shape))
-        for j, f in enumerate(self.features):
-            known: dict[int | None, Floats] = {}
+        out = np.zeros((len(index), *self.confusion.counts.shape))
+        for i, j in enumerate(index):
+            f, known = self.features[j], dict[int | None, Floats]()
             for c in f.cells:
                 baseline = cells[c].baseline
                 if baseline not in known:
                     known[baseline] = f.matrix(baseline, n)
-                out[j, c] = known[baseline]
-        return out.reshape(len(self.features), -1)
+                out[i, c] = known[baseline]
+        return out.reshape(len(index), -1)
 
-    @cached_property
-    def given(self) -> Floats:
-        """1 for the entries (features, entries) of each feature's population, else 0."""
+    def given(self, index: Sequence[int]) -> Floats:
+        """1 for the entries (k, entries) of some features' populations, else 0."""
         n = len(self.confusion.classes)
-        return np.repeat(self.truth.reshape(len(self.features), -1), n, axis=1).astype(float)
+        return np.repeat(self.truth[index].reshape(len(index), -1), n, axis=1).astype(float)
 
     @cached_property
     def _around(self) -> Floats:
@@ -144,16 +145,24 @@ class Counted:
         key = frozenset(features)
         if key not in self._profiles:
             index = sorted(key)
-            event, given = self.event[index], self.given[index]
-            seen = np.flatnonzero((given != 0).any(axis=0))
-            event, given = event[:, seen], given[:, seen]
-            mixed = _weights(len(index)) @ np.concatenate([event, given])
+            n = len(self.confusion.classes)
+            seen = np.flatnonzero(np.repeat(self.truth[index].any(axis=0).ravel(), n))
+            # A part of the features at a time: all their weights would fill the memory.
+            size = max(1, _AT_ONCE // self.counts.size)
+            parts = [index[i : i + size] for i in range(0, len(index), size)]
+            if len(parts) == 1:
+                own = np.concatenate([self.event(index)[:, seen], self.given(index)[:, seen]])
+                mixed = _weights(len(index)) @ own
+            else:
+                mixed = self._mixed(index)[seen]
             _, first, place = np.unique(rounded(mixed), return_index=True, return_inverse=True)
             place = place.ravel()
+            event = np.concatenate([self.event(part)[:, seen[first]] for part in parts])
+            given = np.concatenate([self.given(part)[:, seen[first]] for part in parts])
             profiles = RowProfiles(
                 index,
-                event[:, first],
-                given[:, first],
+                event,
+                given,
                 summed(place, self.counts[seen], len(first)),
                 summed(place, self.squares[seen], len(first)),
                 np.stack([summed(place, x, len(first)) for x in self._around[:, seen]]),
@@ -162,6 +171,14 @@ class Counted:
             of_entry[seen] = place
             self._profiles[key] = profiles, of_entry
         return self._profiles[key]
+
+    def _mixed(self, index: list[int]) -> Floats:
+        """A random sum of the weights of some features, for each entry."""
+        of_event, of_given = _weights(len(index)).reshape(2, -1)
+        coefs = np.zeros(len(self.features))
+        coefs[index] = of_event * self.forms.norms[index]
+        given = np.tensordot(of_given, self.truth[index], axes=1)
+        return np.asarray(self.forms.tensor(coefs) + given[:, :, None]).ravel()
 
     def fraction(self, x: RateFunction) -> Fraction | None:
         """The expression as one fraction of linear functions of the counts, if it is one."""
@@ -210,8 +227,10 @@ class Counted:
             return fraction.range
         if isinstance(x, Affine):
             low = high = x.const
+            profiles = self.profiles(x.features)
             for j, a in x.terms.items():
-                inside = self.event[j][self.given[j] != 0]
+                i = profiles.index.index(j)
+                inside = profiles.event[i][profiles.given[i] != 0]
                 ends = sorted((a * float(inside.min()), a * float(inside.max())))
                 low, high = low + ends[0], high + ends[1]
             return low, high

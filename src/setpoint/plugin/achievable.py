@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from setpoint.evidence import Confusion, Evidence
@@ -26,6 +27,8 @@ __all__ = ["Achievable"]
 
 _MOST_BLOCKS = 250_000
 """Blocks times features times classes that are kept apart."""
+_MOST_COLUMNS = 4_000_000
+"""Blocks times features times classes up to which each class on top has a block of its own."""
 _MOST_CONSTANTS = 10_000_000
 """Slots times classes times features of the constants up to which slots are kept apart."""
 _SMOOTHING = 0.5
@@ -80,11 +83,13 @@ class Achievable(AchievableSet):
         self._block = None
         n_scores = counted.scores.shape[1]
         if self.by_top:
-            top = counted.scores.argmax(axis=1)
-            self._block = top if len(counted.slots) == 1 else counted.slot * n_scores + top
+            self._group = self._groups_of_tops()
+            top = self._group[counted.scores.argmax(axis=1)]
+            n_tops = int(self._group[-1]) + 1
+            self._block = top if len(counted.slots) == 1 else counted.slot * n_tops + top
         elif len(counted.slots) > 1 and not whole:
             self._block = counted.slot
-        per_slot_blocks = n_scores if self.by_top else 1
+        per_slot_blocks = n_tops if self.by_top else 1
         self._n_blocks = 1 if whole else len(counted.slots) * per_slot_blocks
         constants: list[Atom] = [Constant(code, n_scores, n) for code in range(n)]
         self.atoms = constants if atoms is None else atoms
@@ -96,6 +101,13 @@ class Achievable(AchievableSet):
         counted = self.counted
         blocks = len(counted.slots) * counted.scores.shape[1]
         return bool(blocks * max(self.d, len(counted.cells) * counted.n_classes) <= _MOST_BLOCKS)
+
+    def _groups_of_tops(self) -> NDArray[np.int64]:
+        """Which classes on top share a block of a slot: none, unless the columns are too many."""
+        counted = self.counted
+        n = counted.scores.shape[1]
+        most = _MOST_COLUMNS // (len(counted.slots) * max(self.d, 1) * counted.n_classes)
+        return np.asarray(np.arange(n) * min(n, max(most, 1)) // n, np.int64)
 
     # ------------------------------------------------------------------ the space
     @property
@@ -192,8 +204,10 @@ class Achievable(AchievableSet):
         for slot in range(n_slots):
             parts = choice if self._n_blocks == 1 else choice[slot * width : (slot + 1) * width]
             mixed = [mixture([(p, self.atoms[k].rule(slot)) for k, p in x.items()]) for x in parts]
-            alike = all(rule == mixed[0] for rule in mixed)
-            rules.append(mixed[0] if alike else PerSlot(mixed, by="top"))
+            if all(rule == mixed[0] for rule in mixed):
+                rules.append(mixed[0])
+            else:
+                rules.append(PerSlot([mixed[k] for k in self._group], by="top"))
         if not self.evidence.decide_on or all(rule == rules[0] for rule in rules):
             return rules[0]
         return per_slot(rules, self.evidence.slots)
