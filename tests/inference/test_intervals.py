@@ -219,7 +219,7 @@ def test_a_weight_of_two_is_no_second_row():
     twice = of("recall", confusion(ONE, 2 * counts))
     heavy = of("recall", confusion(ONE, 2 * counts, 4 * counts, counts.sum(axis=2)))
     assert heavy[:2] == pytest.approx(of("recall", confusion(ONE, counts))[:2])
-    assert twice.half_width < heavy.half_width
+    assert twice.high - twice.low < heavy.high - heavy.low
 
 
 def test_no_predicted_positives_leave_precision_open():

@@ -62,11 +62,6 @@ class Interval(NamedTuple):
     high: float
     kind: str
 
-    @property
-    def half_width(self) -> float:
-        """Half the distance between the limits."""
-        return 0.0 if self.low == self.high else (self.high - self.low) / 2.0
-
 
 def interval(expression: Expression, confusion: Confusion, level: float = 0.95) -> Interval:
     """A confidence interval for the value of an expression on new rows.

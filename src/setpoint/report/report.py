@@ -24,15 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["GoalReport", "Status"]
 
-Status: TypeAlias = Literal[
-    "optimal", "feasible", "stationary", "nearest", "infeasible", "evaluated"
-]
+Status: TypeAlias = Literal["optimal", "feasible", "stationary", "nearest", "evaluated"]
 
 Step: TypeAlias = tuple[int, float, float, float]
 """Call, objective, bound, violation."""
 
 STATUSES: tuple[str, ...] = (
-    "optimal", "feasible", "stationary", "nearest", "infeasible", "evaluated",
+    "optimal", "feasible", "stationary", "nearest", "evaluated",
 )  # fmt: skip
 
 
@@ -48,7 +46,7 @@ class GoalReport:
         The goal as text.
     objective : Entry
     constraints : tuple of Entry
-    status : {"optimal", "feasible", "stationary", "nearest", "infeasible", "evaluated"}
+    status : {"optimal", "feasible", "stationary", "nearest", "evaluated"}
         How the rule was found; "evaluated": it was only measured.
     family, solver, why : str
         Who found the rule, and why this way.

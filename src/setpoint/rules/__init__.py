@@ -18,7 +18,6 @@ from setpoint.rules.base import Rule
 from setpoint.rules.codec import FORMAT, RuleFormatError
 from setpoint.rules.mixture import Mixture, mixture
 from setpoint.rules.per_slot import PerSlot, per_slot
-from setpoint.rules.purify import purify
 from setpoint.rules.slots import slot_codes
 from setpoint.rules.threshold import Threshold
 from setpoint.rules.words import Names
@@ -34,6 +33,5 @@ __all__ = [
     "Threshold",
     "mixture",
     "per_slot",
-    "purify",
     "slot_codes",
 ]

@@ -17,7 +17,6 @@ from setpoint.goals.populations import EVERYWHERE
 from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.report.operating import OperatingPoints
-from setpoint.tolerances import SATISFIED
 
 __all__ = ["Plane", "plain_bound"]
 
@@ -109,10 +108,6 @@ class Plane:
         p = np.maximum(np.asarray(precision, np.float64), 1e-9)
         fpr = self.fpr(r, p)
         return np.minimum(self.slack(np.minimum(fpr, 1.0), r), np.maximum(1.0 - fpr, -_FAR))
-
-    def is_met(self, fpr: Any, recall: Any) -> NDArray[np.bool_]:
-        """Whether each point meets all `constraints`."""
-        return np.asarray(self.slack(fpr, recall) >= -SATISFIED)
 
     def _features(self, program: Program, fpr: Floats, recall: Floats) -> Floats:
         """Features are affine in the two rates: three corners tell them."""

@@ -71,7 +71,7 @@ def notes_of(report: GoalReport, held_out: GoalReport | None = None) -> list[Not
 
 
 def _unreachable(report: GoalReport) -> Iterator[Note]:
-    if report.status not in ("nearest", "infeasible"):
+    if report.status != "nearest":
         return
     what = "No rule of this kind meets every constraint on these scores"
     if report.status == "nearest":

@@ -171,7 +171,7 @@ def verdict_of(report: GoalReport, where: str) -> Verdict:
             word = "A rule was found"
     elif "bad" in tones:
         tone, word = "bad", "Not reached"
-        if report.status in ("nearest", "infeasible"):
+        if report.status == "nearest":
             word = "Not reached: no rule can"
     elif "unknown" in tones:
         tone, word = "unknown", "Cannot be told"
