@@ -240,8 +240,6 @@ def test_what_is_not_certain():
     text = read(page_text(nearest())).text
     assert "No rule of this kind meets every constraint on these scores" in text
     assert re.search(r"Loosen (precision|recall) >= 0.99 first, which weighs most", text)
-    infeasible = replace(constrained(), status="infeasible")
-    assert "Loosen a constraint" in verdict(infeasible)[2]
 
 
 def test_a_bound_met_in_the_search_and_missed_on_rows_held_out():
