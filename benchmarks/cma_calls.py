@@ -211,9 +211,7 @@ def groups() -> bool:
                 f"{apart:10.1e} {'<= 1e-7':>8} {soft.n_oracle_calls:>5} {worse:14.1e} "
                 f"{label.n_oracle_calls:>5}"
             )
-    print(
-        "     (over labels the weighted oracle is no exact one: solver='exact' is, and the default)"
-    )
+    print("     (over labels the weighted oracle is not exact: solver='exact' is, and the default)")
     return good
 
 

@@ -131,7 +131,7 @@ def test_a_run_taken_up_again_goes_the_same_way(tmp_path):
     function = Counted()
     again = BudgetedMetric(metric(function, name="hits"), budget=9, checkpoint=path)
     gains = again(vectors(6))
-    # One evaluation is made again, to see that the file still speaks of this function.
+    # One evaluation is made again, to see that the file still refers to this function.
     assert (again.used, again.resumed, again.left, function.calls) == (6, 3, 3, 4)
     assert (gains == metric()(vectors(6))).all()
     third = BudgetedMetric(metric(Counted(stop=2), name="hits"), budget=9, checkpoint=path)

@@ -111,16 +111,16 @@ def test_the_choice_is_the_highest_mean(seed):
 
 
 @given(seeds, st.sampled_from(["auto", None, 7]), st.booleans())
-def test_weights_are_rows_in_any_order(seed, smooth, by_slot):
+def test_weights_are_rows_in_any_order(seed, smooth, by_segment):
     rng, y, scores = data(seed)
     weight = rng.integers(0, 4, len(y)).astype(float)
     weight[:2] = 1.0
     group = rng.integers(0, 2, len(y))
-    slots = group if by_slot else None
-    found = smoothed_threshold(g_mean(y, weight), scores, weight, slots, smooth=smooth)
+    segments = group if by_segment else None
+    found = smoothed_threshold(g_mean(y, weight), scores, weight, segments, smooth=smooth)
     index = rng.permutation(np.repeat(np.arange(len(y)), weight.astype(int)))
     again = smoothed_threshold(
-        g_mean(y[index]), scores[index], None, group[index] if by_slot else None, smooth=smooth
+        g_mean(y[index]), scores[index], None, group[index] if by_segment else None, smooth=smooth
     )
     assert found.thresholds == pytest.approx(again.thresholds)
     assert found.value == pytest.approx(again.value, abs=1e-12)
@@ -156,15 +156,15 @@ def test_most_spreads_cut_offs_in_rank():
 
 @given(seeds)
 def test_slots_get_their_own(seed):
-    """One slot at a time, no pair of cut-offs that differs in one is better."""
+    """One segment at a time, no pair of cut-offs that differs in one is better."""
     rng, y, scores = data(seed, 60)
-    slots = rng.integers(0, 2, 60)
-    scores = scores + 3.0 * slots
-    found = smoothed_threshold(accuracy(y), scores, None, slots, smooth=None, rounds=50)
+    segments = rng.integers(0, 2, 60)
+    scores = scores + 3.0 * segments
+    found = smoothed_threshold(accuracy(y), scores, None, segments, smooth=None, rounds=50)
     assert found.thresholds.shape == (2,)
 
     def value(thresholds):
-        return accuracy(y)(margin(scores, thresholds[slots])[None])[0]
+        return accuracy(y)(margin(scores, thresholds[segments])[None])[0]
 
     assert value(found.thresholds) == found.value
     assert found.value >= smoothed_threshold(accuracy(y), scores, smooth=None).value
@@ -177,7 +177,7 @@ def test_slots_get_their_own(seed):
 
 def test_a_limit_between_slots_keeps_the_common_cut_off():
     rng, y, scores = data(3)
-    slots = rng.integers(0, 2, len(y))
+    segments = rng.integers(0, 2, len(y))
     calls = []
 
     def limited(F):
@@ -186,7 +186,7 @@ def test_a_limit_between_slots_keeps_the_common_cut_off():
             raise StoppedError("enough")
         return f1(y)(F)
 
-    found = smoothed_threshold(limited, scores, None, slots)
+    found = smoothed_threshold(limited, scores, None, segments)
     assert found.stopped
     assert found.thresholds.tolist() == [found.thresholds[0]] * 2
     assert found.thresholds[0] == smoothed_threshold(f1(y), scores).thresholds[0]
@@ -196,7 +196,7 @@ def test_a_limit_between_slots_keeps_the_common_cut_off():
 
 def test_a_sweep_stands_for_many_calls():
     rng, y, scores = data(5)
-    slots = rng.integers(0, 3, len(y))
+    segments = rng.integers(0, 3, len(y))
 
     def sweep(own, moving):
         m = np.ones(len(own), bool) if moving is None else moving
@@ -206,8 +206,8 @@ def test_a_sweep_stands_for_many_calls():
     def never(F):
         raise AssertionError
 
-    found = smoothed_threshold(never, scores, None, slots, sweep=sweep)
-    called = smoothed_threshold(f1(y), scores, None, slots)
+    found = smoothed_threshold(never, scores, None, segments, sweep=sweep)
+    called = smoothed_threshold(f1(y), scores, None, segments)
     assert found.thresholds.tolist() == called.thresholds.tolist()
     assert (found.value, found.evaluations) == (called.value, called.evaluations)
 

@@ -61,7 +61,7 @@ def test_columns(refused):
     assert "has no column for the model" in refused(table(), "--drop", HEAD.removesuffix(",y"))
     assert refused(
         table(), goal="maximize recall s.t. recall.difference(gender) <= 0.1"
-    ).startswith("the goal speaks of the column 'gender', and t.csv has none")
+    ).startswith("the goal refers to the column 'gender', and t.csv has none")
     assert "name the column with its predictions with --baseline" in refused(
         table(), goal="maximize recall s.t. churn <= 0.1"
     )
@@ -194,4 +194,4 @@ def test_data_with_a_column_of_another_kind(run, model, tmp_path):
     lines[9] = ",".join(["9", "f", "old", *lines[9].split(",")[3:]])
     done = run("predict", model, write(tmp_path / "t.csv", lines))
     assert done.exit_code == 1
-    assert "column 'age', line 11: 'old' is no number" in done.stderr
+    assert "column 'age', line 11: 'old' is not a number" in done.stderr

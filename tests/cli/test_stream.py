@@ -174,13 +174,14 @@ def test_rows_without_label_and_bad_rows_are_counted(run, tmp_path):
     done = run(*args, "--json")
     assert told(done)["rows"] == {"learnt": 900, "unlabelled": 1, "bad": 2}
     assert (
-        "note: b.csv, line 302: column 'age': 'x' is no number, as it was in the first rows; such "
+        "note: b.csv, line 302: column 'age': 'x' is not a number, as it was in the first rows; "
+        "such "
         "rows are left out"
     ) in done.stderr.splitlines()
     text = run(*args).stdout
     assert (
         "Not learnt: 1 row without a label.\nNot learnt: 2 rows that cannot be read, the first in "
-        "b.csv, line 302: column 'age': 'x' is no number, as it was in the first rows.\n"
+        "b.csv, line 302: column 'age': 'x' is not a number, as it was in the first rows.\n"
     ) in text
 
 
@@ -366,7 +367,8 @@ def test_rows_before_a_bad_one_are_saved(stream, table, whole, tmp_path):
     table.write_text(text_of([*ROWS[:450], "31,Kiel,never,01,no", *ROWS[450:]]), "utf-8")
     state = tmp_path / "s.state"
     assert last(stream(table)) == (
-        "error: t.csv, line 452: column 'since': 'never' is no date such as 2024-12-31, as it was "
+        "error: t.csv, line 452: column 'since': 'never' is not a date such as 2024-12-31, as it "
+        "was "
         "in the first rows; --skip-bad leaves such rows out; 450 rows before it were learnt; "
         f"{state} was written"
     )

@@ -1,4 +1,4 @@
-"""Files that are no tables: the message names the file, the line and the remedy."""
+"""Files that are not tables: the message names the file, the line and the remedy."""
 
 import gzip
 import io
@@ -41,7 +41,7 @@ def zipped(*names):
     ],
 )
 def test_other_files(data, what):
-    refused(data, f"stdin is no table: it looks like {what}")
+    refused(data, f"stdin is not a table: it looks like {what}")
 
 
 def test_letters_are_no_magic():

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint.evidence import order
+from setpoint.evidence.cutoffs import cutoffs
 from setpoint.evidence.hull import hull
-from setpoint.evidence.order import cutoffs
 from setpoint.evidence.sweep import best_cutoff
 
 TINY = 5e-324  # the smallest subnormal

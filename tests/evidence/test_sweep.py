@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.evidence.order import cutoffs
+from setpoint.evidence.cutoffs import cutoffs
 from setpoint.evidence.ratios import Ratios, ratio_at, ratio_values, zeros_of
 from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff, best_of
 

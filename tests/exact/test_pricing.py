@@ -1,4 +1,4 @@
-"""The best column of a long slot, and the best draw between two columns."""
+"""The best column of a long segment, and the best draw between two columns."""
 
 import numpy as np
 import pytest
@@ -22,19 +22,19 @@ def problem():
 
 
 def test_blocks_that_are_left_out_hold_nothing_better(problem):
-    (slot,) = problem.slots
-    assert len(slot.columns) > 10_000
+    (segment,) = problem.segments
+    assert len(segment.columns) > 10_000
     rng = np.random.default_rng(1)
     for scale in rng.lognormal(0.0, 3.0, 200):
         slopes = rng.normal(size=problem.d) * scale
-        gains = slot.columns @ slopes
-        k, gain = slot.best(slopes)
+        gains = segment.columns @ slopes
+        k, gain = segment.best(slopes)
         assert gain == pytest.approx(gains.max(), rel=1e-14)
         assert gains[k] == pytest.approx(gains.max(), rel=1e-14)
 
 
 def test_all_alike(problem):
-    assert problem.slots[0].best(np.zeros(problem.d)) == (0, 0.0)
+    assert problem.segments[0].best(np.zeros(problem.d)) == (0, 0.0)
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -14,7 +14,7 @@ from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.errors import ShapeError
 from setpoint.program.link import link
-from setpoint.rules import Mixture, PerSlot, Threshold
+from setpoint.rules import Mixture, PerSegment, Threshold
 from setpoint.search import ConstantGoalWarning, Infeasible
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.search.outcome.ConstantGoalWarning")
@@ -111,7 +111,7 @@ def test_only_the_ranking_of_scores_matters(randomized, seed, text):
 
     def decisions(s):
         outcome, rows, _ = solve(text, s, true, group, weight, randomized=randomized)
-        return outcome.rule.distribution(s, rows.slot)
+        return outcome.rule.distribution(s, rows.segment)
 
     try:
         before = decisions(scores)
@@ -154,11 +154,11 @@ def test_the_rule_decides_what_the_features_say(randomized, seed, text, visible)
         )
     except Infeasible:
         return
-    slot = rows.slot if visible else None
-    counts = rows.confusion(outcome.rule.distribution(scores, slot)).counts
+    segment = rows.segment if visible else None
+    counts = rows.confusion(outcome.rule.distribution(scores, segment)).counts
     np.testing.assert_allclose(program.rates_of(counts), outcome.v, atol=1e-12)
     assert float(program.violation(program.rates_of(counts))) <= 1e-9
-    for rule in outcome.rule.rules if isinstance(outcome.rule, PerSlot) else [outcome.rule]:
+    for rule in outcome.rule.rules if isinstance(outcome.rule, PerSegment) else [outcome.rule]:
         assert isinstance(rule, (Threshold, Mixture))
         if isinstance(rule, Mixture):
             assert randomized is not False
@@ -194,7 +194,7 @@ def test_too_many_combinations_are_rounded_and_say_so(groups, text):
     scores, true, group, weight = data(0, n=300 * groups, groups=groups, digits=4)
     fixed, rows, program = solve(text, scores, true, group, weight, randomized=False)
     mixed = solve(text, scores, true, group, weight, randomized=True)[0]
-    assert len(rows.slots) == groups
+    assert len(rows.segments) == groups
     assert np.prod([float(rows.curve(s).n_cutoffs) for s in range(groups)]) > 1e6
     assert fixed.status == "feasible"
     assert not fixed.rule.randomized
@@ -395,4 +395,4 @@ def test_few_passes_over_the_cutoffs(text, most, visible):
     scores, true, group, _ = data(1, n=20_000, digits=6)
     decide_on = ("g",) if visible and "(g)" in text else ()
     outcome, rows, _ = solve(text, scores, true, group, decide_on=decide_on)
-    assert outcome.n_calls <= most * len(rows.slots)
+    assert outcome.n_calls <= most * len(rows.segments)

@@ -301,7 +301,7 @@ def test_micro_f1_is_the_form_of_the_paper():
 def test_dataset_constraints_as_rows_of_rates():
     """Precision, F1 and win/loss bounds as non-negative sums of rates."""
     schema, counts = BINARY_DATA, BINARY_COUNTS
-    c = sum(counts[i] for i, cell in enumerate(schema.cells) if cell.dataset is None)
+    c = sum(counts[i] for i, stratum in enumerate(schema.strata) if stratum.dataset is None)
     positives, negatives = c[1].sum(), c[0].sum()
     miss, accept, k = c[1, 0] / positives, c[0, 1] / negatives, 0.6
     share = k * negatives / ((1 - k) * positives)

@@ -19,7 +19,7 @@ from goals.samples import (
     program_of,
 )
 from setpoint import Goal, GoalError, maximize
-from setpoint.evidence.codebook import Cell
+from setpoint.evidence.codebook import Stratum
 from setpoint.goals.table import TABLE, VOCABULARY, _formula, _rate
 from setpoint.metrics import *
 
@@ -36,7 +36,7 @@ def value(expression, schema, counts):
 
 
 def rows(counts, classes):
-    """Weighted rows (true, predicted, weight) with these counts, in one cell."""
+    """Weighted rows (true, predicted, weight) with these counts, in one stratum."""
     true, predicted = np.nonzero(counts[: len(classes)])
     names = np.array(classes)
     return names[true], names[predicted], counts[true, predicted]
@@ -49,7 +49,7 @@ def case(classes, seed):
     )
     counts[0, -1] = 0
     counts[0, range(len(classes)), range(len(classes))] += 0.01
-    return Schema.of_counts(classes, (Cell(),), counts), counts
+    return Schema.of_counts(classes, (Stratum(),), counts), counts
 
 
 BINARY_PEERS = {
@@ -192,7 +192,7 @@ def test_formulas(text, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_against_the_deployed_model(seed):
     schema, counts = grouped(BINARY, seed, baseline=True)
-    b = np.array([c.baseline for c in schema.cells])
+    b = np.array([c.baseline for c in schema.strata])
     c = counts[:, :2]
     total = c.sum()
     code = np.arange(2)
@@ -236,10 +236,10 @@ FAIR = {
 @pytest.mark.parametrize("seed", SEEDS)
 def test_groups_against_fairlearn(text, seed):
     schema, counts = grouped(BINARY, seed)
-    cell, true, predicted = np.nonzero(counts[:, :2])
-    sex = np.array([dict(c.key)["sex"] for c in schema.cells])[cell]
+    stratum, true, predicted = np.nonzero(counts[:, :2])
+    sex = np.array([dict(c.key)["sex"] for c in schema.strata])[stratum]
     want = FAIR[text](
-        true, predicted, sensitive_features=sex, sample_weight=counts[cell, true, predicted]
+        true, predicted, sensitive_features=sex, sample_weight=counts[stratum, true, predicted]
     )
     got = value(Goal.parse(f"maximize {text}").objective, schema, counts)
     assert got == pytest.approx(want, abs=1e-12)
@@ -248,7 +248,7 @@ def test_groups_against_fairlearn(text, seed):
 def test_groups_by_hand():
     schema, counts = grouped(BINARY, 3)
     by_sex = {
-        s: sum(counts[i] for i, c in enumerate(schema.cells) if dict(c.key)["sex"] == s)
+        s: sum(counts[i] for i, c in enumerate(schema.strata) if dict(c.key)["sex"] == s)
         for s in "FMX"
     }
     rates = np.array([c[1, 1] / c[1].sum() for c in by_sex.values()])
@@ -273,9 +273,9 @@ def test_groups_by_hand():
 
 def test_data_sets():
     schema, counts = grouped(BINARY, 5, datasets=True)
-    audit = sum(counts[i] for i, c in enumerate(schema.cells) if c.dataset == "audit")
-    free = sum(counts[i] for i, c in enumerate(schema.cells) if c.dataset == "unlabelled")
-    main = sum(counts[i] for i, c in enumerate(schema.cells) if c.dataset is None)
+    audit = sum(counts[i] for i, c in enumerate(schema.strata) if c.dataset == "audit")
+    free = sum(counts[i] for i, c in enumerate(schema.strata) if c.dataset == "unlabelled")
+    main = sum(counts[i] for i, c in enumerate(schema.strata) if c.dataset is None)
     for text, want in {
         "recall": main[1, 1] / main[1].sum(),
         "recall.on(audit)": audit[1, 1] / audit[1].sum(),
@@ -314,9 +314,9 @@ def test_mcc_of_a_constant_is_zero_for_awkward_weights():
     rng = np.random.default_rng(0)
     for _ in range(50):
         marginals = rng.random((3, 4)) * [1, 1, 1, 0]
-        cells = tuple(Cell(None, (("g", str(i)),)) for i in range(3))
+        strata = tuple(Stratum(None, (("g", str(i)),)) for i in range(3))
         schema = Schema(
-            ("a", "b", "c"), cells, marginals, np.where(marginals > 0, 1.0, np.inf), {None: ("g",)}
+            ("a", "b", "c"), strata, marginals, np.where(marginals > 0, 1.0, np.inf), {None: ("g",)}
         )
         program = program_of(maximize(mcc), schema)
         for k in range(3):
@@ -328,7 +328,7 @@ def test_wins_without_losses_are_infinitely_good():
     counts = np.zeros((2, 3, 2))
     counts[0, 1] = [2, 3]  # deployed "no", truly "yes": three wins
     counts[1, 1] = [0, 4]  # deployed "yes" and right: no losses
-    schema = Schema.of_counts(BINARY, (Cell(None, (), 0), Cell(None, (), 1)), counts)
+    schema = Schema.of_counts(BINARY, (Stratum(None, (), 0), Stratum(None, (), 1)), counts)
     assert at("win_loss_ratio", schema, counts) == np.inf
     assert at("win_change_ratio", schema, counts) == 1.0
     program = program_of(Goal.parse("maximize accuracy subject to win_loss_ratio >= 2"), schema)

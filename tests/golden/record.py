@@ -61,7 +61,7 @@ def _solved(given):
                 if not sure.all():
                     out["drawn"] = np.flatnonzero(~sure).tolist()
                     out["probabilities"] = probabilities[~sure].tolist()
-    except ValueError as error:  # such as a slot that only rows without weight are of
+    except ValueError as error:  # such as a segment that only rows without weight are of
         out["undecided"] = str(error)
         return None, out
     return decided, out
@@ -70,10 +70,10 @@ def _solved(given):
 def decisions(rule, part):
     """Class codes by draws that are written down here, and what each row's draw is about."""
     n = len(part.scores)
-    slots = rule.slot_codes(part.sensitive_features) if rule.needs_slots else None
+    segments = rule.segment_codes(part.sensitive_features) if rule.needs_segments else None
     u = np.arange(n) * 619 % 1009 / 1009
-    probabilities = rule.distribution(part.scores, slots)
-    return rule.decide(part.scores, slots, u), probabilities.max(axis=1) == 1.0, probabilities
+    probabilities = rule.distribution(part.scores, segments)
+    return rule.decide(part.scores, segments, u), probabilities.max(axis=1) == 1.0, probabilities
 
 
 def _made_up(given, part):

@@ -99,6 +99,6 @@ def test_digests_count_only_to_the_bit():
 
 
 def test_names_that_changed_on_purpose():
-    old = {"slot": "per_slot by slot", "slots": ["slot", 1]}
-    new = {"segment": "per_slot by segment", "slots": ["segment", 1]}
-    assert differences(renamed(old, {"slot": "segment"}), new) == []
+    old = {"segment": "per_segment by segment", "segments": ["segment", 1]}
+    new = {"segment": "per_segment by segment", "segments": ["segment", 1]}
+    assert differences(renamed(old, {"segment": "segment"}), new) == []

@@ -4,40 +4,40 @@ import numpy as np
 
 from setpoint import Goal
 from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Cell
+from setpoint.evidence.codebook import Stratum
 
 CLASSES = ("no", "yes")
-ONE = (Cell(),)
+ONE = (Stratum(),)
 
 
 def expression(text):
     return Goal.parse(f"maximize {text}").objective
 
 
-def confusion(cells, counts, squares=None, rows=None, classes=CLASSES):
+def confusion(strata, counts, squares=None, rows=None, classes=CLASSES):
     """A confusion of unit rows, unless squares and rows say otherwise."""
     counts = np.asarray(counts, float)
     squares = counts.copy() if squares is None else squares
     rows = counts.sum(axis=2) if rows is None else rows
     smallest = np.where(rows > 0, 1.0, np.inf)
-    return Confusion(classes, cells, counts, squares, rows.astype(np.int64), smallest)
+    return Confusion(classes, strata, counts, squares, rows.astype(np.int64), smallest)
 
 
 def binary(prior, tpr, fpr):
-    """Shares (1, 3, 2) of one cell."""
+    """Shares (1, 3, 2) of one stratum."""
     negative = [(1 - prior) * (1 - fpr), (1 - prior) * fpr]
     return np.array([[negative, [prior * (1 - tpr), prior * tpr], [0.0, 0.0]]])
 
 
 def grouped(m, prior, tpr, fpr):
-    """Cells and shares of m groups of one size; `tpr` a number or one for each."""
-    cells = tuple(Cell(None, (("g", f"v{i:02d}"),)) for i in range(m))
+    """Strata and shares of m groups of one size; `tpr` a number or one for each."""
+    strata = tuple(Stratum(None, (("g", f"v{i:02d}"),)) for i in range(m))
     rates = np.broadcast_to(tpr, (m,))
-    return cells, np.concatenate([binary(prior, t, fpr) / m for t in rates])
+    return strata, np.concatenate([binary(prior, t, fpr) / m for t in rates])
 
 
 def deployed(prior, tpr, fpr, changed):
-    """Cells by deployed class, and shares; new and deployed rates differ a little."""
+    """Strata by deployed class, and shares; new and deployed rates differ a little."""
     out = np.zeros((2, 3, 2))
     for true, (share, rate) in enumerate([(1 - prior, fpr), (prior, tpr)]):
         before = 0.97 * rate
@@ -46,16 +46,16 @@ def deployed(prior, tpr, fpr, changed):
         out[1, true] = share * lost, share * (rate - gained)
         out[0, true] = share * (1 - rate - lost), share * gained
     assert (out >= 0).all()
-    return (Cell(None, (), 0), Cell(None, (), 1)), out
+    return (Stratum(None, (), 0), Stratum(None, (), 1)), out
 
 
-def drawn(rng, cells, shares, n, weights=None, classes=CLASSES):
+def drawn(rng, strata, shares, n, weights=None, classes=CLASSES):
     """The confusion of n rows drawn at these shares; weights(rng, entry) weighs them."""
     if weights is None:
         counts = rng.multinomial(n, shares.ravel() / shares.sum()).reshape(shares.shape)
-        return confusion(cells, counts, classes=classes)
+        return confusion(strata, counts, classes=classes)
     entry = rng.choice(shares.size, n, p=shares.ravel() / shares.sum())
     w = weights(rng, entry)
     sums = [np.bincount(entry, x, shares.size).reshape(shares.shape) for x in (w, w * w)]
     rows = np.bincount(entry, minlength=shares.size).reshape(shares.shape).sum(axis=2)
-    return confusion(cells, *sums, rows, classes)
+    return confusion(strata, *sums, rows, classes)

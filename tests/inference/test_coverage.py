@@ -21,7 +21,7 @@ def heavy_positives(rng, entry):
     return np.where((entry // 2) % 3 == 1, 10.0, 1.0)
 
 
-def coverage(text, cells, shares, n, weights=None, seed=0):
+def coverage(text, strata, shares, n, weights=None, seed=0):
     """Shares of the draws in which the interval holds the truth, and their number."""
     rng = np.random.default_rng(seed)
     wanted = expression(text)
@@ -29,13 +29,13 @@ def coverage(text, cells, shares, n, weights=None, seed=0):
     if weights is heavy_positives:
         mean = weights(rng, np.arange(shares.size))
     (bound,), counted = bind_counted(
-        [wanted], confusion(cells, shares * mean.reshape(shares.shape))
+        [wanted], confusion(strata, shares * mean.reshape(shares.shape))
     )
     truth = counted.value(bound)
     held = []
     for _ in range(DRAWS):
         try:
-            (bound,), counted = bind_counted([wanted], drawn(rng, cells, shares, n, weights))
+            (bound,), counted = bind_counted([wanted], drawn(rng, strata, shares, n, weights))
         except EmptyPopulationError:
             continue
         low, high, _ = interval_of(bound, counted, 0.95)
@@ -62,23 +62,23 @@ def test_weights(text, weights):
 @pytest.mark.parametrize("reducer", ["difference", "ratio", "min", "deviation"])
 def test_groups_that_are_alike(reducer, m, n):
     """A naive bootstrap of the gap covers nothing here: the gap it sees is noise."""
-    cells, shares = grouped(m, 0.3, 0.8, 0.1)
+    strata, shares = grouped(m, 0.3, 0.8, 0.1)
     least = 0.94 if m == 2 or reducer == "min" else 0.95
-    assert coverage(f"recall.{reducer}(g)", cells, shares, n) >= least
+    assert coverage(f"recall.{reducer}(g)", strata, shares, n) >= least
 
 
 @pytest.mark.parametrize(("m", "n"), [(2, 300), (5, 1000), (12, 3000)])
 @pytest.mark.parametrize("reducer", ["difference", "ratio", "min", "deviation"])
 def test_groups_that_differ(reducer, m, n):
-    cells, shares = grouped(m, 0.3, np.linspace(0.6, 0.9, m), 0.1)
-    assert coverage(f"recall.{reducer}(g)", cells, shares, n) >= 0.93
+    strata, shares = grouped(m, 0.3, np.linspace(0.6, 0.9, m), 0.1)
+    assert coverage(f"recall.{reducer}(g)", strata, shares, n) >= 0.93
 
 
 @pytest.mark.parametrize(("m", "n", "tpr"), [(5, 400, 0.95), (12, 1000, 0.97), (12, 1000, 0.05)])
 @pytest.mark.parametrize("reducer", ["difference", "ratio", "min", "deviation"])
 def test_small_groups_at_the_edge(reducer, m, n, tpr):
-    cells, shares = grouped(m, 0.3, tpr, 0.02)
-    assert coverage(f"recall.{reducer}(g)", cells, shares, n) >= 0.93
+    strata, shares = grouped(m, 0.3, tpr, 0.02)
+    assert coverage(f"recall.{reducer}(g)", strata, shares, n) >= 0.93
 
 
 @pytest.mark.parametrize(("n", "changed"), [(150, 0.1), (400, 0.06), (2000, 0.05)])
@@ -87,5 +87,5 @@ def test_small_groups_at_the_edge(reducer, m, n, tpr):
     ["churn", "recall - recall.baseline()", "precision - precision.baseline()", "win_loss_ratio"],
 )
 def test_against_the_deployed_model(text, n, changed):
-    cells, shares = deployed(0.3, 0.7, 0.1, changed)
-    assert coverage(text, cells, shares, n) >= 0.93
+    strata, shares = deployed(0.3, 0.7, 0.1, changed)
+    assert coverage(text, strata, shares, n) >= 0.93

@@ -37,7 +37,7 @@ GROUPS = ["difference", "ratio", "min", "max", "deviation", "mean", "geometric_m
 def rows_of(confusion):
     marginals, columns = confusion.marginals, confusion.codebook.columns
     return Schema(
-        confusion.classes, confusion.cells, marginals.weights, marginals.smallest, columns
+        confusion.classes, confusion.strata, marginals.weights, marginals.smallest, columns
     )
 
 
@@ -79,16 +79,16 @@ def test_weights_count_as_effective_rows():
 
 
 def test_difference_of_two_groups_is_newcombes():
-    cells, _ = grouped(2, 0.5, 0.5, 0.1)
-    where = confusion(cells, [[[9, 1], [14, 56], [0, 0]], [[9, 1], [32, 48], [0, 0]]])
+    strata, _ = grouped(2, 0.5, 0.5, 0.1)
+    where = confusion(strata, [[[9, 1], [14, 56], [0, 0]], [[9, 1], [32, 48], [0, 0]]])
     low, high, kind = of("recall.difference(g)", where)
     assert kind == "pairs"
     assert (low, high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
 
 
 def test_difference_of_groups_is_the_widest_of_its_pairs():
-    cells, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
-    where = confusion(cells, np.round(shares * 900))
+    strata, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
+    where = confusion(strata, np.round(shares * 900))
     low, high, _ = of("recall.difference(g)", where)
     hits = where.counts[:, 1, 1]
     n = where.counts[:, 1].sum(axis=1)
@@ -114,8 +114,8 @@ def test_smooth_functions_get_delta(text):
 
 @pytest.mark.parametrize("text", [*SMOOTH, "f1", "recall.mean(g)", "f1.geometric_mean(g)"])
 def test_influence_is_that_of_the_program(text):
-    cells, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
-    where = confusion(cells, np.round(shares * 900))
+    strata, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
+    where = confusion(strata, np.round(shares * 900))
     (bound,), counted = bind_counted([expression(text)], where)
     profiles = counted.profiles(bound.features)
     value, slope = influence_of(bound, profiles, profiles.counts, counted.v)
@@ -125,8 +125,8 @@ def test_influence_is_that_of_the_program(text):
 
 
 def test_paired_comparison_sees_the_pairing():
-    cells, shares = deployed(0.3, 0.7, 0.1, 0.05)
-    where = confusion(cells, np.round(shares * 4000))
+    strata, shares = deployed(0.3, 0.7, 0.1, 0.05)
+    where = confusion(strata, np.round(shares * 4000))
     low, high, _ = of("recall - recall.baseline()", where)
     assert high - low < 0.35 * (of("recall", where).high - of("recall", where).low) * math.sqrt(2)
     turned = of("recall.baseline() - recall", where)
@@ -151,8 +151,8 @@ def test_nobody_is_certain_at_the_edges(text, table):
 @pytest.mark.parametrize("kind", GROUPS)
 @pytest.mark.parametrize("inner", ["recall", "precision", "f1", "g_mean", "predicted_rate"])
 def test_groups(inner, kind):
-    cells, shares = grouped(4, 0.4, [0.5, 0.6, 0.9, 0.9], 0.1)
-    where = confusion(cells, np.round(shares * 900))
+    strata, shares = grouped(4, 0.4, [0.5, 0.6, 0.9, 0.9], 0.1)
+    where = confusion(strata, np.round(shares * 900))
     text = f"{inner}.{kind}(g)"
     (bound,), counted = bind_counted([expression(text)], where)
     low, high, found = of(text, where)
@@ -168,8 +168,8 @@ def test_groups(inner, kind):
     "predicted_rate.difference()", "precision.difference()", "recall.difference(g).max()",
 ])  # fmt: skip
 def test_every_combination_has_limits(text):
-    cells, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
-    where = confusion(cells, np.round(shares * 900))
+    strata, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
+    where = confusion(strata, np.round(shares * 900))
     (bound,), counted = bind_counted([expression(text)], where)
     low, high, _ = of(text, where)
     assert low <= counted.value(bound) <= high
@@ -180,8 +180,8 @@ def test_every_combination_has_limits(text):
 
 
 def test_nonsmooth_parts_pass_their_limits_on():
-    cells, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
-    where = confusion(cells, np.round(shares * 900))
+    strata, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
+    where = confusion(strata, np.round(shares * 900))
     low, high, kind = of("recall.difference(g)", where)
     assert of("1 - recall.difference(g)", where) == pytest.approx((1 - high, 1 - low, kind))
 

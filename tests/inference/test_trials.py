@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.samples import ONE, confusion, expression, grouped
-from setpoint.evidence.codebook import Cell
+from setpoint.evidence.codebook import Stratum
 from setpoint.goals.table import TABLE
 from setpoint.inference.profiles import bind_counted
 from setpoint.inference.tails import at_least
@@ -19,9 +19,9 @@ TN, FP, FN, TP = 900, 50, 19, 81
 N = TN + FP + FN + TP
 TABLE_OF_ONE = [[[TN, FP], [FN, TP], [0, 0]]]
 HERE = confusion(ONE, TABLE_OF_ONE)
-# Cells of the deployed model's decisions: no, yes.
+# Strata of the deployed model's decisions: no, yes.
 BOTH = confusion(
-    (Cell(None, (), 0), Cell(None, (), 1)),
+    (Stratum(None, (), 0), Stratum(None, (), 1)),
     [[[800, 30], [9, 21], [0, 0]], [[40, 30], [16, 54], [0, 0]]],
 )
 WINS, LOSSES = 40 + 21, 30 + 16
@@ -76,8 +76,8 @@ def test_against_the_deployed_model(text, relation, bound, hits, n, share):
 
 
 def test_a_group_has_its_own_rows():
-    cells, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
-    where = confusion(cells, np.round(shares * 3000))
+    strata, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
+    where = confusion(strata, np.round(shares * 3000))
     found = of("recall.on(g='v02')", ">=", 0.8, where)
     assert found == pytest.approx(Trials(360, 400, 0.8))
     assert of("recall", ">=", 0.8, where).trials == 1200
@@ -110,10 +110,10 @@ def test_every_metric_is_of_one_sort():
 
 
 def where_all_can_be_said():
-    cells = [Cell(None, (("g", g),), b) for g in "uv" for b in (0, 1)]
+    strata = [Stratum(None, (("g", g),), b) for g in "uv" for b in (0, 1)]
     counts = np.random.default_rng(0).integers(1, 40, (4, 3, 2))
     counts[:, 2] = 0
-    return confusion(tuple(cells), counts)
+    return confusion(tuple(strata), counts)
 
 
 @pytest.mark.parametrize("text", sorted(TWO_VALUED | MORE))
@@ -133,8 +133,8 @@ def test_the_metrics_with_two_profiles_are_those(text, relation):
 def test_the_share_reaches_its_bound_where_the_value_does(text, bound, seed):
     counts = np.random.default_rng(seed).integers(0, 12, (4, 3, 2)) + 1
     counts[:, 2] = 0
-    cells = [Cell(None, (("g", g),), b) for g in "uv" for b in (0, 1)]
-    (x,), counted = bind_counted([expression(text)], confusion(tuple(cells), counts))
+    strata = [Stratum(None, (("g", g),), b) for g in "uv" for b in (0, 1)]
+    (x,), counted = bind_counted([expression(text)], confusion(tuple(strata), counts))
     value = counted.value(x)
     for relation, sign in ((">=", 1), ("<=", -1)):
         found = trials_of(x, counted, relation, bound)

@@ -165,7 +165,7 @@ REFUSED = {
         SEX,
         {"wanted": ["sex", "race"]},
         ValueError,
-        "one column without a name, but the goal speaks of 'sex', 'race'; pass a frame, or a dict",
+        "one column without a name, but the goal refers to 'sex', 'race'; pass a frame, or a dict",
     ),
     "2-D": (
         np.zeros((4, 2)),
@@ -261,7 +261,7 @@ REFUSED = {
         None,
         {"wanted": ["sex"]},
         ValueError,
-        "the goal speaks of the column 'sex', but sensitive_features is not given",
+        "the goal refers to the column 'sex', but sensitive_features is not given",
     ),
     "not given, X has it": (
         None,
@@ -305,7 +305,7 @@ REFUSED = {
         ValueError,
         "sensitive_features names the column 'sex' of X twice",
     ),
-    "X is no frame": (
+    "X is not a frame": (
         "sex",
         {"X": np.zeros((4, 2))},
         ValueError,

@@ -57,17 +57,17 @@ OPTIONS = {
     "groups": (
         {"goal": "maximize f1 subject to recall.difference(sex) <= 0.1"},
         GoalError,
-        "the goal speaks of 'sex', and a stream is counted by true and predicted class alone",
+        "the goal refers to 'sex', and a stream is counted by true and predicted class alone",
     ),
     "data sets": (
         {"goal": "maximize f1 subject to recall.on('checked') >= 0.5"},
         GoalError,
-        "the goal speaks of 'checked', and a stream",
+        "the goal refers to 'checked', and a stream",
     ),
     "baseline": (
         {"goal": "maximize f1 subject to churn <= 0.1"},
         GoalError,
-        "the goal speaks of the deployed model, and a stream",
+        "the goal refers to the deployed model, and a stream",
     ),
     "other classes": ({"goal": "maximize recall(label=2)"}, GoalError, "unknown label 2"),
     **{

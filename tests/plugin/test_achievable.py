@@ -19,16 +19,16 @@ from setpoint.search.mixtures import best_mixture
 
 GAP = 1e-6
 CONVEX = ("affine", "concave", "fractional")
-CASES = [(seed, "slot", shape, "") for shape in CONVEX for seed in range(10)]
-CASES += [(seed, "slot", "quasiconcave", "") for seed in range(4)]
-CASES += [(seed, "slot", shape, "tight") for shape in CONVEX for seed in (0, 1, 3, 4, 5)]
-CASES += [(seed, "slot", "affine", "hard") for seed in range(12)]
+CASES = [(seed, "segment", shape, "") for shape in CONVEX for seed in range(10)]
+CASES += [(seed, "segment", "quasiconcave", "") for seed in range(4)]
+CASES += [(seed, "segment", shape, "tight") for shape in CONVEX for seed in (0, 1, 3, 4, 5)]
+CASES += [(seed, "segment", "affine", "hard") for seed in range(12)]
 CASES += [(seed, "hidden", shape, "") for shape in CONVEX for seed in range(4)]
 CASES += [(seed, "joint", shape, "") for shape in CONVEX for seed in range(1, 6)]
-CASES += [(seed, "slot", "sum of ratios", "") for seed in range(1, 5)]
+CASES += [(seed, "segment", "sum of ratios", "") for seed in range(1, 5)]
 MORE = [
     (seed, known, None, twist)
-    for known in ("slot", "hidden", "joint")
+    for known in ("segment", "hidden", "joint")
     for twist in ("", "tight", "hard")
     for seed in range(100, 200)
 ]
@@ -118,13 +118,13 @@ def test_the_optimum_is_found_and_bounded_in_many_problems(seed, known, shape, t
 
 
 def test_the_problems_are_varied():
-    """Some cannot be met, and all kinds of slots, cells and bounds occur."""
+    """Some cannot be met, and all kinds of segments, strata and bounds occur."""
     cases = [random_case(s, known, shape=shape, twist=t) for s, known, shape, t in CASES]
     feasible = np.array([case.oracle.is_feasible() for case in cases])
     assert 5 <= (~feasible).sum() < len(cases) / 3
-    assert {len(case.soft.slots) for case in cases} >= {1, 2, 6}
+    assert {len(case.soft.segments) for case in cases} >= {1, 2, 6}
     assert {case.soft.n_classes for case in cases} == {3, 4, 5}
-    assert any(len(case.soft.cells) > len(case.soft.slots) for case in cases)
+    assert any(len(case.soft.strata) > len(case.soft.segments) for case in cases)
     text = " ".join(str(case.goal) for case in cases)
     for name in ("churn", "prior_divergence", "precision", "difference", "g_mean", "deviation"):
         assert name in text
@@ -132,7 +132,7 @@ def test_the_problems_are_varied():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
-    case = random_case(seed, "slot", shape=CONVEX[seed % 3])
+    case = random_case(seed, "segment", shape=CONVEX[seed % 3])
     evidence = case.evidence
     if (np.bincount(evidence.true, minlength=evidence.n_classes) == 0).any():
         # A class without a row has no recall.
@@ -156,10 +156,10 @@ def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
 
 
 @pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("known", ["slot", "hidden", "joint"])
+@pytest.mark.parametrize("known", ["segment", "hidden", "joint"])
 @pytest.mark.parametrize("seed", range(12))
 def test_the_rule_of_any_choice_reproduces_its_features(seed, known, whole):
-    """Blocks by slot and by the class on top, mixtures and constants, ties among posteriors."""
+    """Blocks by segment and by the class on top, mixtures and constants, ties among posteriors."""
     shape = ("affine", "concave")[seed % 2]
     case = random_case(seed, known, shape=shape)
     rng = np.random.default_rng(seed)
@@ -315,4 +315,4 @@ def test_bounds_that_rule_out_zero_alone_cost_nothing(text, free):
 )
 def test_steep_tangents_do_not_end_the_search(seed, shape, twist):
     """Roots near 0 make linear programs that a solver gives up until it is built anew."""
-    check_against_the_oracle(seed, "slot", shape, twist)
+    check_against_the_oracle(seed, "segment", shape, twist)

@@ -40,7 +40,7 @@ def population(seed, n=3, groups=2, n_points=14, visible=1):
 
 
 def rows_of(goal, mass):
-    """The population as weighted rows with labels, and the points and slots they are at."""
+    """The population as weighted rows with labels, and the points and segments they are at."""
     at = np.indices(mass.shape).reshape(4, -1)
     columns = {"g": at[2], "s": at[1]}
     needs = goal.needs
@@ -184,11 +184,11 @@ def test_pairs_speak_of_the_cells_of_each_slot():
     np.testing.assert_array_equal(joint.labels(rows), g * 3 + y)
     pairs = joint.pairs_of(rows)
     assert pairs.shape == (2, 6, 2)
-    for slot, key in enumerate(rows.slots):
-        for (cell, true), (group, code) in zip(pairs[slot], np.ndindex(2, 3), strict=True):
+    for segment, key in enumerate(rows.segments):
+        for (stratum, true), (group, code) in zip(pairs[segment], np.ndindex(2, 3), strict=True):
             assert true == code
-            assert dict(rows.cells[cell].key) == {"g": group, **dict(key)}
-    # Other rows with the same columns: codes of cells may differ, groups do not.
+            assert dict(rows.strata[stratum].key) == {"g": group, **dict(key)}
+    # Other rows with the same columns: codes of strata may differ, groups do not.
     some = Evidence.from_arrays(
         ("a", "b", "c"), np.zeros(4), None, needs=BY_G, columns={"g": np.ones(4, int)}
     )  # fmt: skip
@@ -196,7 +196,7 @@ def test_pairs_speak_of_the_cells_of_each_slot():
 
 
 def test_a_slot_without_some_group():
-    """What a model says of that group is credited to the slot's heaviest cell."""
+    """What a model says of that group is credited to the segment's heaviest stratum."""
     g, s = np.array([0, 0, 1, 2, 2, 2]), np.array([0, 0, 0, 1, 0, 1])
     rows = Evidence.from_arrays(
         (0, 1), np.zeros(6), np.array([0, 1, 0, 1, 0, 1]), needs=BY_G,
@@ -204,7 +204,7 @@ def test_a_slot_without_some_group():
     )  # fmt: skip
     joint = JointPosterior.of(rows)
     pairs = joint.pairs_of(rows).reshape(2, 3, 2, 2)
-    only = next(c for c, cell in enumerate(rows.cells) if dict(cell.key)["s"] == 1)
+    only = next(c for c, stratum in enumerate(rows.strata) if dict(stratum.key)["s"] == 1)
     assert (pairs[1, :, :, 0] == only).all()
     scores = np.full((6, 6), 1 / 6)
     soft = rows.softened(scores, pairs.reshape(2, 6, 2))

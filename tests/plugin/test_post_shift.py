@@ -21,7 +21,7 @@ from setpoint import BlackBox, GoalError, PlugInClassifier, evaluate, goal_score
 from setpoint.blackbox import MetricError
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin import shifting
-from setpoint.rules import PerSlot, Threshold
+from setpoint.rules import PerSegment, Threshold
 from setpoint.search import ConstantGoalWarning, StoppedError, StoppedWarning
 
 
@@ -144,7 +144,7 @@ def test_groups_get_cut_offs_of_their_own(goal):
         goal, solver="post-shift", sensitive_features=["region", "amount"], decide_on="region"
     )
     model.fit(X, y)
-    assert isinstance(model.rule_, PerSlot)
+    assert isinstance(model.rule_, PerSegment)
     assert model.goal_report_.why.endswith("then of each of 2 groups in turn")
     assert model.goal_report_.decides_on == ("region",)
     found = model.evaluate(X, y).objective.value

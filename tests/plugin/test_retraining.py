@@ -174,7 +174,7 @@ PROBLEMS = [
 
 @pytest.mark.parametrize(("goal", "objective", "constraints"), PROBLEMS)
 def test_an_exact_learner_reaches_the_optimum(goal, objective, constraints):
-    """The groups are hidden from the learner: two cells an x."""
+    """The groups are hidden from the learner: two strata an x."""
     for seed in range(3):
         r = rows_of(seed)
         space, program = space_of(goal, r)

@@ -5,7 +5,7 @@ import pytest
 
 from goals.samples import BINARY, FIVE, Schema, grouped, linear_rows, plain, program_of
 from setpoint import Goal, GoalError
-from setpoint.evidence.codebook import Cell
+from setpoint.evidence.codebook import Stratum
 from setpoint.goals import EmptyPopulationError
 from setpoint.goals.populations import Other
 
@@ -65,9 +65,9 @@ def test_errors_of_names_and_bounds(text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("recall", r"speaks of one class and there are 5: write recall\(label='a'\)"),
+        ("recall", r"refers to one class and there are 5: write recall\(label='a'\)"),
         ("precision.mean(sex)", r"reduce over the classes, as in precision.mean\(\)"),
-        ("accuracy subject to f1 >= 0.5", r"speaks of one class"),
+        ("accuracy subject to f1 >= 0.5", r"refers to one class"),
         ("recall.baseline().mean()", r"needs the deployed model's predictions: give baseline="),
         ("churn", r"give baseline="),
         ("win_loss_ratio", r"give baseline="),
@@ -91,8 +91,8 @@ def test_empty_populations():
     counts = np.ones((2, 3, 2))
     counts[:, 2] = 0
     counts[1, 1] = 0  # the second group has no positives
-    cells = tuple(Cell(None, (("sex", s),)) for s in "FM")
-    schema = Schema.of_counts(BINARY, cells, counts)
+    strata = tuple(Stratum(None, (("sex", s),)) for s in "FM")
+    schema = Schema.of_counts(BINARY, strata, counts)
     for text in ("recall.min(sex)", "recall.on(sex=M)", "false_negative_rate.difference(sex)"):
         with pytest.raises(EmptyPopulationError, match="sex = M hold none with the true class"):
             bind(text, schema)
@@ -100,7 +100,9 @@ def test_empty_populations():
     v = bind("precision.min(sex) + predicted_rate.max(sex) + f1.min(sex)", schema)
     assert np.isfinite(v.value(v.rates_of(counts)))
     named = Schema.of_counts(
-        BINARY, (Cell(None, (("country", Other(("IN",))),)),), np.ones((1, 3, 2)) * [[1], [1], [0]]
+        BINARY,
+        (Stratum(None, (("country", Other(("IN",))),)),),
+        np.ones((1, 3, 2)) * [[1], [1], [0]],
     )
     with pytest.raises(EmptyPopulationError, match="country = IN hold none"):
         bind("accuracy.on(country=IN)", named)
@@ -110,7 +112,7 @@ def test_empty_populations():
 def test_denominators_that_are_always_zero():
     counts = np.zeros((1, 3, 2))
     counts[0, 1] = [3, 4]  # positives only, and the deployed model finds none
-    schema = Schema.of_counts(BINARY, (Cell(None, (), 0),), counts)
+    schema = Schema.of_counts(BINARY, (Stratum(None, (), 0),), counts)
     for text, value in [("win_loss_ratio", np.inf), ("fp / (2 * fp)", 0.0), ("losses / wins", 0.0)]:
         program = bind(text, schema)
         assert program.value(program.rates_of(counts)) == value
@@ -124,7 +126,7 @@ def test_columns_that_are_known_but_not_split():
     counts[0, 2] = 0
     marginals = counts.sum(axis=2)
     smallest = np.where(marginals > 0, 1.0, np.inf)
-    schema = Schema(BINARY, (Cell(),), marginals, smallest, {None: ("sex",)})
+    schema = Schema(BINARY, (Stratum(),), marginals, smallest, {None: ("sex",)})
     with pytest.raises(GoalError, match="not split"):
         bind("recall.min(sex)", schema)
 
@@ -132,8 +134,8 @@ def test_columns_that_are_known_but_not_split():
 def test_other_than():
     schema, counts = grouped(BINARY, 2)
     program = bind("accuracy.on(country=IN)", schema)
-    held = [i for i, c in enumerate(schema.cells) if dict(c.key)["country"] == "IN"]
-    assert program.rates[0].cells == tuple(held)
+    held = [i for i, c in enumerate(schema.strata) if dict(c.key)["country"] == "IN"]
+    assert program.rates[0].strata == tuple(held)
     value = program.value(program.rates_of(counts))
     assert value == pytest.approx(counts[held][:, [0, 1], [0, 1]].sum() / counts[held].sum())
 
@@ -181,10 +183,10 @@ def test_many_classes_in_bounded_time_and_memory():
 
     n = 400
     rng = np.random.default_rng(0)
-    cells = tuple(Cell(None, (("g", i),)) for i in range(4))
+    strata = tuple(Stratum(None, (("g", i),)) for i in range(4))
     counts = rng.integers(0, 3, (4, n + 1, n)).astype(float)
     counts[:, n] = 0
-    schema = Schema.of_counts(tuple(range(n)), cells, counts)
+    schema = Schema.of_counts(tuple(range(n)), strata, counts)
     start = time.process_time()
     goal = "maximize macro_f1 subject to precision.min() >= 0.0001"
     program = program_of(Goal.parse(goal), schema)

@@ -108,11 +108,11 @@ def test_influence(text, data):
     counts[:, -1] = 0
 
     def at(c):
-        return influence(e, Schema.of_counts(schema.classes, schema.cells, c), c)
+        return influence(e, Schema.of_counts(schema.classes, schema.strata, c), c)
 
     value, slope = at(counts)
     assert abs((slope * counts).sum()) <= 1e-9
-    program = program_of(maximize(e), Schema.of_counts(schema.classes, schema.cells, counts))
+    program = program_of(maximize(e), Schema.of_counts(schema.classes, schema.strata, counts))
     assert float(program.value(program.rates_of(counts))) == pytest.approx(value, abs=1e-12)
     for _ in range(12):
         i = tuple(rng.integers(s) for s in (len(counts), 5, 5))

@@ -8,7 +8,7 @@ import pytest
 
 from goals.samples import Schema, decisions, grouped, program_of
 from setpoint import Goal, GoalError
-from setpoint.evidence.codebook import Cell
+from setpoint.evidence.codebook import Stratum
 from setpoint.goals.events import Event
 from setpoint.goals.table import TABLE
 from setpoint.program.diagonal import diagonal_form
@@ -94,7 +94,7 @@ def test_weights_give_the_best_rule_for_a_sum_of_features(n):
     slopes = rng.normal(size=len(form.const))
     diag, col = of_both(counts)
     W, B = form.weights(slopes)
-    assert W.shape == B.shape == (len(schema.cells), n)
+    assert W.shape == B.shape == (len(schema.strata), n)
     total = (W * diag).sum() - (B * col).sum()
     np.testing.assert_allclose(slopes @ form.features(diag, col), total, rtol=1e-12)
 
@@ -122,10 +122,10 @@ def test_one_true_and_another_predicted_class_are_not_of_the_form(monkeypatch):
 
 
 def test_a_thousand_classes_in_ten_cells():
-    n, cells = 1000, tuple(Cell(None, (("g", g),)) for g in range(10))
+    n, strata = 1000, tuple(Stratum(None, (("g", g),)) for g in range(10))
     marginals = np.ones((10, n + 1))
     marginals[:, n] = 0
-    schema = Schema(tuple(range(n)), cells, marginals, np.ones((10, n + 1)), {None: ("g",)})
+    schema = Schema(tuple(range(n)), strata, marginals, np.ones((10, n + 1)), {None: ("g",)})
     program = program_of(Goal.parse("maximize macro_f1 subject to accuracy.min(g) >= 0.1"), schema)
     start = time.process_time()
     form = diagonal_form(program.table)

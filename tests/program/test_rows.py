@@ -16,7 +16,7 @@ from goals.samples import (
     program_of,
 )
 from setpoint import Goal
-from setpoint.evidence.codebook import Cell
+from setpoint.evidence.codebook import Stratum
 from setpoint.program.rows import NotLinearError
 
 LINEAR = [
@@ -116,8 +116,8 @@ def points(schema, rng):
     for k in classes:
         perfect[:, k, k] = schema.marginals[:, k]
     as_deployed = np.zeros_like(perfect)
-    for c, cell in enumerate(schema.cells):
-        as_deployed[c, :, cell.baseline] = schema.marginals[c]
+    for c, stratum in enumerate(schema.strata):
+        as_deployed[c, :, stratum.baseline] = schema.marginals[c]
     for k in classes:
         # One row is accepted into the class at hand, from each true class.
         for i in classes:
@@ -180,7 +180,7 @@ def test_a_floor_is_one_row_of_data():
     counts[0, 0] = [100, 0]
     counts[0, 1] = [10, 0]
     schema = Schema(
-        BINARY, (Cell(),), counts.sum(axis=2), np.array([[0.25, 0.5, np.inf]]), {None: ()}
+        BINARY, (Stratum(),), counts.sum(axis=2), np.array([[0.25, 0.5, np.inf]]), {None: ()}
     )
     program = program_of(Goal.parse("maximize recall subject to precision >= 0.9"), schema)
     ((_, (ratio, floor)),) = linear_rows(program)

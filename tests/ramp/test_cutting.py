@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from ramp import oracle_convex as oracle
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import ShapeError
 from setpoint.ramp.cutting import CHOOSERS, cutting_planes
 from setpoint.ramp.hypograph import Hypograph

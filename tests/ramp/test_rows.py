@@ -165,8 +165,8 @@ def test_nobody_meets_no_floor():
         nobody = np.zeros_like(problem.totals)
         if "win" in text:  # the deployed decisions themselves
             nobody = np.zeros_like(problem.totals)
-            for k, cell in enumerate(problem.program.codebook.cells):
-                nobody[3 * k : 3 * k + 3] = cell.baseline * problem.totals[3 * k : 3 * k + 3]
+            for k, stratum in enumerate(problem.program.codebook.strata):
+                nobody[3 * k : 3 * k + 3] = stratum.baseline * problem.totals[3 * k : 3 * k + 3]
         assert problem.excess(nobody).max() > 0
         assert (rows_of(problem.program)[0].coefs @ nobody) <= 1e-12
 

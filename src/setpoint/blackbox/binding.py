@@ -19,7 +19,7 @@ from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
 from setpoint.evidence import Evidence
 from setpoint.evidence.count import count_threshold
-from setpoint.evidence.order import cutoffs
+from setpoint.evidence.cutoffs import cutoffs
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
@@ -94,7 +94,7 @@ def measured_on(
         goal = as_goal(goal)
         if goal.needs.datasets:
             raise GoalError(
-                f"the goal speaks of the data sets {list(goal.needs.datasets)}, and a metric is "
+                f"the goal refers to the data sets {list(goal.needs.datasets)}, and a metric is "
                 "measured on one sample"
             )
         inputs = Inputs.check(goal, classes, {None: rows}, None, where or "y")
@@ -173,9 +173,9 @@ class FormulaMetric:
 
     @cached_property
     def identity(self) -> str:
-        """A hash of labels, weights and cells."""
-        names = np.array([str(cell) for cell in self.evidence.cells], dtype=object)
-        return _hash(self.true, self.weight, {"cell": names[self.evidence.cell]})
+        """A hash of labels, weights and strata."""
+        names = np.array([str(stratum) for stratum in self.evidence.strata], dtype=object)
+        return _hash(self.true, self.weight, {"stratum": names[self.evidence.stratum]})
 
     @cached_property
     def program(self) -> Program:
@@ -234,8 +234,8 @@ class FormulaMetric:
 
     @cached_property
     def _goal(self) -> Accepted:
-        """The goal over the accepted weight of each kind: two, or three in each cell."""
-        plain = len(self.evidence.cells) == 1 and bool((self.evidence.true < 2).all())
+        """The goal over the accepted weight of each kind: two, or three in each stratum."""
+        plain = len(self.evidence.strata) == 1 and bool((self.evidence.true < 2).all())
         return Accepted(self.program, [(0, 0), (0, 1)] if plain else None)
 
     @cached_property
@@ -301,7 +301,7 @@ class CalledMetric:
         Raises
         ------
         MetricError
-            If the function raises, or returns what is no value of the metric.
+            If the function raises, or returns what is not a value of the metric.
         """
         true = self.labels[self.true]
         weight = self.weight if self.metric.takes_weight else None

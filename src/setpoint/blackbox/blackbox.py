@@ -157,7 +157,7 @@ class BlackBox:
         Raises
         ------
         MetricError
-            If the function raises, or returns what is no finite number inside the limits;
+            If the function raises, or returns what is not a finite number inside the limits;
             also where a model file has left the function behind.
         ValueError
             If a column is missing, or weights are given that the function does not take.

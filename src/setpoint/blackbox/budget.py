@@ -115,7 +115,7 @@ class BudgetedMetric:
     Raises
     ------
     ValueError
-        If the checkpoint speaks of another metric or other rows; in a call, if the metric
+        If the checkpoint refers to another metric or other rows; in a call, if the metric
         no longer says what it holds.
     OSError
         If the checkpoint cannot be written.

@@ -37,7 +37,7 @@ class EvaluationCache:
     Raises
     ------
     ValueError
-        If the file speaks of another metric or other rows, or is none of evaluations.
+        If the file refers to another metric or other rows, or is none of evaluations.
     OSError
         If it cannot be read or written.
 
@@ -110,5 +110,6 @@ class EvaluationCache:
 
     def _unreadable(self, number: int) -> ValueError:
         return ValueError(
-            f"checkpoint: {self.path} is no file of evaluations (line {number}); give another one"
+            f"checkpoint: {self.path} is not a file of evaluations (line {number}); give "
+            "another one"
         )

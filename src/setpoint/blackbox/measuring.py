@@ -15,7 +15,7 @@ from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import Classes
 from setpoint.inputs.inputs import Rows
-from setpoint.rules import PerSlot, Rule, Threshold
+from setpoint.rules import PerSegment, Rule, Threshold
 
 __all__ = ["blackbox_of", "measured_value", "rows_taken", "shifted_by"]
 
@@ -42,7 +42,7 @@ def blackbox_of(goal: Any) -> BlackBox | None:
     return None
 
 
-def shifted_by(rule: Rule, scores: Floats, slots: Codes | None = None) -> Floats:
+def shifted_by(rule: Rule, scores: Floats, segments: Codes | None = None) -> Floats:
     """Scores (n,) minus the rule's cut-off, so that the rule decides positive from 0 on.
 
     Rules of another kind give their decisions, 1 and -1.
@@ -52,15 +52,15 @@ def shifted_by(rule: Rule, scores: Floats, slots: Codes | None = None) -> Floats
     rule : Rule
         For two classes, without draws.
     scores : array of shape (n,), or as the rule takes them
-    slots : int array of shape (n,), optional
+    segments : int array of shape (n,), optional
     """
     if isinstance(rule, Threshold) and rule.width == 0.0:
         return margin(scores, rule.threshold)
-    if isinstance(rule, PerSlot) and slots is not None:
+    if isinstance(rule, PerSegment) and segments is not None:
         cuts = [r.threshold for r in rule.rules if isinstance(r, Threshold) and r.width == 0.0]
         if len(cuts) == len(rule.rules):
-            return margin(scores, np.array(cuts)[slots])
-    return np.where(rule.decide(scores, slots) == 1, 1.0, -1.0)
+            return margin(scores, np.array(cuts)[segments])
+    return np.where(rule.decide(scores, segments) == 1, 1.0, -1.0)
 
 
 def rows_taken(metric: RowMetric, index: Codes | None, n_rows: int) -> RowMetric:
@@ -86,7 +86,7 @@ def measured_value(
     rows: Rows,
     rule: Rule,
     scores: Floats,
-    slots: Codes | None = None,
+    segments: Codes | None = None,
 ) -> tuple[RowMetric, float]:
     """The metric on rows with labels, and its value for a rule there.
 
@@ -95,10 +95,10 @@ def measured_value(
     Raises
     ------
     MetricError
-        If the function raises, or returns what is no value of the metric.
+        If the function raises, or returns what is not a value of the metric.
     GoalError, ValueError
         If its columns or weights are missing or do not fit.
     """
     bound = measured_on(metric, classes, rows, where=None)
-    own = shifted_by(rule, scores, slots)[bound.kept]
+    own = shifted_by(rule, scores, segments)[bound.kept]
     return bound, float(bound(own[None])[0])

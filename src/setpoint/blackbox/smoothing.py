@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence.order import cutoffs, midway
+from setpoint.evidence.cutoffs import cutoffs, midway
 from setpoint.search.limits import StoppedError
 
 __all__ = [
@@ -68,7 +68,7 @@ class ShiftCurve:
 
 @dataclass(frozen=True, eq=False)
 class Shift:
-    """Cut-offs, one a slot, and how they were chosen.
+    """Cut-offs, one a segment, and how they were chosen.
 
     Parameters
     ----------
@@ -79,15 +79,15 @@ class Shift:
     smoothed : float
         That mean; of the last curve that moved a cut-off.
     curve : ShiftCurve
-        Of one cut-off for all slots.
+        Of one cut-off for all segments.
     window : float
         Weight of rows over which `curve` was averaged; 0 without smoothing.
     evaluations : int
         Score vectors that were measured.
     constant : bool
-        Whether no cut-off is better than another, in any slot.
+        Whether no cut-off is better than another, in any segment.
     stopped : bool
-        Whether a limit ended the search slot by slot.
+        Whether a limit ended the search segment by segment.
     """
 
     thresholds: Floats
@@ -104,7 +104,7 @@ def smoothed_threshold(
     measure: Measure,
     scores: Floats,
     weight: Floats | None = None,
-    slots: NDArray[np.int64] | None = None,
+    segments: NDArray[np.int64] | None = None,
     *,
     smooth: Smooth = "auto",
     most: int | None = None,
@@ -114,8 +114,8 @@ def smoothed_threshold(
     """The cut-off at which the smoothed curve of a metric is highest.
 
     Ties in the scores are one block. Nothing depends on the order of the rows; a row of
-    weight 2 is two rows, one of weight 0 is none. With several slots the best common
-    cut-off comes first, then slot by slot with the others held.
+    weight 2 is two rows, one of weight 0 is none. With several segments the best common
+    cut-off comes first, then segment by segment with the others held.
 
     Parameters
     ----------
@@ -126,8 +126,8 @@ def smoothed_threshold(
         Finite, higher for the positive class.
     weight : array of shape (n,), optional
         In rows: it sets the width of the window.
-    slots : int array of shape (n,), optional
-        The slot of each row, from 0 on; each gets a cut-off of its own.
+    segments : int array of shape (n,), optional
+        The segment of each row, from 0 on; each gets a cut-off of its own.
     smooth : "auto", int or None
         Over how many rows' worth of cut-offs the curve is averaged. "auto": an eighth of
         the rows, at least 5; a sixtieth above 3,000 rows. None: not at all.
@@ -135,7 +135,7 @@ def smoothed_threshold(
         The most cut-offs to measure on a curve, spread evenly in rank, the ends among
         them. None: all.
     rounds : int
-        How often each slot is gone through at most.
+        How often each segment is gone through at most.
     sweep : callable, optional
         ``sweep(scores, moving)``: gains at every cut-off of the moving rows at once, the
         others decided by their sign. Where it is given, `measure` is not called.
@@ -180,9 +180,9 @@ def smoothed_threshold(
         search.evaluations,
         common.curve.is_constant,
     )
-    if slots is None:
+    if segments is None:
         return found
-    return _by_slot(search, found, slots, rounds)
+    return _by_segment(search, found, segments, rounds)
 
 
 def margin(scores: Floats, thresholds: float | Floats) -> Floats:
@@ -364,16 +364,18 @@ def _middle(ranks: Floats, means: Floats) -> int:
     return int(run[np.argmin(np.abs(ranks[run] - middle))])
 
 
-def _by_slot(search: _Search, found: Shift, slots: NDArray[np.int64], rounds: int) -> Shift:
-    """From a common cut-off to one a slot."""
-    thresholds = np.repeat(found.thresholds, int(slots.max()) + 1)
-    cuts = {s: _Cuts.of(search.scores, search.weight, slots == s) for s in range(len(thresholds))}
+def _by_segment(search: _Search, found: Shift, segments: NDArray[np.int64], rounds: int) -> Shift:
+    """From a common cut-off to one a segment."""
+    thresholds = np.repeat(found.thresholds, int(segments.max()) + 1)
+    cuts = {
+        s: _Cuts.of(search.scores, search.weight, segments == s) for s in range(len(thresholds))
+    }
     present = [s for s, own in cuts.items() if len(own.values)]
     found = replace(found, thresholds=thresholds)
     for _ in range(rounds):
         before = found.thresholds.copy()
         for s in present:
-            held = margin(search.scores, found.thresholds[slots])
+            held = margin(search.scores, found.thresholds[segments])
             try:
                 best = search.along(cuts[s], held)
             except StoppedError:

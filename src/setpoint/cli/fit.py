@@ -197,7 +197,7 @@ def fit(
         if test_size > 0:
             looked = "is only compared with, on the rows held out"
         current().note(
-            f"--baseline {baseline}: the goal does not speak of the deployed model, so the column "
+            f"--baseline {baseline}: the goal does not refer to the deployed model, so the column "
             f"{looked}"
         )
     kinds = (*layout.columns, *layout.handed)

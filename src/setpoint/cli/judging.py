@@ -83,7 +83,7 @@ def opened(
     vary : str, optional
         A constraint to add to the goal.
     compare : bool
-        Whether the deployed model is wanted where the goal does not speak of it.
+        Whether the deployed model is wanted where the goal does not refer to it.
     metric : Named, optional
         What options say of a metric without a formula; None: there are no such options.
 

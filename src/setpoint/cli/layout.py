@@ -149,7 +149,7 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
     for name in goal.needs.columns.get(None, {}):
         if name not in there:
             raise CommandError(
-                f"the goal speaks of the column {name!r}, and {table.name} has none "
+                f"the goal refers to the column {name!r}, and {table.name} has none "
                 f"({nearest(name, there)})"
             )
     hidden = {target: "the target"}
@@ -168,7 +168,7 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
     for name in dropped:
         if name in goal.needs.names:
             raise CommandError(
-                f"--drop: the goal speaks of {name!r}, which the model is not shown anyway; "
+                f"--drop: the goal refers to {name!r}, which the model is not shown anyway; "
                 "--decide-on none keeps the rule from looking at it"
             )
     for name in goal.needs.columns.get(None, {}):

@@ -69,7 +69,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
         report = solve_evidence(goal, evidence, options).report
     except ShapeError as error:
         return {**out, "solver": f"no method takes it: {error}"}
-    # The first clause names the method; the rest speaks of the rows, which are made up.
+    # The first clause names the method; the rest refers to the rows, which are made up.
     how = "" if report.status == "nearest" else report.why.partition(";")[0]
     return {**out, "solver": f"{report.solver}, {how}" if how else report.solver}
 

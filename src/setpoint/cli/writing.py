@@ -34,7 +34,7 @@ def write_fit(
     layout : Layout
     choices : Choices
     datasets : tuple of str
-        Those that the goal speaks of.
+        Those that the goal refers to.
     model : str
     report : str or None
     about : list of (title, sentences)

@@ -38,7 +38,7 @@ def as_utf8(data: bytes, name: str, encoding: str | None = None) -> tuple[bytes,
     Raises
     ------
     TableError
-        If the bytes are no text in this encoding, or there is none of that name.
+        If the bytes are not text in this encoding, or there is none of that name.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def no_encoding(codec: str, name: str) -> str:
 def no_text(
     error: UnicodeDecodeError, name: str, codec: str, encoding: str | None, before: int = 0
 ) -> str:
-    """What to say of bytes that are no text of a codec, after so many lines of text."""
+    """What to say of bytes that are not text of a codec, after so many lines of text."""
     line = before + error.object.count(b"\n", 0, error.start) + 1
     found = error.object[error.start : error.start + 1].hex()
     remedy = "--encoding cp1252 is common for tables from Excel"
@@ -104,6 +104,6 @@ def _refuse_zeros(data: bytes, name: str) -> None:
             )
     line = data.count(b"\n", 0, first) + 1
     raise TableError(
-        f"{name} is no table: line {line} holds a zero byte, as in no text; save it as CSV or "
+        f"{name} is not a table: line {line} holds a zero byte, as in no text; save it as CSV or "
         "Parquet"
     )

@@ -14,8 +14,8 @@ from setpoint.blackbox.budget import RowMetric
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import Codes, one_column
-from setpoint.inputs.decided import decided_inputs
 from setpoint.inputs.inputs import Rows, baseline_codes
+from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.link import link
 from setpoint.report import GoalReport, compared, report_on
 from setpoint.report.measured import measured_entry
@@ -53,7 +53,7 @@ def evaluate(
         Side information that the goal names, and the columns of a BlackBox.
     baseline : array-like of shape (N,), optional
         The deployed model's predictions. The report compares the decisions with them, whether
-        the goal speaks of them or not.
+        the goal refers to them or not.
     sample_weight : array-like of shape (N,), optional
     datasets : dict, optional
         Name to (y_true or None, y_pred), or a Dataset of y_pred (its X) and y_true
@@ -73,7 +73,7 @@ def evaluate(
     GoalError
         If the goal names what the data do not have.
     MetricError
-        If the function of a BlackBox raises, or returns what is no value.
+        If the function of a BlackBox raises, or returns what is not a value.
     ValueError, TypeError
         If an argument is wrong; the message names it.
 

@@ -91,7 +91,7 @@ def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
     Raises
     ------
     ValueError
-        If columns differ from those of ``fit``, or values are no finite numbers and there
+        If columns differ from those of ``fit``, or values are not finite numbers and there
         is no transformer for them.
     """
     if estimator.preprocessor is not None and not isinstance(estimator.preprocessor, str):

@@ -59,9 +59,9 @@ def bound_path(
     Raises
     ------
     GoalError
-        If `vary` is no constraint with a number on its right side.
+        If `vary` is not a constraint with a number on its right side.
     ValueError, TypeError
-        If `classifier` has no goal, `values` are no numbers, or `held_out` is no pair and no
+        If `classifier` has no goal, `values` are not numbers, or `held_out` is not a pair and no
         mapping of what ``evaluate`` takes.
 
     Warns

@@ -139,13 +139,13 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
 
 
 def _check_archive(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Refuse what is no archive, or one whose checksums do not fit."""
+    """Refuse what is not an archive, or one whose checksums do not fit."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             damaged = archive.testzip()
             told = archive.read(_MEMBER) if _MEMBER in archive.namelist() else b"{}"
     except zipfile.BadZipFile:
-        raise ModelFileError(f"{path} is no model file, or was cut short") from None
+        raise ModelFileError(f"{path} is not a model file, or was cut short") from None
     if damaged is not None:
         raise ModelFileError(f"{path} is damaged: the checksum of {damaged} does not fit")
     found = json.loads(told)

@@ -46,10 +46,10 @@ def merged(evidence: Evidence) -> Evidence:
     """
     if not evidence.n_rows:
         return evidence
-    scores, true, cell = evidence.scores, evidence.true, evidence.cell
+    scores, true, stratum = evidence.scores, evidence.true, evidence.stratum
     # Equal rows lie side by side, for their hashes agree.
     first = np.ones(evidence.n_rows, np.bool_)
-    first[1:] = (true[1:] != true[:-1]) | (cell[1:] != cell[:-1])
+    first[1:] = (true[1:] != true[:-1]) | (stratum[1:] != stratum[:-1])
     same = np.flatnonzero(~first)
     first[same] = (scores[same] != scores[same - 1]).any(axis=1)
     if first.all():

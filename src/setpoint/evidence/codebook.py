@@ -1,4 +1,4 @@
-"""Codebooks: the classes, cells and columns of some data; and the weight of the rows in each.
+"""Codebooks: the classes, strata and columns of some data; and the weight of the rows in each.
 
 A codebook is all that a goal is linked to. Marginals are what counting its rows before any
 decision gives: they add up over parts of the data, and a linked goal takes any of them.
@@ -13,11 +13,11 @@ import numpy as np
 from setpoint.goals.events import Floats
 from setpoint.goals.populations import Key, Label, Population
 
-__all__ = ["Cell", "Codebook", "Marginals"]
+__all__ = ["Codebook", "Marginals", "Stratum"]
 
 
 @dataclass(frozen=True)
-class Cell:
+class Stratum:
     """Rows that a goal cannot tell apart but by true and predicted class.
 
     Parameters
@@ -35,7 +35,7 @@ class Cell:
     baseline: int | None = None
 
     def is_in(self, population: Population) -> bool:
-        """Whether the cell's rows belong to the population."""
+        """Whether the stratum's rows belong to the population."""
         if self.dataset != population.dataset:
             return False
         return not population.where or dict(self.key).items() >= dict(population.where).items()
@@ -55,14 +55,14 @@ class Codebook:
     ----------
     classes : tuple of labels
         With two classes, (negative, positive).
-    cells : tuple of Cell
+    strata : tuple of Stratum
     columns : dict
         For each data set (None: X) the columns that are known, whether or not they
-        split cells.
+        split strata.
     """
 
     classes: tuple[Label, ...]
-    cells: tuple[Cell, ...]
+    strata: tuple[Stratum, ...]
     columns: dict[str | None, tuple[str, ...]]
 
     def __post_init__(self) -> None:
@@ -80,20 +80,20 @@ class Codebook:
         return 1 if len(self.classes) == 2 else None
 
     @classmethod
-    def of(cls, classes: tuple[Label, ...], cells: tuple[Cell, ...] = (Cell(),)) -> Codebook:
-        """The codebook of cells whose keys name all columns."""
-        return cls(classes, cells, {c.dataset: tuple(k for k, _ in c.key) for c in cells})
+    def of(cls, classes: tuple[Label, ...], strata: tuple[Stratum, ...] = (Stratum(),)) -> Codebook:
+        """The codebook of strata whose keys name all columns."""
+        return cls(classes, strata, {c.dataset: tuple(k for k, _ in c.key) for c in strata})
 
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """The weight of the rows by cell and true class, the same for every decision.
+    """The weight of the rows by stratum and true class, the same for every decision.
 
     Parameters
     ----------
-    weights : array of shape (cells, n + 1)
+    weights : array of shape (strata, n + 1)
         The last column holds unlabelled rows.
-    smallest : array of shape (cells, n + 1)
+    smallest : array of shape (strata, n + 1)
         The smallest positive row weight; inf where there are no rows.
     """
 
@@ -108,7 +108,7 @@ class Marginals:
 
     @classmethod
     def of_counts(cls, counts: Floats) -> Marginals:
-        """The marginals of counts (cells, n + 1, n) of unit rows, for tests and examples.
+        """The marginals of counts (strata, n + 1, n) of unit rows, for tests and examples.
 
         Examples
         --------

@@ -84,7 +84,7 @@ def best_cutoff(
     Parameters
     ----------
     counts : ndarray of shape (K, m + 1)
-        Accepted weight of each kind, from :func:`setpoint.evidence.order.cutoffs`.
+        Accepted weight of each kind, from :func:`setpoint.evidence.cutoffs.cutoffs`.
     objective : ndarray of shape (2, K + 1)
         Numerator and denominator of what is maximised.
     constraints : Constraints, optional

@@ -1,4 +1,4 @@
-"""Cut-offs: one column of features for each cut-off of each slot."""
+"""Cut-offs: one column of features for each cut-off of each segment."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from setpoint.evidence import Confusion, Curve, Evidence
 from setpoint.program.accepted_rates import AcceptedRates
 from setpoint.program.functions import RateFunction
 from setpoint.program.rate_table import RateTable
-from setpoint.rules import PerSlot, Rule, Threshold, mixture
+from setpoint.rules import PerSegment, Rule, Threshold, mixture
 from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights, Priced
 
-__all__ = ["CutoffSet", "Slot"]
+__all__ = ["CutoffSet", "Segment"]
 
 _BLOCK = 8192
 _PRICED = 1024
@@ -25,14 +25,14 @@ _ALL_AT_ONCE = 600
 
 
 @dataclass(frozen=True, eq=False)
-class Slot:
-    """The cut-offs of one slot and what each adds to the features.
+class Segment:
+    """The cut-offs of one segment and what each adds to the features.
 
     Parameters
     ----------
     curve : Curve
     rows : AcceptedRates
-        The rates over the accepted weights of the slot's kinds.
+        The rates over the accepted weights of the segment's kinds.
     """
 
     curve: Curve
@@ -40,7 +40,7 @@ class Slot:
 
     @property
     def base(self) -> Floats:
-        """The features (d,) of the slot's rows when nobody is accepted."""
+        """The features (d,) of the segment's rows when nobody is accepted."""
         return self.rows.base
 
     def features(self, cutoffs: NDArray[np.int64] | slice) -> Floats:
@@ -97,7 +97,7 @@ class Slot:
 
 
 class CutoffSet(AchievableSet):
-    """What cut-offs do to binary rates: a block is a slot, a column a cut-off.
+    """What cut-offs do to binary rates: a block is a segment, a column a cut-off.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class CutoffSet(AchievableSet):
     evidence : Evidence
         Binary, one score a row.
     curves : sequence of Curve, optional
-        The evidence's, one a slot, where they are known already.
+        The evidence's, one a segment, where they are known already.
     most : int
         Up to this many columns linear programs begin with all; else they grow.
     """
@@ -120,88 +120,89 @@ class CutoffSet(AchievableSet):
     ) -> None:
         super().__init__(rates)
         self.evidence = evidence
-        curves = curves or [evidence.curve(s) for s in range(len(evidence.slots))]
+        curves = curves or [evidence.curve(s) for s in range(len(evidence.segments))]
         # Totals from the prefix sums: "all but the accepted" must end at nothing.
-        self.slots = tuple(
-            Slot(curve, AcceptedRates(rates, curve.kinds, curve.counts[:, -1])) for curve in curves
+        self.segments = tuple(
+            Segment(curve, AcceptedRates(rates, curve.kinds, curve.counts[:, -1]))
+            for curve in curves
         )
-        n_columns = sum(len(s.curve.hull) for s in self.slots)
-        self._whole = n_columns <= max(most, 2 * len(self.slots))
+        n_columns = sum(len(s.curve.hull) for s in self.segments)
+        self._whole = n_columns <= max(most, 2 * len(self.segments))
 
-    otherwise = "with one slot and randomized=False every cut-off is tried"
+    otherwise = "with one segment and randomized=False every cut-off is tried"
 
     @property
     def n_blocks(self) -> int:
-        """Number of slots."""
-        return len(self.slots)
+        """Number of segments."""
+        return len(self.segments)
 
     def initial_columns(self, block: int) -> Sequence[int]:
         """All cut-offs on the hull where they are few, else the constants."""
-        hull = self.slots[block].curve.hull
+        hull = self.segments[block].curve.hull
         return list(dict.fromkeys((hull if self._whole else hull[[0, -1]]).tolist()))
 
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) of some cut-offs."""
-        return self.slots[block].features(np.asarray(numbers, np.int64))
+        return self.segments[block].features(np.asarray(numbers, np.int64))
 
     def price(self, slopes: Floats) -> Priced:
-        """Each slot's best cut-off: a product over those on its hull."""
+        """Each segment's best cut-off: a product over those on its hull."""
         self.limits.call()
         best, values = [], []
-        for slot in self.slots:
-            k, gain = slot.best(slopes)
-            best.append(int(slot.curve.hull[k]))
+        for segment in self.segments:
+            k, gain = segment.best(slopes)
+            best.append(int(segment.curve.hull[k]))
             values.append(gain)
         return Priced(np.array(best, np.int64), np.array(values))
 
-    def slots_of(self, x: RateFunction) -> frozenset[int]:
-        """The slots whose decisions change a function."""
-        cells = {c for j in x.features if j >= 0 for c in self.rates.rates[j].cells}
-        return frozenset(int(self.evidence.cell_slot[c]) for c in cells)
+    def segments_of(self, x: RateFunction) -> frozenset[int]:
+        """The segments whose decisions change a function."""
+        strata = {c for j in x.features if j >= 0 for c in self.rates.rates[j].strata}
+        return frozenset(int(self.evidence.stratum_segment[c]) for c in strata)
 
     def features(self, choice: MixtureWeights) -> Floats:
         """Features (d,) of a choice of cut-offs, expected over its draws."""
         total = np.zeros(self.d)
-        for slot, part in zip(self.slots, choice, strict=True):
+        for segment, part in zip(self.segments, choice, strict=True):
             index = np.fromiter(part, np.int64, len(part))
-            total += np.array(list(part.values())) @ slot.features(index)
+            total += np.array(list(part.values())) @ segment.features(index)
         return total
 
     def constants(self) -> list[MixtureWeights]:
         """Accept nobody, and accept everybody."""
-        nobody = [{0: 1.0} for _ in self.slots]
-        everybody = [{s.curve.n_cutoffs - 1: 1.0} for s in self.slots]
+        nobody = [{0: 1.0} for _ in self.segments]
+        everybody = [{s.curve.n_cutoffs - 1: 1.0} for s in self.segments]
         return [nobody, everybody]
 
     def confusion(self, choice: MixtureWeights) -> Confusion:
         """The expected confusion of a choice; without weights the prefix sums know it."""
         evidence = self.evidence
         if evidence.weight is not None:
-            slots = evidence.slot if evidence.decide_on else None
-            return evidence.confusion(self.rule(choice).distribution(evidence.scores, slots))
-        accepted = np.zeros((len(evidence.cells), 3))
-        for slot, part in zip(self.slots, choice, strict=True):
+            segments = evidence.segment if evidence.decide_on else None
+            return evidence.confusion(self.rule(choice).distribution(evidence.scores, segments))
+        accepted = np.zeros((len(evidence.strata), 3))
+        for segment, part in zip(self.segments, choice, strict=True):
             index = np.fromiter(part, np.int64, len(part))
-            expected = slot.curve.counts[:, index] @ np.array(list(part.values()))
-            for (cell, true), count in zip(slot.curve.kinds, expected, strict=True):
-                accepted[cell, true] = count
+            expected = segment.curve.counts[:, index] @ np.array(list(part.values()))
+            for (stratum, true), count in zip(segment.curve.kinds, expected, strict=True):
+                accepted[stratum, true] = count
         return evidence.confusion_of_accepted(accepted)
 
     def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight whose decision depends on a draw."""
         drawn = 0.0
-        for slot, part in zip(self.slots, choice, strict=True):
+        for segment, part in zip(self.segments, choice, strict=True):
             always, ever = min(part), max(part)
-            counts = slot.curve.counts
+            counts = segment.curve.counts
             drawn += float((counts[:, ever] - counts[:, always]).sum())
         return drawn / float(self.evidence.marginals.weights.sum())
 
     def rule(self, choice: MixtureWeights) -> Rule:
         """The rule that a choice of cut-offs stands for."""
         rules = tuple(
-            mixture([(p, Threshold(slot.curve.threshold(j))) for j, p in sorted(part.items())])
-            for slot, part in zip(self.slots, choice, strict=True)
+            mixture([(p, Threshold(segment.curve.threshold(j))) for j, p in sorted(part.items())])
+            for segment, part in zip(self.segments, choice, strict=True)
         )
         if not self.evidence.decide_on:
             return rules[0]
-        return PerSlot(rules, self.evidence.slots)
+        return PerSegment(rules, self.evidence.segments)

@@ -1,4 +1,4 @@
-"""The best threshold for each slot, without draws."""
+"""The best threshold for each segment, without draws."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.exact.cutoff_set import CutoffSet, Slot
+from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.exact.sweep import least_violation, sweep
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, Min, RateFunction, WeightedSum
@@ -40,35 +40,35 @@ _CHUNK = 65_536
 _SWEEPS = 20
 _SOME = 4096
 _ALIGNED = 64
-"""So many levels for each way to treat slots alike."""
+"""So many levels for each way to treat segments alike."""
 
 
 def n_combinations(cuts: CutoffSet) -> int:
-    """Number of ways to pick one cut-off a slot."""
+    """Number of ways to pick one cut-off a segment."""
     out = 1
-    for slot in cuts.slots:
-        out *= slot.curve.n_cutoffs
+    for segment in cuts.segments:
+        out *= segment.curve.n_cutoffs
     return out
 
 
 def solve_separable(cuts: CutoffSet, program: Program) -> Optimum | None:
-    """One sweep a slot, where neither objective nor constraints couple slots; else None.
+    """One sweep a segment, where neither objective nor constraints couple segments; else None.
 
-    One slot is always so, whatever the shapes. Exact among deterministic rules.
+    One segment is always so, whatever the shapes. Exact among deterministic rules.
     """
     parts = parts_of(cuts, program)
-    where = [cuts.slots_of(c.function) for c in program.constraints]
-    if parts is None or (len(cuts.slots) > 1 and any(len(w) > 1 for w in where)):
+    where = [cuts.segments_of(c.function) for c in program.constraints]
+    if parts is None or (len(cuts.segments) > 1 and any(len(w) > 1 for w in where)):
         return None
     everywhere = [c for c, w in zip(program.constraints, where, strict=True) if not w]
     if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in everywhere):
         return _none(cuts, "optimal")
     choice: list[dict[int, float]] = []
-    base = sum((s.base for s in cuts.slots), np.zeros(cuts.d))
-    for s, slot in enumerate(cuts.slots):
+    base = sum((s.base for s in cuts.segments), np.zeros(cuts.d))
+    for s, segment in enumerate(cuts.segments):
         own = tuple(c for c, w in zip(program.constraints, where, strict=True) if s in w)
-        rest = np.zeros(cuts.d) if len(cuts.slots) == 1 else base - slot.base
-        best = sweep(cuts, slot, parts[s], own, rest)
+        rest = np.zeros(cuts.d) if len(cuts.segments) == 1 else base - segment.base
+        best = sweep(cuts, segment, parts[s], own, rest)
         if best.cutoff < 0:
             return _none(cuts, "optimal")
         choice.append({best.cutoff: 1.0})
@@ -81,9 +81,9 @@ def _none(cuts: CutoffSet, status: Status) -> Optimum:
 
 
 def parts_of(cuts: CutoffSet, program: Program) -> list[RateFunction] | None:
-    """What each slot is to maximise on its own; None where the objective couples slots."""
+    """What each segment is to maximise on its own; None where the objective couples segments."""
     score = program.score
-    m = len(cuts.slots)
+    m = len(cuts.segments)
     if m == 1:
         return [score]
     if isinstance(score, Affine):
@@ -92,7 +92,7 @@ def parts_of(cuts: CutoffSet, program: Program) -> list[RateFunction] | None:
     own: list[list[tuple[float, RateFunction]]] = [[] for _ in range(m)]
     coefs = score.coefs if isinstance(score, WeightedSum) else (1.0,) * len(children)
     for coef, child in zip(coefs, children, strict=True):
-        where = cuts.slots_of(child)
+        where = cuts.segments_of(child)
         if isinstance(child, Affine) and isinstance(score, WeightedSum):
             where = frozenset(range(m))
         elif len(where) > 1:
@@ -115,7 +115,7 @@ def iter_combinations(
 ) -> Iterator[tuple[Floats, Callable[[int], MixtureWeights]]]:
     """Features (m, d) of all combinations of cut-offs, some at a time, and how to name one."""
     cuts.limits.call()
-    tables = [s.features(c) for s, c in zip(cuts.slots, lists, strict=True)]
+    tables = [s.features(c) for s, c in zip(cuts.segments, lists, strict=True)]
     sizes = [len(t) for t in tables]
     total = math.prod(sizes)
     for start in range(0, total, _CHUNK):
@@ -133,9 +133,9 @@ def iter_combinations(
 def enumerate_cutoffs(
     cuts: CutoffSet, program: Program, candidates: list[NDArray[np.int64]] | None = None
 ) -> Optimum:
-    """Try every combination of one cut-off a slot, or of the candidates."""
+    """Try every combination of one cut-off a segment, or of the candidates."""
     best, choice = -INF, None
-    lists = candidates or [np.arange(s.curve.n_cutoffs) for s in cuts.slots]
+    lists = candidates or [np.arange(s.curve.n_cutoffs) for s in cuts.segments]
     for v, choice_of in iter_combinations(cuts, lists):
         met = np.flatnonzero(program.violation(v) <= SATISFIED)
         if not len(met):
@@ -154,10 +154,10 @@ def enumerate_cutoffs(
 
 
 def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
-    """Thresholds near a mixture, improved slot by slot; "feasible" at best."""
-    width = int(_WINDOW ** (1.0 / len(cuts.slots)))
-    pairs = list(zip(cuts.slots, mixed.choice, strict=True))
-    near = [_near(slot, part, max(width, 1)) for slot, part in pairs]
+    """Thresholds near a mixture, improved segment by segment; "feasible" at best."""
+    width = int(_WINDOW ** (1.0 / len(cuts.segments)))
+    pairs = list(zip(cuts.segments, mixed.choice, strict=True))
+    near = [_near(segment, part, max(width, 1)) for segment, part in pairs]
     best = _none(cuts, "feasible")
     if width > 1:
         best = enumerate_cutoffs(cuts, program, near)
@@ -179,33 +179,33 @@ def from_nearest(cuts: CutoffSet, program: Program, choice: MixtureWeights) -> O
 
 
 def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:
-    """Of thresholds that treat the slots alike: the best, and those with the least violation.
+    """Of thresholds that treat the segments alike: the best, and those with the least violation.
 
     Alike is the same score, or the same share accepted of all rows, of the positives, or of
     the negatives: with these a goal that compares groups is often met or nearly so.
     """
-    curves = [slot.curve for slot in cuts.slots]
+    curves = [segment.curve for segment in cuts.segments]
     some = np.concatenate([c.values[:: 1 + len(c.values) // _SOME] for c in curves])
     levels = np.quantile(some, np.linspace(0.0, 1.0, _ALIGNED))
-    per_slot = [[np.searchsorted(-c.values, -levels, side="right")] for c in curves]
+    per_segment = [[np.searchsorted(-c.values, -levels, side="right")] for c in curves]
     for of_class in ((0, 1), (1,), (0,)):
-        for curve, families in zip(curves, per_slot, strict=True):
+        for curve, families in zip(curves, per_segment, strict=True):
             rows = [k for k, (_, true) in enumerate(curve.kinds) if true in of_class]
             accepted = curve.counts[rows].sum(axis=0)
             wanted = np.linspace(0.0, accepted[-1], _ALIGNED)
             after = np.clip(np.searchsorted(accepted, wanted), 1, len(accepted) - 1)
             families.append(after - (wanted - accepted[after - 1] < accepted[after] - wanted))
-    tables = [np.concatenate(families) for families in per_slot]
-    v = np.sum([s.features(c) for s, c in zip(cuts.slots, tables, strict=True)], axis=0)
+    tables = [np.concatenate(families) for families in per_segment]
+    v = np.sum([s.features(c) for s, c in zip(cuts.segments, tables, strict=True)], axis=0)
     violation = program.violation(v)
     scores = program.scores(v)
     best = int(np.argmax(np.where(violation <= SATISFIED, scores, -INF)))
     return [[{int(c[i]): 1.0} for c in tables] for i in {best, int(np.argmin(violation))}]
 
 
-def _near(slot: Slot, part: dict[int, float], width: int) -> NDArray[np.int64]:
-    """The cut-offs of a slot whose counts are nearest to a mixture's, nearest first."""
-    counts = slot.curve.counts
+def _near(segment: Segment, part: dict[int, float], width: int) -> NDArray[np.int64]:
+    """The cut-offs of a segment whose counts are nearest to a mixture's, nearest first."""
+    counts = segment.curve.counts
     mean = counts[:, list(part)] @ np.array(list(part.values()))
     scale = np.maximum(counts[:, -1], 1e-300)
     distance = np.abs((counts - mean[:, None]) / scale[:, None]).sum(axis=0)
@@ -219,13 +219,13 @@ def _near(slot: Slot, part: dict[int, float], width: int) -> NDArray[np.int64]:
 def coordinate_descent(
     cuts: CutoffSet, program: Program, choice: MixtureWeights
 ) -> tuple[MixtureWeights, float]:
-    """Move one slot after the other to the least violation until none is gained."""
+    """Move one segment after the other to the least violation until none is gained."""
     choice = list(choice)
     worst = float(program.violation(cuts.features(choice)))
     for _ in range(_SWEEPS):
         before = worst
-        for s, slot in enumerate(cuts.slots):
-            cutoff, now = least_violation(program, slot, _others(cuts, choice, s))
+        for s, segment in enumerate(cuts.segments):
+            cutoff, now = least_violation(program, segment, _others(cuts, choice, s))
             if now < worst:
                 choice[s], worst = {cutoff: 1.0}, now
         if worst >= before:
@@ -234,20 +234,20 @@ def coordinate_descent(
 
 
 def _others(cuts: CutoffSet, choice: MixtureWeights, s: int) -> Floats:
-    """The features of all slots but one."""
-    own: Floats = cuts.slots[s].features(np.array(list(choice[s])))[0]
+    """The features of all segments but one."""
+    own: Floats = cuts.segments[s].features(np.array(list(choice[s])))[0]
     return cuts.features(choice) - own
 
 
 def _improved(cuts: CutoffSet, program: Program, best: Optimum) -> Optimum:
-    """Sweep one slot after the other, the rest held fixed, until nothing is gained."""
+    """Sweep one segment after the other, the rest held fixed, until nothing is gained."""
     choice = list(best.choice)
     value = best.value
     for _ in range(_SWEEPS):
         before = value
-        for s, slot in enumerate(cuts.slots):
+        for s, segment in enumerate(cuts.segments):
             rest = _others(cuts, choice, s)
-            best_one = sweep(cuts, slot, program.score, program.constraints, rest)
+            best_one = sweep(cuts, segment, program.score, program.constraints, rest)
             if best_one.cutoff >= 0 and best_one.value > value + 1e-12:
                 choice[s], value = {best_one.cutoff: 1.0}, best_one.value
         if value <= before + 1e-12:

@@ -57,7 +57,7 @@ def frontier_exact(
     Raises
     ------
     GoalError
-        If `vary` is no constraint, or (ShapeError) the goal has a shape that no exact
+        If `vary` is not a constraint, or (ShapeError) the goal has a shape that no exact
         method takes.
     Infeasible
         If no rule meets the other constraints.
@@ -140,7 +140,7 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> _Steps:
     bounds = moving.sign * g
     thresholds = None
     if cuts.n_blocks == 1:
-        curve = cuts.slots[0].curve
+        curve = cuts.segments[0].curve
         thresholds = np.array([curve.threshold(int(j)) for j in index])
     choices = _choices(cuts, index)
     return _Steps(
@@ -150,7 +150,7 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> _Steps:
 
 def _choices(cuts: CutoffSet, index: NDArray[np.int64]) -> tuple[MixtureWeights, ...]:
     """The thresholds with some numbers among all combinations."""
-    sizes = [slot.curve.n_cutoffs for slot in cuts.slots]
+    sizes = [segment.curve.n_cutoffs for segment in cuts.segments]
     numbers = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
     return tuple([{j: 1.0} for j in one] for one in numbers)
 
@@ -159,11 +159,11 @@ def _features(cuts: CutoffSet) -> Iterator[tuple[int, Floats]]:
     """Features (m, d) of all choices of thresholds, some at a time, with the first's number."""
     if cuts.n_blocks == 1:
         cuts.limits.call()
-        for cutoffs, v in cuts.slots[0].blocks():
+        for cutoffs, v in cuts.segments[0].blocks():
             yield cutoffs.start, v
         return
     start = 0
-    for v, _ in iter_combinations(cuts, [np.arange(s.curve.n_cutoffs) for s in cuts.slots]):
+    for v, _ in iter_combinations(cuts, [np.arange(s.curve.n_cutoffs) for s in cuts.segments]):
         yield start, v
         start += len(v)
 

@@ -24,8 +24,8 @@ __all__ = ["nearest_thresholds"]
 
 def nearest_thresholds(cuts: CutoffSet, program: Program) -> Optimum:
     """Thresholds with the least largest violation; "nearest" where all were tried."""
-    if len(cuts.slots) == 1:
-        cutoff, _ = least_violation(program, cuts.slots[0])
+    if len(cuts.segments) == 1:
+        cutoff, _ = least_violation(program, cuts.segments[0])
         return measure(cuts, program, [{cutoff: 1.0}], "nearest")
     if n_combinations(cuts) <= MOST_COMBINATIONS:
         return _all(cuts, program)
@@ -44,7 +44,9 @@ def nearest_thresholds(cuts: CutoffSet, program: Program) -> Optimum:
 def _all(cuts: CutoffSet, program: Program) -> Optimum:
     """Of all combinations of cut-offs."""
     best: dict[float, MixtureWeights] = {}
-    for v, choice_of in iter_combinations(cuts, [np.arange(s.curve.n_cutoffs) for s in cuts.slots]):
+    for v, choice_of in iter_combinations(
+        cuts, [np.arange(s.curve.n_cutoffs) for s in cuts.segments]
+    ):
         worst = program.violation(v)
         k = int(np.argmin(worst))
         best.setdefault(float(worst[k]), choice_of(k))

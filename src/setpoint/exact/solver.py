@@ -107,7 +107,7 @@ def find_rule(cuts: CutoffSet, program: Program, randomized: Randomized, tol: fl
             return _fixed(apart, apart.value, among_all=at_vertex)
         if not apart.is_feasible and randomized is False:
             raise NoRuleError(True, _mixture_exists(cuts, program))
-    elif len(cuts.slots) > 1 and n_combinations(cuts) > MOST_COMBINATIONS:
+    elif len(cuts.segments) > 1 and n_combinations(cuts) > MOST_COMBINATIONS:
         _require_mixable(cuts, program)
     elif randomized is False:
         fixed = enumerate_cutoffs(cuts, program)
@@ -158,13 +158,13 @@ def _require_mixable(cuts: CutoffSet, program: Program) -> None:
     if not (shape.concave or shape.quasiconcave or shape.ratios):
         raise ShapeError(
             f"{program.goal.objective} ({score.shape_name}) ties the thresholds of "
-            f"{len(cuts.slots)} groups together, and there are too many combinations to try; "
+            f"{len(cuts.segments)} groups together, and there are too many combinations to try; "
             "decide on the score alone (decide_on=None), where every threshold is tried"
         )
 
 
 def _at_vertex(cuts: CutoffSet, program: Program) -> bool:
-    """Whether drawing cannot help: nothing to meet, and each slot has its optimum at a cut-off."""
+    """Whether drawing cannot help: no bounds, and each segment has its optimum at a cut-off."""
     if program.constraints:
         return False
     parts = parts_of(cuts, program)
@@ -192,7 +192,7 @@ def _without_mixture(
     if apart is None:
         if n_combinations(cuts) > MOST_COMBINATIONS:
             raise ShapeError(
-                f"{program.goal}: the goal ties the thresholds of {len(cuts.slots)} "
+                f"{program.goal}: the goal ties the thresholds of {len(cuts.segments)} "
                 "groups together in a way that no linear program can search (a difference of "
                 "ratios, such as precision, is one), and there are too many combinations to try; "
                 "decide on the score alone (decide_on=None)"

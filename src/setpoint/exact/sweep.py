@@ -1,4 +1,4 @@
-"""One slot, one threshold: the exact sweep over every cut-off, for goals of any shape."""
+"""One segment, one threshold: the exact sweep over every cut-off, for goals of any shape."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 
 from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff
-from setpoint.exact.cutoff_set import CutoffSet, Slot
+from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.program.functions import (
     Absolute,
     Affine,
@@ -30,45 +30,45 @@ _FEW = 4
 
 def sweep(
     cuts: CutoffSet,
-    slot: Slot,
+    segment: Segment,
     objective: RateFunction,
     constraints: tuple[ProgramConstraint, ...],
     rest: Floats | None = None,
 ) -> BestCutoff:
-    """The feasible cut-off of one slot with the largest `objective`.
+    """The feasible cut-off of one segment with the largest `objective`.
 
     Among ties the one with the largest Youden index (true minus false positive rate).
 
     Parameters
     ----------
     cuts : CutoffSet
-    slot : Slot
+    segment : Segment
     objective : Bound
         To be maximised.
     constraints : tuple of BoundConstraint
     rest : array of shape (d,), optional
-        Features of the other slots' decisions.
+        Features of the other segments' decisions.
     """
     cuts.limits.call()
     extra = np.zeros(cuts.d) if rest is None else rest
-    tie = _youden(slot)
-    ratio = slot.rows.fraction(objective, extra)
+    tie = _youden(segment)
+    ratio = segment.rows.fraction(objective, extra)
     bounds = [b for c in constraints for b in _simple(c.function, c.level, c.sign)]
-    built = _constraints(slot, bounds, extra)
+    built = _constraints(segment, bounds, extra)
     if ratio is None or built is None:
-        return _general(slot, objective, constraints, extra, tie)
-    return best_cutoff(slot.curve.counts, ratio.forms, built, offset=ratio.offset, tiebreak=tie)
+        return _general(segment, objective, constraints, extra, tie)
+    return best_cutoff(segment.curve.counts, ratio.forms, built, offset=ratio.offset, tiebreak=tie)
 
 
 def _constraints(
-    slot: Slot, bounds: list[tuple[RateFunction, float, float]], rest: Floats
+    segment: Segment, bounds: list[tuple[RateFunction, float, float]], rest: Floats
 ) -> Constraints | None:
     """Bounds (function, level, sign) for the fused kernel; None where one is not a ratio."""
-    built = [slot.rows.fraction(x, rest) for x, _, _ in bounds]
+    built = [segment.rows.fraction(x, rest) for x, _, _ in bounds]
     known = [x for x in built if x is not None]
     if len(known) < len(built):
         return None
-    size = len(slot.curve.kinds) + 1
+    size = len(segment.curve.kinds) + 1
     return Constraints(
         np.array([x.forms for x in known]).reshape(-1, 2, size),
         np.array([x.offset for x in known]),
@@ -94,12 +94,12 @@ def _simple(x: RateFunction, k: float, sign: float) -> list[tuple[RateFunction, 
     return [(x, k, sign)]
 
 
-def _youden(slot: Slot) -> Floats:
-    """True minus false positive rate over the counts of a slot, as a form."""
-    total = slot.curve.counts[:, -1]
+def _youden(segment: Segment) -> Floats:
+    """True minus false positive rate over the counts of a segment, as a form."""
+    total = segment.curve.counts[:, -1]
     form = np.zeros(len(total) + 1)
     for true, sign in ((1, 1.0), (0, -1.0)):
-        of_class = [k for k, (_, t) in enumerate(slot.curve.kinds) if t == true]
+        of_class = [k for k, (_, t) in enumerate(segment.curve.kinds) if t == true]
         weight = total[of_class].sum()
         if weight > 0:
             form[of_class] = sign / weight
@@ -107,15 +107,15 @@ def _youden(slot: Slot) -> Floats:
 
 
 def _general(
-    slot: Slot,
+    segment: Segment,
     objective: RateFunction,
     constraints: tuple[ProgramConstraint, ...],
     rest: Floats,
     tie: Floats,
 ) -> BestCutoff:
-    values = np.full(slot.curve.n_cutoffs, -INF)
-    met = np.zeros(slot.curve.n_cutoffs, bool)
-    for cutoffs, own in slot.blocks():
+    values = np.full(segment.curve.n_cutoffs, -INF)
+    met = np.zeros(segment.curve.n_cutoffs, bool)
+    for cutoffs, own in segment.blocks():
         v = own + rest
         feasible = np.ones(len(v), bool)
         for c in constraints:
@@ -130,15 +130,17 @@ def _general(
     best = float(values.max())
     near = best if np.isinf(best) else best - 1e-12 * (1 + abs(best))
     ties = np.flatnonzero(met & (values >= near))
-    youden = tie[:-1] @ slot.curve.counts[:, ties]
+    youden = tie[:-1] @ segment.curve.counts[:, ties]
     index = int(ties[np.argmax(youden)])
     return BestCutoff(index, float(values[index]), int(met.sum()))
 
 
-def least_violation(program: Program, slot: Slot, rest: Floats | None = None) -> tuple[int, float]:
-    """The cut-off of one slot with the smallest largest violation, and that violation."""
-    worst = np.empty(slot.curve.n_cutoffs)
-    for cutoffs, v in slot.blocks():
+def least_violation(
+    program: Program, segment: Segment, rest: Floats | None = None
+) -> tuple[int, float]:
+    """The cut-off of one segment with the smallest largest violation, and that violation."""
+    worst = np.empty(segment.curve.n_cutoffs)
+    for cutoffs, v in segment.blocks():
         worst[cutoffs] = program.violation(v if rest is None else v + rest)
     index = int(np.argmin(worst))
     return index, float(worst[index])

@@ -26,7 +26,7 @@ class Entry:
     """One metric as data.
 
     A rate has `event` and `given`; a formula has `formula` (of the parameters' values).
-    `of_class`: it speaks of one class. `low`, `high`: its range.
+    `of_class`: it refers to one class. `low`, `high`: its range.
     """
 
     name: str

@@ -16,7 +16,7 @@ __all__ = [
 
 
 class GoalError(ValueError):
-    """A goal that is no goal, or that does not fit the data it is bound to."""
+    """A goal that is not a goal, or that does not fit the data it is bound to."""
 
 
 class GoalSyntaxError(GoalError):

@@ -2,7 +2,7 @@
 
 A rate is the mean, over a population chosen without looking at the prediction, of an
 event ``L[baseline class, true class, predicted class]``. The words below are the
-vocabulary of events; ``!`` negates a word. For a cell with known baseline class an
+vocabulary of events; ``!`` negates a word. For a stratum with known baseline class an
 event is an outer product of a mask over true and one over predicted classes, kept or
 cleared on the diagonal; so counting it never needs the n x n x n tensor.
 """
@@ -149,7 +149,7 @@ class Event:
     def count(
         self, counts: Floats, label: int | None, baseline: int | None, deployed: bool
     ) -> float:
-        """Sum of the event over the counts (n + 1, n) of one cell."""
+        """Sum of the event over the counts (n + 1, n) of one stratum."""
         n = counts.shape[1]
         if self.costs is not None:
             return float((self.matrix(n, label, baseline, deployed) * counts).sum())

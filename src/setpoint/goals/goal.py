@@ -74,7 +74,7 @@ class Goal:
         if found is not None and (self.constraints or found is not self.objective):
             raise GoalError(
                 f"{found} is the whole objective of a goal without constraints: it has no formula, "
-                "so it is no part of a larger expression and cannot be weighed against a "
+                "so it is not a part of a larger expression and cannot be weighed against a "
                 "constraint; a function can subtract its own penalty"
             )
 
@@ -109,7 +109,7 @@ class Goal:
         Raises
         ------
         TypeError
-            If an argument is no constraint, such as the bool that ``x == c`` gives.
+            If an argument is not a constraint, such as the bool that ``x == c`` gives.
         """
         for c in constraints:
             _check_constraint(c)

@@ -52,7 +52,7 @@ class Other:
 
 
 Key: TypeAlias = tuple[tuple[str, Label | Other], ...]
-"""Column by column, the part a cell or a slot stands for; sorted by column."""
+"""Column by column, the part a stratum or a segment stands for; sorted by column."""
 
 
 _LARGEST = 2**1024

@@ -27,7 +27,7 @@ REDUCERS: dict[str, str] = {
 
 
 def reducer_columns(kind: str, columns: tuple[object, ...]) -> tuple[str, ...]:
-    """The columns of a reducer as plain text; refuses what is no name.
+    """The columns of a reducer as plain text; refuses what is not a name.
 
     Raises
     ------

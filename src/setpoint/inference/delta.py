@@ -49,7 +49,7 @@ def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float,
     mean weights of the profiles. That is monotone in p, so Wilson's limits of p become
     limits of the value. Equal weights give Wilson's interval on the rows themselves.
 
-    Mean weights of few rows borrow from all rows of the same cells and true classes. Where
+    Mean weights of few rows borrow from all rows of the same strata and true classes. Where
     weights depend on the decision itself and few rows are accepted, that misleads: a
     nominal 95 % for precision then covered 87 to 92 % of simulated draws.
 

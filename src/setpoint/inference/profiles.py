@@ -1,7 +1,7 @@
 """Profiles of rows: what an expression can tell apart in a confusion.
 
 An expression sees a row only through the events and populations of its rates. Rows that
-it cannot tell apart have one profile, whatever their cell, true and predicted class.
+it cannot tell apart have one profile, whatever their stratum, true and predicted class.
 Every ratio of linear functions of the counts gives each profile two weights, one in the
 numerator and one in the denominator. Where there are only two different pairs of
 weights, the ratio is a monotone function of one proportion: recall, precision, Jaccard,
@@ -60,7 +60,7 @@ class RowProfiles:
     counts, squares : array of shape (profiles,)
         Sums of w and of w squared.
     around : array of shape (2, profiles)
-        The same sums over all rows of the profile's cells and true classes, however
+        The same sums over all rows of the profile's strata and true classes, however
         they were decided: from them a profile with few rows borrows its mean weight.
     """
 
@@ -92,9 +92,9 @@ class Counted:
         self.features: tuple[Rate, ...] = forms.features
         self.confusion = confusion
         n = len(confusion.classes)
-        truth = np.zeros((len(self.features), len(confusion.cells), n + 1), bool)
+        truth = np.zeros((len(self.features), len(confusion.strata), n + 1), bool)
         for j, f in enumerate(self.features):
-            truth[j, list(f.cells)] = f.given_rows(n) != 0
+            truth[j, list(f.strata)] = f.given_rows(n) != 0
         self.truth: Bools = truth
         self.counts = confusion.counts.ravel()
         self.squares = confusion.squares.ravel()
@@ -109,12 +109,12 @@ class Counted:
 
     def event(self, index: Sequence[int]) -> Floats:
         """Weights (k, entries) of some features' events, not divided by any norm."""
-        cells, n = self.confusion.cells, len(self.confusion.classes)
+        strata, n = self.confusion.strata, len(self.confusion.classes)
         out = np.zeros((len(index), *self.confusion.counts.shape))
         for i, j in enumerate(index):
             f, known = self.features[j], dict[int | None, Floats]()
-            for c in f.cells:
-                baseline = cells[c].baseline
+            for c in f.strata:
+                baseline = strata[c].baseline
                 if baseline not in known:
                     known[baseline] = f.matrix(baseline, n)
                 out[i, c] = known[baseline]
@@ -127,7 +127,7 @@ class Counted:
 
     @cached_property
     def _around(self) -> Floats:
-        """Sums of w and of w squared (2, entries) over each entry's cell and true class."""
+        """Sums of w and of w squared (2, entries) over each entry's stratum and true class."""
         n = len(self.confusion.classes)
         tables = (self.confusion.counts, self.confusion.squares)
         return np.stack([np.repeat(t.sum(axis=2).ravel(), n) for t in tables])

@@ -97,7 +97,7 @@ def fresh_labels(
     ValueError
         If a share is none, or wins and losses exceed `changed`.
     TypeError
-        If an argument is no number.
+        If an argument is not a number.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def fresh_labels(
 def _decisive_rows(p: float, alpha: float, power: float) -> int:
     """The smallest number of wins and losses with which the sign test has that power.
 
-    The power of the exact test is no monotone function of the number of rows. That of the
+    The power of the exact test is not a monotone function of the number of rows. That of the
     randomized test, which spends all of `alpha`, is one and never lower, so that bisection
     gives a number below which none can do; from there on each is tried.
     """

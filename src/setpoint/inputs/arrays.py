@@ -44,7 +44,7 @@ TEXT = "UST"  # NumPy's kinds of text: fixed width, bytes, variable width
 
 
 def frame_of(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
-    """`X` as a narwhals frame, or None where it is no frame."""
+    """`X` as a narwhals frame, or None where it is not a frame."""
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if not isinstance(frame, nw.DataFrame):
@@ -117,7 +117,7 @@ def column_of(X: Any, name: str, argument: str) -> nw.Series[Any]:
     Raises
     ------
     ValueError
-        If X is no frame or has no such column.
+        If X is not a frame or has no such column.
     """
     frame = frame_of(X)
     if frame is None:
@@ -131,7 +131,7 @@ def column_of(X: Any, name: str, argument: str) -> nw.Series[Any]:
 
 
 def column_names(X: Any) -> list[str] | None:
-    """Names of the columns of a frame; None where X is no frame."""
+    """Names of the columns of a frame; None where X is not a frame."""
     frame = frame_of(X)
     return None if frame is None else list(frame.columns)
 

@@ -40,7 +40,7 @@ def as_columns(
     X: Any = None,
     wanted: Iterable[str] = (),
     free: Iterable[str] = (),
-    who: str = "the goal speaks of",
+    who: str = "the goal refers to",
 ) -> dict[str, Column]:
     """Side information as named columns of plain values.
 
@@ -56,7 +56,7 @@ def as_columns(
     X : frame, optional
         Where names are looked up.
     wanted : iterable of str
-        The columns that the goal speaks of. Only they are checked for missing values and
+        The columns that the goal refers to. Only they are checked for missing values and
         for their number of distinct values, at most 50.
     free : iterable of str
         Wanted columns that may have any number of distinct values.

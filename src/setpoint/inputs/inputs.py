@@ -87,7 +87,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """All rows that a goal speaks of, checked; evidence as soon as there are scores.
+    """All rows that a goal refers to, checked; evidence as soon as there are scores.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Inputs:
         *,
         unlabelled: bool = False,
     ) -> Inputs:
-        """Check what was handed over; None in `rows` stands for the rows of X.
+        """Check what was passed; None in `rows` stands for the rows of X.
 
         With `unlabelled` labels are wanted nowhere: what needs them is not evaluated.
 
@@ -129,13 +129,13 @@ class Inputs:
         for name in goal.needs.datasets:
             if name not in known:
                 raise GoalError(
-                    f"the goal speaks of the data set {name!r}, which datasets= does not hold "
+                    f"the goal refers to the data set {name!r}, which datasets= does not hold "
                     f"({nearest(name, known)})"
                 )
         for name in known:
             if name not in goal.needs.datasets:
                 warnings.warn(
-                    f"datasets: the goal does not speak of {name!r}; it is left out", stacklevel=3
+                    f"datasets: the goal does not refer to {name!r}; it is left out", stacklevel=3
                 )
         used = {n: r for n, r in rows.items() if n is None or n in goal.needs.datasets}
         named = _names(decide_on)
@@ -145,7 +145,7 @@ class Inputs:
             for name, r in used.items()
         }
         n_rows = {name: r.n_rows for name, r in used.items()}
-        return cls(goal, classes, parts, n_rows, _slots(goal, columns, named))
+        return cls(goal, classes, parts, n_rows, _segments(goal, columns, named))
 
     def bind(self) -> None:
         """Link the goal to these rows: every error about a name, before there are scores.
@@ -175,7 +175,7 @@ class Inputs:
                     if value not in known:
                         where = "X" if dataset is None else f"the data set {dataset!r}"
                         raise EmptyPopulationError(
-                            f"the goal speaks of {column} = {value!r}, and no row of {where} has "
+                            f"the goal refers to {column} = {value!r}, and no row of {where} has "
                             f"that value ({nearest(value, known)})"
                         )
 
@@ -227,7 +227,7 @@ def _names(decide_on: Any) -> tuple[str, ...] | None:
     raise ValueError(f"decide_on is 'auto', None or names of columns, got {decide_on!r}")
 
 
-def _slots(
+def _segments(
     goal: Goal,
     columns: Mapping[str | None, Mapping[str, Column]],
     named: tuple[str, ...] | None,
@@ -261,7 +261,7 @@ def _columns(goal: Goal, dataset: str | None, r: Rows, named: tuple[str, ...]) -
         wanted=sorted(splits) or named,
         # A column that splits into one value and the rest may have any number of values.
         free=[c for c, values in splits.items() if values is not None],
-        who="the goal speaks of" if splits else "decide_on names",
+        who="the goal refers to" if splits else "decide_on names",
     )
     extra = {name: columns[name] for name in named if name in columns and name not in splits}
     if splits and extra:
@@ -295,7 +295,7 @@ def _part(
         baseline = baseline_codes(r, classes, f"{where}baseline")
         if baseline is None:
             raise GoalError(
-                f"{where}the goal speaks of the deployed model: pass its predictions as baseline="
+                f"{where}the goal refers to the deployed model: pass its predictions as baseline="
             )
     return Part(true, weight, columns, baseline)
 

@@ -47,7 +47,7 @@ class Options:
     asks : bool
         Whether kernels do not know the goal, and a :class:`StreamGoal` finds thresholds.
     margin : bool
-        Whether scores are no posteriors.
+        Whether scores are not posteriors.
     """
 
     goal: str

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Cell
+from setpoint.evidence.codebook import Stratum
 from setpoint.goals.goal import Goal
 from setpoint.online import layout as at
 from setpoint.online.engine import Engine
@@ -71,7 +71,7 @@ def _confusion(engine: Engine) -> Confusion:
     smallest = engine.state.memory[at.SMALLEST : at.SMALLEST + 2]
     return Confusion(
         engine.labels,
-        (Cell(),),
+        (Stratum(),),
         np.concatenate([tally[None, at.ROWS_WEIGHT], zero], axis=1),
         np.concatenate([tally[None, at.ROWS_SQUARES], zero], axis=1),
         np.append(numbers, 0.0).astype(np.int64)[None],

@@ -18,7 +18,7 @@ __all__ = ["REPORTED", "NotFiniteError", "State"]
 Floats = NDArray[np.float64]
 
 REPORTED = 10_000
-"""Rows of the window that reports speak of, where rules know none."""
+"""Rows of the window that reports refer to, where rules know none."""
 
 _NO_WEIGHTS: Floats = np.empty(0)
 _NO_LABELS: NDArray[np.int8] = np.empty(0, np.int8)

@@ -12,8 +12,8 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.estimators.base import whole
 from setpoint.estimators.features import checked_features, transformed
+from setpoint.estimators.linear_rule import TrainedClassifier
 from setpoint.estimators.modules import module_of
-from setpoint.estimators.trained import TrainedClassifier
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, one_column
@@ -283,7 +283,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         self.trace_ = tuple(plan.pool.trace)
         self.classes_, self.positive_ = classes.sorted, classes.labels[1]
         self.evidence_ = evidence
-        self.draw_key_, self.draw_columns_, self.largest_slot_ = key, None, 0
+        self.draw_key_, self.draw_columns_, self.largest_segment_ = key, None, 0
         return self
 
     # ------------------------------------------------------------------ what is known

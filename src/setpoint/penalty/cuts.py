@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence.order import cutoffs, midway
+from setpoint.evidence.cutoffs import cutoffs, midway
 from setpoint.penalty.tradeoff import Tradeoff
 
 __all__ = ["Cut", "best_cut"]

@@ -18,7 +18,7 @@ from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import Classes
-from setpoint.inputs.least import least_accepted, row_unit
+from setpoint.inputs.min_support import least_accepted, row_unit
 from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.methods import stages_of

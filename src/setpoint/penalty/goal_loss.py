@@ -46,7 +46,7 @@ _LEAST_ROWS, _LEAST_SHARE = 20, 0.02
 class GoalLoss(torch.nn.Module):
     """A goal as a loss function of logits and labels, batch by batch.
 
-    A goal such as recall at a precision is no mean over rows, and a batch says little about
+    A goal such as recall at a precision is not a mean over rows, and a batch says little about
     it. The loss remembers the last logits it saw in training mode; every few steps it looks
     at them (a *refresh*) and sets the threshold, slopes and multipliers that make the loss
     of a row depend on that row alone. Until `warmup` rows and both classes were seen it is

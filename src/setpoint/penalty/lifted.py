@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
-from setpoint.evidence.order import midway
+from setpoint.evidence.cutoffs import midway
 from setpoint.evidence.ratios import ratio_at
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.tolerances import SATISFIED

@@ -1,6 +1,6 @@
 """What is descended: losses row by row whose few numbers are refreshed from all scores.
 
-A goal is no mean over rows. Each loss here becomes one between two refreshes: a refresh looks
+A goal is not a mean over rows. Each loss here becomes one between two refreshes: a refresh looks
 at the last scores of all rows and sets a threshold, slopes and multipliers; after it the
 loss of a row depends on that row alone, so that batches can be drawn. With a refresh before
 each step, descent on all rows follows the gradient of what is meant.

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.estimators.modules import module_of, scores, unpack
-from setpoint.estimators.trained import linear_scores
 
 __all__ = ["plain", "scores_of"]
 

@@ -2,7 +2,7 @@
 
 The oracle answers a linear objective over the features with the rule that is best for it,
 in one pass over the rows. That pass also gives a column for each block: the rows of one
-slot whose posterior is largest for one class, which a rule can tell apart. Mixing block by
+segment whose posterior is largest for one class, which a rule can tell apart. Mixing block by
 block takes far fewer passes than mixing whole rules.
 """
 
@@ -18,7 +18,7 @@ from setpoint.evidence import Confusion, Evidence
 from setpoint.plugin.atoms import Atom, Constant, pricer_of
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
-from setpoint.rules import PerSlot, Rule, mixture, per_slot
+from setpoint.rules import PerSegment, Rule, mixture, per_segment
 from setpoint.search.achievable_set import AchievableSet, Expected, Floats, MixtureWeights, Priced
 from setpoint.search.columns import DenseColumns
 from setpoint.search.limits import Limits
@@ -30,7 +30,7 @@ _MOST_BLOCKS = 250_000
 _MOST_COLUMNS = 4_000_000
 """Blocks times features times classes up to which each class on top has a block of its own."""
 _MOST_CONSTANTS = 10_000_000
-"""Slots times classes times features of the constants up to which slots are kept apart."""
+"""Segments times classes times features of the constants up to which segments are kept apart."""
 _SMOOTHING = 0.5
 _STIFF_SMOOTHING = 0.85
 _MANY_CLASSES = 30
@@ -72,10 +72,10 @@ class Achievable(AchievableSet):
         self.evidence = evidence
         self.counted = counted
         self.pricer = pricer_of(rates, counted)
-        hidden = len(counted.cells) > len(counted.slots) and counted.pairs is None
+        hidden = len(counted.strata) > len(counted.segments) and counted.pairs is None
         self.is_certain = counted.soft and not hidden
         n = counted.n_classes
-        whole = whole or len(counted.slots) * n * self.d > _MOST_CONSTANTS
+        whole = whole or len(counted.segments) * n * self.d > _MOST_CONSTANTS
         self._is_whole = whole
         self.by_top = not whole and self._can_split()
         stiff = n >= _MANY_CLASSES and not self.by_top
@@ -86,11 +86,11 @@ class Achievable(AchievableSet):
             self._group = self._groups_of_tops()
             top = self._group[counted.scores.argmax(axis=1)]
             n_tops = int(self._group[-1]) + 1
-            self._block = top if len(counted.slots) == 1 else counted.slot * n_tops + top
-        elif len(counted.slots) > 1 and not whole:
-            self._block = counted.slot
-        per_slot_blocks = n_tops if self.by_top else 1
-        self._n_blocks = 1 if whole else len(counted.slots) * per_slot_blocks
+            self._block = top if len(counted.segments) == 1 else counted.segment * n_tops + top
+        elif len(counted.segments) > 1 and not whole:
+            self._block = counted.segment
+        per_segment_blocks = n_tops if self.by_top else 1
+        self._n_blocks = 1 if whole else len(counted.segments) * per_segment_blocks
         constants: list[Atom] = [Constant(code, n_scores, n) for code in range(n)]
         self.atoms = constants if atoms is None else atoms
         self._columns = DenseColumns(self._n_blocks, self.d)
@@ -99,20 +99,20 @@ class Achievable(AchievableSet):
 
     def _can_split(self) -> bool:
         counted = self.counted
-        blocks = len(counted.slots) * counted.scores.shape[1]
-        return bool(blocks * max(self.d, len(counted.cells) * counted.n_classes) <= _MOST_BLOCKS)
+        blocks = len(counted.segments) * counted.scores.shape[1]
+        return bool(blocks * max(self.d, len(counted.strata) * counted.n_classes) <= _MOST_BLOCKS)
 
     def _groups_of_tops(self) -> NDArray[np.int64]:
-        """Which classes on top share a block of a slot: none, unless the columns are too many."""
+        """Which classes on top share a block: none, unless the columns are too many."""
         counted = self.counted
         n = counted.scores.shape[1]
-        most = _MOST_COLUMNS // (len(counted.slots) * max(self.d, 1) * counted.n_classes)
+        most = _MOST_COLUMNS // (len(counted.segments) * max(self.d, 1) * counted.n_classes)
         return np.asarray(np.arange(n) * min(n, max(most, 1)) // n, np.int64)
 
     # ------------------------------------------------------------------ the space
     @property
     def n_blocks(self) -> int:
-        """Slots, or slots times classes on top."""
+        """Segments, or segments times classes on top."""
         return self._n_blocks
 
     def initial_columns(self, block: int) -> Sequence[int]:
@@ -197,27 +197,31 @@ class Achievable(AchievableSet):
 
     # ------------------------------------------------------------------ rules
     def rule(self, choice: MixtureWeights) -> Rule:
-        """Mixtures of atoms, by slot and by the class on top."""
-        n_slots = len(self.counted.slots)
-        width = self._n_blocks // n_slots or 1
+        """Mixtures of atoms, by segment and by the class on top."""
+        n_segments = len(self.counted.segments)
+        width = self._n_blocks // n_segments or 1
         rules = []
-        for slot in range(n_slots):
-            parts = choice if self._n_blocks == 1 else choice[slot * width : (slot + 1) * width]
-            mixed = [mixture([(p, self.atoms[k].rule(slot)) for k, p in x.items()]) for x in parts]
+        for segment in range(n_segments):
+            parts = (
+                choice if self._n_blocks == 1 else choice[segment * width : (segment + 1) * width]
+            )
+            mixed = [
+                mixture([(p, self.atoms[k].rule(segment)) for k, p in x.items()]) for x in parts
+            ]
             if all(rule == mixed[0] for rule in mixed):
                 rules.append(mixed[0])
             else:
-                rules.append(PerSlot([mixed[k] for k in self._group], by="top"))
+                rules.append(PerSegment([mixed[k] for k in self._group], by="top"))
         if not self.evidence.decide_on or all(rule == rules[0] for rule in rules):
             return rules[0]
-        return per_slot(rules, self.evidence.slots)
+        return per_segment(rules, self.evidence.segments)
 
     def distribution(self, choice: MixtureWeights) -> Floats:
         """The probability (N, n) with which each row is decided each class."""
         if self._told is None or self._told[0] is not choice:
             rule, rows = self.rule(choice), self._rows
-            slots = rows.slot if rule.needs_slots else None
-            self._told = (choice, np.asarray(rule.distribution(rows.scores, slots)))
+            segments = rows.segment if rule.needs_segments else None
+            self._told = (choice, np.asarray(rule.distribution(rows.scores, segments)))
         return self._told[1]
 
     @property
@@ -261,7 +265,7 @@ class Achievable(AchievableSet):
         if self.counted.pairs is None:
             return scores
         out = np.zeros((len(scores), self.counted.n_classes))
-        of_class = self.counted.pairs[self.counted.slot, :, 1]
+        of_class = self.counted.pairs[self.counted.segment, :, 1]
         for column in range(scores.shape[1]):
             out[np.arange(len(scores)), of_class[:, column]] += scores[:, column]
         return out

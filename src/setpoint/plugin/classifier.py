@@ -236,7 +236,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         baseline : array-like of shape (N,), str or classifier, optional
             The deployed model's predictions, a column of X with them, or the model.
         datasets : dict, optional
-            Name to Dataset, (X, y) or X: further rows that the goal speaks of. They
+            Name to Dataset, (X, y) or X: further rows that the goal refers to. They
             are scored by ``estimator_``.
         **params
             For `estimator` and the splitter, with metadata routing.
@@ -312,8 +312,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.evidence_ = evidence
         self.draw_key_ = key
         self.draw_columns_ = names
-        sizes = np.bincount(evidence.slot, evidence.weight, minlength=len(evidence.slots))
-        self.largest_slot_ = int(np.argmax(sizes))
+        sizes = np.bincount(evidence.segment, evidence.weight, minlength=len(evidence.segments))
+        self.largest_segment_ = int(np.argmax(sizes))
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(fitted.model, name):
@@ -344,7 +344,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         Raises
         ------
         GoalError
-            If a constraint of the goal needs labels, or the goal speaks of other data sets.
+            If a constraint of the goal needs labels, or the goal refers to other data sets.
         Infeasible
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
@@ -366,8 +366,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
         self.posterior_, self.scorer_, self.evidence_ = True, None, None
         self._keep(solution)
-        sizes = np.bincount(evidence.slot, minlength=len(evidence.slots))
-        self.largest_slot_ = int(np.argmax(sizes))
+        sizes = np.bincount(evidence.segment, minlength=len(evidence.segments))
+        self.largest_segment_ = int(np.argmax(sizes))
         return self
 
     def _frontier_on(
@@ -423,7 +423,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         classes = classes_of(y, None, self.pos_label)
         if len(classes.labels) > 2 and waits_for_class(goal):
             raise GoalError(
-                f"Only binary classification is supported by the goal '{goal}': it speaks of a "
+                f"Only binary classification is supported by the goal '{goal}': it refers to a "
                 f"positive class, and y holds {len(classes.labels)} classes "
                 f"({some(list(classes.labels))}); name one with label=, "
                 "or reduce over the classes, as in recall.min()"

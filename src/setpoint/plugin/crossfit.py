@@ -100,7 +100,7 @@ class CrossFit:
     scores : array of shape (M,) or (M, s)
         Pooled over the folds.
     index : array of shape (M,) or None
-        The rows of X that `scores` speak of; None: all, in their order.
+        The rows of X that `scores` refer to; None: all, in their order.
     folds : int or None
         None: the model was fitted elsewhere.
     """

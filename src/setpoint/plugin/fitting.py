@@ -146,7 +146,7 @@ class Task:
         if needs.datasets or needs.baseline or not needs.columns.get(None):
             return False
         evidence = self._unscored(self.inputs)
-        return len(evidence.cells) > len(evidence.slots)
+        return len(evidence.strata) > len(evidence.segments)
 
     def by_joint_scores(self) -> Fitted:
         """The rule over out-of-fold posteriors of group and class."""
@@ -186,7 +186,7 @@ class Task:
         ValueError
             If the learner takes no weights, or another option does not go with it.
         GoalError
-            If the goal speaks of other data sets.
+            If the goal refers to other data sets.
         """
         weight_parameter(learner)
         if self.options.solver not in ("auto", "column-generation"):
@@ -195,7 +195,7 @@ class Task:
             raise ValueError("oracle: decisions of learners are counted by labels, not 'soft'")
         if self.goal.needs.datasets:
             raise GoalError(
-                "oracle is trained on the rows of X alone, and the goal speaks of "
+                "oracle is trained on the rows of X alone, and the goal refers to "
                 f"{list(self.goal.needs.datasets)}"
             )
         weight = self.inputs.parts[None].weight

@@ -96,7 +96,7 @@ class Options:
             )
         if goal.needs.datasets:
             raise GoalError(
-                "solver='post-shift' measures on the rows of X alone, and the goal speaks of "
+                "solver='post-shift' measures on the rows of X alone, and the goal refers to "
                 f"{list(goal.needs.datasets)}; solver='auto' takes further data sets"
             )
         if self.evidence == "soft":

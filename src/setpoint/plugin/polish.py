@@ -1,7 +1,7 @@
 """Rules near the ones that an oracle found: a search over weights and offsets, class by class.
 
-By labels, or without draws, the answer of an oracle is no optimum. A pattern search over a
-factor and an offset for each class, in each slot, finds better rules; and where a goal
+By labels, or without draws, the answer of an oracle is not an optimum. A pattern search over a
+factor and an offset for each class, in each segment, finds better rules; and where a goal
 asks much, feasible ones.
 """
 
@@ -64,10 +64,10 @@ def _search(
     step = _FIRST
     while step >= _LAST and left > 0:
         before = least
-        for slot in range(len(counted.slots)):
+        for segment in range(len(counted.segments)):
             for code in range(counted.n_classes):
                 for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step)):
-                    trial = _moved(atom, slot, code, factor, offset)
+                    trial = _moved(atom, segment, code, factor, offset)
                     now = _worth(program, space.pricer.features(trial, None, 1)[0])
                     left -= 1
                     if now < least:
@@ -78,15 +78,15 @@ def _search(
     return atom, least
 
 
-def _moved(atom: Atom, slot: int, code: int, factor: float, offset: float) -> Atom:
-    """The atom with the totals of one class multiplied and shifted, in one slot."""
+def _moved(atom: Atom, segment: int, code: int, factor: float, offset: float) -> Atom:
+    """The atom with the totals of one class multiplied and shifted, in one segment."""
     if isinstance(atom, Weighted):
         W, B = atom.W.copy(), atom.B.copy()
-        B[slot, code] -= offset * float(np.abs(W[slot]).max())
-        W[slot, code] *= np.exp(factor)
+        B[segment, code] -= offset * float(np.abs(W[segment]).max())
+        W[segment, code] *= np.exp(factor)
         return Weighted(W, B)
     assert isinstance(atom, Tensor)
     G = atom.G.copy()
-    size = float(np.abs(G[slot]).max())
-    G[slot, :, code] = G[slot, :, code] * np.exp(factor) + offset * size
+    size = float(np.abs(G[segment]).max())
+    G[segment, :, code] = G[segment, :, code] * np.exp(factor) + offset * size
     return Tensor(G)

@@ -69,20 +69,20 @@ class TrainingRows:
     X : array, list, sparse matrix or frame of N rows
     true : int array of shape (N,)
         Class codes; n stands for unlabelled.
-    cell : int array of shape (N,)
-        Codes of the evidence's cells.
+    stratum : int array of shape (N,)
+        Codes of the evidence's strata.
     weight : array of shape (N,), optional
     """
 
     X: Any
     true: Integers
-    cell: Integers
+    stratum: Integers
     weight: Floats | None = None
 
     @classmethod
     def of(cls, evidence: Evidence, X: Any) -> TrainingRows:
         """The very rows that are counted."""
-        return cls(X, evidence.true, evidence.cell, evidence.weight)
+        return cls(X, evidence.true, evidence.stratum, evidence.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +98,13 @@ class Retraining(AchievableSet):
     """The achievable features of a goal, explored by retraining a learner.
 
     One block, whose columns are the constants and the learners trained so far. A row of
-    cell a and true class i becomes a copy for each class j with the weight
+    stratum a and true class i becomes a copy for each class j with the weight
     ``G[a, i, j] - min_k G[a, i, k]``, G the gains of an objective: the weighted error of a
     classifier on the copies is then a constant less its objective. So each fit sees up to
     ``N * (n - 1)`` rows, and N where gains lie on the diagonal.
 
-    A learner is no exact oracle: bounds are not certain, and an empty region is no proof.
-    It sees X and never the slot.
+    A learner is not an exact oracle: bounds are not certain, and an empty region is no proof.
+    It sees X and never the segment.
 
     Parameters
     ----------
@@ -157,10 +157,10 @@ class Retraining(AchievableSet):
         n = evidence.n_classes
         _check_rows("training rows", self._X_train, len(rows.true))
         _check_rows("counted rows", self._X, evidence.n_rows)
-        self._kind = np.asarray(rows.cell, np.int64) * (n + 1) + rows.true
+        self._kind = np.asarray(rows.stratum, np.int64) * (n + 1) + rows.true
         self._weight = rows.weight
         if len(self._kind) and not 0 <= self._kind.min() <= self._kind.max() < self._n_kinds:
-            raise ValueError("training rows are of cells or classes that evidence does not know")
+            raise ValueError("training rows are of strata or classes that evidence does not know")
         nothing = np.zeros(0, np.int64)
         self.atoms = [_Atom(None, nothing, None) for _ in range(n)]
         self.frozen = False
@@ -169,7 +169,7 @@ class Retraining(AchievableSet):
 
     @property
     def _n_kinds(self) -> int:
-        return len(self.evidence.cells) * (self.evidence.n_classes + 1)
+        return len(self.evidence.strata) * (self.evidence.n_classes + 1)
 
     # ------------------------------------------------------------------ the space
     @property
@@ -276,7 +276,7 @@ class Retraining(AchievableSet):
         -------
         model : Retrained
         rule : Rule
-            Takes ``model.scores(X)`` for scores; looks at no slot.
+            Takes ``model.scores(X)`` for scores; looks at no segment.
         """
         n, part = self.evidence.n_classes, choice[0]
         used = [k for k in sorted(part) if part[k] > 0.0]

@@ -188,15 +188,15 @@ def _better(one: Optimum, other: Optimum) -> Optimum:
 
 
 def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
-    """Where the oracle's answers are no optima: more rules to mix from other searches.
+    """Where the oracle's answers are not optima: more rules to mix from other searches.
 
     Those of soft evidence, the 0-1 and the balanced plug-in, and rules near the best of
     them all.
     """
-    n, n_slots = space.counted.n_classes, len(space.counted.slots)
+    n, n_segments = space.counted.n_classes, len(space.counted.segments)
     held = space.counted.marginals.weights[:, :n].sum(axis=0)
     for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
-        space.add(Weighted(np.tile(weights, (n_slots, 1)), np.zeros((n_slots, n))))
+        space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
     if not space.counted.soft:
         counted = space.counted.softened()
         asked = link(program.goal, counted.codebook).at(counted.marginals)
@@ -261,13 +261,13 @@ _WHY = {
 
 def _baseline(space: Achievable, program: Program, options: Options) -> Outcome:
     """A rule that does not look at the goal: 0-1 plug-in, or weighted by one over the priors."""
-    n, n_slots = space.counted.n_classes, len(space.counted.slots)
+    n, n_segments = space.counted.n_classes, len(space.counted.segments)
     weights = np.ones(n)
     if options.solver == "balanced":
         held = space.counted.marginals.weights[:, :n].sum(axis=0)
         weights = held.sum() / np.maximum(held, 1e-300)
     space.limits.call()
-    atom = space.add(Weighted(np.tile(weights, (n_slots, 1)), np.zeros((n_slots, n))))
+    atom = space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
     found = measure(space, program, space.whole({atom: 1.0}), "evaluated", _WHY[options.solver])
     # Nothing bounds what other rules reach.
     return outcome_of(space, program, found, proved=-1.0, solver=options.solver)

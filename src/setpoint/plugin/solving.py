@@ -51,7 +51,7 @@ class Solution:
     Parameters
     ----------
     rule : Rule
-        Decides from scores: ``rule.decide(scores, slots, u)``.
+        Decides from scores: ``rule.decide(scores, segments, u)``.
     report : GoalReport
         What it reaches on the rows given.
     trace : tuple of TracePoint
@@ -256,8 +256,8 @@ def solve_evidence(
             folds,
             notes,
         )[0]
-    hidden = len(evidence.cells) > len(evidence.slots) and evidence.scores.ndim == 2
-    if hidden and any(c.baseline is not None for c in evidence.cells):
+    hidden = len(evidence.strata) > len(evidence.segments) and evidence.scores.ndim == 2
+    if hidden and any(c.baseline is not None for c in evidence.strata):
         notes += (_BLIND,)
     return reported(
         linked, evidence, lambda: (_outcome(linked, evidence, options, counted), None), folds, notes

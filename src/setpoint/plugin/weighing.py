@@ -114,8 +114,8 @@ def _held_out(goal: Goal, evidence: Evidence, options: Options) -> tuple[float, 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             rule = search_rule(goal, most, options).rule
-        slots = rest.slot if rule.needs_slots else None
-        counted = rest.confusion(rule.distribution(rest.scores, slots))
+        segments = rest.segment if rule.needs_segments else None
+        counted = rest.confusion(rule.distribution(rest.scores, segments))
         pooled = counted if pooled is None else pooled + counted
     assert pooled is not None
     program = link(goal, pooled.codebook).at(pooled.marginals)

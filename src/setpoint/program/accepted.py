@@ -1,7 +1,7 @@
 """Two classes: a program as a function of the accepted weight of each kind of row.
 
 A decision changes the rates only through the weight that it accepts of each *kind* of row, a
-kind being a cell and a true class: ``v = base + S @ gains``. Solvers over cut-offs, trained
+kind being a stratum and a true class: ``v = base + S @ gains``. Solvers over cut-offs, trained
 models and streams differ in how they find S; what S is worth is written here, once.
 """
 

@@ -1,7 +1,7 @@
 """Rates of two classes as functions of the accepted weight of each kind of row.
 
 A decision changes the rates only through the weight that it accepts of each *kind* of row, a
-kind being a cell and a true class: ``v = base + S @ gains``.
+kind being a stratum and a true class: ``v = base + S @ gains``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from setpoint.program.rate_table import RateTable
 __all__ = ["AcceptedRates", "Fraction", "Kind", "fraction_of"]
 
 Kind: TypeAlias = tuple[int, int]
-"""Cell and true class; true class 2 holds rows without labels."""
+"""Stratum and true class; true class 2 holds rows without labels."""
 
 _ONE = Affine({}, 1.0)
 
@@ -45,8 +45,8 @@ class AcceptedRates:
     ----------
     table : RateTable
         Of two classes.
-    kinds : sequence of (cell, true class), optional
-        All, cell by cell, if left out.
+    kinds : sequence of (stratum, true class), optional
+        All, stratum by stratum, if left out.
     totals : array of shape (kinds,), optional
         The weight of all rows of each kind; that of the table's marginals if left out.
         Sums in another order differ by rounding, and "all but the accepted" has to end at
@@ -73,11 +73,11 @@ class AcceptedRates:
         if kinds is None:
             kinds = [(c, t) for c in range(len(weights)) for t in range(weights.shape[1])]
         self.kinds = tuple(kinds)
-        cells, trues = [c for c, _ in kinds], [t for _, t in kinds]
-        self.totals: Floats = weights[cells, trues] if totals is None else totals
+        strata, trues = [c for c, _ in kinds], [t for _, t in kinds]
+        self.totals: Floats = weights[strata, trues] if totals is None else totals
         # Weights (d, kinds) of a row in the rates, rejected and accepted.
-        self.rejected: Floats = table.tensors[:, cells, trues, 0]
-        self.accepted: Floats = table.tensors[:, cells, trues, 1]
+        self.rejected: Floats = table.tensors[:, strata, trues, 0]
+        self.accepted: Floats = table.tensors[:, strata, trues, 1]
         self.rest: Floats = np.zeros(len(self.rejected)) if rest is None else rest
 
     @cached_property

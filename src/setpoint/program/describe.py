@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.evidence.codebook import Cell, Codebook, Marginals
+from setpoint.evidence.codebook import Codebook, Marginals, Stratum
 from setpoint.goals.events import Event
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import maximize
@@ -104,7 +104,7 @@ def example_of(entry: Entry) -> Expression:
 
 
 def expression_of(entry: Entry) -> Expression | None:
-    """What a formula stands for, with example values; None for what is no formula.
+    """What a formula stands for, with example values; None for what is not a formula.
 
     Parameters
     ----------
@@ -184,11 +184,11 @@ def shape_of(entry: Entry) -> str:
     >>> shape_of(TABLE["recall"]), shape_of(TABLE["precision"])
     ('affine', 'fractional')
     """
-    cells = tuple(Cell(baseline=b) for b in (0, 1))
+    strata = tuple(Stratum(baseline=b) for b in (0, 1))
     counts = np.zeros((2, 3, 2))
     counts[:, :2] = [[[30, 10], [20, 40]], [[15, 25], [5, 45]]]
     classes = ("none", "yes") if "default" in entry.params else ("no", "yes")
-    program = link(maximize(example_of(entry)), Codebook.of(classes, cells)).at(
+    program = link(maximize(example_of(entry)), Codebook.of(classes, strata)).at(
         Marginals.of_counts(counts)
     )
     return program.objective.shape_name

@@ -1,6 +1,6 @@
 """Features as sums over the diagonals and columns of the counts.
 
-On one cell a feature is an outer product of a mask over true and one over predicted
+On one stratum a feature is an outer product of a mask over true and one over predicted
 classes, kept or cleared on the diagonal. Each mask singles out one class at most; where
 both single out the same, what is left of the product is a diagonal, the columns and a
 part that no decision changes. Then the best rule is an argmax of weighted scores, O(n) a
@@ -29,16 +29,16 @@ Sparse: TypeAlias = "sparse.csr_array[Any]"
 class DiagonalForm:
     """The features of a program over diagonals and columns of the counts.
 
-    ``v = const + diagonal @ diag + columns @ col``, where ``diag[cell, j]`` is the weight
-    of a cell's rows that are truly j and predicted j, and ``col[cell, j]`` the weight of
+    ``v = const + diagonal @ diag + columns @ col``, where ``diag[stratum, j]`` is the weight
+    of a stratum's rows that are truly j and predicted j, and ``col[stratum, j]`` the weight of
     all its rows that are predicted j, unlabelled ones included; both raveled.
 
     Parameters
     ----------
-    diagonal, columns : sparse array of shape (d, cells * n)
+    diagonal, columns : sparse array of shape (d, strata * n)
         Divided by the features' norms.
     const : array of shape (d,)
-    n_cells, n_classes : int
+    n_strata, n_classes : int
 
     Examples
     --------
@@ -59,7 +59,7 @@ class DiagonalForm:
     diagonal: Sparse
     columns: Sparse
     const: Floats
-    n_cells: int
+    n_strata: int
     n_classes: int
 
     def features(self, diag: Floats, col: Floats) -> Floats:
@@ -67,9 +67,9 @@ class DiagonalForm:
 
         Parameters
         ----------
-        diag, col : array of shape (..., cells, n)
+        diag, col : array of shape (..., strata, n)
         """
-        lead, size = diag.shape[:-2], self.n_cells * self.n_classes
+        lead, size = diag.shape[:-2], self.n_strata * self.n_classes
         out = self.diagonal @ diag.reshape(-1, size).T + self.columns @ col.reshape(-1, size).T
         return np.asarray(out.T).reshape(*lead, len(self.const))
 
@@ -77,7 +77,7 @@ class DiagonalForm:
         """What a sum of features gives for each class: a factor and a charge.
 
         ``slopes @ features(diag, col) == (W * diag).sum() - (B * col).sum()``, so where the
-        scores are posteriors and a rule sees the cell, ``argmax_j W_j score_j - B_j`` has
+        scores are posteriors and a rule sees the stratum, ``argmax_j W_j score_j - B_j`` has
         the largest sum of all rules.
 
         Parameters
@@ -86,9 +86,9 @@ class DiagonalForm:
 
         Returns
         -------
-        W, B : array of shape (cells, n)
+        W, B : array of shape (strata, n)
         """
-        shape = (self.n_cells, self.n_classes)
+        shape = (self.n_strata, self.n_classes)
         W = np.asarray(slopes @ self.diagonal).reshape(shape)
         B = np.asarray(slopes @ self.columns).reshape(shape)
         return W, 0.0 - B
@@ -97,7 +97,7 @@ class DiagonalForm:
 def diagonal_form(table: RateTable) -> DiagonalForm | None:
     """Features over diagonals and columns; None if one is not of that form.
 
-    Costs of pairs of classes are not, nor is what speaks of one true and another predicted
+    Costs of pairs of classes are not, nor is what refers to one true and another predicted
     class.
 
     Parameters
@@ -119,25 +119,25 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     True
     """
     codebook, norms = table.codebook, table.forms.norms
-    n, n_cells = codebook.n_classes, len(codebook.cells)
+    n, n_strata = codebook.n_classes, len(codebook.strata)
     d = len(table)
     const = np.zeros(d)
     rows: tuple[_Rows, _Rows] = _Rows(n), _Rows(n)
     for f, feature in enumerate(table.rates):
-        for baseline, cells in _alike(feature, codebook):
-            parts = _parts(feature, n, table.marginals, baseline, cells)
+        for baseline, strata in _alike(feature, codebook):
+            parts = _parts(feature, n, table.marginals, baseline, strata)
             if parts is None:
                 return None
-            rows[0].add(f, cells, parts.diagonal / norms[f])
-            rows[1].add(f, cells, parts.columns / norms[f])
+            rows[0].add(f, strata, parts.diagonal / norms[f])
+            rows[1].add(f, strata, parts.columns / norms[f])
             const[f] += parts.const / norms[f]
-    shape = (d, n_cells * n)
-    return DiagonalForm(rows[0].csr(shape), rows[1].csr(shape), const, n_cells, n)
+    shape = (d, n_strata * n)
+    return DiagonalForm(rows[0].csr(shape), rows[1].csr(shape), const, n_strata, n)
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """One feature on cells that it treats alike, before division by its norm."""
+    """One feature on strata that it treats alike, before division by its norm."""
 
     diagonal: Floats
     columns: Floats
@@ -145,18 +145,18 @@ class _Parts:
 
 
 class _Rows:
-    """Non-zeros of a sparse array, one feature on some cells at a time."""
+    """Non-zeros of a sparse array, one feature on some strata at a time."""
 
     def __init__(self, n: int) -> None:
         self.n = n
         self.entries: list[tuple[Any, Any, Any]] = []
 
-    def add(self, feature: int, cells: list[int], values: Floats) -> None:
+    def add(self, feature: int, strata: list[int], values: Floats) -> None:
         held = np.flatnonzero(values)
         if held.size:
-            at = (np.array(cells)[:, None] * self.n + held).ravel()
+            at = (np.array(strata)[:, None] * self.n + held).ravel()
             where = np.full(at.size, feature)
-            self.entries.append((np.tile(values[held], len(cells)), where, at))
+            self.entries.append((np.tile(values[held], len(strata)), where, at))
 
     def csr(self, shape: tuple[int, int]) -> Sparse:
         if not self.entries:
@@ -166,17 +166,17 @@ class _Rows:
 
 
 def _alike(feature: Rate, codebook: Codebook) -> list[tuple[int | None, list[int]]]:
-    """The feature's cells by deployed class, as far as it looks at that."""
+    """The feature's strata by deployed class, as far as it looks at that."""
     groups: dict[int | None, list[int]] = {}
-    for c in feature.cells:
-        groups.setdefault(codebook.cells[c].baseline if feature.sees_baseline else None, []).append(
-            c
-        )
+    for c in feature.strata:
+        groups.setdefault(
+            codebook.strata[c].baseline if feature.sees_baseline else None, []
+        ).append(c)
     return list(groups.items())
 
 
 def _parts(
-    feature: Rate, n: int, marginals: Marginals, baseline: int | None, cells: list[int]
+    feature: Rate, n: int, marginals: Marginals, baseline: int | None, strata: list[int]
 ) -> _Parts | None:
     if feature.event.costs is not None:
         return None
@@ -185,7 +185,7 @@ def _parts(
     on = true[:n] * predicted
     if kept == "on":
         return _Parts(on, np.zeros(n), 0.0)
-    held = marginals.weights[cells].sum(axis=0)
+    held = marginals.weights[strata].sum(axis=0)
     everything = _outer(true, predicted, held)
     if everything is None or kept == "any":
         return everything

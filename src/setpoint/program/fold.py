@@ -112,7 +112,7 @@ class Folder:
     def _rate(self, leaf: Leaf) -> Affine:
         rate, metric, weights = leaf.rate, leaf.metric, self.marginals.weights
         needs_truth = rate.event.needs_truth or rate.given.needs_truth
-        if needs_truth and weights[list(rate.cells), -1].sum() > 0:
+        if needs_truth and weights[list(rate.strata), -1].sum() > 0:
             raise UnlabelledError(
                 f"{metric} needs labels, and {leaf.population.in_words} have none: "
                 "predicted_rate, churn and their groups can be measured there"

@@ -1,6 +1,6 @@
 """Linear functions of the counts, looked at without their n x n tensor.
 
-On one cell a feature is an outer product of a mask over true and one over predicted
+On one stratum a feature is an outer product of a mask over true and one over predicted
 classes, kept or cleared on the diagonal. So most predicted classes look alike to it,
 and ranges, floors and sums cost O(n) a feature instead of O(n^2).
 """
@@ -25,16 +25,16 @@ _FEW = 16
 
 
 class StratumForms:
-    """Several features on one cell, before division by their norms.
+    """Several features on one stratum, before division by their norms.
 
     Parameters
     ----------
     features : sequence of Feature
-        Each holds the cell.
+        Each holds the stratum.
     n : int
         Number of classes.
     baseline : int or None
-        The deployed class of the cell.
+        The deployed class of the stratum.
     """
 
     def __init__(self, features: Sequence[Rate], n: int, baseline: int | None) -> None:
@@ -55,7 +55,7 @@ class StratumForms:
             self.diagonal[i] = {"any": 0.0, "on": 1.0, "off": -1.0}[kept]
 
     def sums(self, counts: Floats) -> Floats:
-        """Each feature's sum over the counts (n + 1, n) of the cell."""
+        """Each feature's sum over the counts (n + 1, n) of the stratum."""
         n = self.n
         out = self.outer * ((self.true @ counts) * self.predicted).sum(axis=1)
         out += self.diagonal * ((self.true[:, :n] * self.predicted) @ np.diagonal(counts))
@@ -135,26 +135,26 @@ class LinearForms:
         self._steps: dict[frozenset[tuple[int, float]], float | None] = {}
 
     def sums(self, counts: Floats) -> Floats:
-        """All features (d,) at counts (cells, n + 1, n)."""
+        """All features (d,) at counts (strata, n + 1, n)."""
         out = np.zeros(len(self.features))
-        for c, cell in enumerate(self.codebook.cells):
-            held = [j for j, f in enumerate(self.features) if c in f.cells]
+        for c, stratum in enumerate(self.codebook.strata):
+            held = [j for j, f in enumerate(self.features) if c in f.strata]
             if held:
                 features = [self.features[j] for j in held]
-                masks = StratumForms(features, self.codebook.n_classes, cell.baseline)
+                masks = StratumForms(features, self.codebook.n_classes, stratum.baseline)
                 out[held] += masks.sums(counts[c])
         return np.asarray(out / self.norms)
 
     def tensor(self, coefs: Floats) -> Floats:
-        """Weights (cells, n + 1, n) of the counts in ``sum_j coefs[j] * v_j``."""
+        """Weights (strata, n + 1, n) of the counts in ``sum_j coefs[j] * v_j``."""
         n = self.codebook.n_classes
-        out = np.zeros((len(self.codebook.cells), n + 1, n))
-        for c, cell in enumerate(self.codebook.cells):
-            held = [j for j, f in enumerate(self.features) if coefs[j] and c in f.cells]
+        out = np.zeros((len(self.codebook.strata), n + 1, n))
+        for c, stratum in enumerate(self.codebook.strata):
+            held = [j for j, f in enumerate(self.features) if coefs[j] and c in f.strata]
             if held:
                 features = [self.features[j] for j in held]
                 scaled = np.array([coefs[j] / self.norms[j] for j in held])
-                out[c] = StratumForms(features, n, cell.baseline).matrix(scaled)
+                out[c] = StratumForms(features, n, stratum.baseline).matrix(scaled)
         return out
 
     def range(self, x: Affine) -> tuple[float, float]:
@@ -171,8 +171,8 @@ class LinearForms:
 
     def _range(self, x: Affine, y: Affine) -> tuple[float, float]:
         low = high = 0.0
-        for cells, (xs, ys) in self._alike(x, y):
-            rows = self.marginals.weights[cells].sum(axis=0)
+        for strata, (xs, ys) in self._alike(x, y):
+            rows = self.marginals.weights[strata].sum(axis=0)
             least = ys <= ys.min(axis=1, keepdims=True) + _TINY * _size(ys)
             low += float(np.where(least, xs, np.inf).min(axis=1) @ rows)
             high += float(np.where(least, xs, -np.inf).max(axis=1) @ rows)
@@ -201,8 +201,8 @@ class LinearForms:
 
     def _step(self, x: Affine) -> float | None:
         steps: list[float] = []
-        for cells, (entries,) in self._alike(x):
-            smallest = self.marginals.smallest[cells].min(axis=0)
+        for strata, (entries,) in self._alike(x):
+            smallest = self.marginals.smallest[strata].min(axis=0)
             gains = entries - entries.min(axis=1, keepdims=True)
             real = (gains > _TINY * _size(entries)) & np.isfinite(smallest)[:, None]
             weights = np.where(np.isfinite(smallest), smallest, 0.0)
@@ -210,22 +210,22 @@ class LinearForms:
         return min(steps, default=None)
 
     def _alike(self, *xs: Affine) -> Iterator[tuple[list[int], Floats]]:
-        """Cells that the functions treat alike, and the entries (k, n + 1, m) on them."""
+        """Strata that the functions treat alike, and the entries (k, n + 1, m) on them."""
         used = sorted({j for x in xs for j in x.terms if j >= 0})
         features = [self.features[j] for j in used]
         coefs = np.array([[x.terms.get(j, 0.0) / self.norms[j] for j in used] for x in xs])
         deployed = any(f.sees_baseline for f in features)
-        sets = {f.cells: frozenset(f.cells) for f in features}
+        sets = {f.strata: frozenset(f.strata) for f in features}
         alike: dict[tuple[object, ...], list[int]] = {}
-        for c, cell in enumerate(self.codebook.cells):
+        for c, stratum in enumerate(self.codebook.strata):
             held = tuple(c in s for s in sets.values())
             if any(held):
-                alike.setdefault((held, cell.baseline if deployed else None), []).append(c)
-        for cells in alike.values():
-            here = [i for i, f in enumerate(features) if cells[0] in sets[f.cells]]
-            baseline = self.codebook.cells[cells[0]].baseline
+                alike.setdefault((held, stratum.baseline if deployed else None), []).append(c)
+        for strata in alike.values():
+            here = [i for i, f in enumerate(features) if strata[0] in sets[f.strata]]
+            baseline = self.codebook.strata[strata[0]].baseline
             masks = StratumForms([features[i] for i in here], self.codebook.n_classes, baseline)
-            yield cells, masks.entries(coefs[:, here])
+            yield strata, masks.entries(coefs[:, here])
 
 
 def _size(x: Floats) -> float:

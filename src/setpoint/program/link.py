@@ -37,7 +37,7 @@ __all__ = ["Linker", "link", "waits_for_class"]
 
 
 def link(goal: Goal, codebook: Codebook) -> LinkedGoal:
-    """The goal as functions of the counts of a codebook's cells.
+    """The goal as functions of the counts of a codebook's strata.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class _Place:
 
 
 class Linker:
-    """Turns expressions into terms over the cells of a codebook.
+    """Turns expressions into terms over the strata of a codebook.
 
     Parameters
     ----------
@@ -161,14 +161,14 @@ class Linker:
                 costs=tuple((self._code(t, e), self._code(p, e), c) for (t, p), c in costs)
             )
         given = entry.given or Event()
-        known = self.codebook.cells
-        cells = tuple(i for i, c in enumerate(known) if c.is_in(population))
+        known = self.codebook.strata
+        strata = tuple(i for i, c in enumerate(known) if c.is_in(population))
         if deployed or event.needs_baseline:
-            for i in cells:
+            for i in strata:
                 if known[i].baseline is None:
                     raise GoalError(f"{e} needs the deployed model's predictions: give baseline=")
         own = label if event.names_class or given.names_class else None
-        return Leaf(Rate(event, given, own, deployed, cells), e, population)
+        return Leaf(Rate(event, given, own, deployed, strata), e, population)
 
     def _code(self, label: object, e: Expression) -> int:
         for code, known in enumerate(self.codebook.classes):
@@ -207,7 +207,7 @@ class Linker:
             )
 
     def _values(self, column: str, dataset: str | None) -> list[Label | Other]:
-        found = (dict(c.key).get(column) for c in self.codebook.cells if c.dataset == dataset)
+        found = (dict(c.key).get(column) for c in self.codebook.strata if c.dataset == dataset)
         return list(dict.fromkeys(v for v in found if v is not None))
 
     # -- reducers -------------------------------------------------------------------
@@ -254,11 +254,11 @@ class Linker:
                 raise GoalError(f"{e}: the column {column!r} is already fixed by .on")
         within = Population(dataset, outer.where)
         keys: dict[Key, None] = {}
-        for cell in self.codebook.cells:
-            if cell.is_in(within):
-                key = dict(cell.key)
+        for stratum in self.codebook.strata:
+            if stratum.is_in(within):
+                key = dict(stratum.key)
                 if not key.keys() >= set(e.columns):
-                    raise GoalError(f"{e}: the cells of these data are not split by its columns")
+                    raise GoalError(f"{e}: the strata of these data are not split by its columns")
                 keys[tuple((c, key[c]) for c in sorted(e.columns))] = None
         if not keys:
             raise EmptyPopulationError(f"{e} has no rows: {within.in_words} hold none")

@@ -75,7 +75,7 @@ class LinkedGoal:
         return last
 
     def at_any_totals(self) -> Program:
-        """The program for rows of one cell, however much there is of each class.
+        """The program for rows of one stratum, however much there is of each class.
 
         Rates that no decision changes stay rates, and ranges hold for all such rows; see
         :meth:`setpoint.program.accepted.Accepted.with_totals`.
@@ -227,7 +227,7 @@ class Program:
         return self.table.tensors
 
     def rates_of(self, counts: Floats) -> Floats:
-        """The rates (d,) at counts (cells, n + 1, n)."""
+        """The rates (d,) at counts (strata, n + 1, n)."""
         return self.table.of(counts)
 
     @property

@@ -47,27 +47,27 @@ class RateTable:
         return len(self.rates)
 
     def of(self, counts: Floats) -> Floats:
-        """The rates (d,) at counts (cells, n + 1, n)."""
+        """The rates (d,) at counts (strata, n + 1, n)."""
         if len(self.rates) * counts.size > _SMALL:
             return self.forms.sums(counts)
         return np.asarray(self._masks @ np.ravel(counts) / self.forms.norms)
 
     @cached_property
     def tensors(self) -> Floats:
-        """Weights (d, cells, n + 1, n) of the counts: ``v_j = (tensors[j] * C).sum()``.
+        """Weights (d, strata, n + 1, n) of the counts: ``v_j = (tensors[j] * C).sum()``.
 
         Dense: with hundreds of classes ask :attr:`forms` instead.
         """
         n = self.codebook.n_classes
-        shape = (len(self.rates), len(self.codebook.cells), n + 1, n)
+        shape = (len(self.rates), len(self.codebook.strata), n + 1, n)
         return self._masks.reshape(shape) / self.forms.norms[:, None, None, None]
 
     @cached_property
     def _masks(self) -> Floats:
-        """The rates (d, cells * (n + 1) * n) before division by their norms."""
-        n, cells = self.codebook.n_classes, self.codebook.cells
-        out = np.zeros((len(self.rates), len(cells), n + 1, n))
+        """The rates (d, strata * (n + 1) * n) before division by their norms."""
+        n, strata = self.codebook.n_classes, self.codebook.strata
+        out = np.zeros((len(self.rates), len(strata), n + 1, n))
         for j, f in enumerate(self.rates):
-            for c in f.cells:
-                out[j, c] = f.matrix(cells[c].baseline, n)
-        return out.reshape(len(self.rates), len(cells) * (n + 1) * n)
+            for c in f.strata:
+                out[j, c] = f.matrix(strata[c].baseline, n)
+        return out.reshape(len(self.rates), len(strata) * (n + 1) * n)

@@ -15,7 +15,7 @@ __all__ = ["Rate"]
 
 @dataclass(frozen=True)
 class Rate:
-    """One rate of one population: ``v = <event, C> / <given, M>`` over some cells.
+    """One rate of one population: ``v = <event, C> / <given, M>`` over some strata.
 
     It holds no number: what the rows weigh comes with the marginals.
 
@@ -27,15 +27,15 @@ class Rate:
         Code of the class that both refer to, if they do.
     deployed : bool
         Whether the deployed model's predictions take the place of the decisions.
-    cells : tuple of int
-        The cells of the population.
+    strata : tuple of int
+        The strata of the population.
     """
 
     event: Event
     given: Event
     label: int | None
     deployed: bool
-    cells: tuple[int, ...]
+    strata: tuple[int, ...]
 
     @cached_property
     def is_fixed(self) -> bool:
@@ -58,11 +58,11 @@ class Rate:
     def norm(self, marginals: Marginals) -> float:
         """The weight of its rows."""
         weights = marginals.weights
-        held = weights[list(self.cells)].sum(axis=0) if self.cells else 0.0 * weights[0]
+        held = weights[list(self.strata)].sum(axis=0) if self.strata else 0.0 * weights[0]
         return float(held @ self.given_rows(weights.shape[1] - 1))
 
     def matrix(self, baseline: int | None, n: int) -> Floats:
-        """Weights (n + 1, n) of the counts of a cell with this deployed class, without `norm`."""
+        """Weights (n + 1, n) of the counts of a stratum with this deployed class; no `norm`."""
         out = self.event.matrix(n, self.label, baseline, self.deployed)
         return np.asarray(out * self.given_rows(n)[:, None])
 
@@ -70,11 +70,11 @@ class Rate:
         """The smallest and largest value over all decisions."""
         low = high = 0.0
         by_baseline: dict[int | None, list[int]] = {}
-        for c in self.cells:
-            known = codebook.cells[c].baseline if self.sees_baseline else None
+        for c in self.strata:
+            known = codebook.strata[c].baseline if self.sees_baseline else None
             by_baseline.setdefault(known, []).append(c)
-        for baseline, cells in by_baseline.items():
-            rows = marginals.weights[cells].sum(axis=0)
+        for baseline, strata in by_baseline.items():
+            rows = marginals.weights[strata].sum(axis=0)
             least, most = self._extremes(codebook.n_classes, baseline)
             low += float(least @ rows)
             high += float(most @ rows)

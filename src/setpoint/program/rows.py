@@ -65,7 +65,7 @@ class RowBuilder:
         Raises
         ------
         NotLinearError
-            If x >= k is no conjunction of rows.
+            If x >= k is not a conjunction of rows.
         """
         self._bound(x, k, 1.0)
 

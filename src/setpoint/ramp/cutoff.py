@@ -23,7 +23,7 @@ def feasible_cutoffs(
     ----------
     program : Program
     evidence : Evidence
-        With one slot and the trained scores.
+        With one segment and the trained scores.
     floors : sequence of Row
         Rows that must not exceed 0 either.
 
@@ -33,7 +33,7 @@ def feasible_cutoffs(
         None where no threshold meets them.
     """
     curve = evidence.curve(0)
-    kinds = [cell * (evidence.n_classes + 1) + true for cell, true in curve.kinds]
+    kinds = [stratum * (evidence.n_classes + 1) + true for stratum, true in curve.kinds]
     required = np.array([-np.append(row.coefs[kinds], row.const) for row in floors])
     around = int(np.searchsorted(-curve.values, 0.0, side="right"))
     found = Accepted(program, curve.kinds, curve.counts[:, -1]).best(

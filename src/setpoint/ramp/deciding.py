@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.goal import Goal
@@ -203,7 +203,7 @@ def _clearly_better(program: Program, problem: Problem, one: _Choice, other: _Ch
     if problem.weight is not None:
         worth = worth * problem.weight[changed]
     noise = float(np.sqrt(worth @ worth))
-    return not gain <= _ERRORS * noise  # a noise that is no number decides nothing
+    return not gain <= _ERRORS * noise  # a noise that is not a number decides nothing
 
 
 def _accepts(choice: _Choice) -> NDArray[np.bool_]:

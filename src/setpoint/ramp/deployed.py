@@ -117,7 +117,7 @@ def decisions_of_scores(
     Raises
     ------
     ValueError
-        If the scores are no finite numbers, or a model is given.
+        If the scores are not finite numbers, or a model is given.
     """
     if hasattr(given, "predict"):
         raise ValueError(

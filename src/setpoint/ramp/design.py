@@ -34,7 +34,7 @@ def aligned(datasets: Any, names: Sequence[str] | None, spare: Any = None) -> di
     names : sequence of str or None
         The columns of X; None where they have no names.
     spare : str, optional
-        A column that is no feature: a data set may lack it, or have it alone.
+        A column that is not a feature: a data set may lack it, or have it alone.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from scipy import sparse
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.inputs.inputs import Inputs
-from setpoint.inputs.least import least_accepted, row_unit
+from setpoint.inputs.min_support import least_accepted, row_unit
 from setpoint.program.link import link
 from setpoint.ramp.deciding import Model
 from setpoint.ramp.deployed import ScoreFeature

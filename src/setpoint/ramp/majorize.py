@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.ramp.cutting import Convex, cutting_planes
 from setpoint.ramp.lagrangian import (
     CORRECTIONS,
@@ -84,7 +84,7 @@ def majorize_minimize(
     Raises
     ------
     ShapeError
-        If the objective is no linear function of rates.
+        If the objective is not a linear function of rates.
     """
     w = np.array(start, np.float64)
     state = _Majorized(problem, w, tol, chooser, svm, drawn, told, seed)

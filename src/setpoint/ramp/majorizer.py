@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import Affine
 from setpoint.ramp.problem import Problem
@@ -41,7 +41,7 @@ class Split:
     Raises
     ------
     ShapeError
-        If the objective is no linear function of rates.
+        If the objective is not a linear function of rates.
     """
 
     def __init__(self, problem: Problem) -> None:

@@ -3,7 +3,7 @@
 Problem 2 of Goh, Cotter, Gupta and Friedlander, "Satisfying real-world goals with dataset
 constraints": a regularised combination of rates under bounds on other combinations. A rate
 on any data set, of any class or group, looks at the decisions only through the weight that
-is accepted of each *kind* of row, a kind being a cell and a true class. So with S that
+is accepted of each *kind* of row, a kind being a stratum and a true class. So with S that
 weight (kinds,), every linear row is ``coefs @ S + const <= 0``, and one gradient by S serves
 all data sets at once.
 """
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import ShapeError
 from setpoint.program.accepted import Accepted
 from setpoint.program.functions import Affine, RateFunction, Ratio
@@ -135,7 +135,7 @@ class Problem:
     X : array or CSR matrix of shape (N, d)
         Features, without the constant one; its weight w[d] is regularised like the others.
     kind : int array of shape (N,)
-        ``3 * cell + true``, true being 0, 1 or (unlabelled) 2.
+        ``3 * stratum + true``, true being 0, 1 or (unlabelled) 2.
     weight : array of shape (N,) or None
     program : Program
         Bound to these rows.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import nearest
 from setpoint.ramp.sdca import primal_and_dual, sweep_dense, sweep_sparse, undecided
 

@@ -170,7 +170,7 @@ def report_on(
     ----------
     linked : LinkedGoal
     confusion : Confusion
-        What counting one decision gave, over the cells of the same codebook.
+        What counting one decision gave, over the strata of the same codebook.
     objective : Entry, optional
         The objective as somebody else measured it: for a metric without a formula, which
         is not evaluated otherwise.
@@ -181,13 +181,13 @@ def report_on(
     deployed, rule, positive, decides_on, warnings, blame, n_oracle_calls, operating, trace, \
     seconds, versions
         Passed on to :class:`GoalReport`. Left out: `n_rows` is counted, `positive` is the
-        second of two classes, `baseline_objective` is measured where its cells know
+        second of two classes, `baseline_objective` is measured where its strata know
         the deployed class, `versions` are the ones in use.
 
     Returns
     -------
     GoalReport
-        What speaks of a population without rows is not evaluated: its numbers are None.
+        What refers to a population without rows is not evaluated: its numbers are None.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def report_on(
     metrics = group_metrics(linked, counter.folder)
     alone = _alone(linked)
     todays = None
-    if baseline_objective is None and any(c.baseline is not None for c in confusion.cells):
+    if baseline_objective is None and any(c.baseline is not None for c in confusion.strata):
         todays = _deployed(counter, linked)
     counter.measure()
     for parts in sides:

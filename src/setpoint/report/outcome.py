@@ -68,7 +68,7 @@ def report_on_outcome(
         randomized=outcome.randomized_share,
         rule=outcome.rule.explain(Names(evidence.classes)),
         positive=evidence.classes[1] if evidence.n_classes == 2 else None,
-        decides_on=evidence.decide_on if outcome.rule.needs_slots else (),
+        decides_on=evidence.decide_on if outcome.rule.needs_segments else (),
         warnings=notes,
         blame=outcome.blame,
         n_oracle_calls=None if trace is not None else outcome.n_calls,

@@ -51,7 +51,7 @@ class Argmax(Rule, written_as="argmax"):
     Raises
     ------
     TypeError
-        If an entry is no number.
+        If an entry is not a number.
     ValueError
         If a shape is wrong, there are fewer than two classes, or an entry is not finite.
 
@@ -189,7 +189,7 @@ class Argmax(Rule, written_as="argmax"):
             out += np.array(self.offset)
         return out
 
-    def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:
+    def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         out = np.empty(len(scores), np.int64)
         rows = max(1, _CHUNK // self.n_classes)
         for start in range(0, len(scores), rows):
@@ -197,7 +197,7 @@ class Argmax(Rule, written_as="argmax"):
             out[block] = self.totals(scores[block]).argmax(axis=1)
         return out
 
-    def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
+    def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         out = np.zeros((len(scores), self.n_classes))
         out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
         return out

@@ -5,7 +5,8 @@
     {"format": 1, "rule": RULE}
     RULE = {"type": "threshold", "threshold": NUMBER | "inf" | "-inf", "width": NUMBER}
          | {"type": "argmax", "G": [[NUMBER]] | [NUMBER], "offset": [NUMBER] | null}
-         | {"type": "per_slot", "by": "slot" | "top", "slots": [[[COLUMN, VALUE]]], "rules": [RULE]}
+         | {"type": "per_segment", "by": "segment" | "top", "segments": [[[COLUMN, VALUE]]],
+         "rules": [RULE]}
          | {"type": "mixture", "atoms": [{"probability": NUMBER, "rule": RULE}]}
     VALUE = text | number | true | false | {"other": [text | number | true | false]}
 
@@ -40,7 +41,7 @@ FORMAT = 1
 FIELDS: dict[str, tuple[str, ...]] = {
     "threshold": ("threshold", "width"),
     "argmax": ("G", "offset"),
-    "per_slot": ("by", "slots", "rules"),
+    "per_segment": ("by", "segments", "rules"),
     "mixture": ("atoms",),
 }
 """The fields of each type of rule, beside the type itself."""
@@ -158,7 +159,7 @@ def wrong(where: str, found: Any, allowed: str) -> NoReturn:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise RuleFormatError(f"the JSON holds {name}, which is no number there; infinity is 'inf'")
+    raise RuleFormatError(f"the JSON holds {name}, which is not a number there; infinity is 'inf'")
 
 
 def _no_field_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Threshold(Rule, written_as="threshold"):
     Raises
     ------
     TypeError
-        If either is no number.
+        If either is not a number.
     ValueError
         If either is NaN, or the width negative or infinite.
 
@@ -93,11 +93,11 @@ class Threshold(Rule, written_as="threshold"):
         with np.errstate(over="ignore", under="ignore"):
             return np.clip((scores - self.threshold) / self.width + 0.5, 0.0, 1.0)
 
-    def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:
+    def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         positive = self._positive(scores)
         return (positive > (0.0 if u is None else u)).astype(np.int64)
 
-    def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
+    def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         positive = self._positive(scores)
         return np.column_stack([1.0 - positive, positive])
 

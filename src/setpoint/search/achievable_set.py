@@ -63,7 +63,7 @@ class AchievableSet(ABC):
     It knows no objective and no constraints: those are what a search is given.
 
     A block is a part of the rows that a rule can tell apart, a column what one way of
-    deciding them adds to the features: a cut-off of a slot, an answer of an oracle. A
+    deciding them adds to the features: a cut-off of a segment, an answer of an oracle. A
     column keeps its number for good; there may be more of them than are at hand.
 
     Parameters

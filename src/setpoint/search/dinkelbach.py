@@ -53,7 +53,7 @@ class RatioSearch:
         return below >= self.least * (1.0 - _SHORT) or self.value <= self.score.at_zero
 
     def _floors(self) -> list[Affine]:
-        """The rows that keep the denominator off 0; none where it is no single row."""
+        """The rows that keep the denominator off 0; none where it is not a single row."""
         builder = self.region.builder
         start = len(builder.rows)
         try:

@@ -47,7 +47,7 @@ class SmallestSearch:
     Raises
     ------
     ShapeError
-        If the function is no smallest of ratios.
+        If the function is not a smallest of ratios.
     """
 
     method = "Dinkelbach"

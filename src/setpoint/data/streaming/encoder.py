@@ -60,7 +60,7 @@ class StreamEncoder:
            [ 0.,  1.],
            [ 0.,  1.]])
     >>> misfits
-    {2: "column 'age': 'x' is no number, as it was in the first rows"}
+    {2: "column 'age': 'x' is not a number, as it was in the first rows"}
     """
 
     def __init__(self, columns: Sequence[StreamColumn]) -> None:

@@ -66,7 +66,7 @@ def pieces_of_text(
     Raises
     ------
     TableError
-        If the source cannot be read, or is no text.
+        If the source cannot be read, or is not a text.
 
     Examples
     --------
@@ -187,7 +187,8 @@ def _decoded(
         if "\0" in text:
             line = n_lines + text.count("\n", 0, text.index("\0")) + 1
             raise TableError(
-                f"{name} is no table: line {line} holds a zero byte, as in no text; save it as CSV"
+                f"{name} is not a table: line {line} holds a zero byte, as in no text; save it "
+                "as CSV"
             )
         n_lines += text.count("\n")
         if text:

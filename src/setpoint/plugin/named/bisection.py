@@ -63,7 +63,7 @@ def bisection(
     InfeasibleMasterError
         If no mixture of the rules gathered meets the constraints.
     ShapeError
-        If the score is no ratio, its denominator can be 0, or a constraint is not convex.
+        If the score is not a ratio, its denominator can be 0, or a constraint is not convex.
 
     References
     ----------

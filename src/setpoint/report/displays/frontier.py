@@ -12,8 +12,8 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.inputs import DecideOn
 from setpoint.report.displays import style
-from setpoint.report.displays.handed import scored_rows
-from setpoint.report.displays.stretch import known_line, out_of_reach, shown_bounds
+from setpoint.report.displays.extent import known_line, out_of_reach, shown_bounds
+from setpoint.report.displays.inputs import scored_rows
 from setpoint.report.report import GoalReport
 from setpoint.report.words import number
 from setpoint.search.frontier import Frontier, Vary, vary_of
@@ -137,12 +137,12 @@ class FrontierDisplay:
         Raises
         ------
         ValueError
-            If there are more than two classes, or `vary` is no constraint.
+            If there are more than two classes, or `vary` is not a constraint.
         """
         style.require_matplotlib()
         from setpoint.exact.frontier import frontier_exact
 
-        # A constraint that is added may speak of columns of its own.
+        # A constraint that is added may refer to columns of its own.
         goal, moving = vary_of(as_goal(goal), vary)
         evidence = scored_rows(
             goal,

@@ -13,7 +13,7 @@ from setpoint.inputs.inputs import DecideOn
 from setpoint.program.link import link
 from setpoint.report.displays import style
 from setpoint.report.displays.curves import draw_bounds, draw_chosen, draw_curves, draw_region
-from setpoint.report.displays.handed import scored_rows
+from setpoint.report.displays.inputs import scored_rows
 from setpoint.report.displays.plane import Plane
 from setpoint.report.operating import OperatingPoints, operating_points
 from setpoint.report.report import GoalReport
@@ -38,13 +38,13 @@ class OperatingPointDisplay:
     ----------
     points : OperatingPoints
     goal : Goal, str or metric
-        Constraints on the whole population are shaded. Those that speak of groups, data
+        Constraints on the whole population are shaded. Those that refer to groups, data
         sets or the deployed model cannot be: a caption names them.
 
     Attributes
     ----------
     points : OperatingPoints
-        The curves, one for each slot, and what the whole rule reaches.
+        The curves, one for each segment, and what the whole rule reaches.
     goal : Goal
     plane : Plane
         The constraints that a point of the picture settles, and a test of them.
@@ -155,7 +155,7 @@ class OperatingPointDisplay:
         _check(kind)
         goal = as_goal(goal)
         if rule is not None:
-            decide_on = sorted({column for key in rule.slot_keys for column, _ in key})
+            decide_on = sorted({column for key in rule.segment_keys for column, _ in key})
         evidence = scored_rows(
             goal,
             y_true,
@@ -264,7 +264,7 @@ def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
         )
     found = operating_points(link(goal, evidence.codebook), evidence, rule)
     if found is None:
-        held = evidence.marginals.weights[[c.dataset is None for c in evidence.cells]]
+        held = evidence.marginals.weights[[c.dataset is None for c in evidence.strata]]
         if not held[:, :2].sum(axis=0).all():
             raise ValueError(
                 "y holds one class only: recall or the false positive rate has no rows"

@@ -40,7 +40,7 @@ class Plane:
     constraints : tuple of Constraint
         Those that a point of the plane settles.
     left_out : tuple of Constraint
-        Those that speak of groups, data sets or the deployed model.
+        Those that refer to groups, data sets or the deployed model.
     programs : tuple of Program
         One for each of `constraints`.
     """

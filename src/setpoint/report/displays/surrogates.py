@@ -130,7 +130,7 @@ class SurrogatePathDisplay:
         Raises
         ------
         ValueError
-            If it was no search over surrogates.
+            If it was not a search over surrogates.
         """
         style.require_matplotlib()
         if report.adaptive is None:

@@ -12,8 +12,8 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.table import TABLE
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import smallest_group
-from setpoint.report.page.goal_words import in_words
 from setpoint.report.page.told import tone_of
+from setpoint.report.page.verbalize import in_words
 from setpoint.report.words import HALF_THE_TIME, certificate, holds, number, sentence
 from setpoint.tolerances import SATISFIED
 

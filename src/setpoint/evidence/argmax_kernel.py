@@ -1,7 +1,7 @@
 """The oracle's kernel: weighted argmax and its features, fused, over class-major scores.
 
 Blocks of rows are decided class by class without a branch, then counted. Which row is
-added where is fixed by its place, not by the width of a vector register. Rows of one slot
+added where is fixed by its place, not by the width of a vector register. Rows of one segment
 lie side by side, so that no row looks up what decides it.
 """
 
@@ -29,43 +29,43 @@ def argmax_features(
     W: NDArray[np.float64],
     B: NDArray[np.float64],
     starts: NDArray[np.integer[Any]] | None = None,
-    cell: NDArray[np.integer[Any]] | None = None,
+    stratum: NDArray[np.integer[Any]] | None = None,
     true: NDArray[np.integer[Any]] | None = None,
     weight: NDArray[np.float64] | None = None,
-    n_cells: int = 1,
+    n_strata: int = 1,
     *,
     soft: bool = False,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Weighted argmax and its diagonal and column features in one pass: the oracle.
 
-    The rule is ``argmax_j W[slot, j] * score_j - B[slot, j]``, ties to the lowest j:
+    The rule is ``argmax_j W[segment, j] * score_j - B[segment, j]``, ties to the lowest j:
     the plug-in rule for losses in diagonal and column features.
 
     Parameters
     ----------
     scores_cm : ndarray of shape (n, N)
         Scores, class-major; contiguous, or they are copied. n below 65,536.
-    W, B : ndarray of shape (n_slots, n)
+    W, B : ndarray of shape (n_segments, n)
         Factor and charge of each class.
-    starts : integer ndarray of shape (n_slots + 1,), optional
+    starts : integer ndarray of shape (n_segments + 1,), optional
         Row k of W and B decides the rows from ``starts[k]`` to ``starts[k + 1]``; None:
-        there is one slot.
-    cell : integer ndarray of shape (N,), optional
+        there is one segment.
+    stratum : integer ndarray of shape (N,), optional
         Which row of the result counts; None is the first. In range, not checked.
     true : integer ndarray of shape (N,), optional
         True class; needed unless soft. A value outside [0, n) is never right.
     weight : ndarray of shape (N,), optional
         None counts rows.
-    n_cells : int
+    n_strata : int
         Rows of the result.
     soft : bool
         Credit a decision with the score of the decided class, not with its being right.
 
     Returns
     -------
-    diag : ndarray of shape (n_cells, n)
+    diag : ndarray of shape (n_strata, n)
         Sum of w * (score of j if soft, else [true = j]) over the rows decided j.
-    col : ndarray of shape (n_cells, n)
+    col : ndarray of shape (n_strata, n)
         Sum of w over the rows decided j.
 
     Raises
@@ -87,7 +87,7 @@ def argmax_features(
     B = np.ascontiguousarray(B, dtype=np.float64)
     n = scores_cm.shape[0]
     if W.shape != B.shape or W.ndim != 2 or W.shape[1] != n or not 0 < n < 1 << 16:
-        raise ValueError(f"W {W.shape} and B {B.shape} must be (n_slots, {n}), n below 65,536")
+        raise ValueError(f"W {W.shape} and B {B.shape} must be (n_segments, {n}), n below 65,536")
     if soft:
         true = None
     elif true is None:
@@ -104,15 +104,15 @@ def argmax_features(
     best = np.empty(_BLOCK)
     # Narrow classes keep the select narrow: two to three times faster than int64.
     pred: NDArray[np.integer[Any]] = np.empty(_BLOCK, np.uint8 if n <= 256 else np.uint16)
-    if cell is None and n <= _MASKED:
-        diag, col = np.zeros((n_cells, n)), np.zeros((n_cells, n))
+    if stratum is None and n <= _MASKED:
+        diag, col = np.zeros((n_strata, n)), np.zeros((n_strata, n))
         diag[0], col[0] = _features_masked(scores_cm, W, B, ends, true, weight, best, pred)
         return diag, col
-    lanes = _LANES if n_cells * n <= _MANY else 1
-    bins = np.zeros((2, lanes, n_cells * n))
-    _features(scores_cm, W, B, ends, cell, true, weight, best, pred, bins[0], bins[1])
+    lanes = _LANES if n_strata * n <= _MANY else 1
+    bins = np.zeros((2, lanes, n_strata * n))
+    _features(scores_cm, W, B, ends, stratum, true, weight, best, pred, bins[0], bins[1])
     diag, col = bins[:, 0] if lanes == 1 else bins.sum(axis=1)
-    return diag.reshape(n_cells, n), col.reshape(n_cells, n)
+    return diag.reshape(n_strata, n), col.reshape(n_strata, n)
 
 
 def choose(totals: NDArray[np.float64], out: NDArray[np.int64], best: NDArray[np.float64]) -> None:
@@ -142,23 +142,23 @@ def _decide(
     scores: NDArray[np.float64],
     W: NDArray[np.float64],
     B: NDArray[np.float64],
-    slot: int,
+    segment: int,
     start: int,
     size: int,
     best: NDArray[np.float64],
     pred: NDArray[np.integer[Any]],
 ) -> None:
-    """Decide rows of one slot. Four classes a sweep spare three of four stores."""
+    """Decide rows of one segment. Four classes a sweep spare three of four stores."""
     n = scores.shape[0]
     stop = start + size
-    w, b, row = W[slot, 0], B[slot, 0], scores[0, start:stop]
+    w, b, row = W[segment, 0], B[segment, 0], scores[0, start:stop]
     for i in range(size):
         best[i] = w * row[i] - b
         pred[i] = 0
     j = 1
     while j + 4 <= n:
-        w0, w1, w2, w3 = W[slot, j], W[slot, j + 1], W[slot, j + 2], W[slot, j + 3]
-        b0, b1, b2, b3 = B[slot, j], B[slot, j + 1], B[slot, j + 2], B[slot, j + 3]
+        w0, w1, w2, w3 = W[segment, j], W[segment, j + 1], W[segment, j + 2], W[segment, j + 3]
+        b0, b1, b2, b3 = B[segment, j], B[segment, j + 1], B[segment, j + 2], B[segment, j + 3]
         r0, r1 = scores[j, start:stop], scores[j + 1, start:stop]
         r2, r3 = scores[j + 2, start:stop], scores[j + 3, start:stop]
         for i in range(size):
@@ -174,7 +174,7 @@ def _decide(
             best[i], pred[i] = top, choice
         j += 4
     while j < n:
-        w, b, row = W[slot, j], B[slot, j], scores[j, start:stop]
+        w, b, row = W[segment, j], B[segment, j], scores[j, start:stop]
         for i in range(size):
             top, choice = best[i], int(pred[i])
             value = w * row[i] - b
@@ -200,7 +200,7 @@ def _features(
     W: NDArray[np.float64],
     B: NDArray[np.float64],
     starts: NDArray[np.int64],
-    cell: NDArray[np.integer[Any]] | None,
+    stratum: NDArray[np.integer[Any]] | None,
     true: NDArray[np.integer[Any]] | None,
     weight: NDArray[np.float64] | None,
     best: NDArray[np.float64],
@@ -208,18 +208,18 @@ def _features(
     diag: NDArray[np.float64],
     col: NDArray[np.float64],
 ) -> None:
-    """Add into diag and col (lanes, cells * n)."""
+    """Add into diag and col (lanes, strata * n)."""
     n, last = scores.shape[0], len(diag) - 1
-    for slot in range(len(W)):
-        stop = starts[slot + 1]
-        for start in range(starts[slot], stop, _BLOCK):
+    for segment in range(len(W)):
+        stop = starts[segment + 1]
+        for start in range(starts[segment], stop, _BLOCK):
             size = min(_BLOCK, stop - start)
-            _decide(scores, W, B, slot, start, size, best, pred)
+            _decide(scores, W, B, segment, start, size, best, pred)
             for i in range(size):
                 row = start + i
                 j = np.uint64(pred[i])
                 gain = scores[j, row] if true is None else np.float64(true[row] == j)
-                at = j if cell is None else np.uint64(cell[row]) * np.uint64(n) + j
+                at = j if stratum is None else np.uint64(stratum[row]) * np.uint64(n) + j
                 w = 1.0 if weight is None else weight[row]
                 diag[i & last, at] += w * gain
                 col[i & last, at] += w
@@ -236,15 +236,15 @@ def _features_masked(
     best: NDArray[np.float64],
     pred: NDArray[np.integer[Any]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """As `_features` for few classes and one cell: a lane for each place in a block."""
+    """As `_features` for few classes and one stratum: a lane for each place in a block."""
     n = scores.shape[0]
     diag = np.zeros((n, _BLOCK))
     col = np.zeros((n, _BLOCK))
-    for slot in range(len(W)):
-        for start in range(starts[slot], starts[slot + 1], _BLOCK):
-            stop = min(start + _BLOCK, starts[slot + 1])
+    for segment in range(len(W)):
+        for start in range(starts[segment], starts[segment + 1], _BLOCK):
+            stop = min(start + _BLOCK, starts[segment + 1])
             size = stop - start
-            _decide(scores, W, B, slot, start, size, best, pred)
+            _decide(scores, W, B, segment, start, size, best, pred)
             for j in range(n):
                 credit, held = diag[j], col[j]
                 row = scores[j, start:stop]

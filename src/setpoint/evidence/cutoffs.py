@@ -1,4 +1,4 @@
-"""Ranked cut-offs of one slot: distinct scores, and the counts accepted at each.
+"""Ranked cut-offs of one segment: distinct scores, and the counts accepted at each.
 
 Everything a threshold can do on a set of scores is one of ``m + 1`` cut-offs: accept
 the first ``j`` blocks of equal scores, in descending order. Equal scores are one
@@ -34,7 +34,7 @@ def cutoffs(
     scores : ndarray of shape (N,)
         Real scores without NaN (not checked); -0.0 equals 0.0.
     kind : integer ndarray of shape (N,)
-        What is told apart, in [0, n_kinds): the label (bool too), or cell x label.
+        What is told apart, in [0, n_kinds): the label (bool too), or stratum x label.
     weight : ndarray of shape (N,) or None
         Finite weights >= 0 (not checked); None counts rows. A row of weight zero is
         as if absent.

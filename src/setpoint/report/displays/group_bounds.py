@@ -23,7 +23,7 @@ class Allowed:
     text : str
         The constraint.
     columns : tuple of str
-        The columns whose groups it speaks of, sorted.
+        The columns whose groups it refers to, sorted.
     low, high : float or None
         None where there is no bound on that side.
     """

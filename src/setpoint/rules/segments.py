@@ -1,4 +1,4 @@
-"""Slots: which part of the side information a row belongs to."""
+"""Segments: which part of the side information a row belongs to."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from numpy.typing import ArrayLike, NDArray
 from setpoint.evidence.columns import Column
 from setpoint.goals.populations import Key, Label, Other, plain_label
 
-__all__ = ["checked_slots", "slot_codes", "slot_in_words"]
+__all__ = ["checked_segments", "segment_codes", "segment_in_words"]
 
 
-def checked_slots(slots: Sequence[Key]) -> tuple[Key, ...]:
-    """Return the slots with plain values and sorted columns.
+def checked_segments(segments: Sequence[Key]) -> tuple[Key, ...]:
+    """Return the segments with plain values and sorted columns.
 
     Raises
     ------
     TypeError
-        If a column is no text, or a value neither a label nor `Other`.
+        If a column is not a text, or a value neither a label nor `Other`.
     ValueError
-        If there is no slot, a slot names no column or one twice, slots name different
-        columns, or a row could be in two slots.
+        If there is no segment, a segment names no column or one twice, segments name different
+        columns, or a row could be in two segments.
 
     Examples
     --------
-    >>> checked_slots([(("sex", "F"),), (("sex", "M"),)])
+    >>> checked_segments([(("sex", "F"),), (("sex", "M"),)])
     ((('sex', 'F'),), (('sex', 'M'),))
     """
-    keys = tuple(_checked_key(slot) for slot in slots)
+    keys = tuple(_checked_key(segment) for segment in segments)
     if not keys:
-        raise ValueError("slots: at least one is needed")
+        raise ValueError("segments: at least one is needed")
     columns = [column for column, _ in keys[0]]
     for key in keys:
         if [column for column, _ in key] != columns:
             raise ValueError(
-                f"slots must all name the same columns, got {slot_in_words(keys[0])!r} "
-                f"and {slot_in_words(key)!r}"
+                f"segments must all name the same columns, got {segment_in_words(keys[0])!r} "
+                f"and {segment_in_words(key)!r}"
             )
     for i, one in enumerate(keys):
         for two in keys[:i]:
             if all(_overlap(a, b) for (_, a), (_, b) in zip(one, two, strict=True)):
                 raise ValueError(
-                    f"slots: a row could be in both {slot_in_words(two)!r} "
-                    f"and {slot_in_words(one)!r}"
+                    f"segments: a row could be in both {segment_in_words(two)!r} "
+                    f"and {segment_in_words(one)!r}"
                 )
     return keys
 
 
-def slot_codes(
-    slots: Sequence[Key], columns: Mapping[str, Column | ArrayLike]
+def segment_codes(
+    segments: Sequence[Key], columns: Mapping[str, Column | ArrayLike]
 ) -> NDArray[np.int64]:
-    """Return the code of each row's slot.
+    """Return the code of each row's segment.
 
     Values are compared by Python's equality, so 1, 1.0 and True are one value and
     "1" is another. ``Other(than)`` takes every value that is not in `than`, a missing
@@ -60,15 +60,15 @@ def slot_codes(
 
     Parameters
     ----------
-    slots : sequence of Key
-        As checked by :class:`PerSlot`: the same columns in all, no overlap.
+    segments : sequence of Key
+        As checked by :class:`PerSegment`: the same columns in all, no overlap.
     columns : mapping of str to Column or array, (N,)
-        The side information; columns that no slot names are ignored.
+        The side information; columns that no segment names are ignored.
 
     Returns
     -------
     int64 array, (N,)
-        Codes into the order of `slots`; -1 where no slot fits.
+        Codes into the order of `segments`; -1 where no segment fits.
 
     Raises
     ------
@@ -79,18 +79,18 @@ def slot_codes(
 
     Examples
     --------
-    >>> slots = [(("country", "IN"),), (("country", Other(("IN", "US"))),)]
-    >>> slot_codes(slots, {"country": ["US", "IN", "DE"]})
+    >>> segments = [(("country", "IN"),), (("country", Other(("IN", "US"))),)]
+    >>> segment_codes(segments, {"country": ["US", "IN", "DE"]})
     array([-1,  0,  1])
     """
-    names = [column for column, _ in slots[0]]
+    names = [column for column, _ in segments[0]]
     missing = [name for name in names if name not in columns]
     if missing:
         raise ValueError(f"columns: the rule looks at {missing}, got only {sorted(columns)}")
     row: NDArray[np.int64] | None = None
-    fits = np.ones((1, len(slots)), dtype=np.bool_)
+    fits = np.ones((1, len(segments)), dtype=np.bool_)
     for position, name in enumerate(names):
-        parts = [slot[position][1] for slot in slots]
+        parts = [segment[position][1] for segment in segments]
         values, here = _fits_by_value(parts)
         index = _index(columns[name], name, values)
         if row is None:
@@ -103,26 +103,26 @@ def slot_codes(
     return np.where(fits.any(axis=1), fits.argmax(axis=1), -1).astype(np.int64)[row]
 
 
-def slot_in_words(slot: Key) -> str:
-    """Write a slot as in a sentence.
+def segment_in_words(segment: Key) -> str:
+    """Write a segment as in a sentence.
 
     Examples
     --------
-    >>> slot_in_words((("country", Other(("IN",))), ("sex", "F")))
+    >>> segment_in_words((("country", Other(("IN",))), ("sex", "F")))
     'country other than IN, sex = F'
     """
     return ", ".join(
         f"{column} {value}" if isinstance(value, Other) else f"{column} = {value}"
-        for column, value in slot
+        for column, value in segment
     )
 
 
-def _checked_key(slot: Key) -> Key:
+def _checked_key(segment: Key) -> Key:
     pairs: list[tuple[str, Label | Other]] = []
-    for column, value in slot:
+    for column, value in segment:
         if not isinstance(column, str):
-            raise TypeError(f"slots: a column is named by text, got {column!r}")
-        what = f"slots: the value of {column!r}"
+            raise TypeError(f"segments: a column is named by text, got {column!r}")
+        what = f"segments: the value of {column!r}"
         if isinstance(value, Other):
             than = sorted((plain_label(v, what) for v in value.than), key=str)
             pairs.append((column, Other(tuple(than))))
@@ -131,9 +131,11 @@ def _checked_key(slot: Key) -> Key:
     pairs.sort(key=lambda pair: pair[0])
     columns = [column for column, _ in pairs]
     if not columns:
-        raise ValueError("slots: a slot names at least one column; a rule for all needs no slot")
+        raise ValueError(
+            "segments: a segment names at least one column; a rule for all needs no segment"
+        )
     if len(set(columns)) < len(columns):
-        raise ValueError(f"slots: a column is named twice in {columns}")
+        raise ValueError(f"segments: a column is named twice in {columns}")
     return tuple(pairs)
 
 

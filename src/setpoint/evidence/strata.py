@@ -1,6 +1,6 @@
-"""Cells and slots: how the goal's columns and the deployed model split the rows.
+"""Strata and segments: how the goal's columns and the deployed model split the rows.
 
-Cells are for counting: one combination of everything that the goal tells apart. Slots
+Strata are for counting: one combination of everything that the goal tells apart. Segments
 are for deciding: what a rule may look at beside the score, known at prediction.
 """
 
@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.evidence.codebook import Cell
+from setpoint.evidence.codebook import Stratum
 from setpoint.evidence.columns import Codes, Column, compress
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Key, Label, Other
 
-__all__ = ["cells_of", "slots_of"]
+__all__ = ["segments_of", "strata_of"]
 
 
-def cells_of(
+def strata_of(
     dataset: str | None,
     splits: Mapping[str, frozenset[Label] | None],
     columns: Mapping[str, Column],
     baseline: Codes | None,
     n_rows: int,
-) -> tuple[tuple[Cell, ...], Codes]:
-    """The cells of one data set and each row's cell.
+) -> tuple[tuple[Stratum, ...], Codes]:
+    """The strata of one data set and each row's stratum.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ def cells_of(
         Told apart: these values and the rest, or (None) all values.
     columns : mapping of name to Column
     baseline : array of shape (n_rows,), optional
-        Class codes that the deployed model predicts, if the goal speaks of it.
+        Class codes that the deployed model predicts, if the goal refers to it.
     n_rows : int
 
     Returns
     -------
-    cells : tuple of Cell
+    strata : tuple of Stratum
         Sorted, so that the order of rows does not matter.
     codes : array of shape (n_rows,)
     """
@@ -62,11 +62,11 @@ def cells_of(
         code, size = _join(code, size, baseline, n)
         parts.append((None, list(range(n)), n))
     present, code = compress(code, size)
-    cells = [_cell(dataset, int(c), parts) for c in present]
-    order = sorted(range(len(cells)), key=lambda i: _sortable(cells[i]))
-    rank = np.empty(len(cells), np.int64)
-    rank[order] = np.arange(len(cells))
-    return tuple(cells[i] for i in order), rank[code] if len(cells) > 1 else code
+    strata = [_stratum(dataset, int(c), parts) for c in present]
+    order = sorted(range(len(strata)), key=lambda i: _sortable(strata[i]))
+    rank = np.empty(len(strata), np.int64)
+    rank[order] = np.arange(len(strata))
+    return tuple(strata[i] for i in order), rank[code] if len(strata) > 1 else code
 
 
 def _split_off(levels: list[Any], own: Codes, split: frozenset[Label]) -> tuple[list[Any], Codes]:
@@ -86,9 +86,9 @@ def _join(code: Codes, size: int, own: Codes, n: int) -> tuple[Codes, int]:
     return code * n + own, size * n
 
 
-def _cell(
+def _stratum(
     dataset: str | None, code: int, parts: Sequence[tuple[str | None, list[Any], int]]
-) -> Cell:
+) -> Stratum:
     key: list[tuple[str, Label | Other]] = []
     baseline: int | None = None
     for name, levels, n in reversed(parts):
@@ -97,16 +97,18 @@ def _cell(
             baseline = place
         else:
             key.append((name, levels[place]))
-    return Cell(dataset, tuple(reversed(key)), baseline)
+    return Stratum(dataset, tuple(reversed(key)), baseline)
 
 
-def _sortable(cell: Cell) -> tuple[Any, ...]:
-    key = tuple((c, isinstance(v, Other), str(type(v)), str(v)) for c, v in cell.key)
-    return (cell.dataset or "", key, -1 if cell.baseline is None else cell.baseline)
+def _sortable(stratum: Stratum) -> tuple[Any, ...]:
+    key = tuple((c, isinstance(v, Other), str(type(v)), str(v)) for c, v in stratum.key)
+    return (stratum.dataset or "", key, -1 if stratum.baseline is None else stratum.baseline)
 
 
-def slots_of(cells: Sequence[Cell], decide_on: Sequence[str]) -> tuple[tuple[Key, ...], Codes]:
-    """The slots that cells project on, and each cell's slot.
+def segments_of(
+    strata: Sequence[Stratum], decide_on: Sequence[str]
+) -> tuple[tuple[Key, ...], Codes]:
+    """The segments that strata project on, and each stratum's segment.
 
     Raises
     ------
@@ -115,11 +117,11 @@ def slots_of(cells: Sequence[Cell], decide_on: Sequence[str]) -> tuple[tuple[Key
     """
     names = sorted(decide_on)
     keys: list[Key] = []
-    for cell in cells:
-        have = dict(cell.key)
+    for stratum in strata:
+        have = dict(stratum.key)
         missing = [n for n in names if n not in have]
         if missing:
-            where = "X" if cell.dataset is None else f"the data set {cell.dataset!r}"
+            where = "X" if stratum.dataset is None else f"the data set {stratum.dataset!r}"
             raise GoalError(
                 f"decide_on: the rule is to look at {missing}, which {where} does not have"
             )
