@@ -23,7 +23,7 @@ from setpoint.evidence.cutoffs import cutoffs
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import Array, Codes, column_names
+from setpoint.inputs.arrays import Array, column_names
 from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.inputs import Inputs, Rows
@@ -31,10 +31,9 @@ from setpoint.inputs.labels import check_weight
 from setpoint.program.accepted import Accepted
 from setpoint.program.link import link
 from setpoint.program.program import Program
+from setpoint.typing import Codes, Floats
 
 __all__ = ["CalledMetric", "FormulaMetric", "measured_on"]
-
-Floats = NDArray[np.float64]
 
 
 def measured_on(

@@ -20,10 +20,10 @@ from setpoint.blackbox.cache import EvaluationCache
 from setpoint.blackbox.errors import MetricError
 from setpoint.goals.errors import EmptyPopulationError
 from setpoint.search.limits import StoppedError
+from setpoint.typing import Floats
 
 __all__ = ["BudgetSpentError", "BudgetedMetric", "RowMetric"]
 
-Floats = NDArray[np.float64]
 
 _DIGEST = 16
 """Bytes of a hash: among a billion vectors two agree by chance once in 10**20 runs."""

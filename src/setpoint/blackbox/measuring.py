@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.blackbox import BlackBox
@@ -16,11 +15,9 @@ from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import Classes
 from setpoint.inputs.inputs import Rows
 from setpoint.rules import PerSegment, Rule, Threshold
+from setpoint.typing import Codes, Floats
 
 __all__ = ["blackbox_of", "measured_value", "rows_taken", "shifted_by"]
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 def blackbox_of(goal: Any) -> BlackBox | None:

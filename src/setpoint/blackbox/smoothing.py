@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from setpoint.evidence.cutoffs import cutoffs, midway
 from setpoint.search.limits import StoppedError
+from setpoint.typing import Floats
 
 __all__ = [
     "Shift",
@@ -29,7 +30,6 @@ __all__ = [
     "window_of",
 ]
 
-Floats = NDArray[np.float64]
 Measure: TypeAlias = Callable[[Floats], Floats]
 Sweep: TypeAlias = Callable[[Floats, NDArray[np.bool_] | None], Floats]
 Smooth: TypeAlias = Literal["auto"] | int | None

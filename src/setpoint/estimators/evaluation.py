@@ -13,12 +13,13 @@ from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import Codes, one_column
+from setpoint.inputs.arrays import one_column
 from setpoint.inputs.inputs import Rows, baseline_codes
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.link import link
 from setpoint.report import GoalReport, compared, report_on
 from setpoint.report.measured import measured_entry
+from setpoint.typing import Codes
 
 __all__ = ["evaluate", "value_of"]
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.estimators.base import GoalClassifier
 from setpoint.rules import Threshold
+from setpoint.typing import Floats
 
 __all__ = ["TrainedClassifier", "linear_scores"]
-
-Floats = NDArray[np.float64]
 
 
 def linear_scores(X: Any, w: Floats) -> Floats:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["in_order", "merged"]
 
-Floats = NDArray[np.float64]
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 

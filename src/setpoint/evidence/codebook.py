@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setpoint.goals.events import Floats
 from setpoint.goals.populations import Key, Label, Population
+from setpoint.typing import Floats
 
 __all__ = ["Codebook", "Marginals", "Stratum"]
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Column", "compress", "factorize"]
+from setpoint.typing import Codes
 
-Codes = NDArray[np.int64]
+__all__ = ["Column", "compress", "factorize"]
+
 
 _DENSE = 1_000_000
 """Up to this many combinations are compressed by counting instead of by sorting."""

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from setpoint.evidence.codebook import Codebook, Marginals, Stratum
 from setpoint.goals.populations import Label
+from setpoint.typing import Floats
 
 __all__ = ["Confusion"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from setpoint.evidence.cutoffs import cutoffs, midway, midways
 from setpoint.evidence.hull import hull
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
 
 __all__ = ["Curve", "curve_of"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from setpoint.evidence.argmax_kernel import argmax_features
 from setpoint.evidence.codebook import Codebook, Marginals, Stratum
-from setpoint.evidence.columns import Codes, Column
+from setpoint.evidence.columns import Column
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.count import count_distribution, count_pairs
 from setpoint.evidence.curve import Curve, curve_of
@@ -23,11 +23,10 @@ from setpoint.evidence.tensor import decide_by_segment
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Key, Label
 from setpoint.goals.requirements import Requirements
+from setpoint.typing import Codes, Floats, Integers
 
 __all__ = ["Evidence"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.integer[Any]]
 
 _FEW = 6
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
+from setpoint.typing import Floats
 
 __all__ = ["ROUNDING", "Ratios", "affine", "ratio", "ratio_at", "ratio_values", "zeros_of"]
 
-Floats = NDArray[np.float64]
 
 ROUNDING = 4.0 * np.finfo(np.float64).eps
 """Of what the terms of a form reach: what prefix sums leave of their own totals."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from setpoint.typing import Codes, Floats, Integers
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
 
 __all__ = ["BlockCodes", "SegmentLayout"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
-Integers = NDArray[np.integer[Any]]
 
 _ROWS = 4096
 """Rows that are turned to class-major at a time: they stay in the cache."""

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
 from setpoint.evidence.codebook import Marginals
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
 
 __all__ = ["add_posteriors", "checked", "soft_marginals", "spread"]
 
-Floats = NDArray[np.float64]
 
 _SUM = 1e-6
 """How far from 1 posteriors may sum: what single precision leaves."""

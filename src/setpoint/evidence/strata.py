@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from setpoint.evidence.codebook import Stratum
-from setpoint.evidence.columns import Codes, Column, compress
+from setpoint.evidence.columns import Column, compress
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Key, Label, Other
+from setpoint.typing import Codes
 
 __all__ = ["segments_of", "strata_of"]
 

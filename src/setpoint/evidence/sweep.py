@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from setpoint.compiled import kernel
 from setpoint.evidence.ratios import Ratios, affine, ratio, zeros_of
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["BestCutoff", "Constraints", "best_cutoff", "best_of", "sweep"]
 
-Floats = NDArray[np.float64]
 
 _BLOCK = 1024  # cut-offs at a time, a power of two: the buffers stay in the first cache
 _TIE = 1e-12

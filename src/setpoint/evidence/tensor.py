@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
 from setpoint.evidence.argmax_kernel import choose
+from setpoint.typing import Floats
 
 __all__ = ["decide_by_segment"]
 
-Floats = NDArray[np.float64]
 
 _TOTALS = 1 << 16
 """Totals of one block: they stay in the second cache."""

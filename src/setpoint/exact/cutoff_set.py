@@ -14,7 +14,8 @@ from setpoint.program.accepted_rates import AcceptedRates
 from setpoint.program.functions import RateFunction
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import PerSegment, Rule, Threshold, mixture
-from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights, Priced
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
+from setpoint.typing import Floats
 
 __all__ = ["CutoffSet", "Segment"]
 

@@ -14,9 +14,10 @@ from setpoint.exact.sweep import least_violation, sweep
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, Min, RateFunction, WeightedSum
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import Floats, MixtureWeights
+from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.optimum import Optimum, Status, measure
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = [
     "MOST_COMBINATIONS",

@@ -16,12 +16,13 @@ from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
 from setpoint.program.link import link
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import Floats, MixtureWeights
+from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
 from setpoint.search.frontier_points import FrontierPoints, enforce_monotone, trace_frontier
 from setpoint.search.infeasibility import Infeasible
 from setpoint.search.outcome import NoRuleError, Randomized
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["frontier_exact"]
 

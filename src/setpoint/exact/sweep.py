@@ -18,8 +18,8 @@ from setpoint.program.functions import (
     WeightedSum,
 )
 from setpoint.program.program import Program, ProgramConstraint
-from setpoint.search.achievable_set import Floats
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["least_violation", "sweep"]
 

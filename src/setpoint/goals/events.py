@@ -14,11 +14,14 @@ from functools import cache, cached_property, lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Costs", "Event", "Floats"]
+from setpoint.typing import Floats
 
-Floats: TypeAlias = NDArray[np.float64]
+__all__ = [
+    "Costs",
+    "Event",
+]
+
 Costs: TypeAlias = tuple[tuple[int, int, float], ...]
 """Entries (true class, predicted class, cost)."""
 

@@ -21,10 +21,11 @@ import math
 
 import numpy as np
 
-from setpoint.inference.fraction import Floats, Fraction, value_at
+from setpoint.inference.fraction import Fraction, value_at
 from setpoint.inference.profiles import Counted, RowProfiles
 from setpoint.inference.proportions import in_far_tails, quantile
 from setpoint.program.functions import RateFunction
+from setpoint.typing import Floats
 
 __all__ = ["by_influence", "influence_of", "of_two_profiles", "unsmoothed"]
 

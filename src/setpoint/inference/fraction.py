@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Fraction", "effective", "rounded", "summed", "typical_weights", "value_at"]
+from setpoint.typing import Floats
 
-Floats: TypeAlias = NDArray[np.float64]
+__all__ = ["Fraction", "effective", "rounded", "summed", "typical_weights", "value_at"]
+
 
 INF = float("inf")
 

@@ -13,30 +13,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
-from setpoint.inference.fraction import (
-    Floats,
-    Fraction,
-    effective,
-    rounded,
-    summed,
-    typical_weights,
-)
+from setpoint.inference.fraction import Fraction, effective, rounded, summed, typical_weights
 from setpoint.program.fold import Folder
 from setpoint.program.functions import INF, Affine, RateFunction, Ratio
 from setpoint.program.linear_forms import LinearForms
 from setpoint.program.link import Linker
 from setpoint.program.rates import Rate
+from setpoint.typing import Bools, Floats
 
 __all__ = ["Counted", "RowProfiles", "bind_counted"]
 
-Bools: TypeAlias = NDArray[np.bool_]
 
 _TINY = 1e-12
 

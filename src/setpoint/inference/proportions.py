@@ -19,12 +19,12 @@ from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
+
+from setpoint.typing import Floats
 
 __all__ = ["difference_above", "in_far_tails", "quantile", "ratio_above", "ratio_below", "wilson"]
 
-Floats = NDArray[np.float64]
 
 _FAR = 0.0249
 

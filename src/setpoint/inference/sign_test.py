@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from setpoint.inference.proportions import quantile
 from setpoint.inference.tails import at_least
+from setpoint.typing import Floats
 
 __all__ = ["CONFIDENCE", "POWER", "ROUNDING", "FreshLabels", "fresh_labels"]
 
-Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 """That the new model is better: one side, so the test errs in 5 % of cases at most."""

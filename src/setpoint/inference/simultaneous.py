@@ -15,10 +15,10 @@ from typing import TypeAlias
 import numpy as np
 
 from setpoint.inference.delta import influence_of
-from setpoint.inference.fraction import Floats
 from setpoint.inference.profiles import Counted
 from setpoint.inference.proportions import difference_above, ratio_above, ratio_below
 from setpoint.program.functions import RateFunction
+from setpoint.typing import Floats
 
 __all__ = ["Limits", "largest", "ratio_of_groups", "smallest", "spread"]
 

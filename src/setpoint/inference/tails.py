@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincc, betainccinv, betaincinv
 
-__all__ = ["at_least", "at_most", "lower_limit", "upper_limit"]
+from setpoint.typing import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["at_least", "at_most", "lower_limit", "upper_limit"]
 
 
 @overload

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setpoint.inference.fraction import Floats, value_at
+from setpoint.inference.fraction import value_at
 from setpoint.inference.profiles import Counted
 from setpoint.inference.tails import at_least, lower_limit, upper_limit
 from setpoint.program.functions import RateFunction
+from setpoint.typing import Floats
 
 __all__ = ["Trials", "exact_limits", "trials_of"]
 

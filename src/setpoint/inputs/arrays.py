@@ -21,7 +21,6 @@ from setpoint.goals.errors import nearest
 
 __all__ = [
     "Array",
-    "Codes",
     "check_length",
     "column_names",
     "column_of",
@@ -38,7 +37,6 @@ __all__ = [
 ]
 
 Array: TypeAlias = NDArray[Any]
-Codes: TypeAlias = NDArray[np.int64]
 
 TEXT = "UST"  # NumPy's kinds of text: fixed width, bytes, variable width
 

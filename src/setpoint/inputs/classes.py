@@ -12,8 +12,9 @@ from setpoint.goals.errors import nearest
 from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, plain_label
-from setpoint.inputs.arrays import Array, Codes, check_length
+from setpoint.inputs.arrays import Array, check_length
 from setpoint.inputs.labels import check_labels
+from setpoint.typing import Codes
 
 __all__ = ["Classes", "classes_of", "one_score", "posteriors", "two_classes", "two_classes_for"]
 

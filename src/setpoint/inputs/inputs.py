@@ -20,16 +20,12 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import (
-    Codes,
-    column_of,
-    one_column,
-    series_values,
-)
+from setpoint.inputs.arrays import column_of, one_column, series_values
 from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns, check_groups
 from setpoint.inputs.labels import check_weight
 from setpoint.program.link import link
+from setpoint.typing import Codes
 
 __all__ = ["DecideOn", "Inputs", "Part", "Rows", "baseline_codes", "deployed_decisions"]
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from setpoint.evidence.columns import Column
 from setpoint.inputs.arrays import (
     Array,
-    Codes,
     check_length,
     first_bad,
     is_missing,
@@ -19,6 +18,7 @@ from setpoint.inputs.arrays import (
     one_column,
     some,
 )
+from setpoint.typing import Codes
 
 __all__ = ["check_labels", "check_weight"]
 

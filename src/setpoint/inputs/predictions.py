@@ -9,11 +9,11 @@ import numpy as np
 
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import Codes
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import Inputs, Rows
 from setpoint.inputs.labels import check_labels
+from setpoint.typing import Codes
 
 __all__ = ["decided", "decided_inputs"]
 

@@ -23,10 +23,10 @@ from setpoint.online.rows import is_modest, n_rows_of
 from setpoint.online.sketch import cut_score, expected
 from setpoint.online.state import NotFiniteError, State
 from setpoint.online.waiting import SparseRow, Waiting
+from setpoint.typing import Floats
 
 __all__ = ["Engine", "Scored"]
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int8]
 
 _LEAST = 1e-16

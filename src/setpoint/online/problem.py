@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.evidence.codebook import Codebook
 from setpoint.goals.expressions import Metric
@@ -12,10 +11,9 @@ from setpoint.goals.populations import EVERYWHERE, Label
 from setpoint.goals.requirements import require_rows_alone
 from setpoint.program.accepted import Accepted
 from setpoint.program.link import link
+from setpoint.typing import Floats
 
 __all__ = ["StreamGoal", "f_beta_of"]
-
-Floats = NDArray[np.float64]
 
 
 def f_beta_of(goal: Goal, positive: Label) -> float | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
 from setpoint.evidence.codebook import Stratum
@@ -20,7 +19,6 @@ from setpoint.rules import Names, Threshold
 
 __all__ = ["stream_report"]
 
-Floats = NDArray[np.float64]
 
 _RIDGE = 1e-6
 """Only lest a stream that is separated has no finite slope."""

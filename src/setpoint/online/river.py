@@ -32,10 +32,10 @@ from setpoint.online.reporting import stream_report
 from setpoint.online.state import State
 from setpoint.online.waiting import Waiting
 from setpoint.report import GoalReport
+from setpoint.typing import Floats
 
 __all__ = ["OnlineF"]
 
-Floats = NDArray[np.float64]
 Columns = NDArray[np.int32]
 
 _FEW = 32

@@ -10,7 +10,6 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.online.compiled import inner, outer
 from setpoint.online.layout import (
@@ -23,6 +22,7 @@ from setpoint.online.layout import (
     SKETCHED,
     SLOPE,
 )
+from setpoint.typing import Floats
 
 __all__ = [
     "CENTRES",
@@ -36,7 +36,6 @@ __all__ = [
     "refresh",
 ]
 
-Floats = NDArray[np.float64]
 
 _HALF: Final = BINS // 2
 _SPREAD: Final = 8.0

@@ -23,11 +23,11 @@ from setpoint.penalty.deciding import decide, told
 from setpoint.penalty.fitting import Data, carry_out, prepare
 from setpoint.penalty.options import check_options
 from setpoint.penalty.trained import plain, scores_of
+from setpoint.typing import Floats
 
 __all__ = ["ExactPenaltyClassifier"]
 
 Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class ExactPenaltyClassifier(TrainedClassifier):

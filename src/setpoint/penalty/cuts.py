@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from setpoint.evidence.cutoffs import cutoffs, midway
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.typing import Floats
 
 __all__ = ["Cut", "best_cut"]
-
-Floats = NDArray[np.float64]
 
 
 class Cut(NamedTuple):

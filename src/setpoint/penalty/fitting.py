@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
@@ -28,11 +27,10 @@ from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.pool import Pool
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Data", "Prepared", "carry_out", "prepare"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _MOST_AT_ONCE = 50_000_000
 """Numbers in X up to which a linear model is trained on all rows at once."""

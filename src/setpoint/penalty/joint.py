@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.penalty.lifted import tie
 from setpoint.penalty.losses import Loss, Seen
 from setpoint.penalty.ops import pick, sigmoid, softplus
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.typing import Floats
 
 __all__ = ["JointPenalty"]
 
-Floats = NDArray[np.float64]
 
 _GROWTH = 1.3
 """rho: what penalty and regularisation grow by in each of K rounds."""

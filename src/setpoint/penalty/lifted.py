@@ -17,10 +17,10 @@ from setpoint.evidence.cutoffs import midway
 from setpoint.evidence.ratios import ratio_at
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["Lifted", "Pair", "best_pair", "lift", "tie", "untied"]
 
-Floats = NDArray[np.float64]
 
 _MOST_CELLS = 4_000_000
 """Pairs (k, l) that are all looked at; beyond, a coarse grid is refined."""

@@ -17,10 +17,10 @@ from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.lifted import Lifted, lift
 from setpoint.penalty.ops import pick, ramp, sigmoid, softplus
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.typing import Floats
 
 __all__ = ["CrossEntropy", "ExactPenalty", "Lagrangian", "Loss", "Profiled", "Seen", "Sigmoid"]
 
-Floats = NDArray[np.float64]
 
 _STEEPEST = 100.0
 """Multipliers are kept below this."""

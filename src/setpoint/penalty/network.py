@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["train_network"]
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 _LEAST_STEPS, _ROWS_A_STEP, _REFRESHES = 10, 1000, 4

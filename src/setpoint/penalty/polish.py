@@ -17,10 +17,10 @@ from setpoint.compiled import kernel
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.plan import DiedError
 from setpoint.penalty.pool import Pool
+from setpoint.typing import Floats
 
 __all__ = ["MOST_PARAMETERS", "polish"]
 
-Floats = NDArray[np.float64]
 
 MOST_PARAMETERS = 40
 """Beyond so many a random direction is hardly ever better."""

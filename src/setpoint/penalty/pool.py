@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.search.limits import TracePoint
+from setpoint.typing import Floats
 
 __all__ = ["Candidate", "Pool"]
 
-Floats = NDArray[np.float64]
 P = TypeVar("P")
 """Parameters of a model, in whatever form the trainer keeps them."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from copy import copy
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.sweep import BestCutoff
@@ -17,10 +16,10 @@ from setpoint.program.accepted import Accepted
 from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["Tradeoff"]
 
-Floats = NDArray[np.float64]
 
 _KINDS = ((0, 1), (0, 0))
 """Positives before negatives, as A is before B."""

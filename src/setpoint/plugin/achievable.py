@@ -19,9 +19,10 @@ from setpoint.plugin.atoms import Atom, Constant, pricer_of
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import PerSegment, Rule, mixture, per_segment
-from setpoint.search.achievable_set import AchievableSet, Expected, Floats, MixtureWeights, Priced
+from setpoint.search.achievable_set import AchievableSet, Expected, MixtureWeights, Priced
 from setpoint.search.columns import DenseColumns
 from setpoint.search.limits import Limits
+from setpoint.typing import Floats
 
 __all__ = ["Achievable"]
 

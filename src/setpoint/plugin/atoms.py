@@ -8,11 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from setpoint.evidence import Evidence
-from setpoint.evidence.evidence import Integers
 from setpoint.program.diagonal import DiagonalForm, diagonal_form
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule
-from setpoint.search.achievable_set import Floats
+from setpoint.typing import Floats, Integers
 
 __all__ = ["Atom", "Constant", "Pricer", "Tensor", "Weighted", "pricer_of"]
 

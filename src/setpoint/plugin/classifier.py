@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, indexable
 
 from setpoint.blackbox.binding import measured_on
@@ -31,10 +30,9 @@ from setpoint.plugin.unlabelled import require_label_free
 from setpoint.program.link import waits_for_class
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
+from setpoint.typing import Floats
 
 __all__ = ["PlugInClassifier"]
-
-Floats = NDArray[np.float64]
 
 
 class PlugInClassifier(InnerModel, GoalClassifier):

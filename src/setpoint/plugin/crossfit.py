@@ -15,10 +15,9 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.estimators.splitting import Fold, folds_of
 from setpoint.inputs.classes import Classes, one_score, posteriors
+from setpoint.typing import Floats
 
 __all__ = ["CrossFit", "Response", "cross_fit", "splits_of"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

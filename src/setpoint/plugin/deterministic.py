@@ -9,9 +9,10 @@ import numpy as np
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.retraining import Retraining
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import Floats, MixtureWeights
+from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.optimum import Optimum, measure
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["Explored", "best_atom", "best_of", "features_of_atoms", "round_choice"]
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin
 from sklearn.calibration import CalibratedClassifierCV
@@ -19,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.program.link import waits_for_class
+from setpoint.typing import Floats
 
 __all__ = ["InnerModel"]
 
-Floats = NDArray[np.float64]
 F = TypeVar("F", bound=Callable[..., Any])
 
 

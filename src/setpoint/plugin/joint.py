@@ -19,11 +19,10 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.codebook import Stratum
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Label
+from setpoint.typing import Codes, Floats
 
 __all__ = ["JointModel", "JointPosterior", "MissingPairWarning", "joint_labels"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _ROUNDING, _NEAR, _FAR = 1e-9, 1e-6, 1e-3
 """How far posteriors may be off: by rounding, without a word, at most."""

@@ -14,8 +14,8 @@ import numpy as np
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import Floats
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["polish"]
 

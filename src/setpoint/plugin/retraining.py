@@ -22,13 +22,13 @@ from setpoint.evidence import Confusion, Evidence
 from setpoint.plugin.retrained import Retrained, answers, weight_parameter
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule, mixture
-from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights, Priced
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
 from setpoint.search.columns import DenseColumns
 from setpoint.search.limits import Limits
+from setpoint.typing import Floats, Integers
 
 __all__ = ["Retraining", "TrainingRows", "costs_of"]
 
-Integers = NDArray[np.integer[Any]]
 
 _NOTHING = 1e-12
 """A weight that is a smaller share of the largest one is rounding."""

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.blackbox.binding import FormulaMetric
 from setpoint.blackbox.budget import BudgetedMetric, RowMetric
@@ -23,7 +22,6 @@ from setpoint.search.outcome import ConstantGoalWarning, Outcome
 
 __all__ = ["shift_rule"]
 
-Floats = NDArray[np.float64]
 
 _FEW_CALLS = 10
 _MOST_CALLS = 1000

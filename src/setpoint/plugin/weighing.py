@@ -13,12 +13,12 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.evidence.confusion import Confusion
 from setpoint.goals.errors import EmptyPopulationError, GoalError
-from setpoint.goals.events import Floats
 from setpoint.goals.goal import Goal
 from setpoint.plugin.options import Options
 from setpoint.plugin.searching import search_rule
 from setpoint.program.link import link
 from setpoint.search.infeasibility import Infeasible
+from setpoint.typing import Floats
 
 __all__ = ["choose_evidence"]
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from setpoint.evidence.ratios import Ratios, zeros_of
 from setpoint.evidence.sweep import BestCutoff, best_of
-from setpoint.goals.events import Floats
 from setpoint.program.accepted_rates import AcceptedRates, Kind, fraction_of
 from setpoint.program.functions import INF, RateFunction
 from setpoint.program.program import Program
+from setpoint.typing import Floats
 
 __all__ = ["Accepted"]
 

@@ -16,9 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.goals.events import Floats
 from setpoint.program.rate_table import RateTable
 from setpoint.program.rates import Rate
+from setpoint.typing import Floats
 
 __all__ = ["DiagonalForm", "diagonal_form"]
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.goals.events import Floats
 from setpoint.program.functions import Affine
 from setpoint.program.rates import Rate
+from setpoint.typing import Floats
 
 __all__ = ["LinearForms", "StratumForms"]
 

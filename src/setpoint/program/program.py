@@ -11,7 +11,6 @@ import numpy as np
 
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.errors import GoalError
-from setpoint.goals.events import Floats
 from setpoint.goals.expressions import Const, Constraint, Expression
 from setpoint.goals.goal import Goal
 from setpoint.goals.ranges import range_of
@@ -25,6 +24,7 @@ from setpoint.program.rates import Rate
 from setpoint.program.rows import RowBuilder
 from setpoint.program.terms import Term
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["LinkedConstraint", "Program", "ProgramConstraint"]
 

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.goals.events import Floats
 from setpoint.program.linear_forms import LinearForms
 from setpoint.program.rates import Rate
+from setpoint.typing import Floats
 
 __all__ = ["RateTable"]
 

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.goals.events import Event, Floats
+from setpoint.goals.events import Event
+from setpoint.typing import Floats
 
 __all__ = ["Rate"]
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
@@ -29,10 +28,10 @@ from setpoint.ramp.fitting import Prepared, prepare, train, with_score
 from setpoint.ramp.options import check_options
 from setpoint.report import FewRowsWarning
 from setpoint.search.limits import StoppedWarning
+from setpoint.typing import Floats
 
 __all__ = ["RampClassifier"]
 
-Floats = NDArray[np.float64]
 
 _FEW_ROWS = 300
 

@@ -25,10 +25,10 @@ from setpoint.search.infeasibility import Infeasible, not_found
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["Model", "decide", "prices"]
 
-Floats = NDArray[np.float64]
 
 _AT_THE_CAP = 0.999
 _ERRORS = 2.0

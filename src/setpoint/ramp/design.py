@@ -8,17 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from setpoint.goals.errors import nearest
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.dataset import Dataset, as_datasets
+from setpoint.typing import Floats
 
 __all__ = ["aligned", "naming", "norm_factor", "stacked", "without_column"]
 
-Floats = NDArray[np.float64]
 
 _SHORTEST, _LONGEST = 10.0**0.5, 20.0**0.5
 """Norms of a row between which one regularisation suits all models."""

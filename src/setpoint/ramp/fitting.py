@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from setpoint.estimators.progress import Progress
@@ -25,11 +24,10 @@ from setpoint.ramp.problem import Problem
 from setpoint.ramp.start import logistic, normed, of_score
 from setpoint.report import Comparison, compared
 from setpoint.search.limits import StoppedError, TracePoint
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Prepared", "prepare", "train", "with_score"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _SPARE = 1.1
 """Training asks for more than the floor that is counted in the end."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
 from setpoint.search.linear_program import IncrementalLP
+from setpoint.typing import Floats
 
 __all__ = ["Hypograph", "Peak"]
 
-Floats = NDArray[np.float64]
 
 INF = float("inf")
 _STEPS = 300

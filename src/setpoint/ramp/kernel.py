@@ -12,14 +12,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
+from setpoint.typing import Codes, Floats
 
 __all__ = ["accepted", "ramp", "weigh"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _FAR = 36.0
 """Beyond so many widths a kink leaves no trace in double precision."""

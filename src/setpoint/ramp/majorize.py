@@ -8,7 +8,6 @@ that meet the rows none of them makes things worse (Goh, Cotter, Gupta and Fried
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.ramp.cutting import Convex, cutting_planes
@@ -24,10 +23,10 @@ from setpoint.ramp.lagrangian import (
 from setpoint.ramp.majorizer import Majorizer, Split
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.svm import SVM
+from setpoint.typing import Floats
 
 __all__ = ["majorize_minimize"]
 
-Floats = NDArray[np.float64]
 
 _PROBLEMS = 40
 _EPS = 0.1

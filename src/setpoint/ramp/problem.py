@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import ShapeError
@@ -25,11 +24,10 @@ from setpoint.program.functions import Affine, RateFunction, Ratio
 from setpoint.program.program import Program
 from setpoint.program.rows import NotLinearError, without_auxiliaries
 from setpoint.ramp.kernel import accepted, ramp, weigh
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Problem", "Row", "rows_of"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _SMALLEST_SCALE = 0.05
 """Of a row that only rises or only falls: no bound is magnified more."""

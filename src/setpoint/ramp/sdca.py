@@ -11,14 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
+from setpoint.typing import Codes, Floats
 
 __all__ = ["primal_and_dual", "sweep_dense", "sweep_sparse", "undecided"]
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @kernel()

@@ -20,10 +20,10 @@ from setpoint.program.program import LinkedGoal, Program
 from setpoint.rules import Mixture, PerSegment, Rule, Threshold
 from setpoint.rules.segments import segment_in_words
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["OperatingCurve", "OperatingPoints", "operating_points"]
 
-Floats = NDArray[np.float64]
 Numbers = tuple[float, ...]
 
 MOST_POINTS = 256

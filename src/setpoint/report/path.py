@@ -6,14 +6,10 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from setpoint.report.report import GoalReport
+from setpoint.typing import Floats
 
 __all__ = ["BoundPath", "check_trainable"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setpoint.rules.base import Floats, Ints, Rule
+from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import list_of, numbers_of
 from setpoint.rules.words import Names, in_digits
+from setpoint.typing import Floats
 
 __all__ = ["Argmax"]
 

@@ -16,10 +16,10 @@ from setpoint.goals.populations import Key
 from setpoint.rules import codec
 from setpoint.rules.segments import segment_codes
 from setpoint.rules.words import LONGEST, SHORTEST, Names
+from setpoint.typing import Floats
 
-__all__ = ["Floats", "Ints", "Rule", "plain_number"]
+__all__ = ["Ints", "Rule", "plain_number"]
 
-Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 

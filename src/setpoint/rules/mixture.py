@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.rules.base import Floats, Ints, Rule, plain_number
+from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import fields_of, list_of, number_of
 from setpoint.rules.per_segment import check_alike
 from setpoint.rules.threshold import Threshold
 from setpoint.rules.words import Names, indented, probabilities_in_words
+from setpoint.typing import Floats
 
 __all__ = ["Mixture", "mixture"]
 

@@ -11,10 +11,11 @@ from typing import Any, Literal
 import numpy as np
 
 from setpoint.goals.populations import Key, Label, Other
-from setpoint.rules.base import Floats, Ints, Rule
+from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import fields_of, list_of, wrong
 from setpoint.rules.segments import checked_segments, segment_in_words
 from setpoint.rules.words import Names, indented
+from setpoint.typing import Floats
 
 __all__ = ["PerSegment", "per_segment"]
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.rules.base import Floats, Ints, Rule, plain_number
+from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import number_of
 from setpoint.rules.words import Names, in_digits
+from setpoint.typing import Floats
 
 __all__ = ["Threshold"]
 

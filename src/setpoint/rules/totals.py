@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from setpoint.typing import Floats
 
 __all__ = ["weighted_sums"]
 
-Floats = NDArray[np.float64]
 
 _BLOCK = 32_768  # numbers that stay in the cache while all columns are added
 

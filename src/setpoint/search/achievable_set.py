@@ -17,10 +17,10 @@ from setpoint.program.rate_table import RateTable
 from setpoint.rules import Rule
 from setpoint.search.columns import ColumnStore
 from setpoint.search.limits import Limits
+from setpoint.typing import Floats
 
-__all__ = ["AchievableSet", "Expected", "Floats", "MixtureWeights", "Priced"]
+__all__ = ["AchievableSet", "Expected", "MixtureWeights", "Priced"]
 
-Floats: TypeAlias = NDArray[np.float64]
 MixtureWeights: TypeAlias = Sequence[dict[int, float]]
 """For each block, columns and their probabilities."""
 

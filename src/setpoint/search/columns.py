@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+from setpoint.typing import Floats
 
 __all__ = ["ColumnStore", "DenseColumns"]
 
-Floats: TypeAlias = NDArray[np.float64]
 _FIRST = 256
 
 

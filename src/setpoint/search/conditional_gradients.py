@@ -15,7 +15,7 @@ import numpy as np
 from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, Ratio, WeightedSum
-from setpoint.search.achievable_set import Floats, MixtureWeights
+from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.column_generation import generate
 from setpoint.search.cutting_planes import concave_search
 from setpoint.search.dinkelbach import RatioSearch, least_denominator
@@ -23,6 +23,7 @@ from setpoint.search.master import MasterResult
 from setpoint.search.nearest import uniform_mixture
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["SumSearch", "bound_of_sum"]
 

@@ -22,7 +22,7 @@ from setpoint.program.functions import (
     WeightedSum,
 )
 from setpoint.program.rows import RowBuilder
-from setpoint.search.achievable_set import Floats
+from setpoint.typing import Floats
 
 __all__ = ["EpigraphTerm", "Sum", "nearest_trusted", "pieces_of_level", "sum_of", "tangent"]
 

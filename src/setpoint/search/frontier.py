@@ -15,10 +15,10 @@ from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.frontier_points import FrontierPoints
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["Frontier", "Vary", "frontier_of", "levels_of", "vary_of"]
 
-Floats = NDArray[np.float64]
 Vary: TypeAlias = "Constraint | str | int | None"
 
 

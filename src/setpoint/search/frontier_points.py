@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights
 from setpoint.search.infeasibility import Infeasible
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.optimum import Optimum
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = [
     "FrontierPoints",

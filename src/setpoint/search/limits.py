@@ -7,14 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from setpoint.program.program import Program
+from setpoint.typing import Floats
 
 __all__ = ["Limits", "StoppedError", "StoppedWarning", "TracePoint"]
-
-Floats = NDArray[np.float64]
 
 
 class StoppedError(RuntimeError):

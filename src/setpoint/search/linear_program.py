@@ -8,7 +8,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-from setpoint.search.achievable_set import Floats
+from setpoint.typing import Floats
 
 __all__ = ["TOLERANCE", "UNSOLVED", "IncrementalLP", "UnfinishedError"]
 

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import RowBuilder
-from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights
 from setpoint.search.epigraph import EpigraphTerm
 from setpoint.search.linear_program import TOLERANCE, UNSOLVED, IncrementalLP, UnfinishedError
 from setpoint.search.pair import best_pair
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["InfeasibleMasterError", "Master", "MasterResult", "Pricing"]
 

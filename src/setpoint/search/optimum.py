@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["Optimum", "Status", "measure"]
 

@@ -12,10 +12,11 @@ import numpy as np
 from setpoint.evidence import Confusion
 from setpoint.program.program import Program
 from setpoint.rules import Rule
-from setpoint.search.achievable_set import AchievableSet, Expected, Floats
+from setpoint.search.achievable_set import AchievableSet, Expected
 from setpoint.search.limits import TracePoint
 from setpoint.search.optimum import Optimum, Status
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = [
     "SAME",

@@ -11,9 +11,10 @@ from setpoint.program import algebra
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.program.rows import NotLinearError
-from setpoint.search.achievable_set import AchievableSet, Floats
+from setpoint.search.achievable_set import AchievableSet
 from setpoint.search.epigraph import EpigraphTerm, pieces_of_level
 from setpoint.search.master import InfeasibleMasterError, Master, MasterResult
+from setpoint.typing import Floats
 
 __all__ = ["Region"]
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from setpoint.blackbox.budget import BudgetedMetric, RowMetric
 from setpoint.goals.errors import EmptyPopulationError
+from setpoint.typing import Floats
 
 __all__ = ["drawn_rows", "errors_wanted", "gain_error"]
 
-Floats = NDArray[np.float64]
 
 _TRIES = 10
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
@@ -35,10 +34,9 @@ from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.preparing import Training, of_folds, of_validation
 from setpoint.surrogates.splitting import splits_of
 from setpoint.surrogates.telling import SearchProgress, reported, told_of
+from setpoint.typing import Floats
 
 __all__ = ["AdaptiveSurrogateClassifier"]
-
-Floats = NDArray[np.float64]
 
 
 class AdaptiveSurrogateClassifier(TrainedClassifier):

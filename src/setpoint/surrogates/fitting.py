@@ -20,10 +20,10 @@ from setpoint.surrogates.losses import Own
 from setpoint.surrogates.plan import COARSE, FEW, Plan
 from setpoint.surrogates.sample import Sample
 from setpoint.surrogates.weights import WeightSearch
+from setpoint.typing import Floats
 
 __all__ = ["NotMonotoneWarning", "Search", "Searched"]
 
-Floats = NDArray[np.float64]
 
 _WIDE = 0.5
 """The probe's change of the scores, in their standard deviations."""

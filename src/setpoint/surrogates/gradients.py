@@ -11,16 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.surrogates.losses import Pointwise
 from setpoint.surrogates.sample import Sample
+from setpoint.typing import Floats
 
 __all__ = ["ESTIMATES", "Differences", "Estimator", "Slope", "fitted"]
 
-Floats = NDArray[np.float64]
 
 _ENOUGH = 0.9
 """Share of the differences that shall not be zero."""

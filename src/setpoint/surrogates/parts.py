@@ -14,10 +14,10 @@ from setpoint.goals.errors import nearest
 from setpoint.inputs.columns import as_columns
 from setpoint.surrogates.losses import POINTWISE, Losses, Own, Pointwise, Term
 from setpoint.surrogates.ranking import PRBEP, PrecisionAtK, PrecisionAtRecall, TopLoss
+from setpoint.typing import Floats
 
 __all__ = ["Part", "check_surrogates", "losses_on", "overlapping", "parts_of"]
 
-Floats = NDArray[np.float64]
 
 _RECALLS = (0.25, 0.5, 0.75)
 _RANKING = (PrecisionAtRecall, PrecisionAtK, PRBEP)

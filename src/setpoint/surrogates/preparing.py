@@ -16,10 +16,10 @@ from setpoint.surrogates.body import Body, fit_body
 from setpoint.surrogates.design import Design, Matrix
 from setpoint.surrogates.parts import Part, losses_on
 from setpoint.surrogates.sample import Fold, Sample
+from setpoint.typing import Floats
 
 __all__ = ["Prepared", "Training", "of_folds", "of_validation"]
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 

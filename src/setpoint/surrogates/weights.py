@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.descent import Found, Step
 from setpoint.surrogates.sample import Sample
+from setpoint.typing import Floats
 
 __all__ = ["WeightSearch"]
 
-Floats = NDArray[np.float64]
 
 _FIRST = 1.0
 """The first simplex: each weight in turn times e."""

@@ -10,8 +10,8 @@ from setpoint.plugin.named.inner import Inner
 from setpoint.plugin.named.losses import Losses
 from setpoint.program import algebra
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import Floats
 from setpoint.search.optimum import Optimum
+from setpoint.typing import Floats
 
 __all__ = ["Ellipsoid", "ellipsoid"]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.recombine import recombine
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import Floats
 from setpoint.search.limits import StoppedError, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.optimum import Optimum
+from setpoint.typing import Floats
 
 __all__ = ["Explorer"]
 

@@ -12,8 +12,8 @@ from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.slack import Slack
 from setpoint.program.functions import RateFunction
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import Floats
 from setpoint.search.optimum import Optimum
+from setpoint.typing import Floats
 
 __all__ = ["frank_wolfe"]
 

@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.slack import Slack
 from setpoint.program.functions import Affine, RateFunction
-from setpoint.search.achievable_set import Floats
 from setpoint.search.epigraph import nearest_trusted
+from setpoint.typing import Floats
 
 __all__ = ["Inner"]
 

@@ -13,7 +13,8 @@ from setpoint.program import algebra
 from setpoint.program.functions import Affine, RateFunction, Ratio
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.program.rows import NotLinearError, without_auxiliaries
-from setpoint.search.achievable_set import AchievableSet, Floats
+from setpoint.search.achievable_set import AchievableSet
+from setpoint.typing import Floats
 
 __all__ = ["Losses"]
 

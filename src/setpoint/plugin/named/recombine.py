@@ -14,10 +14,11 @@ import numpy as np
 from setpoint.evidence import Confusion
 from setpoint.program.program import Program
 from setpoint.rules import Rule
-from setpoint.search.achievable_set import AchievableSet, Floats, MixtureWeights, Priced
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
 from setpoint.search.limits import Limits
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.optimum import Optimum
+from setpoint.typing import Floats
 
 __all__ = ["Gathered", "recombine"]
 

@@ -15,10 +15,10 @@ import numpy as np
 from setpoint.plugin.named.losses import Losses
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import NotLinearError
-from setpoint.search.achievable_set import Floats
 from setpoint.search.epigraph import nearest_trusted, tangent
 from setpoint.search.linear_program import IncrementalLP
 from setpoint.search.master import InfeasibleMasterError
+from setpoint.typing import Floats
 
 __all__ = ["Slack"]
 

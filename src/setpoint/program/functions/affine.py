@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from setpoint.goals.events import Floats
 from setpoint.program.backend import Array, backend
 from setpoint.program.functions.base import AFFINE, INF, RateFunction
+from setpoint.typing import Floats
 
 __all__ = ["Affine"]
 

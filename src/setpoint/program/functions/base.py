@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from setpoint.goals.events import Floats
 from setpoint.program.backend import Array, backend
+from setpoint.typing import Floats
 
 __all__ = ["AFFINE", "INF", "Node", "RateFunction", "Shape"]
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ConvergenceDisplay"]
 
-Floats = NDArray[np.float64]
 
 _NO_TRACE = (
     "there is no trace: exact solvers of two classes have none. Searches over posteriors of "

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.goals.ranges import range_of
 from setpoint.search.frontier import Frontier
+from setpoint.typing import Floats
 
 __all__ = ["known_line", "out_of_reach", "shown_bounds"]
-
-Floats = NDArray[np.float64]
 
 
 def shown_bounds(f: Frontier) -> tuple[float, float]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
@@ -19,6 +18,7 @@ from setpoint.report.words import number
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.outcome import Randomized
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FrontierDisplay"]
 
-Floats = NDArray[np.float64]
 
 _FEW = 40
 """Up to so many marks are large."""

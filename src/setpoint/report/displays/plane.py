@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.errors import GoalError
@@ -17,10 +16,10 @@ from setpoint.goals.populations import EVERYWHERE
 from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.report.operating import OperatingPoints
+from setpoint.typing import Floats
 
 __all__ = ["Plane", "plain_bound"]
 
-Floats = NDArray[np.float64]
 
 _PIECES = 80
 """Straight pieces of a line across the whole picture, where it bends."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.goals.expressions import BlackBoxMetric, Expression
 from setpoint.goals.goal import Goal, as_goal
@@ -14,6 +13,7 @@ from setpoint.report.adaptive import AdaptiveTold
 from setpoint.report.displays import style
 from setpoint.report.report import GoalReport
 from setpoint.report.words import number
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SurrogatePathDisplay"]
 
-Floats = NDArray[np.float64]
 
 _MOST_BANDS = 10
 
