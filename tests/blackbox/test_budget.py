@@ -184,7 +184,7 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path):
     assert path.read_bytes() == held
     for text in ("a,b\n1,2\n", "notes", json.dumps([1]) + "\n", json.dumps({"a": 1}) + "\n"):
         path.write_text(text)
-        with pytest.raises(ValueError, match=r"is no file of evaluations \(line 1\)"):
+        with pytest.raises(ValueError, match=r"is not a file of evaluations \(line 1\)"):
             BudgetedMetric(metric(), checkpoint=path)
         assert path.read_text() == text
 

@@ -295,7 +295,7 @@ def test_scores_that_are_missing(fit, run, there, tmp_path):
             "gap.csv: 1 row has no score of the deployed model in column 'score', in line 4"
         )
     told = error_of(run("evaluate", model, there / "later.csv", "--baseline", "old"))
-    assert "is no number, and the column holds the deployed model's scores" in told
+    assert "is not a number, and the column holds the deployed model's scores" in told
     told = error_of(run("evaluate", model, there / "later.csv", "--baseline", "age"))
     assert "rows have no score of the deployed model in column 'age', the first in line" in told
     table = write(tmp_path / "loans.csv", map(",".join, strata))

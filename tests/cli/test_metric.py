@@ -215,7 +215,11 @@ def test_another_table_to_measure_on(fit, at):
     [
         (["1,2"], "a,b", "--validation: v.csv has no column"),
         (lines(9, 1)[:1], HEAD, "there are too few rows to hold some out"),
-        ([f"1,2,3,f,4,x,{y}" for y in ("yes", "no", "perhaps")], HEAD, "is no class of the model"),
+        (
+            [f"1,2,3,f,4,x,{y}" for y in ("yes", "no", "perhaps")],
+            HEAD,
+            "is not a class of the model",
+        ),
         ([f"{i},2,3,f,4,x,no" for i in range(9)], HEAD, "--validation holds no row of the class"),
     ],
 )

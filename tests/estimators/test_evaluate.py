@@ -272,7 +272,7 @@ REFUSED = {
         ([0, 1], [0, 1]),
         {"pos_label": 2},
         ValueError,
-        "pos_label 2 is no class (known: 0, 1)",
+        "pos_label 2 is not a class (known: 0, 1)",
     ),
     "pos_label of three": (
         ([0, 1, 2], [0, 1, 2]),

@@ -276,7 +276,7 @@ def test_wrong_labels_and_weights_change_nothing():
     model.learn_one({"a": 1.0}, True)
     state = pickle.dumps(model)
     for y in ("spam", 2, None, np.nan, [True]):
-        with pytest.raises(ValueError, match=r"is no class.*classes=\(one, other\)"):
+        with pytest.raises(ValueError, match=r"is not a class.*classes=\(one, other\)"):
             model.learn_one({"new": 1.0}, y)
     for w, why in ((-1.0, "negative"), (np.nan, "NaN"), (np.inf, "infinite"), (1e-300, "extreme")):
         with pytest.raises(ValueError, match=why):

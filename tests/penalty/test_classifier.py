@@ -232,7 +232,7 @@ def test_interrupted(monkeypatch, after):
          "min_positives is 1e"),
         ({"on_infeasible": "ignore"}, ValueError, "on_infeasible is one of"),
         ({"random_state": "x"}, ValueError, "random_state is None, an int or a generator"),
-        ({"pos_label": 3}, ValueError, "pos_label 3 is no class"),
+        ({"pos_label": 3}, ValueError, "pos_label 3 is not a class"),
     ],
 )  # fmt: skip
 def test_wrong_options(options, error, what):

@@ -220,7 +220,7 @@ BOTH = {
         FLOOR,
         {"pos_label": 2},
         ValueError,
-        "pos_label 2 is no class (known: 0, 1)",
+        "pos_label 2 is not a class (known: 0, 1)",
     ),
     "solver": (
         FLOOR,

@@ -92,7 +92,7 @@ def test_words_that_are_no_option(name, allowed, value):
         ({"goal": "error_rate"}, GoalError, "say which way"),
         ({"preprocessor": "minmax"}, ValueError, "preprocessor is 'standardize', None or a trans"),
         ({"preprocessor": 3}, ValueError, "preprocessor is .* got 3"),
-        ({"pos_label": 3}, ValueError, "pos_label 3 is no class"),
+        ({"pos_label": 3}, ValueError, "pos_label 3 is not a class"),
         ({"draw": "column"}, ValueError, "draw is 'row', 'random' or a column of X, got 'column'"),
         ({"random_state": "x"}, ValueError, "random_state is None, an int or a generator, got 'x'"),
         ({"sensitive_features": S.g}, ValueError, "names columns of X.*got a ndarray"),

@@ -20,7 +20,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str]) 
     Parameters
     ----------
     outputs, inputs : mapping of str to path
-        By what messages call them. None and "-" are no files.
+        By what messages call them. None and "-" are not files.
 
     Raises
     ------

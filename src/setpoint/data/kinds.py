@@ -13,10 +13,10 @@ __all__ = ["MISFITS", "Guess", "Kind", "as_kind", "first_misfit", "guessed"]
 Kind = Literal["number", "boolean", "date", "category"]
 
 MISFITS = {
-    "number": "no number",
+    "number": "not a number",
     "boolean": "neither true nor false",
-    "date": "no date such as 2024-12-31",
-    "category": "no text",
+    "date": "not a date such as 2024-12-31",
+    "category": "not text",
 }
 """What a value is that does not fit a kind."""
 

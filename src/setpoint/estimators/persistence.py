@@ -116,7 +116,7 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
     >>> load_model(__file__)
     Traceback (most recent call last):
     ...
-    setpoint.estimators.persistence.ModelFileError: ... is no model file, or was cut short
+    setpoint.estimators.persistence.ModelFileError: ... is not a model file, or was cut short
     """
     data = Path(path).read_bytes()
     allowed = {*TRUSTED_TYPES, *trusted}

@@ -138,7 +138,7 @@ class Task:
 
         Then the oracle needs a posterior of group and class. A model that is fitted
         already has none, and rows of other data sets or of the deployed model's classes
-        are no groups.
+        are not groups.
         """
         options, needs = self.options, self.goal.needs
         if self.is_fitted or options.evidence == "label" or options.solver in BASELINES:
