@@ -9,8 +9,9 @@ import pytest
 from sklearn.metrics import f1_score
 
 from setpoint import BlackBox
-from setpoint.blackbox import BudgetedMetric, BudgetSpentError, MetricError
+from setpoint.blackbox import MetricError
 from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import Rows
 

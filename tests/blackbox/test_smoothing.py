@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.blackbox import smoothed_threshold
-from setpoint.blackbox.smoothing import margin, smoothed_at, window_of
+from setpoint.blackbox.smoothing import margin, smoothed_at, smoothed_threshold, window_of
 from setpoint.search import StoppedError
 
 seeds = st.integers(0, 2**32 - 1)

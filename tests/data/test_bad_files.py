@@ -77,7 +77,7 @@ def test_zero_bytes():
 
 def test_another_encoding():
     refused(b"a,b\n1,2\ncaf\xe9,4\n", "stdin, line 3: the byte 0xe9 .* --encoding cp1252")
-    refused(b"a\n\x81\n", "line 2: the byte 0x81 is no CP1252 text", encoding="cp1252")
+    refused(b"a\n\x81\n", "line 2: the byte 0x81 is not CP1252 text", encoding="cp1252")
     refused(b"a\n1\n", "there is no encoding 'klingon'", encoding="klingon")
     refused(b"a\n1\n", "there is no encoding 'base64'", encoding="base64")
 

@@ -55,7 +55,7 @@ def as_utf8(data: bytes, name: str, encoding: str | None = None) -> tuple[bytes,
     except UnicodeDecodeError as error:
         raise TableError(no_text(error, name, codec, encoding)) from None
     except UnicodeError as error:  # a codec that is not for whole texts
-        raise TableError(f"{name} is no {codec} text: {error}") from None
+        raise TableError(f"{name} is not {codec} text: {error}") from None
     del text
     _refuse_zeros(data, name)
     if b"\r" in data:
@@ -88,7 +88,7 @@ def no_text(
     remedy = "--encoding cp1252 is common for tables from Excel"
     if encoding is not None:
         remedy = "name the encoding that it was saved in, or leave --encoding out for UTF-8"
-    return f"{name}, line {line}: the byte 0x{found} is no {codec.upper()} text; {remedy}"
+    return f"{name}, line {line}: the byte 0x{found} is not {codec.upper()} text; {remedy}"
 
 
 def _refuse_zeros(data: bytes, name: str) -> None:

@@ -212,7 +212,7 @@ def labels_of(
     if row >= 0:
         label = stored[row].as_py()
         raise TableError(
-            f"{table.name}, {table.place(row)}: the {what} {label!r} in column {target!r} is no "
+            f"{table.name}, {table.place(row)}: the {what} {label!r} in column {target!r} is not a "
             f"class of the model ({nearest(label, classes.tolist())})"
         )
     return _plain(column).astype(object if kind == "category" else classes.dtype)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from setpoint.blackbox import BlackBox, RowMetric
+from setpoint.blackbox import BlackBox
+from setpoint.blackbox.budget import RowMetric
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.report.entry import Entry
 

@@ -181,7 +181,7 @@ def _decoded(
         except UnicodeDecodeError as error:
             raise TableError(no_text(error, name, codec, encoding, n_lines)) from None
         except UnicodeError as error:
-            raise TableError(f"{name} is no {codec} text: {error}") from None
+            raise TableError(f"{name} is not {codec} text: {error}") from None
         if start and text:
             text, start = text.removeprefix("\ufeff"), False
         if "\0" in text:
