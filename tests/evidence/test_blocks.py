@@ -114,15 +114,15 @@ def test_pairs_credit_the_cell_and_class_that_the_posterior_speaks_of(decide_on)
 def test_soft_marginals_look_at_no_label(weighted):
     rows = rows_of(3, weighted=weighted)
     soft = rows.softened()
-    schema = soft.schema
+    found = soft.marginals
     w = weights_of(rows)
     for c in range(3):
         own = rows.stratum == c
-        np.testing.assert_allclose(schema.marginals[c, :3], w[own] @ rows.scores[own])
-        assert (schema.smallest[c] == [w[own].min()] * 3 + [np.inf]).all()
-    assert (schema.marginals[:, 3] == 0).all()
+        np.testing.assert_allclose(found.weights[c, :3], w[own] @ rows.scores[own])
+        assert (found.smallest[c] == [w[own].min()] * 3 + [np.inf]).all()
+    assert (found.weights[:, 3] == 0).all()
     unlabelled = replace(rows, true=np.full(rows.n_rows, 3)).softened()
-    np.testing.assert_array_equal(unlabelled.marginals.weights, schema.marginals)
+    np.testing.assert_array_equal(unlabelled.marginals.weights, found.weights)
     assert not rows.soft
     assert rows.marginals.weights[:, 3].sum() > 0
 

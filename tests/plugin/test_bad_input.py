@@ -54,7 +54,7 @@ BOTH = {
         GoalSyntaxError,
         "did you mean 'precision'",
     ),
-    "no goal": (3, {}, TypeError, "goal is a Goal, its text, a metric or a BlackBox"),
+    "no goal": (3, {}, TypeError, "goal is a Goal, its text, a metric, or a function as a black box"),
     "column not given": (
         "maximize accuracy subject to recall.difference(g) <= 0.1",
         {},

@@ -305,7 +305,7 @@ def test_posteriors_are_checked():
     missing[3, 0] = np.nan
     with pytest.raises(ValueError, match=r"row 7 sums to 1\.1"):
         solve("h_mean", large, y)
-    with pytest.raises(ValueError, match="no posteriors: -"):
+    with pytest.raises(ValueError, match="not posteriors: -"):
         solve("h_mean", below, y)
     with pytest.raises(ValueError, match="NaN"):
         solve("h_mean", missing, y)
@@ -498,7 +498,7 @@ def test_search_over_options():
 
 def test_progress_is_told_on_request(capsys):
     X, y = load_iris(return_X_y=True)
-    PlugInClassifier(GaussianNB(), "h_mean", cv=3, verbose=1).fit(X, y)
+    PlugInClassifier(GaussianNB(), "h_mean", cv=3, evidence="soft", verbose=1).fit(X, y)
     told = capsys.readouterr()
     assert told.out == ""
     assert "gap" in told.err
