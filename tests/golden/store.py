@@ -2,7 +2,7 @@
 
     PYTHONPATH=src:tests python -m golden.store write
     PYTHONPATH=src:tests python -m golden.store compare --exact
-    PYTHONPATH=src:tests python -m golden.store compare --cases 0:100 --rename segment=segment
+    PYTHONPATH=src:tests python -m golden.store compare --cases 0:100 --rename old=new
     PYTHONPATH=src:tests python -m golden.store compare --ignore why --ignore warnings
 
 A file is written anew only when behaviour changes on purpose; `compare` shows what changes.

@@ -53,7 +53,11 @@ OPTIONS = {
     "buffer": ({"buffer_size": 0}, ValueError, "buffer_size is at least 1, got 0"),
     "no buffer": ({"buffer_size": None}, TypeError, "buffer_size is a whole number"),
     "goal": ({"goal": "maximize recal"}, ValueError, "did you mean 'recall'"),
-    "no goal": ({"goal": 3}, TypeError, "goal is a Goal, its text, a metric, or a function as a black box"),
+    "no goal": (
+        {"goal": 3},
+        TypeError,
+        "goal is a Goal, its text, a metric, or a function",
+    ),
     "groups": (
         {"goal": "maximize f1 subject to recall.difference(sex) <= 0.1"},
         GoalError,

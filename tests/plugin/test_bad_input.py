@@ -54,7 +54,12 @@ BOTH = {
         GoalSyntaxError,
         "did you mean 'precision'",
     ),
-    "no goal": (3, {}, TypeError, "goal is a Goal, its text, a metric, or a function as a black box"),
+    "no goal": (
+        3,
+        {},
+        TypeError,
+        "goal is a Goal, its text, a metric, or a function",
+    ),
     "column not given": (
         "maximize accuracy subject to recall.difference(g) <= 0.1",
         {},

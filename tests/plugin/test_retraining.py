@@ -311,7 +311,7 @@ def test_rows_that_do_not_fit_are_refused():
         Retraining(program.table, evidence, TREE, TrainingRows(r.X, r.y, np.full(600, 3)))
     posteriors = Evidence.from_arrays((0, 1, 2), np.full((600, 3), 1 / 3), r.y).softened()
     with pytest.raises(ValueError, match="not soft"):
-        Retraining(program, posteriors, TREE, rows)
+        Retraining(program.table, posteriors, TREE, rows)
 
 
 def test_classes_that_gain_nothing_are_never_predicted():

@@ -65,9 +65,9 @@ def test_errors_of_names_and_bounds(text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("recall", r"refers to one class and there are 5: write recall\(label='a'\)"),
+        ("recall", r"is a metric of one class and there are 5: write recall\(label='a'\)"),
         ("precision.mean(sex)", r"reduce over the classes, as in precision.mean\(\)"),
-        ("accuracy subject to f1 >= 0.5", r"refers to one class"),
+        ("accuracy subject to f1 >= 0.5", r"is a metric of one class"),
         ("recall.baseline().mean()", r"needs the deployed model's predictions: give baseline="),
         ("churn", r"give baseline="),
         ("win_loss_ratio", r"give baseline="),

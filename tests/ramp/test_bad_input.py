@@ -88,7 +88,7 @@ def test_words_that_are_no_option(name, allowed, value):
     ("options", "error", "what"),
     [
         ({"goal": "maximize recal"}, GoalSyntaxError, "did you mean 'recall'"),
-        ({"goal": 3}, TypeError, "goal is a Goal, its text, a metric, or a function as a black box"),
+        ({"goal": 3}, TypeError, "goal is a Goal, its text, a metric, or a function"),
         ({"goal": "error_rate"}, GoalError, "say which way"),
         ({"preprocessor": "minmax"}, ValueError, "preprocessor is 'standardize', None or a trans"),
         ({"preprocessor": 3}, ValueError, "preprocessor is .* got 3"),

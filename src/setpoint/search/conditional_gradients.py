@@ -96,22 +96,24 @@ class SumSearch:
         space = self.region.space
         constants, v = space.constants(), space.features_of_constants()
         order = np.argsort(-np.asarray(self.sum.value(v)), kind="stable")[:_STARTS]
-        columns = [space.columns(b, space.initial_columns(b)) for b in range(space.n_blocks)]
-        if sum(c.size for c in columns) > _MOST_NUMBERS:
-            return [(constants[k], v[k]) for k in order.tolist()]
-        return [
-            self._exchanged(choice, columns) for choice in (now, *(constants[k] for k in order))
+        begun = (now, *(constants[k] for k in order))
+        # A search may have begun with fewer columns than it uses by now.
+        numbers = [
+            list(dict.fromkeys([*space.initial_columns(b), *(k for c in begun for k in c[b])]))
+            for b in range(space.n_blocks)
         ]
+        if sum(map(len, numbers)) * space.d > _MOST_NUMBERS:
+            return [(constants[k], v[k]) for k in order.tolist()]
+        columns = [space.columns(b, own) for b, own in enumerate(numbers)]
+        return [self._exchanged(choice, numbers, columns) for choice in begun]
 
     def _exchanged(
-        self, choice: MixtureWeights, columns: list[Floats]
+        self, choice: MixtureWeights, numbers: list[list[int]], columns: list[Floats]
     ) -> tuple[MixtureWeights, Floats]:
         """Each block's likeliest column, then changed block by block while that helps.
 
         A line passes over what a denominator gains by a jump.
         """
-        space = self.region.space
-        numbers = [list(space.initial_columns(b)) for b in range(space.n_blocks)]
         at = [numbers[b].index(max(part, key=lambda k: part[k])) for b, part in enumerate(choice)]
         total = np.sum([c[k] for c, k in zip(columns, at, strict=True)], axis=0)
         for _ in range(_SWEEPS):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.evidence import order
+from setpoint.evidence import cutoffs as cutoffs_module
 from setpoint.evidence.cutoffs import cutoffs
 from setpoint.evidence.hull import hull
 from setpoint.evidence.sweep import best_cutoff
@@ -82,12 +82,12 @@ def test_any_floats(rows):
 def test_packing_is_used_where_it_fits_and_only_there():
     kind = np.zeros(3, dtype=np.int64)
     span = lambda low, high: np.array([low, 0.0, -high])  # noqa: E731
-    assert order._pack(span(1e-300, 1.0), kind, 2) is not None
-    assert order._pack(span(TINY, 1e-10), kind, 2) is not None  # no scaling, no underflow
-    assert order._pack(span(2.0**-511, 2.0**511), kind, 2) is not None
-    assert order._pack(span(2.0**-513, 2.0**512), kind, 2) is None
-    assert order._pack(span(1e-9, 1.0), kind, 64) is not None
-    assert order._pack(span(1e-300, 1.0), kind, 64) is None
+    assert cutoffs_module._pack(span(1e-300, 1.0), kind, 2) is not None
+    assert cutoffs_module._pack(span(TINY, 1e-10), kind, 2) is not None  # no scaling, no underflow
+    assert cutoffs_module._pack(span(2.0**-511, 2.0**511), kind, 2) is not None
+    assert cutoffs_module._pack(span(2.0**-513, 2.0**512), kind, 2) is None
+    assert cutoffs_module._pack(span(1e-9, 1.0), kind, 64) is not None
+    assert cutoffs_module._pack(span(1e-300, 1.0), kind, 64) is None
 
 
 @pytest.mark.parametrize("n_kinds", [2, 5])
