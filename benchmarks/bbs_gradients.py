@@ -24,10 +24,10 @@ from cma_data import run_with_one_thread
 from scipy.stats import norm
 
 from setpoint import BlackBox
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import Rows
-from setpoint.inputs.measured import measured_on
-from setpoint.search.metered import Metered
 from setpoint.surrogates.descent import Descent
 from setpoint.surrogates.design import Matrix
 from setpoint.surrogates.gradients import ESTIMATES, Estimator, fitted
@@ -76,8 +76,8 @@ def on_others(split: Split) -> Sample:
     return Sample([Fold(one.train, one.losses, Matrix(held.X), rows)], len(rows))
 
 
-def metered(box: BlackBox, part: Part) -> Metered:
-    return Metered(measured_on(box, classes_of(part.y), Rows(len(part.y), part.y)))
+def metered(box: BlackBox, part: Part) -> BudgetedMetric:
+    return BudgetedMetric(measured_on(box, classes_of(part.y), Rows(len(part.y), part.y)))
 
 
 def of_surrogates(psi: Callable[[Floats], float], losses: Losses) -> BlackBox:

@@ -40,8 +40,9 @@ from setpoint import Solution, solve
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.plugin.achievable import Achievable
+from setpoint.program.link import link
+from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.mixtures import best_mixture
-from setpoint.search.watch import Traced, Watch
 
 TOL = 1e-4
 SLACK = 1e-9
@@ -58,7 +59,7 @@ TARGETS: dict[str, tuple[int | None, ...]] = {
 }
 
 
-def closed_at(goal: str, trace: Sequence[Traced], tol: float) -> int | None:
+def closed_at(goal: str, trace: Sequence[TracePoint], tol: float) -> int | None:
     """The call at which a feasible mixture was first certified; checks every record.
 
     Raises
@@ -83,11 +84,11 @@ def whole_rules(goal: str, P: np.ndarray, y: np.ndarray, tol: float) -> str:
     labels, codes = np.unique(y, return_inverse=True)
     evidence = Evidence.from_arrays(tuple(labels.tolist()), P, codes)
     counted = evidence.softened()
-    watch = Watch(1000)
-    program = Goal.parse(goal).bind(counted.schema)
-    space = Achievable(program, evidence, counted, watch=watch, whole=True)
-    best_mixture(space, 0.5 * tol)
-    return f"{closed_at(goal, watch.trace, tol)}/{watch.calls}"
+    limits = Limits(1000)
+    program = link(Goal.parse(goal), counted.codebook).at(counted.marginals)
+    space = Achievable(program.table, evidence, counted, limits=limits, whole=True)
+    best_mixture(space, program, 0.5 * tol)
+    return f"{closed_at(goal, limits.trace, tol)}/{limits.calls}"
 
 
 def line(
@@ -210,9 +211,7 @@ def groups() -> bool:
                 f"{apart:10.1e} {'<= 1e-7':>8} {soft.n_oracle_calls:>5} {worse:14.1e} "
                 f"{label.n_oracle_calls:>5}"
             )
-    print(
-        "     (over labels the weighted oracle is no exact one: solver='exact' is, and the default)"
-    )
+    print("     (over labels the weighted oracle is not exact: solver='exact' is, and the default)")
     return good
 
 

@@ -20,7 +20,7 @@ GROUPS = {
 }
 """The protected groups of the paper's Figure 9; a fifth set, Law School, is not at hand."""
 _LEFT_OUT = {"adult": ["fnlwgt"]}
-"""A census weight is no feature."""
+"""A census weight is not a feature."""
 
 
 def group_features(name: str, seed: int) -> tuple[np.ndarray, ...]:

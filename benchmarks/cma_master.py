@@ -16,16 +16,20 @@ from cma_data import split
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.plugin.achievable import Achievable
-from setpoint.search.concave import ConcaveSearch
+from setpoint.program.link import link
+from setpoint.program.program import Program
+from setpoint.search.cutting_planes import ConcaveSearch
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.region import Region
 
 TRIES = 5
 
 
-def by_tangents(space: Achievable) -> float:
+def by_tangents(space: Achievable, program: Program) -> float:
     """A fresh master, to a relative gap of 1e-8."""
-    return ConcaveSearch(Region(space), space.program.objective).step(1e-8).value
+    search = ConcaveSearch(Region(space, program), program.objective)
+    search.step(1e-8)
+    return search.value
 
 
 def by_cones(columns: np.ndarray) -> float:
@@ -51,12 +55,13 @@ def main() -> None:
     labels, true = np.unique(part.y, return_inverse=True)
     rows = Evidence.from_arrays(tuple(labels.tolist()), part.P, true)
     soft = rows.softened()
-    space = Achievable(Goal.parse("maximize h_mean").bind(soft.schema), rows, soft, whole=True)
-    best_mixture(space, 1e-4)
+    program = link(Goal.parse("maximize h_mean"), soft.codebook).at(soft.marginals)
+    space = Achievable(program.table, rows, soft, whole=True)
+    best_mixture(space, program, 1e-4)
     columns = np.array([space.features_of(k) for k in range(len(space.atoms))])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours, value = median_of(by_tangents, space)
+        ours, value = median_of(by_tangents, space, program)
         cones, other = median_of(by_cones, columns)
     print(f"master over {len(columns)} columns of abalone, H-mean, medians of {TRIES}")
     print(f"tangents on HiGHS {1e3 * ours:7.1f} ms")

@@ -16,7 +16,7 @@ from pathlib import Path
 from cma_data import H_MEAN, H_MEAN_COVERED, MINMAX, OUTPUT, SETS, quiet, run_with_one_thread, split
 
 from setpoint import Infeasible, solve
-from setpoint.search.watch import Traced
+from setpoint.search.limits import TracePoint
 
 FIGURES = {
     "figure_10": ("worst class", MINMAX, ("gda", "ellipsoid")),
@@ -28,7 +28,7 @@ FEASIBLE = 1e-9
 Curve = list[tuple[int, float]]
 
 
-def curve(trace: Sequence[Traced]) -> Curve:
+def curve(trace: Sequence[TracePoint]) -> Curve:
     """Calls and the least loss of a feasible mixture until then, of a score."""
     out: Curve = []
     for now in trace:
@@ -56,11 +56,11 @@ def traced(goal: str, name: str, solver: str, share: float) -> tuple[Curve, int]
 
 def told(found: Curve, best: float) -> str:
     """Calls to within some distances of the optimum."""
-    cells = []
+    strata = []
     for near in WITHIN:
         first = next((call for call, loss in found if loss - best <= near), None)
-        cells.append("not reached" if first is None else f"{first}")
-    return "".join(f"{cell:>13}" for cell in cells)
+        strata.append("not reached" if first is None else f"{first}")
+    return "".join(f"{stratum:>13}" for stratum in strata)
 
 
 def picture(path: Path, title: str, panels: dict[str, dict[str, Curve]], best: dict[str, float],

@@ -22,11 +22,11 @@ from dsc_data import (
     Task,
     accepted,
     adult,
-    cell,
     covtype,
     figure,
     halves,
     heading,
+    stratum,
 )
 from dsc_peers import Models, at_zero, blended, scored, thresholded
 
@@ -35,7 +35,7 @@ from setpoint.report import fresh_labels
 
 TASKS: dict[str, Callable[[], Task]] = {"adult": adult, "covtype": covtype}
 TARGETS = (0.02, 0.03, 0.04, 0.05, 0.06)
-FIXED, DRAWN, BARE = "ramp", "ramp, drawn", "ramp, score is no feature"
+FIXED, DRAWN, BARE = "ramp", "ramp, drawn", "ramp, score is not a feature"
 UNLABELLED, UNLABELLED_DRAWN = "ramp, half unlabelled", "ramp, half unlabelled, drawn"
 UNLABELLED_BARE, PAPER = "ramp, half unlabelled, no score", "ramp, cutting planes"
 OURS: dict[str, dict[str, Any]] = {
@@ -135,10 +135,10 @@ def line(o: Outcome) -> None:
     labels = "-" if needed is None else f"{needed.labels:,}"
     print(
         f"       {o.name:<40}" + "".join(
-            cell(x, w) for x, w in ((o.train.churn, 8), (o.test.churn, 9), (o.train.error, 9),
+            stratum(x, w) for x, w in ((o.train.churn, 8), (o.test.churn, 9), (o.train.error, 9),
                                     (o.test.error, 9))
-        ) + "".join(cell(m.gained, 9, sign="+") for m in (o.train, o.test))
-        + f"{labels:>8}{cell(o.seconds, digits=2)}  {o.note}"
+        ) + "".join(stratum(m.gained, 9, sign="+") for m in (o.train, o.test))
+        + f"{labels:>8}{stratum(o.seconds, digits=2)}  {o.note}"
     )  # fmt: skip
 
 
@@ -186,7 +186,7 @@ def against_peers(task: Task, found: Table) -> None:
             of = {o.name: o.test.error for o in outcomes}
             apart.append(of[ours] - of[peer])
         print(f"     {f'{ours} - {peer.strip()}'[:75]:<75}"
-              + "".join(cell(x, 9, sign="+") for x in apart)
+              + "".join(stratum(x, 9, sign="+") for x in apart)
               + f"   mean {np.mean(apart):+.4f}")  # fmt: skip
 
 

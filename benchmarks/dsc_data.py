@@ -31,7 +31,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 DEPLOYED_ROWS = 1_500
 LEFT_OUT = ("fnlwgt",)
-"""A census weight is no feature."""
+"""A census weight is not a feature."""
 UNSEEN = ("marital_status", "relationship")
 LODGEPOLE = 2
 NUMBERS = 10

@@ -138,7 +138,7 @@ def speed(text: str, n: int = 5000) -> bool:
         each = 1.0 / (P * 8.0)  # the widest ramp, at which most negatives matter
         taken = median_time(lambda a=(goal, z, positive, None, each, each, 20.0): lift(*a), 15)
         found = lift(goal, z, positive, None, each, each, 20.0)
-        fine = None if goal.forms is None else taken * 1e3 <= MILLISECONDS
+        fine = None if goal.accepted.ratios is None else taken * 1e3 <= MILLISECONDS
         good &= fine is not False
         asked = "no kernel for it" if fine is None else f"target <= {MILLISECONDS:g} ms"
         kind = "" if found is None or found.exact else ", not all pairs"

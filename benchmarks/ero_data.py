@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 
 from setpoint import ExactPenaltyClassifier, Goal
 from setpoint.estimators.features import transformed
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.inputs.classes import two_classes
 from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.fitting import Data, prepare

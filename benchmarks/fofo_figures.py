@@ -150,8 +150,8 @@ def main() -> None:
     found = {name: lines(name, options.shuffles) for name in TASKS}
     print(f"     F at the end, milliseconds for the stream (mean, median of {options.shuffles})")
     for name, of_task in found.items():
-        cells = [f"{m} {line.f[-1]:.3f} {1e3 * line.seconds:.1f}" for m, line in of_task.items()]
-        print(f"     {name:<10} {', '.join(cells)}")
+        strata = [f"{m} {line.f[-1]:.3f} {1e3 * line.seconds:.1f}" for m, line in of_task.items()]
+        print(f"     {name:<10} {', '.join(strata)}")
     draw(found, False, options.folder / "fofo_by_rows")
     draw(found, True, options.folder / "fofo_by_seconds")
 

@@ -87,8 +87,8 @@ def table(f: Reached, which: int, title: str) -> None:
         means = values[:, :, which].mean(axis=1)
         if np.isnan(means).all():
             continue
-        cells = "".join(f"{x:8.3f}" for x in means)
-        print(f"     {name:<11}{cells}   mean {means.mean():.3f}")
+        strata = "".join(f"{x:8.3f}" for x in means)
+        print(f"     {name:<11}{strata}   mean {means.mean():.3f}")
     print("     (rivals tuned on a third of their own; setpoint and its solvers and learners not)")
 
 

@@ -17,12 +17,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from setpoint.evidence import Evidence
+from setpoint.evidence.argmax_kernel import argmax_features
 from setpoint.evidence.count import count_threshold
-from setpoint.evidence.features import argmax_features
+from setpoint.evidence.cutoffs import cutoffs
 from setpoint.evidence.hull import hull
-from setpoint.evidence.order import cutoffs
 from setpoint.evidence.sweep import Constraints, best_cutoff
-from setpoint.goals.needs import Needs
+from setpoint.goals.requirements import Requirements
 
 N_ROWS = 1_000_000
 Figure = tuple[str, float, float, float | None]
@@ -118,12 +118,12 @@ def oracle(rng: np.random.Generator, n: int, n_rows: int) -> list[Figure]:
         ("label", lambda: argmax_features(scores, W, B, true=true), 4.0),
         ("weighted", lambda: argmax_features(scores, W, B, true=true, weight=weight), None),
         (
-            "three cells",
-            lambda: argmax_features(scores, W, B, cell=group, true=true, n_cells=3),
+            "three strata",
+            lambda: argmax_features(scores, W, B, stratum=group, true=true, n_strata=3),
             None,
         ),
         (
-            "three slots",
+            "three segments",
             lambda: argmax_features(
                 scores, np.repeat(W, 3, axis=0), np.repeat(B, 3, axis=0), thirds, true=true
             ),
@@ -143,7 +143,7 @@ def tensor(rng: np.random.Generator, n: int, n_rows: int) -> list[Figure]:
     group = rng.integers(0, 3, n_rows)
     classes = tuple(range(n))
     rows = Evidence.from_arrays(classes, scores, None).softened()
-    needs = Needs({None: {"g": None}})
+    needs = Requirements({None: {"g": None}})
     grouped = Evidence.from_arrays(
         classes, scores, None, needs=needs, columns={"g": group}, decide_on=["g"]
     ).softened()
@@ -160,7 +160,7 @@ def tensor(rng: np.random.Generator, n: int, n_rows: int) -> list[Figure]:
         ("decided and counted", lambda: rows.block_counts(rows.decide_tensor(G[:1])), 1.0),
         ("  decided", lambda: rows.decide_tensor(G[:1]), None),
         ("  counted, soft", lambda: rows.block_counts(decided), None),
-        ("three slots", lambda: grouped.block_counts(grouped.decide_tensor(G)), None),
+        ("three segments", lambda: grouped.block_counts(grouped.decide_tensor(G)), None),
     ]
     return [compare(f"tensor, n = {n}, {name}", f, product, to, 9) for name, f, to in calls]
 

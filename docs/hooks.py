@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from setpoint.goals import table as table_of_metrics
-from setpoint.goals.describe import (
+from setpoint.goals.events import Event
+from setpoint.goals.table import TABLE, Entry
+from setpoint.program.describe import (
     event_in_words,
     example_of,
     expression_of,
@@ -19,8 +21,6 @@ from setpoint.goals.describe import (
     range_in_words,
     shape_of,
 )
-from setpoint.goals.events import Event
-from setpoint.goals.table import TABLE, Entry
 
 __all__ = ["metric_line", "metrics_table", "on_page_content", "on_page_markdown"]
 

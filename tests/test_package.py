@@ -31,10 +31,10 @@ def test_import_loads_nothing_heavy():
 
 def test_import_is_quick():
     code = (
-        "from time import perf_counter as t; a = t(); import setpoint; "
+        "from time import process_time as t; a = t(); import setpoint; "
         "dir(setpoint); print(t() - a)"
     )
-    # The best of three: the machine may be busy.
+    # The best of three, in seconds of the process: the machine may be busy.
     assert min(float(in_fresh_python(code)) for _ in range(3)) < 0.3
 
 

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from setpoint.blackbox import BlackBox, MetricError
     from setpoint.estimators import (
         TRUSTED_TYPES,
         ModelFileError,
@@ -27,11 +28,9 @@ if TYPE_CHECKING:
     )
     from setpoint.evidence import Confusion, Evidence
     from setpoint.goals import (
-        BlackBox,
         Goal,
         GoalError,
         GoalSyntaxError,
-        MetricError,
         maximize,
         minimize,
     )
@@ -96,11 +95,11 @@ __all__ = [
 
 # Where each public name lives. The imports above say the same to type checkers; a test compares.
 _HOME = {
-    "BlackBox": "goals",
+    "BlackBox": "blackbox",
     "Goal": "goals",
     "GoalError": "goals",
     "GoalSyntaxError": "goals",
-    "MetricError": "goals",
+    "MetricError": "blackbox",
     "maximize": "goals",
     "minimize": "goals",
     "Confusion": "evidence",

@@ -61,7 +61,7 @@ def test_columns(refused):
     assert "has no column for the model" in refused(table(), "--drop", HEAD.removesuffix(",y"))
     assert refused(
         table(), goal="maximize recall s.t. recall.difference(gender) <= 0.1"
-    ).startswith("the goal speaks of the column 'gender', and t.csv has none")
+    ).startswith("the goal refers to the column 'gender', and t.csv has none")
     assert "name the column with its predictions with --baseline" in refused(
         table(), goal="maximize recall s.t. churn <= 0.1"
     )
@@ -117,7 +117,7 @@ def test_goals_and_options(run, refused, tmp_path):
     assert "there is no folder" in refused(table(), "--report", tmp_path / "no" / "r.html")
     assert "would overwrite DATA" in refused(table(), "--report", tmp_path / "t.csv")
     assert "would overwrite --model" in refused(table(), "--report", tmp_path / "m.skops")
-    assert "is no plain file" in refused(table(), "--report", "/dev/null")
+    assert "is not a plain file" in refused(table(), "--report", "/dev/null")
     assert "stdin ('-') can be read once only" in run(
         "fit", "-", "--dataset", "a=-", "--target", "y", "--goal", GOAL, "--model", "m.skops"
     ).stderr  # fmt: skip
@@ -141,11 +141,11 @@ def test_model_files(run, folder, model, tmp_path):
         return done.stderr.split("\n")[-2]
 
     assert "No such file" in error(tmp_path / "none.skops")
-    assert "is no model file" in error(new)
+    assert "is not a model file" in error(new)
     whole = (folder / "model.skops").read_bytes()
     cut = tmp_path / "m.skops"
     cut.write_bytes(whole[: len(whole) // 2])
-    assert "is no model file, or was cut short" in error(cut)
+    assert "is not a model file, or was cut short" in error(cut)
     newer = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(newer, "w") as out:
         for name in old.namelist():
@@ -194,4 +194,4 @@ def test_data_with_a_column_of_another_kind(run, model, tmp_path):
     lines[9] = ",".join(["9", "f", "old", *lines[9].split(",")[3:]])
     done = run("predict", model, write(tmp_path / "t.csv", lines))
     assert done.exit_code == 1
-    assert "column 'age', line 11: 'old' is no number" in done.stderr
+    assert "column 'age', line 11: 'old' is not a number" in done.stderr

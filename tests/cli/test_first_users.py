@@ -49,7 +49,7 @@ def test_a_column_that_one_word_keeps_from_being_a_number_is_not_lost_in_silence
     done = run(
         "fit", tmp_path / "t.csv", "--target", "y", "--goal", "f1", "--model", tmp_path / "m"
     )
-    assert "column 'a' has 1 value that is no number (first: '?' in line 9)" in done.stderr
+    assert "column 'a' has 1 value that is not a number (first: '?' in line 9)" in done.stderr
     assert "the model does not look at column 'a'" in done.stderr
 
 
@@ -80,7 +80,7 @@ def test_dropping_a_column_that_the_goal_names(run, folder, tmp_path):
         "--model", tmp_path / "m.skops",
     )  # fmt: skip
     assert done.exit_code == 1
-    assert "--drop: the goal speaks of 'sex'" in done.stderr
+    assert "--drop: the goal refers to 'sex'" in done.stderr
     assert "--decide-on none" in done.stderr
 
 

@@ -172,7 +172,7 @@ def test_thresholds_that_are_no_numbers(run, value):
 
 def test_words(fit):
     done = fit("accuracy", "--dataset", "more=none.csv")
-    told = "note: --dataset more: the goal speaks of no data sets, so it is not read"
+    told = "note: --dataset more: the goal refers to no data sets, so it is not read"
     assert told in done.stderr
     told = error_of(fit("error_rate"))
     assert told == "say which way: 'maximize error_rate' or 'minimize error_rate'"

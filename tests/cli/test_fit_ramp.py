@@ -211,8 +211,8 @@ SCORED = ("--baseline", "score", "--baseline-threshold", "0")
         ),
         (CHURN, (), "name the column with its predictions with --baseline"),
         (CHURN, ("--baseline", "olds"), "has no column 'olds' (did you mean 'old'?)"),
-        (CHURN, ("--baseline", "city"), "in column 'city' is no class of the model"),
-        (CHURN, ("--baseline", "score"), "in column 'score' is no class of the model"),
+        (CHURN, ("--baseline", "city"), "in column 'city' is not a class of the model"),
+        (CHURN, ("--baseline", "score"), "in column 'score' is not a class of the model"),
         (CHURN, ("--baseline-threshold", "0"), "name their column with --baseline"),
         (
             CHURN,
@@ -286,19 +286,19 @@ def test_scores_that_are_missing(fit, run, there, tmp_path):
     told = error_of(run("predict", model, left_out))
     assert told.startswith("none.csv has no column 'score'")
     assert told.endswith("; it holds the deployed model's scores")
-    cells = [row.split(",") for row in rows]
-    cells[2][4] = ""
-    gap = write(tmp_path / "gap.csv", map(",".join, cells))
+    strata = [row.split(",") for row in rows]
+    strata[2][4] = ""
+    gap = write(tmp_path / "gap.csv", map(",".join, strata))
     for command in ("predict", "evaluate"):
         told = error_of(run(command, model, gap))
         assert told.startswith(
             "gap.csv: 1 row has no score of the deployed model in column 'score', in line 4"
         )
     told = error_of(run("evaluate", model, there / "later.csv", "--baseline", "old"))
-    assert "is no number, and the column holds the deployed model's scores" in told
+    assert "is not a number, and the column holds the deployed model's scores" in told
     told = error_of(run("evaluate", model, there / "later.csv", "--baseline", "age"))
     assert "rows have no score of the deployed model in column 'age', the first in line" in told
-    table = write(tmp_path / "loans.csv", map(",".join, cells))
+    table = write(tmp_path / "loans.csv", map(",".join, strata))
     assert "no score of the deployed model" in error_of(fit(*SCORED, data=table))
 
 

@@ -121,7 +121,7 @@ def test_options_of_another_family(fit, tmp_path, more, words):
 )
 def test_goals_over_more_than_the_rows_as_a_whole(fit, tmp_path, goal, more, words):
     assert error_of(fit("--solver", "ero", *more, goal=goal)) == (
-        f"the goal speaks of {words}, and a model is trained for goals over the rows as a whole; "
+        f"the goal refers to {words}, and a model is trained for goals over the rows as a whole; "
         "without --solver setpoint fit takes such goals, after training"
     )
     assert not list(tmp_path.iterdir())
@@ -302,7 +302,7 @@ def test_a_deployed_model_that_the_goal_does_not_speak_of(run, fit, there, tmp_p
     assert done.exit_code in (0, 3), done.stderr
     out = json.loads(done.stdout)
     told = (
-        "--baseline old: the goal does not speak of the deployed model, so the column is only "
+        "--baseline old: the goal does not refer to the deployed model, so the column is only "
         "compared with, on the rows held out"
     )
     assert told in out["notes"]
@@ -312,7 +312,7 @@ def test_a_deployed_model_that_the_goal_does_not_speak_of(run, fit, there, tmp_p
     # What is no decision of any model is told before anything is fitted.
     told = error_of(fit("--solver", solver, "--baseline", "kind"))
     assert "rare.csv, line 2: the decision of the deployed model" in told
-    assert "in column 'kind' is no class" in told
+    assert "in column 'kind' is not a class" in told
 
 
 def test_a_goal_that_no_iterate_meets(fit, tmp_path):

@@ -61,7 +61,7 @@ def test_evaluate_names_a_label_that_is_no_class(run, folder, model, tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(lines), "utf-8")
     done = run("evaluate", model, tmp_path / "t.csv")
     assert done.exit_code == 1
-    assert "t.csv, line 8: the label '2' in column 'y' is no class of the model" in done.stderr
+    assert "t.csv, line 8: the label '2' in column 'y' is not a class of the model" in done.stderr
 
 
 def test_frontier_table_and_json(run, folder, model, tmp_path):

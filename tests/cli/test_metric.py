@@ -73,9 +73,9 @@ def lines(n_rows, seed, noise=0.0):
         y = r.random() < 0.35
         a = (0.0 if y else r.choice([-1.6, 1.6])) + 0.5 * r.normal()
         shown = y != (r.random() < noise)
-        cells = [f"{i:05d}", f"{a:.4f}", f"{r.normal() + y:.4f}", r.choice(["f", "m"])]
-        cells += [f"{r.uniform(5, 50):.2f}", r.choice(["x", "y"]), "yes" if shown else "no"]
-        out.append(",".join(cells))
+        strata = [f"{i:05d}", f"{a:.4f}", f"{r.normal() + y:.4f}", r.choice(["f", "m"])]
+        strata += [f"{r.uniform(5, 50):.2f}", r.choice(["x", "y"]), "yes" if shown else "no"]
+        out.append(",".join(strata))
     return out
 
 
@@ -117,10 +117,10 @@ def error_of(done):
 
 
 def revenue_of(rows, decided):
-    cells = [row.split(",") for row in rows]
+    strata = [row.split(",") for row in rows]
     return sum(
         (float(row[4]) if row[6] == "yes" else -10.0)
-        for row, d in zip(cells, decided, strict=True)
+        for row, d in zip(strata, decided, strict=True)
         if d == "yes"
     )
 
@@ -215,7 +215,11 @@ def test_another_table_to_measure_on(fit, at):
     [
         (["1,2"], "a,b", "--validation: v.csv has no column"),
         (lines(9, 1)[:1], HEAD, "there are too few rows to hold some out"),
-        ([f"1,2,3,f,4,x,{y}" for y in ("yes", "no", "perhaps")], HEAD, "is no class of the model"),
+        (
+            [f"1,2,3,f,4,x,{y}" for y in ("yes", "no", "perhaps")],
+            HEAD,
+            "is not a class of the model",
+        ),
         ([f"{i},2,3,f,4,x,no" for i in range(9)], HEAD, "--validation holds no row of the class"),
     ],
 )
@@ -364,7 +368,7 @@ def test_metrics_that_are_none(fit, at, metric, words):
         (("--goal", "f1", "--solver", "post-shift", "--budget", "9"), "counted at every cut-off"),
         (
             ("--goal", "maximize accuracy.on(x)", "--solver", "surrogate-weights"),
-            "measures on one table, and the goal speaks of the data set 'x'",
+            "measures on one table, and the goal refers to the data set 'x'",
         ),
         ((*REVENUE, "--budget", "20"), "--budget 20 is too small"),
         ((*REVENUE, "--solver", "exact"), "--solver exact needs a goal with a formula; for"),
@@ -394,10 +398,10 @@ def test_what_does_not_fit_together(fit, at, more, words):
 
 
 def test_rows_that_do_not_fit(fit, run, at):
-    cells = [row.split(",") for row in lines(60, 0)]
-    for i, row in enumerate(cells):
+    strata = [row.split(",") for row in lines(60, 0)]
+    for i, row in enumerate(strata):
         row[6] = "abc"[i % 3]
-    write(at / "three.csv", map(",".join, cells))
+    write(at / "three.csv", map(",".join, strata))
     for more in ((), ("--estimator", "logistic")):
         told = error_of(fit(*REVENUE, *more, data="three.csv"))
         assert "holds 3 classes" in told
@@ -407,13 +411,13 @@ def test_rows_that_do_not_fit(fit, run, at):
     ).exit_code == 0  # fmt: skip
     told = error_of(run("evaluate", "m.skops", "three.csv", "--metric", "shop:revenue"))
     assert told == "--metric is for two classes, and m.skops decides among 3"
-    for i, row in enumerate(cells):
+    for i, row in enumerate(strata):
         row[6] = "yes" if i < 4 else "no"
-    write(at / "few.csv", map(",".join, cells))
+    write(at / "few.csv", map(",".join, strata))
     assert "too few for cross-validation" in error_of(fit(*REVENUE, data="few.csv"))
-    cells = [row.split(",") for row in lines(60, 0)]
-    cells[3][3] = cells[5][4] = ""
-    write(at / "gap.csv", map(",".join, cells))
+    strata = [row.split(",") for row in lines(60, 0)]
+    strata[3][3] = strata[5][4] = ""
+    write(at / "gap.csv", map(",".join, strata))
     told = error_of(fit(*REVENUE, "--surrogate-group", "sex", data="gap.csv"))
     assert told.startswith(
         "gap.csv: 1 row has no value in column 'sex', which --surrogate-group looks at, in line 5"

@@ -1,9 +1,7 @@
 """The program as a process: entry point, pipes, Ctrl-C, what it imports."""
 
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ import setpoint.cli
 def call(shell, *args, **more):
     command, env = shell
     env = {**env, **more.pop("env", {})}
-    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 120, **more}
+    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 600, **more}
     return subprocess.run([*command, *map(str, args)], env=env, check=False, **more)
 
 
@@ -73,17 +71,28 @@ def test_ctrl_c_while_fitting(shell, tmp_path):
     rows = np.column_stack([X, y])
     np.savetxt(tmp_path / "t.csv", rows, fmt=["%.3f"] * 8 + ["%d"], delimiter=",", header=head,
                comments="")  # fmt: skip
+    # Half a second into the first forest, however long the imports take.
+    code = (
+        "import os, signal, sys, threading\n"
+        "from sklearn.ensemble import RandomForestClassifier as Forest\n"
+        "from setpoint.cli import main\n"
+        "fit, stop = Forest.fit, threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))\n"
+        "def begun(*args, **kwargs):\n"
+        "    if not stop.ident:\n"
+        "        stop.start()\n"
+        "    return fit(*args, **kwargs)\n"
+        "Forest.fit = begun\n"
+        "main(sys.argv[1:])\n"
+    )
     command, env = shell
     args = [
         "fit", str(tmp_path / "t.csv"), "--target", "y", "--positive", "1", "--goal", "f1",
         "--estimator", "random-forest", "--model", str(tmp_path / "m.skops"),
     ]  # fmt: skip
     process = subprocess.Popen(
-        [*command, *args], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [command[0], "-c", code, *args], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    time.sleep(4)
-    process.send_signal(signal.SIGINT)
-    out, told = process.communicate(timeout=60)
+    out, told = process.communicate(timeout=600)
     assert process.returncode == 130
     assert (out, told) == (b"", b"stopped; nothing was written\n")
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]

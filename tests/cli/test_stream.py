@@ -174,13 +174,14 @@ def test_rows_without_label_and_bad_rows_are_counted(run, tmp_path):
     done = run(*args, "--json")
     assert told(done)["rows"] == {"learnt": 900, "unlabelled": 1, "bad": 2}
     assert (
-        "note: b.csv, line 302: column 'age': 'x' is no number, as it was in the first rows; such "
+        "note: b.csv, line 302: column 'age': 'x' is not a number, as it was in the first rows; "
+        "such "
         "rows are left out"
     ) in done.stderr.splitlines()
     text = run(*args).stdout
     assert (
         "Not learnt: 1 row without a label.\nNot learnt: 2 rows that cannot be read, the first in "
-        "b.csv, line 302: column 'age': 'x' is no number, as it was in the first rows.\n"
+        "b.csv, line 302: column 'age': 'x' is not a number, as it was in the first rows.\n"
     ) in text
 
 
@@ -366,7 +367,8 @@ def test_rows_before_a_bad_one_are_saved(stream, table, whole, tmp_path):
     table.write_text(text_of([*ROWS[:450], "31,Kiel,never,01,no", *ROWS[450:]]), "utf-8")
     state = tmp_path / "s.state"
     assert last(stream(table)) == (
-        "error: t.csv, line 452: column 'since': 'never' is no date such as 2024-12-31, as it was "
+        "error: t.csv, line 452: column 'since': 'never' is not a date such as 2024-12-31, as it "
+        "was "
         "in the first rows; --skip-bad leaves such rows out; 450 rows before it were learnt; "
         f"{state} was written"
     )
@@ -510,7 +512,15 @@ def test_the_state_may_not_be_the_table(stream, table):
 # ------------------------------------------------------------------------------------- stopping
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
+def number(request):
+    """A signal as a terminal leaves it: whoever runs the tests may have it ignored, as nohup."""
+    usual = signal.default_int_handler if request.param == signal.SIGINT else signal.SIG_DFL
+    before = signal.signal(request.param, usual)
+    yield request.param
+    signal.signal(request.param, before)
+
+
 def test_ctrl_c_ends_after_the_rows_at_hand(stream, table, whole, tmp_path, monkeypatch, number):
     learn, calls = StreamState.learn, []
 
@@ -638,14 +648,19 @@ def test_ctrl_c_where_nothing_can_be_learnt(begun, tmp_path, text, note):
     assert not list(tmp_path.iterdir())
 
 
-def test_nohup_holds(monkeypatch):
-    handlers = dict.fromkeys([signal.SIGINT, signal.SIGTERM], signal.default_int_handler)
-    handlers[signal.SIGHUP] = signal.SIG_IGN
-    monkeypatch.setattr(signal, "getsignal", handlers.get)
-    monkeypatch.setattr(signal, "signal", lambda number, _: handlers.pop(number))
-    with stream_live.Stopping().listening():
-        assert list(handlers) == [signal.SIGHUP]
-        handlers.update({signal.SIGINT: None, signal.SIGTERM: None})
+def test_nohup_holds(begun, whole):
+    ignored = "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    process = begun(
+        ignored + AT_ITS_END.replace("SIGINT)", "SIGHUP)\n            os.write(2, b'hung up\\n')")
+    )
+    process.stdin.write(text_of(ROWS[:350]).encode())
+    process.stdin.flush()
+    assert b"hung up\n" in iter(process.stderr.readline, b"")
+    out, _ = process.communicate("".join(f"{row}\n" for row in ROWS[350:]).encode())
+    assert process.returncode == 0
+    found = json.loads(out)
+    assert found.pop("run")["stopped"] is False
+    assert found == whole
 
 
 @pytest.mark.parametrize(

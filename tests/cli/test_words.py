@@ -5,8 +5,8 @@ import shlex
 
 import pytest
 
-from setpoint.goals.describe import formula_of
 from setpoint.goals.table import TABLE
+from setpoint.program.describe import formula_of
 
 COMMANDS = ["completion", "demo", "evaluate", "fit", "frontier", "goal", "metrics", "predict"]
 

@@ -77,8 +77,8 @@ def test_boosting_takes_categories_as_such():
         ("logistc", "no estimator 'logistc' .*did you mean 'logistic'"),
         ("no.such.Class", "cannot be imported"),
         ("sklearn.svm.SVCC", "sklearn.svm has no 'SVCC' .*did you mean 'SVC'"),
-        ("sklearn.svm.SVR", "no class with fit, and predict_proba or decision_function"),
-        ("os.path.join", "no class with fit"),
+        ("sklearn.svm.SVR", "not a class with fit, and predict_proba or decision_function"),
+        ("os.path.join", "not a class with fit"),
         ("sklearn.ensemble.VotingClassifier", "cannot be made without arguments"),
     ],
 )

@@ -160,7 +160,7 @@ def test_words_among_numbers_are_named():
     table = read(f"age\n{rows}n/k\n\n3\nn/k\n")
     assert table.frame["age"].tolist()[-3:] == ["n/k", "3", "n/k"]
     assert table.notes == (
-        "column 'age' has 2 values that are no numbers (first: 'n/k' in line 22), so it was read "
+        "column 'age' has 2 values that are not numbers (first: 'n/k' in line 22), so it was read "
         "as text",
     )
 
@@ -280,5 +280,5 @@ def test_a_column_of_dates_with_something_else_is_text_and_a_note_says_so(odd, t
     assert table.frame["d"].tolist()[2] == odd
     first = f"(first: {odd!r} in line 4)"
     assert table.notes == (
-        f"column 'd' has values that are no dates {first}, so it was read as text",
+        f"column 'd' has values that are not dates {first}, so it was read as text",
     )

@@ -51,9 +51,9 @@ def test_columns_without_values():
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("age", "abc", "column 'age', line 4: 'abc' is no number, as it was in training"),
+        ("age", "abc", "column 'age', line 4: 'abc' is not a number, as it was in training"),
         ("ok", "maybe", "column 'ok', line 4: 'maybe' is neither true nor false"),
-        ("born", "3.2.2001", "column 'born', line 4: '3.2.2001' is no date"),
+        ("born", "3.2.2001", "column 'born', line 4: '3.2.2001' is not a date"),
     ],
 )
 def test_values_of_another_kind(column, value, message):

@@ -309,7 +309,7 @@ BAD = [
     ("x,y\n1,no\n2,yes\n3\n4,no\n", "line 4: 1 field, where the header has 2; fill up the row"),
     ("x,y\n1,no\n2,yes\n3,no,no\n4,no\n", "line 4: 3 fields, .* put values that hold"),
     ('x,y\n1,no\n2,yes\n"3"4,no\n4,no\n', "line 4: there is text after a closing quote"),
-    ("x,y\n1,no\n2,yes\nabc,no\n4,no\n", "line 4: column 'x': 'abc' is no number, as it was"),
+    ("x,y\n1,no\n2,yes\nabc,no\n4,no\n", "line 4: column 'x': 'abc' is not a number, as it was"),
     ("x,y\n1,no\n2,yes\n1e999,no\n4,no\n", "line 4: column 'x' holds an infinite number, '1e999'"),
     ("x,y\n1,no\n2,yes\n3,maybe\n4,no\n", "line 4: the label 'maybe' in column 'y' is neither of"),
 ]
@@ -583,7 +583,7 @@ def test_words_that_are_no_numbers(word):
     encoder = StreamEncoder([StreamColumn("x", "number")])
     X, misfits = encoder.encode({"x": pa.chunked_array([["1", word, "3"]])})
     assert X.tolist() == [[1, 0], [0, 1], [3, 0]]
-    assert misfits == {1: f"column 'x': {word!r} is no number, as it was in the first rows"}
+    assert misfits == {1: f"column 'x': {word!r} is not a number, as it was in the first rows"}
 
 
 def test_dates_with_and_without_zone():
@@ -594,7 +594,7 @@ def test_dates_with_and_without_zone():
     np.testing.assert_array_equal(X, np.vstack(one))
     assert (X[:, 0] - 19723).tolist() == [0, 0, 0.5, -19723, -19723]
     assert list(misfits) == [4]
-    assert "'2024-13-01' is no date" in misfits[4]
+    assert "'2024-13-01' is not a date" in misfits[4]
 
 
 def test_a_block_without_rows():

@@ -108,8 +108,8 @@ def test_labels_are_of_the_kind_of_the_classes(text, classes, found):
         ("label,x\n1,1\n", "stdin has no column 'y'"),
         ("y,x\n1,1\n,2\nNA,3\n", "2 rows have no label in column 'y', the first in line 3"),
         ("y,x\n1,1\n,2\n", "1 row has no label in column 'y', in line 3"),
-        ("y,x\n1,1\n7,2\n", "line 3: the label '7' in column 'y' is no class of the model"),
-        ("y,x\n1,1\nyes,2\n", "line 3: the label 'yes' in column 'y' is no class of the model"),
+        ("y,x\n1,1\n7,2\n", "line 3: the label '7' in column 'y' is not a class of the model"),
+        ("y,x\n1,1\nyes,2\n", "line 3: the label 'yes' in column 'y' is not a class of the model"),
         ("y\n2024-01-01\n", "the label '2024-01-01'"),
     ],
 )

@@ -139,3 +139,14 @@ def test_files_that_internals_names_exist():
     assert [
         f for f in files if not any((at / f).exists() for at in (ROOT, ROOT / "src/setpoint"))
     ] == []
+
+
+@pytest.mark.parametrize("page", ["internals.md", "glossary.md"])
+def test_classes_and_constants_that_these_pages_name_exist(page):
+    named = re.findall(r"`([A-Z][A-Za-z]\w+)(?:\.(\w+))?`", text_of(ROOT / "docs" / page))
+    source = "\n".join(text_of(p) for p in sorted((ROOT / "src/setpoint").rglob("*.py")))
+    known = set(re.findall(r"^(?:class )?([A-Z]\w+)(?:[(:]| = )", source, re.MULTILINE))
+    members = set(re.findall(r"^    (?:def )?(\w+)[(:]", source, re.MULTILINE))
+    assert len(named) > 20
+    assert [name for name, _ in named if name not in known] == []
+    assert [member for _, member in named if member and member not in members] == []

@@ -143,7 +143,7 @@ def test_shell_page_prints_what_it_says(tmp_path):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         line = PAGE[: block.start()].count("\n") + 1
         same = doctest.OutputChecker().check_output(block["prints"], done.stdout, FLAGS)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse, stats
 
-from setpoint.estimators.draws import column_draws, row_draws
+from setpoint.estimators.row_hash import column_draws, row_draws
 
 N = 1000
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -171,17 +171,17 @@ def test_every_missing_value_is_one():
     payload = np.array([[0xFFF8000000000123]], dtype=np.uint64).view(np.float64)
     signalling = np.array([[0x7FF0000000000001]], dtype=np.uint64).view(np.float64)
     values = [None, pd.NA, pd.NaT, np.float32("nan"), Decimal("nan"), np.datetime64("NaT")]
-    cells = [payload, signalling, np.array([["NaT"]], dtype="M8[s]")]
-    cells += [np.array([[v]], dtype=object) for v in values]
-    cells += [
+    strata = [payload, signalling, np.array([["NaT"]], dtype="M8[s]")]
+    strata += [np.array([[v]], dtype=object) for v in values]
+    strata += [
         pd.DataFrame({"a": pd.array([None], dtype=t)}) for t in ("Int64", "string", "boolean")
     ]
-    cells += [pd.DataFrame({"a": pd.Categorical([None], categories=["b"])})]
-    cells += [pl.DataFrame({"a": [None]}, schema={"a": t}) for t in (pl.Int8, pl.String, pl.Date)]
-    cells += [pl.DataFrame({"a": [None]}), pl.DataFrame({"a": [float("nan")]})]
-    cells += [pa.table({"a": [None]}), sparse.csr_array([[np.nan]])]
-    for cell in cells:
-        assert row_draws(cell, key=9)[0] == u, repr(cell)
+    strata += [pd.DataFrame({"a": pd.Categorical([None], categories=["b"])})]
+    strata += [pl.DataFrame({"a": [None]}, schema={"a": t}) for t in (pl.Int8, pl.String, pl.Date)]
+    strata += [pl.DataFrame({"a": [None]}), pl.DataFrame({"a": [float("nan")]})]
+    strata += [pa.table({"a": [None]}), sparse.csr_array([[np.nan]])]
+    for stratum in strata:
+        assert row_draws(stratum, key=9)[0] == u, repr(stratum)
     arrow = pa.table({"a": pa.array(["b", None, "c"]).dictionary_encode()})
     same(row_draws(arrow, key=9), row_draws(["b", None, "c"], key=9))
     assert u != row_draws([[0.0]], key=9)[0]
@@ -243,10 +243,10 @@ def test_times_agree():
 
 
 def test_kinds_differ():
-    cells = [1, "1", np.datetime64(1, "ns"), np.timedelta64(1, "ns"), None, 0, "", "nan", "None"]
-    cells += [np.datetime64(0, "ns"), np.timedelta64(0, "ns"), dt.time(1), "True", np.inf, -np.inf]
-    draws = [row_draws(np.array([[cell]], dtype=object), key=9)[0] for cell in cells]
-    assert len(set(draws)) == len(cells)
+    strata = [1, "1", np.datetime64(1, "ns"), np.timedelta64(1, "ns"), None, 0, "", "nan", "None"]
+    strata += [np.datetime64(0, "ns"), np.timedelta64(0, "ns"), dt.time(1), "True", np.inf, -np.inf]
+    draws = [row_draws(np.array([[stratum]], dtype=object), key=9)[0] for stratum in strata]
+    assert len(set(draws)) == len(strata)
     who = uuid.UUID(int=5)
     assert column_draws([who], key=1) == column_draws([str(who)], key=1)
 
@@ -427,8 +427,8 @@ def test_keys_are_independent(draws, kind):
     X = STRUCTURED[kind]
     for first, second in ((0, 1), (1, 2), (5, 5 + 2**40)):
         u, v = draws(X, key=first), draws(X, key=second)
-        cells = np.histogram2d(u, v, bins=8, range=[[0, 1], [0, 1]])[0]
-        assert stats.chisquare(cells.ravel()).pvalue > 1e-3
+        strata = np.histogram2d(u, v, bins=8, range=[[0, 1], [0, 1]])[0]
+        assert stats.chisquare(strata.ravel()).pvalue > 1e-3
 
 
 def test_one_changed_bit_changes_half_of_the_bits():
@@ -491,5 +491,5 @@ def plainly(row, key):
     st.integers(0, 2**64 - 1),
 )
 def test_the_definition_written_plainly(row, key):
-    cells = np.fromiter(row, dtype=object, count=len(row))[None, :]
-    assert row_draws(cells, key=key)[0] == plainly(row, key)
+    strata = np.fromiter(row, dtype=object, count=len(row))[None, :]
+    assert row_draws(strata, key=key)[0] == plainly(row, key)

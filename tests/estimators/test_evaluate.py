@@ -197,7 +197,7 @@ def test_the_deployed_model_is_compared_with_whatever_the_goal(goal):
         assert getattr(found, name) == pytest.approx(report.objective.value, abs=1e-12)
     with pytest.raises(ValueError, match="baseline has 299 rows, 300 are expected"):
         evaluate(goal, y, pred, baseline=deployed[1:])
-    with pytest.raises(ValueError, match="baseline holds the label 2, which is no class"):
+    with pytest.raises(ValueError, match="baseline holds the label 2, which is not a class"):
         evaluate(goal, y, pred, baseline=2 * deployed)
 
 
@@ -253,7 +253,7 @@ REFUSED = {
         ([0, 1], [0, 2]),
         {"classes": [0, 1]},
         ValueError,
-        "y_pred holds the label 2, which is no class",
+        "y_pred holds the label 2, which is not a class",
     ),
     "missing": (([0, 1], [0, np.nan]), {}, ValueError, "y_pred has 1 missing value"),
     "data set": (
@@ -272,7 +272,7 @@ REFUSED = {
         ([0, 1], [0, 1]),
         {"pos_label": 2},
         ValueError,
-        "pos_label 2 is no class (known: 0, 1)",
+        "pos_label 2 is not a class (known: 0, 1)",
     ),
     "pos_label of three": (
         ([0, 1, 2], [0, 1, 2]),
@@ -292,10 +292,10 @@ def test_refusals(case):
 
 
 def test_one_class_of_several_has_to_be_named():
-    with pytest.raises(GoalError, match="recall speaks of one class and there are 3"):
+    with pytest.raises(GoalError, match="recall is a metric of one class and there are 3"):
         evaluate("recall", [0, 1, 2], [0, 1, 2])
 
 
 def test_a_data_set_that_nobody_speaks_of_warns():
-    with pytest.warns(UserWarning, match="the goal does not speak of 'new'; it is left out"):
+    with pytest.warns(UserWarning, match="the goal does not refer to 'new'; it is left out"):
         evaluate("recall", [0, 1], [0, 1], datasets={"new": (None, [0, 1])})

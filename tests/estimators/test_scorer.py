@@ -120,7 +120,11 @@ def test_deployed_models_that_do_not_decide():
     # The same words in fit, whatever the goal.
     for baseline, error, words in (
         (LogisticRegression(), NotFittedError, "baseline is a LogisticRegression that is not"),
-        (np.append(np.nan, np.linspace(-1, 1, len(y) - 1)), ValueError, "baseline_threshold="),
+        (
+            np.append(np.nan, np.linspace(-1, 1, len(y) - 1)),
+            ValueError,
+            "got continuous numbers: cut",
+        ),
     ):
         with pytest.raises(error, match=words):
             RampClassifier("f1").fit(X[["score"]], y, baseline=baseline)

@@ -9,7 +9,7 @@ import pytest
 
 from setpoint.evidence import Evidence
 from setpoint.goals import GoalError
-from setpoint.goals.needs import Needs
+from setpoint.goals.requirements import Requirements
 from setpoint.rules import Argmax
 
 
@@ -20,7 +20,7 @@ def rows_of(n, n_rows=700, *, groups=3, decide_on=("g",), weighted=False, seed=0
     true = rng.integers(0, n + 1, n_rows)
     weight = rng.integers(1, 5, n_rows) / 4 if weighted else None
     columns = {"g": rng.integers(0, groups, n_rows)} if groups > 1 else {}
-    needs = Needs({None: {"g": None}} if groups > 1 else {})
+    needs = Requirements({None: {"g": None}} if groups > 1 else {})
     return Evidence.from_arrays(
         tuple(range(n)), scores, true, needs=needs, weight=weight, columns=columns,
         decide_on=decide_on if groups > 1 else (),
@@ -32,16 +32,16 @@ def weights_of(rows):
 
 
 def counted(rows, decided, block, n_blocks):
-    """Counts (n_blocks, cells, n + 1, n), one row at a time."""
+    """Counts (n_blocks, strata, n + 1, n), one row at a time."""
     n = rows.n_classes
-    out = np.zeros((n_blocks, len(rows.cells), n + 1, n))
+    out = np.zeros((n_blocks, len(rows.strata), n + 1, n))
     for r, w in enumerate(weights_of(rows)):
         b = 0 if block is None else block[r]
         if not rows.soft:
-            out[b, rows.cell[r], rows.true[r], decided[r]] += w
+            out[b, rows.stratum[r], rows.true[r], decided[r]] += w
             continue
         for k, p in enumerate(rows.scores[r]):
-            c, i = (rows.cell[r], k) if rows.pairs is None else rows.pairs[rows.slot[r], k]
+            c, i = (rows.stratum[r], k) if rows.pairs is None else rows.pairs[rows.segment[r], k]
             out[b, c, i, decided[r]] += w * p
     return out
 
@@ -49,13 +49,13 @@ def counted(rows, decided, block, n_blocks):
 def joint(rows, seed=5):
     """Posteriors of hidden group and class, two columns of them for the same pair."""
     rng = np.random.default_rng(seed)
-    n, m = rows.n_classes, len(rows.cells)
-    own = [np.flatnonzero(rows.cell_slot == s) for s in range(len(rows.slots))]
+    n, m = rows.n_classes, len(rows.strata)
+    own = [np.flatnonzero(rows.stratum_segment == s) for s in range(len(rows.segments))]
     width = max(len(c) for c in own) * n + 1
     scores = rng.dirichlet(np.ones(width), rows.n_rows)
     pairs = np.empty((len(own), width, 2), np.int64)
-    for s, cells in enumerate(own):
-        pairs[s, :, 0] = np.resize(np.repeat(cells, n), width)
+    for s, strata in enumerate(own):
+        pairs[s, :, 0] = np.resize(np.repeat(strata, n), width)
         pairs[s, :, 1] = np.resize(np.arange(n), width)
     assert pairs[..., 0].max() < m
     return rows.softened(scores, pairs)
@@ -70,10 +70,10 @@ def test_features_are_those_of_the_decisions(n, groups, n_blocks, weighted, soft
     rows = rows_of(n, groups=groups, weighted=weighted)
     rows = rows.softened() if soft else rows
     rng = np.random.default_rng(n)
-    W, B = rng.random((len(rows.slots), n)) + 0.2, 0.3 * rng.random((len(rows.slots), n))
+    W, B = rng.random((len(rows.segments), n)) + 0.2, 0.3 * rng.random((len(rows.segments), n))
     k = n_blocks or 1
     block = None if n_blocks is None else rng.integers(0, k, rows.n_rows)
-    decided = np.argmax(W[rows.slot] * rows.scores - B[rows.slot], axis=1)
+    decided = np.argmax(W[rows.segment] * rows.scores - B[rows.segment], axis=1)
     counts = counted(rows, decided, block, k)
     for _ in range(2):  # the second call finds what the first one kept
         diag, col = rows.block_features(W, B, block, k)
@@ -91,22 +91,22 @@ def test_pairs_credit_the_cell_and_class_that_the_posterior_speaks_of(decide_on)
     columns = {"g": rng.integers(0, 2, 400), "h": rng.integers(0, 3, 400)}
     rows = Evidence.from_arrays(
         (0, 1, 2), rng.random((400, 3)), None,
-        needs=Needs({None: {"g": None, "h": None}}), columns=columns, decide_on=decide_on,
+        needs=Requirements({None: {"g": None, "h": None}}), columns=columns, decide_on=decide_on,
         weight=rng.random(400) + 0.1,
     )  # fmt: skip
     soft = joint(rows)
-    assert len(soft.slots) == (3 if decide_on else 1)
+    assert len(soft.segments) == (3 if decide_on else 1)
     decided, block = rng.integers(0, 3, 400), rng.integers(0, 2, 400)
     counts = counted(soft, decided, block, 2)
     np.testing.assert_allclose(soft.block_counts(decided, block, 2), counts, atol=1e-12)
-    np.testing.assert_allclose(soft.schema.marginals, counts.sum(axis=(0, 3)), atol=1e-12)
-    for c in range(len(soft.cells)):
-        lightest = soft.weight[soft.slot == soft.cell_slot[c]].min()
-        assert (soft.schema.smallest[c] == [lightest] * 3 + [np.inf]).all()
+    np.testing.assert_allclose(soft.marginals.weights, counts.sum(axis=(0, 3)), atol=1e-12)
+    for c in range(len(soft.strata)):
+        lightest = soft.weight[soft.segment == soft.stratum_segment[c]].min()
+        assert (soft.marginals.smallest[c] == [lightest] * 3 + [np.inf]).all()
     with pytest.raises(ValueError, match="decide_tensor"):
         soft.block_features(np.ones((1, 3)), np.ones((1, 3)))
-    G = rng.normal(size=(len(soft.slots), soft.scores.shape[1], 3))
-    by_rule = [Argmax(G[s]).decide(soft.scores[[r]])[0] for r, s in enumerate(soft.slot)]
+    G = rng.normal(size=(len(soft.segments), soft.scores.shape[1], 3))
+    by_rule = [Argmax(G[s]).decide(soft.scores[[r]])[0] for r, s in enumerate(soft.segment)]
     np.testing.assert_array_equal(soft.decide_tensor(G), by_rule)
 
 
@@ -114,22 +114,22 @@ def test_pairs_credit_the_cell_and_class_that_the_posterior_speaks_of(decide_on)
 def test_soft_marginals_look_at_no_label(weighted):
     rows = rows_of(3, weighted=weighted)
     soft = rows.softened()
-    schema = soft.schema
+    found = soft.marginals
     w = weights_of(rows)
     for c in range(3):
-        own = rows.cell == c
-        np.testing.assert_allclose(schema.marginals[c, :3], w[own] @ rows.scores[own])
-        assert (schema.smallest[c] == [w[own].min()] * 3 + [np.inf]).all()
-    assert (schema.marginals[:, 3] == 0).all()
+        own = rows.stratum == c
+        np.testing.assert_allclose(found.weights[c, :3], w[own] @ rows.scores[own])
+        assert (found.smallest[c] == [w[own].min()] * 3 + [np.inf]).all()
+    assert (found.weights[:, 3] == 0).all()
     unlabelled = replace(rows, true=np.full(rows.n_rows, 3)).softened()
-    np.testing.assert_array_equal(unlabelled.schema.marginals, schema.marginals)
+    np.testing.assert_array_equal(unlabelled.marginals.weights, found.weights)
     assert not rows.soft
-    assert rows.schema.marginals[:, 3].sum() > 0
+    assert rows.marginals.weights[:, 3].sum() > 0
 
 
 def test_a_class_without_posterior_has_no_smallest_weight():
     rows = Evidence.from_arrays((0, 1, 2), np.array([[0.5, 0.5, 0.0]]), None).softened()
-    assert rows.schema.smallest.tolist() == [[1.0, 1.0, np.inf, np.inf]]
+    assert rows.marginals.smallest.tolist() == [[1.0, 1.0, np.inf, np.inf]]
 
 
 @pytest.mark.parametrize(
@@ -139,17 +139,17 @@ def test_a_class_without_posterior_has_no_smallest_weight():
 def test_a_tensor_decides_as_the_rule_does(n, s, n_rows):
     rng = np.random.default_rng(n)
     rows = replace(rows_of(n, n_rows), scores=rng.random((n_rows, s)))
-    G = rng.normal(size=(len(rows.slots), s, n))
+    G = rng.normal(size=(len(rows.segments), s, n))
     expected = np.empty(n_rows, np.int64)
     for k, g in enumerate(G):
-        expected[rows.slot == k] = Argmax(g).decide(rows.scores[rows.slot == k])
+        expected[rows.segment == k] = Argmax(g).decide(rows.scores[rows.segment == k])
     np.testing.assert_array_equal(rows.decide_tensor(G), expected)
 
 
 def test_exact_ties_of_a_tensor_go_to_the_lowest_class():
     rows = replace(rows_of(9, 3000), scores=np.ones((3000, 9)))
     G = np.random.default_rng(0).integers(0, 2, (3, 9, 9)).astype(float)
-    expected = G.sum(axis=1).argmax(axis=1)[rows.slot]
+    expected = G.sum(axis=1).argmax(axis=1)[rows.segment]
     np.testing.assert_array_equal(rows.decide_tensor(G), expected)
     assert (rows.decide_tensor(np.zeros((3, 9, 9))) == 0).all()
 
@@ -164,10 +164,14 @@ def test_weight_two_is_the_row_twice_and_order_does_not_matter(soft):
     heavy = replace(rows, weight=twice.astype(float))
     again = rng.permutation(np.repeat(np.arange(rows.n_rows), twice))
     many = replace(
-        rows, scores=rows.scores[again], true=rows.true[again], cell=rows.cell[again], weight=None
+        rows,
+        scores=rows.scores[again],
+        true=rows.true[again],
+        stratum=rows.stratum[again],
+        weight=None,
     )
     one, two = (x.softened() if soft else x for x in (heavy, many))
-    np.testing.assert_allclose(one.schema.marginals, two.schema.marginals, atol=1e-12)
+    np.testing.assert_allclose(one.marginals.weights, two.marginals.weights, atol=1e-12)
     np.testing.assert_allclose(
         one.block_features(W, B, block, 3), two.block_features(W, B, block[again], 3), atol=1e-12
     )
@@ -180,8 +184,8 @@ def test_weight_two_is_the_row_twice_and_order_does_not_matter(soft):
 def test_scores_that_are_class_major_already_are_not_copied():
     rows = rows_of(3, groups=1)
     turned = replace(rows, scores=np.asfortranarray(rows.scores))
-    assert np.shares_memory(turned.by_slot.scores, turned.scores)
-    assert turned.softened().by_slot is turned.by_slot
+    assert np.shares_memory(turned.by_segment.scores, turned.scores)
+    assert turned.softened().by_segment is turned.by_segment
     G = np.random.default_rng(0).normal(size=(1, 3, 3))
     np.testing.assert_array_equal(turned.decide_tensor(G), rows.decide_tensor(G))
     decided = rows.decide_tensor(G)
@@ -196,7 +200,7 @@ def test_rows_of_a_thousand_classes_fit():
     diag, col = rows.block_features(np.ones((10, n)), np.zeros((10, n)))
     assert diag.shape == col.shape == (1, 10, n)
     assert col.sum() == 300
-    assert rows.schema.marginals.shape == (10, n + 1)
+    assert rows.marginals.weights.shape == (10, n + 1)
 
 
 def test_what_does_not_fit_is_refused():
@@ -212,10 +216,10 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="need pairs"):
         rows.softened(np.full((rows.n_rows, 4), 0.25))
     pairs = np.zeros((3, 3, 2), np.int64)
-    with pytest.raises(ValueError, match="its own cells"):
+    with pytest.raises(ValueError, match="its own strata"):
         rows.softened(rows.scores, pairs)
     for wrong in (pairs - 1, pairs + 3):
-        with pytest.raises(ValueError, match="codes of cells"):
+        with pytest.raises(ValueError, match="codes of strata"):
             rows.softened(rows.scores, wrong)
     with pytest.raises(ValueError, match="must be"):
         rows.softened(rows.scores, pairs[:2])

@@ -35,20 +35,20 @@ def pairs(n=500, seed=0, shape=(3, 4, 3)):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
 def test_pairs(dtype):
-    cell, true, pred, weight = pairs()
+    stratum, true, pred, weight = pairs()
     counts, squares = count_pairs(
-        cell.astype(dtype), true.astype(dtype), pred.astype(dtype), 3, 4, 3, weight
+        stratum.astype(dtype), true.astype(dtype), pred.astype(dtype), 3, 4, 3, weight
     )
     expected = np.zeros((2, 3, 4, 3))
-    np.add.at(expected[0], (cell, true, pred), weight)
-    np.add.at(expected[1], (cell, true, pred), weight**2)
+    np.add.at(expected[0], (stratum, true, pred), weight)
+    np.add.at(expected[1], (stratum, true, pred), weight**2)
     np.testing.assert_allclose([counts, squares], expected, rtol=1e-14)
 
 
 def test_pairs_without_weights_or_cells():
-    cell, true, pred, _ = pairs()
-    counts, squares = count_pairs(cell, true, pred, 3, 4, 3)
-    ones = count_pairs(cell, true, pred, 3, 4, 3, np.ones(500))
+    stratum, true, pred, _ = pairs()
+    counts, squares = count_pairs(stratum, true, pred, 3, 4, 3)
+    ones = count_pairs(stratum, true, pred, 3, 4, 3, np.ones(500))
     np.testing.assert_array_equal([counts, squares], ones)
     assert counts is not squares
     whole, _ = count_pairs(None, true, pred, 1, 4, 3)
@@ -56,11 +56,11 @@ def test_pairs_without_weights_or_cells():
 
 
 def test_pairs_of_two_parts_add():
-    cell, true, pred, weight = pairs()
+    stratum, true, pred, weight = pairs()
     weight = np.round(weight * 8) / 8  # sums of eighths are exact
-    whole = np.array(count_pairs(cell, true, pred, 3, 4, 3, weight))
+    whole = np.array(count_pairs(stratum, true, pred, 3, 4, 3, weight))
     first, second = (
-        np.array(count_pairs(cell[s], true[s], pred[s], 3, 4, 3, weight[s]))
+        np.array(count_pairs(stratum[s], true[s], pred[s], 3, 4, 3, weight[s]))
         for s in (slice(123), slice(123, None))
     )
     np.testing.assert_array_equal(first + second, whole)
@@ -68,22 +68,22 @@ def test_pairs_of_two_parts_add():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_sure_distribution_counts_as_its_decision(weighted):
-    cell, true, pred, weight = pairs()
+    stratum, true, pred, weight = pairs()
     weight = weight if weighted else None
-    hard = count_pairs(cell, true, pred, 3, 4, 3, weight)
-    soft = count_distribution(cell, true, np.eye(3)[pred], 3, 4, weight)
+    hard = count_pairs(stratum, true, pred, 3, 4, 3, weight)
+    soft = count_distribution(stratum, true, np.eye(3)[pred], 3, 4, weight)
     np.testing.assert_array_equal(soft, hard)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_distribution(weighted):
-    cell, true, _, weight = pairs()
+    stratum, true, _, weight = pairs()
     p = np.random.default_rng(1).dirichlet(np.ones(3), 500)
     w = weight if weighted else np.ones(500)
     expected = np.zeros((2, 3, 4, 3))
-    np.add.at(expected[0], (cell, true), w[:, None] * p)
-    np.add.at(expected[1], (cell, true), w[:, None] ** 2 * p)
-    found = count_distribution(cell, true, p, 3, 4, w if weighted else None)
+    np.add.at(expected[0], (stratum, true), w[:, None] * p)
+    np.add.at(expected[1], (stratum, true), w[:, None] ** 2 * p)
+    found = count_distribution(stratum, true, p, 3, 4, w if weighted else None)
     np.testing.assert_allclose(found, expected, rtol=1e-13)
     whole = count_distribution(None, true, np.asfortranarray(p), 1, 4, w)
     np.testing.assert_allclose(whole, expected.sum(axis=1, keepdims=True), rtol=1e-13)

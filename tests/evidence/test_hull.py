@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
+from setpoint.evidence.cutoffs import cutoffs
 from setpoint.evidence.hull import hull
-from setpoint.evidence.order import cutoffs
 
 
 def curve(steps):
@@ -21,7 +21,7 @@ def curve(steps):
 
 
 def is_vertex(x, y, i):
-    """Whether point i is no convex combination of the others, in exact arithmetic."""
+    """Whether point i is not a convex combination of the others, in exact arithmetic."""
     here = Fraction(x[i]), Fraction(y[i])
     others = [(Fraction(a), Fraction(b)) for a, b in zip(x, y, strict=True)]
     offsets = [(a - here[0], b - here[1]) for a, b in others if (a, b) != here]

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.evidence.order import cutoffs
-from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff, ratio_values
+from setpoint.evidence.cutoffs import cutoffs
+from setpoint.evidence.ratios import Ratios, ratio_at, ratio_values, zeros_of
+from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff, best_of
 
 INF = math.inf
+NONE = BestCutoff(-1, -INF, 0, INF)
 
 
 def ratio(form, column, offset):
@@ -35,7 +37,7 @@ def reference(counts, objective, constraints, offset, tiebreak):
         feasible.append(good)
     among = [j for j, good in enumerate(feasible) if good]
     if not among:
-        return BestCutoff(-1, -INF, 0)
+        return NONE
     best = max(values[j] for j in among)
     level = best if math.isinf(best) else best - 1e-12 * (1 + abs(best))
     ties = [j for j in among if values[j] >= level]
@@ -89,6 +91,89 @@ def test_problems_of_several_blocks(m):
         assert found == reference(counts, objective, constraints, offset, tiebreak)
 
 
+def every_cutoff(counts, objective, constraints, offset, tiebreak, required, near):
+    """The best cut-off, the least violating one and the nearest, all cut-offs tried in turn."""
+    found = []
+    for j, column in enumerate(counts.T.tolist()):
+        ones = [*column, 1.0]
+        if any(sum(c * x for c, x in zip(form, ones, strict=True)) < -1e-9 for form in required):
+            continue
+        past = [0.0]
+        for form, c, low, high, _ in zip(*constraints, strict=True):
+            value = ratio(form, column, c)[0]
+            # An infinite bound is met by the same infinite value.
+            past += [0.0 if value == low else low - value, 0.0 if value == high else value - high]
+        value = ratio(objective, column, offset)[0]
+        tie = sum(c * x for c, x in zip(tiebreak, ones, strict=True))
+        found.append((j, max(past), value, tie))
+    met = [x for x in found if x[1] <= 1e-9]
+    n, below, above = len(met), -1, -1
+    if met:
+        below = max((j for j, *_ in met if j < near), default=-1)
+        above = min((j for j, *_ in met if j >= near), default=-1)
+    elif found:
+        least = min(x[1] for x in found)
+        met = [x for x in found if x[1] == least or x[1] <= least + 1e-12 * (1 + least)]
+    else:
+        return NONE
+    best = max(x[2] for x in met)
+    ties = [x for x in met if x[2] == best or x[2] >= best - 1e-12 * (1 + abs(best))]
+    j, violation, value, _ = max(ties, key=lambda x: (x[3], -x[0]))
+    return BestCutoff(j, value, n, 0.0 if n else violation, below, above)
+
+
+@pytest.mark.parametrize("m", [0, 1, 7, 60, 1023, 1500])
+def test_required_rows_the_nearest_and_the_least_violation(m):
+    rng = np.random.default_rng(m)
+
+    def draw_int(low, high):
+        return int(rng.integers(low, high + 1))
+
+    kinds_of_answer = set()
+    for _ in range(400 if m < 100 else 30):
+        counts, objective, constraints, offset, tie = problem(draw_int, 2, m, draw_int(0, 3))
+        constraints = constraints._replace(floor=np.zeros(len(constraints.floor)))
+        if draw_int(0, 2) == 0:  # hard to meet
+            constraints = constraints._replace(lower=constraints.upper, upper=constraints.lower)
+        required = np.array([[1.0, 1.0, -draw_int(0, 3)], [-1.0, 0.0, draw_int(0, 9)]])
+        near = draw_int(0, m)
+        ratios = Ratios(
+            np.concatenate([objective[None], constraints.forms]),
+            zeros_of(np.concatenate([objective[None], constraints.forms]), counts[:, -1]),
+            np.append(offset, constraints.offsets),
+            constraints.lower,
+            constraints.upper,
+        )
+        expected = every_cutoff(counts, objective, constraints, offset, tie, required, near)
+        given = {"required": required, "tiebreak": tie, "near": near}
+        found = best_of(counts, ratios, **given, least_violation=True)
+        assert found == expected
+        plain = best_of(counts, ratios, **given)
+        assert plain == (expected if expected.n_feasible else NONE)
+        kinds_of_answer.add((found.cutoff < 0, found.n_feasible > 0))
+    assert m < 7 or kinds_of_answer == {(True, False), (False, True), (False, False)}
+
+
+def test_columns_in_any_order():
+    # What a line through the coefficients of a model accepts grows and falls.
+    counts = np.array([[3.0, 1.0, 2.0, 0.0], [1.0, 2.0, 2.0, 0.0]])
+    forms = np.array([[[0, 1, 0], [0, 0, 2]], [[0, 1, 0], [1, 1, 0]]], float)
+    totals = np.array([3.0, 2.0])
+    precise = Ratios(forms, zeros_of(forms, totals), np.zeros(2), np.array([0.5]), np.array([INF]))
+    assert best_of(counts, precise).cutoff == 1
+    assert best_of(counts, precise, tiebreak=np.array([1.0, 0.0, 0.0])).cutoff == 2
+    assert best_of(counts, precise._replace(lower=np.array([0.7]))) == NONE
+
+
+def test_a_ratio_over_two_kinds_at_one_point():
+    counts = np.array([[0.0, 0.0, 1.0], [0.0, 2.0, 3.0]])
+    for form in ([[0, 1, 0], [1, 1, 0]], [[0, 1, 0], [1, 0, 0]], [[1, -1, 2], [0, 0, 1]]):
+        forms = np.array(form, float)
+        zeros = zeros_of(forms, counts[:, -1])
+        values = [ratio_at(forms, zeros, 0.25, x, y) for x, y in counts.T]
+        assert values == ratio_values(counts, forms, 0.25).tolist()
+
+
 def binary(n=20_000, seed=0, weighted=False):
     rng = np.random.default_rng(seed)
     scores = np.round(rng.random(n), 3)
@@ -125,7 +210,7 @@ def test_infeasible():
     counts = binary(200)
     precision = np.array([[[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]])
     above = Constraints(precision, np.zeros(1), np.array([1.5]), np.array([INF]), np.zeros(1))
-    assert best_cutoff(counts, precision[0], above) == BestCutoff(-1, -INF, 0)
+    assert best_cutoff(counts, precision[0], above) == NONE
 
 
 def test_a_floor_keeps_the_empty_prediction_out():

@@ -2,7 +2,7 @@
 
 Every rate is ``a @ p + c`` for the vector p of the rows' probabilities of being accepted,
 with `a` written down from labels, weights and groups. Thresholds are searched by trying
-all of them, mixtures by convex programs in cvxpy over all cut-offs of all slots.
+all of them, mixtures by convex programs in cvxpy over all cut-offs of all segments.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class Rows:
     group: np.ndarray
     deployed: np.ndarray
     part: np.ndarray
-    slot: np.ndarray
+    segment: np.ndarray
 
     def _rate(self, event, given):
         w = self.weight * given
@@ -337,11 +337,11 @@ class Oracle:
 
     @cached_property
     def cutoffs(self):
-        """For each slot, acceptance (K, N) of its rows at each distinct cut-off."""
+        """For each segment, acceptance (K, N) of its rows at each distinct cut-off."""
         r = self.rows
         out = []
-        for s in range(r.slot.max() + 1):
-            mine = r.slot == s
+        for s in range(r.segment.max() + 1):
+            mine = r.segment == s
             values = [INF, *np.unique(r.scores[mine])[::-1]]
             out.append(np.stack([(mine & (r.scores >= v)).astype(float) for v in values]))
         return out

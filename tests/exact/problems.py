@@ -10,6 +10,7 @@ from exact.oracle import Limit, Many, Oracle, Ratio, Rows
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import EmptyPopulationError, GoalError
+from setpoint.program.link import link
 
 GROUPS = np.array(["a", "b", "c", "d"])
 
@@ -26,12 +27,12 @@ class Case:
 
     @property
     def program(self):
-        return self.goal.bind(self.evidence.schema)
+        return link(self.goal, self.evidence.codebook).at(self.evidence.marginals)
 
     def accepted(self, rule):
         """Probability with which a rule accepts each row."""
-        slot = self.evidence.slot if self.evidence.decide_on else None
-        return rule.distribution(self.oracle.rows.scores, slot)[:, 1]
+        segment = self.evidence.segment if self.evidence.decide_on else None
+        return rule.distribution(self.oracle.rows.scores, segment)[:, 1]
 
 
 def rows_of(rng, n, n_groups, weights):
@@ -75,7 +76,7 @@ def evidence_of(goal, parts, decide_on, unit):
     joined = [np.concatenate(x) for x in zip(*parts.values(), strict=True)]
     part = np.concatenate([np.full(len(a[0]), name, object) for name, a in parts.items()])
     scores, true, weight, group, deployed = joined
-    return evidence, Rows(scores, true, weight, GROUPS[group], deployed, part, evidence.slot)
+    return evidence, Rows(scores, true, weight, GROUPS[group], deployed, part, evidence.segment)
 
 
 # -- the menus ------------------------------------------------------------------------------
@@ -266,7 +267,7 @@ def _draw(rng, twist):
     if not _complete(parts, n_groups, twist):
         return None
     decide_on = ("g",) if visible else ()
-    # The oracle's functions need no slots; the goal decides what splits the rows.
+    # The oracle's functions need no segments; the goal decides what splits the rows.
     _, rows = evidence_of(Goal.parse("maximize accuracy"), parts, (), weights == "unit")
     shapes = objectives(rows, names)
     shape = list(shapes)[int(rng.integers(len(shapes)))]
@@ -283,7 +284,7 @@ def _draw(rng, twist):
     goal = Goal.parse(text)
     try:
         evidence, rows = evidence_of(goal, parts, decide_on, weights == "unit")
-        goal.bind(evidence.schema)
+        link(goal, evidence.codebook).at(evidence.marginals)
     except EmptyPopulationError:
         return None
     except GoalError as error:
@@ -298,9 +299,9 @@ def _draw(rng, twist):
 
 def _met_exactly(rng, rows, visible, bounds):
     """The bounds moved to where one choice of thresholds takes them."""
-    slot = np.unique(rows.group, return_inverse=True)[1] if visible else np.zeros(len(rows.true))
-    cuts = {s: rng.choice([-np.inf, *rows.scores[slot == s]]) for s in np.unique(slot)}
-    p = np.array([float(x >= cuts[s]) for x, s in zip(rows.scores, slot, strict=True)])
+    segment = np.unique(rows.group, return_inverse=True)[1] if visible else np.zeros(len(rows.true))
+    cuts = {s: rng.choice([-np.inf, *rows.scores[segment == s]]) for s in np.unique(segment)}
+    p = np.array([float(x >= cuts[s]) for x, s in zip(rows.scores, segment, strict=True)])
     out = []
     for text, limit, mixable in bounds:
         level = float(limit.function.value(p))

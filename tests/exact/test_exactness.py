@@ -126,7 +126,7 @@ def check_draws_only_where_they_help(case, threshold, mixture):
 
 
 def test_cases_are_varied():
-    """The random problems are of every kind that the tests above speak of."""
+    """The random problems are of every kind that the tests above refer to."""
     cases = [random_case(seed, twist) for seed, twist in CASES]
     feasible = [case.oracle.best_threshold[0] > -INF for case in cases]
     assert 20 < np.sum(feasible) < len(cases) - 20

@@ -10,8 +10,10 @@ from exact.oracle import Mcc
 from exact.problems import random_case
 from setpoint import Evidence, Frontier, Goal, Infeasible
 from setpoint.exact import solve_exact
+from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.frontier import frontier_exact
 from setpoint.goals.errors import GoalError
+from setpoint.program.link import link
 from setpoint.search import ConstantGoalWarning
 
 CASES = {seed: random_case(seed) for seed in range(110)}
@@ -131,9 +133,9 @@ def test_values_take_the_steps_at_these_bounds():
 
 def test_auto_is_what_solve_does_at_the_bound_asked():
     goal, evidence = rows()
-    outcome = solve_exact(goal.bind(evidence.schema), evidence)
+    outcome = solve_exact(link(goal, evidence.codebook).at(evidence.marginals), evidence)
     found = frontier_exact(goal, evidence)
-    value = float(goal.bind(evidence.schema).value(outcome.v))
+    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(outcome.v))
     assert float(found.at(0.6)) == pytest.approx(value, abs=1e-9)
 
 
@@ -195,8 +197,10 @@ def test_a_divergence_that_is_infinite_without_its_bound():
     found = frontier_exact(goal, evidence, randomized=True)
     assert np.isfinite(found.bounds).all()
     assert (np.diff(found.values[np.isfinite(found.values)]) >= -1e-9).all()
-    alone = solve_exact(goal.bind(evidence.schema), evidence, randomized=True)
-    value = float(goal.bind(evidence.schema).value(alone.v))
+    alone = solve_exact(
+        link(goal, evidence.codebook).at(evidence.marginals), evidence, randomized=True
+    )
+    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(alone.v))
     assert float(found.at(0.1)) == pytest.approx(value, abs=1e-7)
 
 
@@ -272,3 +276,32 @@ def test_other_constraints_that_cannot_be_met():
     for draws in (False, True):
         with pytest.raises(Infeasible, match="no rule meets the other constraints either"):
             frontier_exact(hopeless, evidence, "precision", randomized=draws)
+
+
+@pytest.mark.parametrize("randomized", [False, True])
+@pytest.mark.parametrize("by_group", [False, True])
+@pytest.mark.parametrize("values", [None, [0.5, 0.6, 0.7, 0.99]])
+def test_each_point_keeps_its_rule(randomized, by_group, values):
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 30)
+    s = np.round(rng.normal(size=30) + y, 1)
+    goal = Goal.parse("maximize recall subject to precision >= 0.6")
+    group = np.where(rng.random(30) < 0.5, "a", "b")
+    rows = Evidence.from_arrays((0, 1), s, y, needs=goal.needs, columns={"g": group},
+                                decide_on=("g",) if by_group else ())  # fmt: skip
+    found = frontier_exact(goal, rows, values=values, randomized=randomized)
+    program = link(goal, rows.codebook).at(rows.marginals)
+    problem = CutoffSet(program.table, rows)
+    assert len(found.choices) == len(found.bounds) > 2
+    for bound, value, side, choice in zip(
+        found.bounds, found.values, found.reached, found.choices, strict=True
+    ):
+        assert (choice is None) == np.isnan(value)
+        if choice is None:
+            continue
+        v = problem.features(choice)
+        assert float(program.value(v)) == pytest.approx(value, abs=1e-9)
+        assert float(program.constraints[0].function.value(v)) == pytest.approx(side, abs=1e-8)
+        assert side >= bound - 1e-8
+    assert len(found.thinned(4).choices) <= 5
+    assert "choices" not in found.to_dict()

@@ -1,11 +1,12 @@
-"""The best column of a long slot, and the best draw between two columns."""
+"""The best column of a long segment, and the best draw between two columns."""
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from setpoint import Evidence, Goal
-from setpoint.exact.problem import Problem
+from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.program.link import link
 from setpoint.search.pair import best_pair
 
 
@@ -17,23 +18,23 @@ def problem():
     s = np.round(rng.normal(size=n) + y, 4)
     goal = Goal.parse("maximize f1 subject to recall.difference(g) <= 0.1 and precision >= 0.3")
     evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs, columns={"g": g})
-    return Problem(goal.bind(evidence.schema), evidence)
+    return CutoffSet(link(goal, evidence.codebook).at(evidence.marginals).table, evidence)
 
 
 def test_blocks_that_are_left_out_hold_nothing_better(problem):
-    (slot,) = problem.slots
-    assert len(slot.columns) > 10_000
+    (segment,) = problem.segments
+    assert len(segment.columns) > 10_000
     rng = np.random.default_rng(1)
     for scale in rng.lognormal(0.0, 3.0, 200):
         slopes = rng.normal(size=problem.d) * scale
-        gains = slot.columns @ slopes
-        k, gain = slot.best(slopes)
+        gains = segment.columns @ slopes
+        k, gain = segment.best(slopes)
         assert gain == pytest.approx(gains.max(), rel=1e-14)
         assert gains[k] == pytest.approx(gains.max(), rel=1e-14)
 
 
 def test_all_alike(problem):
-    assert problem.slots[0].best(np.zeros(problem.d)) == (0, 0.0)
+    assert problem.segments[0].best(np.zeros(problem.d)) == (0, 0.0)
 
 
 @pytest.mark.parametrize("seed", range(60))

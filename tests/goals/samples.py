@@ -4,21 +4,85 @@ import random
 
 import numpy as np
 
+from setpoint.evidence.codebook import Codebook, Marginals, Stratum
 from setpoint.goals import Goal, GoalError
 from setpoint.goals.expressions import Constraint, apply
 from setpoint.goals.populations import Other
 from setpoint.goals.reducers import REDUCERS
-from setpoint.goals.schema import Cell, Schema
 from setpoint.goals.table import TABLE, VOCABULARY
+from setpoint.program.fold import Folder
+from setpoint.program.functions import Affine
+from setpoint.program.link import Linker, link
+from setpoint.program.rows import NotLinearError
 
 BINARY = ("no", "yes")
 FIVE = ("a", "b", "c", "d", "e")
 
 
-def counts_of(n_cells, n, rng, *, low=1, high=30, unlabelled=()):
-    """Random counts (cells, n + 1, n); the cells in `unlabelled` hold no labels."""
-    counts = np.zeros((n_cells, n + 1, n))
-    counts[:, :n] = rng.integers(low, high, (n_cells, n, n))
+class Schema:
+    """A codebook and the marginals of some rows, for tests that need both."""
+
+    def __init__(self, classes, strata, marginals, smallest, columns):
+        self.codebook = Codebook(classes, strata, columns)
+        self.weights = Marginals(marginals, smallest)
+        self.classes, self.strata, self.n_classes = classes, strata, len(classes)
+        self.marginals = marginals
+
+    @classmethod
+    def of_counts(cls, classes, strata, counts):
+        known, weights = Codebook.of(classes, strata), Marginals.of_counts(counts)
+        return cls(classes, strata, weights.weights, weights.smallest, known.columns)
+
+
+def program_of(goal, schema):
+    """The goal linked to the codebook, at the marginals."""
+    return link(goal, schema.codebook).at(schema.weights)
+
+
+def influence(expression, schema, counts):
+    """Value at counts, and its derivative by each count, marginals moving."""
+    folder = Folder(schema.codebook, schema.weights, fixed=False)
+    f = folder.function(Linker(schema.codebook).link(expression))
+    forms, v = folder.forms, folder.forms.sums(counts)
+    slope = f.gradient(v) if len(v) else np.zeros(0)
+    rows = np.zeros_like(schema.marginals)  # the population's weight moves too
+    for rate, norm, value, s in zip(forms.features, forms.norms, v, slope, strict=True):
+        rows[list(rate.strata)] += s / norm * value * rate.given_rows(schema.n_classes)
+    return float(f.value(v)), forms.tensor(slope) - rows[:, :, None]
+
+
+def linear_rows(program):
+    """Each constraint with its linear rows; NotLinearError where one has none."""
+    builder = program.row_builder()
+    out = []
+    for c in program.constraints:
+        start = len(builder.rows)
+        (builder.at_least if c.sign > 0 else builder.at_most)(c.function, c.level)
+        out.append((c, builder.rows[start:]))
+    return out
+
+
+def is_linear(program):
+    try:
+        linear_rows(program)
+    except NotLinearError:
+        return False
+    return True
+
+
+def tensor_of(program, x):
+    """Weights of the counts in an affine function, without its constant."""
+    assert isinstance(x, Affine)
+    coefs = np.zeros(len(program.rates))
+    for j, a in x.terms.items():
+        coefs[j] = a
+    return program.forms.tensor(coefs)
+
+
+def counts_of(n_strata, n, rng, *, low=1, high=30, unlabelled=()):
+    """Random counts (strata, n + 1, n); the strata in `unlabelled` hold no labels."""
+    counts = np.zeros((n_strata, n + 1, n))
+    counts[:, :n] = rng.integers(low, high, (n_strata, n, n))
     for c in unlabelled:
         counts[c, n] = counts[c, :n].sum(axis=0)
         counts[c, :n] = 0
@@ -26,34 +90,34 @@ def counts_of(n_cells, n, rng, *, low=1, high=30, unlabelled=()):
 
 
 def plain(classes=BINARY, seed=0, **options):
-    """One cell: schema and counts."""
+    """One stratum: schema and counts."""
     counts = counts_of(1, len(classes), np.random.default_rng(seed), **options)
-    return Schema.of_counts(classes, (Cell(),), counts), counts
+    return Schema.of_counts(classes, (Stratum(),), counts), counts
 
 
 def grouped(classes=BINARY, seed=0, baseline=False, datasets=False, **options):
-    """Cells by sex (three values) and country (IN and the rest), on request more."""
+    """Strata by sex (three values) and country (IN and the rest), on request more."""
     keys = [
         (("country", country), ("sex", sex))
         for country in ("IN", Other(("IN",)))
         for sex in ("F", "M", "X")
     ]
     deployed = range(len(classes)) if baseline else (None,)
-    cells = [Cell(None, key, b) for key in keys for b in deployed]
+    strata = [Stratum(None, key, b) for key in keys for b in deployed]
     if datasets:
-        cells += [Cell("audit", (("country", "IN"),), b) for b in deployed]
-        cells += [Cell("audit", (("country", Other(("IN",))),), b) for b in deployed]
-        cells += [Cell("unlabelled", (), b) for b in deployed]
-    unlabelled = [i for i, c in enumerate(cells) if c.dataset == "unlabelled"]
+        strata += [Stratum("audit", (("country", "IN"),), b) for b in deployed]
+        strata += [Stratum("audit", (("country", Other(("IN",))),), b) for b in deployed]
+        strata += [Stratum("unlabelled", (), b) for b in deployed]
+    unlabelled = [i for i, c in enumerate(strata) if c.dataset == "unlabelled"]
     rng = np.random.default_rng(seed)
-    counts = counts_of(len(cells), len(classes), rng, unlabelled=unlabelled, **options)
-    return Schema.of_counts(classes, tuple(cells), counts), counts
+    counts = counts_of(len(strata), len(classes), rng, unlabelled=unlabelled, **options)
+    return Schema.of_counts(classes, tuple(strata), counts), counts
 
 
 def decisions(schema, rng, *, sparse=0.5):
     """Counts of a random decision: the schema's rows, spread over predicted classes."""
     n = schema.n_classes
-    out = np.zeros((len(schema.cells), n + 1, n))
+    out = np.zeros((len(schema.strata), n + 1, n))
     kept = np.flatnonzero(rng.random(n) > sparse)
     kept = kept if kept.size else np.array([rng.integers(n)])
     for c, t in zip(*np.nonzero(schema.marginals), strict=True):
@@ -64,7 +128,7 @@ def decisions(schema, rng, *, sparse=0.5):
 
 def constant(schema, k):
     """Counts of the decision that always says class `k`."""
-    out = np.zeros((len(schema.cells), schema.n_classes + 1, schema.n_classes))
+    out = np.zeros((len(schema.strata), schema.n_classes + 1, schema.n_classes))
     out[:, :, k] = schema.marginals
     return out
 

@@ -8,7 +8,7 @@ the papers is one minus the score.
 import numpy as np
 import pytest
 
-from goals.samples import BINARY, FIVE, grouped
+from goals.samples import BINARY, FIVE, grouped, is_linear, linear_rows, program_of
 from setpoint import Goal, GoalError
 
 BINARY_DATA, BINARY_COUNTS = grouped(BINARY, 0, baseline=True, datasets=True)
@@ -214,9 +214,9 @@ def test_objectives(data, text, shape):
     schema, counts = DATA[data]
     goal = Goal.parse(text)
     assert Goal.parse(str(goal)) == goal
-    program = goal.bind(schema)
+    program = program_of(goal, schema)
     assert program.objective.shape_name == shape
-    v = program.features_of(counts)
+    v = program.rates_of(counts)
     assert np.isfinite(program.value(v))
     assert np.isfinite(program.gradient(v)).all()
 
@@ -226,10 +226,10 @@ def test_constraints(data, text, shape, linear):
     schema, counts = DATA[data]
     goal = Goal.parse(f"maximize accuracy subject to {text}")
     assert Goal.parse(str(goal)) == goal
-    program = goal.bind(schema)
+    program = program_of(goal, schema)
     assert program.constraints[0].function.shape_name == shape
-    assert program.is_linear == linear
-    assert np.isfinite(program.violation(program.features_of(counts)))
+    assert is_linear(program) == linear
+    assert np.isfinite(program.violation(program.rates_of(counts)))
 
 
 # What the papers name and the language refuses, with the way out that the message names.
@@ -284,7 +284,7 @@ def test_refusals_name_the_way_out(text, data, message):
     def use():
         goal = Goal.parse(text)
         if data:
-            goal.bind(DATA[data][0])
+            program_of(goal, DATA[data][0])
 
     with pytest.raises(GoalError, match=message):
         use()
@@ -293,23 +293,23 @@ def test_refusals_name_the_way_out(text, data, message):
 def test_micro_f1_is_the_form_of_the_paper():
     c = FIVE_COUNTS[:, :5].sum(axis=0)
     c = c / c.sum()
-    program = Goal.parse("maximize micro_f1(a)").bind(FIVE_DATA)
+    program = program_of(Goal.parse("maximize micro_f1(a)"), FIVE_DATA)
     want = 2 * np.diag(c)[1:].sum() / (2 - c[0].sum() - c[:, 0].sum())
-    assert program.value(program.features_of(FIVE_COUNTS)) == pytest.approx(want, abs=1e-12)
+    assert program.value(program.rates_of(FIVE_COUNTS)) == pytest.approx(want, abs=1e-12)
 
 
 def test_dataset_constraints_as_rows_of_rates():
     """Precision, F1 and win/loss bounds as non-negative sums of rates."""
     schema, counts = BINARY_DATA, BINARY_COUNTS
-    c = sum(counts[i] for i, cell in enumerate(schema.cells) if cell.dataset is None)
+    c = sum(counts[i] for i, stratum in enumerate(schema.strata) if stratum.dataset is None)
     positives, negatives = c[1].sum(), c[0].sum()
     miss, accept, k = c[1, 0] / positives, c[0, 1] / negatives, 0.6
     share = k * negatives / ((1 - k) * positives)
     precision = miss + share * accept - 1
     f1 = (2 - k) / (2 - 2 * k) * miss + share / 2 * accept - 1
     for text, want in [("precision >= 0.6", precision), ("f1 >= 0.6", f1)]:
-        program = Goal.parse(f"maximize recall subject to {text}").bind(schema)
-        ((_, rows),) = program.rows()
-        v = program.features_of(counts)
+        program = program_of(Goal.parse(f"maximize recall subject to {text}"), schema)
+        ((_, rows),) = linear_rows(program)
+        v = program.rates_of(counts)
         assert np.sign(rows[0].value(v)) == np.sign(want)
         assert (program.violation(v) > 0) == (want > 0)

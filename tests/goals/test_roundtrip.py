@@ -123,14 +123,14 @@ def mutate(text, r):
 
 
 def check_mutations(seed, number):
-    """Parse mangled texts; return the slowest as (seconds, text)."""
+    """Parse mangled texts; return the slowest as (seconds of this process, text)."""
     source, r = Random(seed), random.Random(seed)
     slowest = (0.0, "")
     texts = [str(source.goal()) for _ in range(200)]
     read = 0
     for k in range(number):
         text = mutate(texts[k % len(texts)], r)
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             goal = Goal.parse(text)
         except GoalSyntaxError:
@@ -138,7 +138,7 @@ def check_mutations(seed, number):
         else:
             read += 1
             assert Goal.parse(str(goal)) == goal, ascii(text)
-        slowest = max(slowest, (time.perf_counter() - start, ascii(text[:200])))
+        slowest = max(slowest, (time.process_time() - start, ascii(text[:200])))
     assert 0 < read < number
     print(f"{number} mangled texts, {read} still goals; slowest {slowest[0] * 1e3:.1f} ms")
     print(slowest[1])
@@ -202,10 +202,10 @@ def test_many_more_mangled_texts():
     ids=lambda text: ascii(text[:40]),
 )
 def test_refused_texts(text):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(GoalSyntaxError):
         Goal.parse(text)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 2.0
 
 
 @pytest.mark.parametrize("text", [None, b"maximize recall", 3])

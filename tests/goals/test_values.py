@@ -6,10 +6,20 @@ import numpy as np
 import pytest
 import sklearn.metrics as sk
 
-from goals.samples import BINARY, FIVE, constant, decisions, grouped, plain
+from goals.samples import (
+    BINARY,
+    FIVE,
+    Schema,
+    constant,
+    decisions,
+    grouped,
+    influence,
+    is_linear,
+    plain,
+    program_of,
+)
 from setpoint import Goal, GoalError, maximize
-from setpoint.goals.program import influence
-from setpoint.goals.schema import Cell, Schema
+from setpoint.evidence.codebook import Stratum
 from setpoint.goals.table import TABLE, VOCABULARY, _formula, _rate
 from setpoint.metrics import *
 
@@ -18,15 +28,15 @@ SEEDS = range(8)
 
 def value(expression, schema, counts):
     """The value through the folded program and, unfolded, through the influence; both agree."""
-    program = maximize(expression).bind(schema)
-    out = float(program.value(program.features_of(counts)))
+    program = program_of(maximize(expression), schema)
+    out = float(program.value(program.rates_of(counts)))
     other = influence(expression, schema, counts)[0]
     assert other == pytest.approx(out, abs=1e-12)
     return out
 
 
 def rows(counts, classes):
-    """Weighted rows (true, predicted, weight) with these counts, in one cell."""
+    """Weighted rows (true, predicted, weight) with these counts, in one stratum."""
     true, predicted = np.nonzero(counts[: len(classes)])
     names = np.array(classes)
     return names[true], names[predicted], counts[true, predicted]
@@ -39,7 +49,7 @@ def case(classes, seed):
     )
     counts[0, -1] = 0
     counts[0, range(len(classes)), range(len(classes))] += 0.01
-    return Schema.of_counts(classes, (Cell(),), counts), counts
+    return Schema.of_counts(classes, (Stratum(),), counts), counts
 
 
 BINARY_PEERS = {
@@ -182,7 +192,7 @@ def test_formulas(text, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_against_the_deployed_model(seed):
     schema, counts = grouped(BINARY, seed, baseline=True)
-    b = np.array([c.baseline for c in schema.cells])
+    b = np.array([c.baseline for c in schema.strata])
     c = counts[:, :2]
     total = c.sum()
     code = np.arange(2)
@@ -226,10 +236,10 @@ FAIR = {
 @pytest.mark.parametrize("seed", SEEDS)
 def test_groups_against_fairlearn(text, seed):
     schema, counts = grouped(BINARY, seed)
-    cell, true, predicted = np.nonzero(counts[:, :2])
-    sex = np.array([dict(c.key)["sex"] for c in schema.cells])[cell]
+    stratum, true, predicted = np.nonzero(counts[:, :2])
+    sex = np.array([dict(c.key)["sex"] for c in schema.strata])[stratum]
     want = FAIR[text](
-        true, predicted, sensitive_features=sex, sample_weight=counts[cell, true, predicted]
+        true, predicted, sensitive_features=sex, sample_weight=counts[stratum, true, predicted]
     )
     got = value(Goal.parse(f"maximize {text}").objective, schema, counts)
     assert got == pytest.approx(want, abs=1e-12)
@@ -238,7 +248,7 @@ def test_groups_against_fairlearn(text, seed):
 def test_groups_by_hand():
     schema, counts = grouped(BINARY, 3)
     by_sex = {
-        s: sum(counts[i] for i, c in enumerate(schema.cells) if dict(c.key)["sex"] == s)
+        s: sum(counts[i] for i, c in enumerate(schema.strata) if dict(c.key)["sex"] == s)
         for s in "FMX"
     }
     rates = np.array([c[1, 1] / c[1].sum() for c in by_sex.values()])
@@ -263,9 +273,9 @@ def test_groups_by_hand():
 
 def test_data_sets():
     schema, counts = grouped(BINARY, 5, datasets=True)
-    audit = sum(counts[i] for i, c in enumerate(schema.cells) if c.dataset == "audit")
-    free = sum(counts[i] for i, c in enumerate(schema.cells) if c.dataset == "unlabelled")
-    main = sum(counts[i] for i, c in enumerate(schema.cells) if c.dataset is None)
+    audit = sum(counts[i] for i, c in enumerate(schema.strata) if c.dataset == "audit")
+    free = sum(counts[i] for i, c in enumerate(schema.strata) if c.dataset == "unlabelled")
+    main = sum(counts[i] for i, c in enumerate(schema.strata) if c.dataset is None)
     for text, want in {
         "recall": main[1, 1] / main[1].sum(),
         "recall.on(audit)": audit[1, 1] / audit[1].sum(),
@@ -304,13 +314,13 @@ def test_mcc_of_a_constant_is_zero_for_awkward_weights():
     rng = np.random.default_rng(0)
     for _ in range(50):
         marginals = rng.random((3, 4)) * [1, 1, 1, 0]
-        cells = tuple(Cell(None, (("g", str(i)),)) for i in range(3))
+        strata = tuple(Stratum(None, (("g", str(i)),)) for i in range(3))
         schema = Schema(
-            ("a", "b", "c"), cells, marginals, np.where(marginals > 0, 1.0, np.inf), {None: ("g",)}
+            ("a", "b", "c"), strata, marginals, np.where(marginals > 0, 1.0, np.inf), {None: ("g",)}
         )
-        program = maximize(mcc).bind(schema)
+        program = program_of(maximize(mcc), schema)
         for k in range(3):
-            got = program.value(program.features_of(constant(schema, k)))
+            got = program.value(program.rates_of(constant(schema, k)))
             assert got == pytest.approx(0, abs=1e-7)
 
 
@@ -318,15 +328,15 @@ def test_wins_without_losses_are_infinitely_good():
     counts = np.zeros((2, 3, 2))
     counts[0, 1] = [2, 3]  # deployed "no", truly "yes": three wins
     counts[1, 1] = [0, 4]  # deployed "yes" and right: no losses
-    schema = Schema.of_counts(BINARY, (Cell(None, (), 0), Cell(None, (), 1)), counts)
+    schema = Schema.of_counts(BINARY, (Stratum(None, (), 0), Stratum(None, (), 1)), counts)
     assert at("win_loss_ratio", schema, counts) == np.inf
     assert at("win_change_ratio", schema, counts) == 1.0
-    program = Goal.parse("maximize accuracy subject to win_loss_ratio >= 2").bind(schema)
-    assert program.violation(program.features_of(counts)) == 0.0
+    program = program_of(Goal.parse("maximize accuracy subject to win_loss_ratio >= 2"), schema)
+    assert program.violation(program.rates_of(counts)) == 0.0
     still = np.zeros_like(counts)
     still[0, 1], still[1, 1] = [5, 0], [0, 4]
     assert at("win_loss_ratio", schema, still) == 0.0
-    assert program.violation(program.features_of(still)) == 2.0
+    assert program.violation(program.rates_of(still)) == 2.0
 
 
 def test_infinite_values_compare():
@@ -335,11 +345,11 @@ def test_infinite_values_compare():
     for k in range(2):
         best[:, k, k] = schema.marginals[:, k]
     goal = "maximize accuracy subject to win_loss_ratio.difference(sex) <= 0.5"
-    program = Goal.parse(goal).bind(schema)
-    assert program.violation(program.features_of(best)) == 0.0
+    program = program_of(Goal.parse(goal), schema)
+    assert program.violation(program.rates_of(best)) == 0.0
     goal = "maximize accuracy subject to win_loss_ratio.on(sex=F) >= win_loss_ratio.on(sex=M)"
-    program = Goal.parse(goal).bind(schema)
-    assert program.violation(program.features_of(best)) == np.inf
+    program = program_of(Goal.parse(goal), schema)
+    assert program.violation(program.rates_of(best)) == np.inf
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -356,13 +366,13 @@ def test_every_value_lies_in_its_range(name, classes):
     metric = metric(*parameters) if parameters else metric
     if TABLE[name].of_class and len(classes) > 2:
         metric = metric(label=classes[2])
-    program = maximize(metric).bind(schema)
+    program = program_of(maximize(metric), schema)
     low, high = program.range
     assert low >= TABLE[name].low
     assert high <= TABLE[name].high
     rng = np.random.default_rng(0)
     for _ in range(100):
-        got = float(program.value(program.features_of(decisions(schema, rng))))
+        got = float(program.value(program.rates_of(decisions(schema, rng))))
         assert low - 1e-12 <= got <= high + 1e-12
 
 
@@ -378,10 +388,10 @@ def test_a_metric_is_one_line():
         )
         goal = Goal.parse(text)
         assert str(goal) == text
-        program = goal.bind(schema)
+        program = program_of(goal, schema)
         assert program.objective.shape_name == "sum of ratios"
-        assert program.is_linear
-        v = program.features_of(counts)
+        assert is_linear(program)
+        v = program.rates_of(counts)
         r = recalls(counts)
         assert float(program.value(v)) == pytest.approx((2 * r / (1 + r)).mean())
         assert np.isfinite(program.gradient(v)).all()

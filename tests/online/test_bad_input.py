@@ -191,7 +191,7 @@ CLASSES = {
     "one": ([1], {}, "classes holds one class only, 1"),
     "three": ([0, 1, 2], {}, "classes holds 3 labels"),
     "missing": ([0, None], {}, "classes has 1 missing value"),
-    "no such positive": ([0, 1], {"pos_label": 2}, "pos_label 2 is no class"),
+    "no such positive": ([0, 1], {"pos_label": 2}, "pos_label 2 is not a class"),
 }
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from online import oracle
 from setpoint import Goal, evaluate
-from setpoint.online.judge import Judge
 from setpoint.online.layout import BINS
+from setpoint.online.problem import StreamGoal
 from setpoint.online.sketch import CENTRES, best_cut, bin_of, cut_score, edge
 
 GOALS = [
@@ -58,8 +58,8 @@ def test_f_beta(seed, beta2):
 
     values = [f(cut) for cut in range(BINS + 1)]
     assert values[best_cut(table, beta2)] == pytest.approx(max(values), abs=1e-12)
-    judge = Judge(Goal.parse(f"maximize fbeta({beta2**0.5})"), (0, 1))
-    assert values[judge.best(table)] == pytest.approx(max(values), abs=1e-12)
+    problem = StreamGoal(Goal.parse(f"maximize fbeta({beta2**0.5})"), (0, 1))
+    assert values[problem.best(table)] == pytest.approx(max(values), abs=1e-12)
 
 
 def measured(goal, table, cut):
@@ -77,13 +77,13 @@ def measured(goal, table, cut):
 
 @pytest.mark.parametrize("goal", GOALS)
 def test_goals(goal):
-    judge = Judge(Goal.parse(goal), (0, 1))
+    problem = StreamGoal(Goal.parse(goal), (0, 1))
     for seed in range(4):
         table = counts(seed)
         cuts = [*np.flatnonzero(table.sum(axis=0)).tolist(), BINS]
         every = {cut: measured(goal, table, cut) for cut in cuts}
         best = min(every.values(), key=lambda v: (round(v[0], 12), -v[1]))
-        violation, worth = every[judge.best(table)]
+        violation, worth = every[problem.best(table)]
         assert violation == pytest.approx(best[0], abs=1e-9)
         assert worth == pytest.approx(best[1], abs=1e-9)
 
@@ -94,13 +94,13 @@ def test_the_value_of_counts(goal):
     for cut in (0, 100, 300, BINS):
         confusion = np.column_stack([table[:, :cut].sum(axis=1), table[:, cut:].sum(axis=1)])
         worth = measured(goal, table, cut)[1]
-        value = Judge(Goal.parse(goal), (0, 1)).value(confusion)
+        value = StreamGoal(Goal.parse(goal), (0, 1)).value(confusion)
         assert abs(value) == pytest.approx(abs(worth), abs=1e-12)
 
 
 def test_no_rows_are_no_error():
     assert best_cut(np.zeros((2, BINS)), 1.0) == BINS
-    assert Judge(Goal.parse("maximize f1"), (0, 1)).best(np.zeros((2, BINS))) == BINS
+    assert StreamGoal(Goal.parse("maximize f1"), (0, 1)).best(np.zeros((2, BINS))) == BINS
 
 
 def test_bins():

@@ -53,21 +53,25 @@ OPTIONS = {
     "buffer": ({"buffer_size": 0}, ValueError, "buffer_size is at least 1, got 0"),
     "no buffer": ({"buffer_size": None}, TypeError, "buffer_size is a whole number"),
     "goal": ({"goal": "maximize recal"}, ValueError, "did you mean 'recall'"),
-    "no goal": ({"goal": 3}, TypeError, "goal is a Goal, its text, a metric or a BlackBox"),
+    "no goal": (
+        {"goal": 3},
+        TypeError,
+        "goal is a Goal, its text, a metric, or a function",
+    ),
     "groups": (
         {"goal": "maximize f1 subject to recall.difference(sex) <= 0.1"},
         GoalError,
-        "the goal speaks of 'sex', and a stream is counted by true and predicted class alone",
+        "the goal refers to 'sex', and a stream is counted by true and predicted class alone",
     ),
     "data sets": (
         {"goal": "maximize f1 subject to recall.on('checked') >= 0.5"},
         GoalError,
-        "the goal speaks of 'checked', and a stream",
+        "the goal refers to 'checked', and a stream",
     ),
     "baseline": (
         {"goal": "maximize f1 subject to churn <= 0.1"},
         GoalError,
-        "the goal speaks of the deployed model, and a stream",
+        "the goal refers to the deployed model, and a stream",
     ),
     "other classes": ({"goal": "maximize recall(label=2)"}, GoalError, "unknown label 2"),
     **{

@@ -276,7 +276,7 @@ def test_wrong_labels_and_weights_change_nothing():
     model.learn_one({"a": 1.0}, True)
     state = pickle.dumps(model)
     for y in ("spam", 2, None, np.nan, [True]):
-        with pytest.raises(ValueError, match=r"is no class.*classes=\(one, other\)"):
+        with pytest.raises(ValueError, match=r"is not a class.*classes=\(one, other\)"):
             model.learn_one({"new": 1.0}, y)
     for w, why in ((-1.0, "negative"), (np.nan, "NaN"), (np.inf, "infinite"), (1e-300, "extreme")):
         with pytest.raises(ValueError, match=why):
@@ -284,7 +284,7 @@ def test_wrong_labels_and_weights_change_nothing():
     with pytest.raises(TypeError, match="w must hold numbers"):
         model.learn_one({"new": 1.0}, True, w="2")
     assert pickle.dumps(model) == state
-    with pytest.raises(ValueError, match=r"'no', which is no class .known: 'ham', 'spam'.$"):
+    with pytest.raises(ValueError, match=r"'no', which is not a class .known: 'ham', 'spam'.$"):
         OnlineF(classes=("ham", "spam")).learn_one({}, "no")
 
 
@@ -296,7 +296,7 @@ def test_wrong_labels_and_weights_change_nothing():
         ({"learner": object()}, TypeError, "OnlineFClassifier takes one of your own, got object"),
         ({"classes": (1, 2, 3)}, ValueError, "3 labels"),
         ({"classes": ("a",)}, ValueError, "one class only"),
-        ({"pos_label": "spam"}, ValueError, "pos_label 'spam' is no class"),
+        ({"pos_label": "spam"}, ValueError, "pos_label 'spam' is not a class"),
         ({"window": 0}, ValueError, "window is at least 1"),
         ({"goal": "recall.difference(sex)"}, GoalError, "sex"),
     ],

@@ -206,8 +206,8 @@ def test_interrupted(monkeypatch, after):
          r"predicted_rate <= 0.1: it falls with accepted positives.*PlugInClassifier"),
         ({"goal": "maximize predicted_rate"}, ShapeError, "rises with accepted negatives"),
         ({"goal": "maximize recall subject to recall.difference(sex) <= 0.1"}, GoalError,
-         "speaks of 'sex'.*PlugInClassifier"),
-        ({"goal": 'maximize recall.on("other")'}, GoalError, "speaks of 'other'"),
+         "refers to 'sex'.*PlugInClassifier"),
+        ({"goal": 'maximize recall.on("other")'}, GoalError, "refers to 'other'"),
         ({"goal": "minimize churn"}, GoalError, "the deployed model"),
         ({"goal": "maximize recall subject to precision >= 1.1"}, GoalError, "outside the range"),
         ({"goal": "maximize macro_f1 subject to nonsense"}, GoalError, "nonsense"),
@@ -232,7 +232,7 @@ def test_interrupted(monkeypatch, after):
          "min_positives is 1e"),
         ({"on_infeasible": "ignore"}, ValueError, "on_infeasible is one of"),
         ({"random_state": "x"}, ValueError, "random_state is None, an int or a generator"),
-        ({"pos_label": 3}, ValueError, "pos_label 3 is no class"),
+        ({"pos_label": 3}, ValueError, "pos_label 3 is not a class"),
     ],
 )  # fmt: skip
 def test_wrong_options(options, error, what):

@@ -32,7 +32,7 @@ from penalty.networks import Enough, after, outcome
 from penalty.test_distributed import Ending, normalised, small
 from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.penalty.network import train_network
-from setpoint.search.watch import StoppedError
+from setpoint.search.limits import StoppedError
 rank, folder = int(sys.argv[1]), sys.argv[2]
 dist.init_process_group(
     "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2,

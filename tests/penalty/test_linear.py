@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from penalty import oracle
 from setpoint import Goal
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.methods import SOLVERS, Choices, stages_of
 from setpoint.penalty.plan import Plan, Rows

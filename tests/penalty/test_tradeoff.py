@@ -7,8 +7,8 @@ import pytest
 from sklearn import metrics
 
 from setpoint import Goal
+from setpoint.evidence.ratios import ratio_at
 from setpoint.goals.errors import GoalError, ShapeError
-from setpoint.penalty.cuts import ratio
 from setpoint.penalty.tradeoff import Tradeoff
 
 N, P = 70.0, 30.0
@@ -55,6 +55,12 @@ def grid():
     return np.meshgrid(np.arange(P + 1), np.arange(N + 1), indexing="ij")
 
 
+def value_at(goal, i, A, B):
+    """The objective (0) or a constraint's side as the kernels see it."""
+    r = goal.accepted.ratios
+    return ratio_at(r.forms[i], r.zeros[i], r.offsets[i], A, B)
+
+
 def inner():
     """Points at which nothing is at an edge."""
     rng = np.random.default_rng(0)
@@ -69,8 +75,8 @@ def test_score_and_violation_are_those_of_the_program(text):
     goal = of(text)
     for A, B in [(0, 0), (P, N), (P, 0), (0, N), (11, 5), (7.5, 33.25)]:
         counts = np.array([[[N - B, B], [P - A, A], [0.0, 0.0]]])
-        v = goal.program.features_of(counts)
-        np.testing.assert_allclose(goal.features(A, B), v, atol=1e-12)
+        v = goal.program.rates_of(counts)
+        np.testing.assert_allclose(goal.accepted.rates(np.array([A, B])), v, atol=1e-12)
         value, violation = goal.program.value(v), goal.program.violation(v)
         assert goal.score(A, B) == pytest.approx(goal.program.sense * value, abs=1e-12)
         assert goal.violation(A, B) == pytest.approx(violation, abs=1e-12)
@@ -135,8 +141,7 @@ def test_slopes_are_derivatives(text):
             found = goal.slopes(A, B, i)
             by_A = (value(A + h, B) - value(A - h, B)) / (2 * h)
             by_B = (value(A, B + h) - value(A, B - h)) / (2 * h)
-            assert found.positive == pytest.approx(by_A, abs=1e-7)
-            assert found.negative == pytest.approx(by_B, abs=1e-7)
+            assert found == pytest.approx([by_A, by_B], abs=1e-7)
 
 
 @taken
@@ -145,8 +150,7 @@ def test_slopes_are_finite_and_gain_everywhere(text):
     for A in (0.0, 1e-12, 1.0, P):
         for B in (0.0, 1e-12, 1.0, N):
             for i in [None, *range(goal.n_constraints)]:
-                found = goal.slopes(A, B, i)
-                assert np.isfinite([found.positive, found.negative]).all()
+                assert np.isfinite(goal.slopes(A, B, i)).all()
 
 
 @taken
@@ -156,16 +160,16 @@ def test_constraints_multiplied_out(text):
         for i, (slack, slopes) in enumerate(goal.rows(A, B)):
             own = goal.slacks(A, B)[i]
             assert np.sign(slack) == np.sign(own) or abs(own) < 1e-9
-            if goal.forms is not None:  # affine: its own tangent anywhere
+            if goal.accepted.ratios is not None:  # affine: its own tangent anywhere
                 there = goal.rows(A + 1.0, B + 2.0)[i][0]
-                assert there == pytest.approx(slack + slopes.positive + 2 * slopes.negative)
+                assert there == pytest.approx(slack + slopes[0] + 2 * slopes[1])
 
 
 def test_precision_multiplied_out():
     slack, slopes = of("maximize recall subject to precision >= 0.8").rows(10.0, 5.0)[0]
     # (3.28) up to a factor: (1 - c) A - c B >= 0.
-    assert slopes.positive / slopes.negative == pytest.approx(-0.2 / 0.8)
-    assert slack == pytest.approx(slopes.positive * 10.0 + slopes.negative * 5.0)
+    assert slopes[0] / slopes[1] == pytest.approx(-0.2 / 0.8)
+    assert slack == pytest.approx(slopes[0] * 10.0 + slopes[1] * 5.0)
 
 
 # -- forms ----------------------------------------------------------------------------------
@@ -175,24 +179,23 @@ def test_precision_multiplied_out():
 @taken
 def test_forms_are_the_same_functions(text, totals):
     goal = of(text, *totals)
-    if goal.forms is None:
+    if goal.accepted.ratios is None:
         assert any(word in text for word in ("mean", "min_", "mcc", "macro", "+"))
         return
     A, B = np.meshgrid(totals[1] * np.linspace(0, 1, 21), totals[0] * np.linspace(0, 1, 21))
-    objective = [ratio(goal.forms.objective, a, b) for a, b in zip(A.flat, B.flat, strict=True)]
+    objective = [value_at(goal, 0, a, b) for a, b in zip(A.flat, B.flat, strict=True)]
     np.testing.assert_allclose(objective, goal.score(A, B).ravel(), atol=1e-9)
-    v = goal.features(A, B)
-    for form, level, c in zip(
-        goal.forms.constraints, goal.forms.levels, goal.program.constraints, strict=True
-    ):
-        slack = [ratio(form, a, b) - level for a, b in zip(A.flat, B.flat, strict=True)]
-        expected = c.sign * (c.function.value(v) - c.level)
-        np.testing.assert_allclose(slack, expected.ravel(), atol=1e-9)
+    v = goal.accepted.rates(np.stack([A, B], axis=-1))
+    for i, c in enumerate(goal.program.constraints):
+        values = [value_at(goal, i + 1, a, b) for a, b in zip(A.flat, B.flat, strict=True)]
+        np.testing.assert_allclose(values, c.function.value(v).ravel(), atol=1e-9)
+        bounds = goal.accepted.ratios.lower[i], goal.accepted.ratios.upper[i]
+        assert bounds == ((c.level, np.inf) if c.sign > 0 else (-np.inf, c.level))
 
 
 def test_nothing_over_nothing_is_nothing():
     goal = of("maximize precision")
-    assert ratio(goal.forms.objective, 0.0, 0.0) == 0.0 == goal.score(0.0, 0.0)
+    assert value_at(goal, 0, 0.0, 0.0) == 0.0 == goal.score(0.0, 0.0)
     assert goal.score(np.zeros(3), np.array([0.0, 1.0, 2.0])).tolist() == [0.0, 0.0, 0.0]
 
 
@@ -213,8 +216,8 @@ def test_all_but_rounding_is_all(text, share):
         A, B = np.cumsum(np.sort(w[30:]))[-1], np.cumsum(np.sort(w[:30]))[-1]
         expected = share * A / (A + B)
         assert goal.score(A, B) == pytest.approx(expected, abs=1e-7)
-        if goal.forms is not None:
-            assert ratio(goal.forms.objective, A, B) == pytest.approx(expected, abs=1e-9)
+        if goal.accepted.ratios is not None:
+            assert value_at(goal, 0, A, B) == pytest.approx(expected, abs=1e-9)
 
 
 # -- what is taken --------------------------------------------------------------------------
@@ -257,3 +260,30 @@ def test_groups_data_sets_and_deployed_models_are_refused(text, named):
 def test_what_no_decision_changes_is_taken():
     # Idle, but neither falls nor rises.
     assert of("maximize recall subject to prior >= 0.1").violation(0.0, 0.0) == 0.0
+
+
+# -- other totals ---------------------------------------------------------------------------
+
+
+@taken
+def test_other_totals_are_another_goal(text):
+    anywhere = Tradeoff(Goal.parse(text), 1000.0, 1000.0, any_totals=True)
+    for totals in ((N, P), (12.5, 700.0)):
+        one, other = anywhere.with_totals(*totals), of(text, *totals)
+        assert one.totals.tolist() == other.totals.tolist() == list(totals)
+        A, B = np.meshgrid(totals[1] * np.linspace(0, 1, 9), totals[0] * np.linspace(0, 1, 9))
+        np.testing.assert_allclose(one.score(A, B), other.score(A, B), atol=1e-11)
+        np.testing.assert_allclose(one.violation(A, B), other.violation(A, B), atol=1e-11)
+        for i in [None, *range(one.n_constraints)]:
+            np.testing.assert_allclose(
+                one.slopes(2.5, 7.5, i), other.slopes(2.5, 7.5, i), rtol=1e-9, atol=1e-12
+            )
+    assert anywhere.totals.tolist() == [1000.0, 1000.0]
+
+
+def test_whether_a_goal_is_monotone_may_depend_on_the_totals():
+    text = "maximize recall - 2 * predicted_rate"
+    anywhere = Tradeoff(Goal.parse(text), 1000.0, 1000.0, any_totals=True)
+    anywhere.with_totals(90.0, 10.0).require_monotone()
+    with pytest.raises(ShapeError, match="falls with accepted positives"):
+        anywhere.with_totals(10.0, 90.0).require_monotone()

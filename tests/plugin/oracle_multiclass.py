@@ -2,7 +2,7 @@
 
 Nothing of the library is used to find the optimum. A rule is the probabilities h[r, j] with
 which row r is decided j, every rate is linear in them, and rows that a rule cannot tell
-apart share theirs. Rows count softly: in each cell and true class by their posterior.
+apart share theirs. Rows count softly: in each stratum and true class by their posterior.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.goals.populations import Other
+from setpoint.program.link import link
 
 GROUPS = ("a", "b")
 
@@ -219,8 +220,8 @@ class Best(Oracle):
 class Case:
     """A problem for the library and for the oracle.
 
-    `known` says what the solver knows of a row's cell: "slot" (the rule sees it), "hidden"
-    (it does not), "joint" (it does not, and posteriors speak of cell and class).
+    `known` says what the solver knows of a row's stratum: "segment" (the rule sees it), "hidden"
+    (it does not), "joint" (it does not, and posteriors refer to stratum and class).
     """
 
     text: str
@@ -233,27 +234,27 @@ class Case:
 
     @property
     def program(self):
-        return self.goal.bind(self.soft.schema)
+        return link(self.goal, self.soft.codebook).at(self.soft.marginals)
 
     @property
     def is_exact(self):
-        """Whether a rule can tell the cells apart, or posteriors speak of them."""
-        return self.soft.pairs is not None or len(self.soft.cells) == len(self.soft.slots)
+        """Whether a rule can tell the strata apart, or posteriors refer to them."""
+        return self.soft.pairs is not None or len(self.soft.strata) == len(self.soft.segments)
 
     def features(self, program, h):
         """The program's features of decisions h (N, n), counted here."""
         counted = self.rows.counts(h)
         n = counted.shape[-1]
-        out = np.zeros((len(self.soft.cells), n + 1, n))
-        for c, cell in enumerate(self.soft.cells):
-            g, b = _parts(cell)
+        out = np.zeros((len(self.soft.strata), n + 1, n))
+        for c, stratum in enumerate(self.soft.strata):
+            g, b = _parts(stratum)
             out[c, :n] = counted[g][:, b].sum(axis=(0, 1))
-        return program.features_of(out)
+        return program.rates_of(out)
 
     def decisions(self, rule):
         """Probabilities (N, n) with which a rule decides each row."""
-        slots = self.soft.slot if rule.needs_slots else None
-        return rule.distribution(self.soft.scores, slots)
+        segments = self.soft.segment if rule.needs_segments else None
+        return rule.distribution(self.soft.scores, segments)
 
 
 POSTERIORS = ("flat", "sharp", "certain", "tied", "rare", "alike")
@@ -407,7 +408,7 @@ def limit(r: Soft, rng, hardness):
     return menu[int(rng.integers(len(menu)))]()
 
 
-def random_case(seed, known="slot", *, shape=None, twist="", most=2):
+def random_case(seed, known="segment", *, shape=None, twist="", most=2):
     """One problem; draws again where a rate has no rows or a bound no meaning.
 
     `twist`: "tight" puts each bound where some rule meets it exactly, "hard" makes bounds
@@ -429,10 +430,10 @@ def _draw(rng, known, shape, twist, most):
     group = rng.integers(0, 2, N)
     deployed = np.where(rng.random(N) < 0.6, eta.argmax(1), rng.integers(0, n, N))
     true = (eta.cumsum(1) > rng.random(N)[:, None]).argmax(1)
-    # What the oracle counts: for a row of known cell that cell alone.
+    # What the oracle counts: for a row of known stratum that stratum alone.
     full = np.zeros((N, 2, n, n))
     if known == "joint":
-        # Only groups and deployed classes that occur: those are the cells.
+        # Only groups and deployed classes that occur: those are the strata.
         full[:, group, deployed] = 1.0
         full *= rng.gamma(0.3, size=full.shape)
         full /= full.sum(axis=(1, 2, 3), keepdims=True)
@@ -456,9 +457,9 @@ def _draw(rng, known, shape, twist, most):
     goal = Goal.parse(text)
     if any(np.isnan(x.value(np.zeros(N * n))).any() for x in [f, *(b[1].function for b in bounds)]):
         return None
-    # A rule that may look at the deployed class as well sees the row's cell.
+    # A rule that may look at the deployed class as well sees the row's stratum.
     seen = ("d", "g") if "churn" in text else ("g",)
-    decide_on = seen if known == "slot" else ()
+    decide_on = seen if known == "segment" else ()
     columns = {"g": np.array(GROUPS)[group], "d": deployed}
     try:
         evidence = Evidence.from_arrays(
@@ -469,33 +470,33 @@ def _draw(rng, known, shape, twist, most):
             soft = _joint(evidence, full)
         else:
             soft = evidence.softened()
-        goal.bind(soft.schema)
+        link(goal, soft.codebook).at(soft.marginals)
     except EmptyPopulationError:
         return None
     except GoalError as error:
         if "outside the range" in str(error):
             return None
         raise
-    kinds = np.unique(np.c_[soft.scores, soft.slot], axis=0, return_inverse=True)[1].ravel()
+    kinds = np.unique(np.c_[soft.scores, soft.segment], axis=0, return_inverse=True)[1].ravel()
     oracle = Best(rows, sense, f, tuple(b[1] for b in bounds), kinds=kinds)
     return Case(text, goal, evidence, soft, known, rows, oracle)
 
 
 def _joint(evidence, full):
-    """Posteriors of the evidence's cells and the classes, for the only slot."""
+    """Posteriors of the evidence's strata and the classes, for the only segment."""
     n = full.shape[-1]
     scores, pairs = [], []
-    for c, cell in enumerate(evidence.cells):
-        g, b = _parts(cell)
+    for c, stratum in enumerate(evidence.strata):
+        g, b = _parts(stratum)
         own = full[:, g][:, :, b].sum(axis=(1, 2))
         scores.append(own)
         pairs += [(c, i) for i in range(n)]
     return evidence.softened(np.concatenate(scores, axis=1), np.array(pairs)[None])
 
 
-def _parts(cell):
-    """The groups and deployed classes of a cell."""
-    g, b = dict(cell.key).get("g"), cell.baseline
+def _parts(stratum):
+    """The groups and deployed classes of a stratum."""
+    g, b = dict(stratum.key).get("g"), stratum.baseline
     groups = slice(None)
     if isinstance(g, Other):
         groups = [i for i, name in enumerate(GROUPS) if name not in g.than]

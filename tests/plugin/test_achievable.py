@@ -12,22 +12,23 @@ from plugin.oracle_multiclass import random_case
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.plugin.achievable import Achievable
+from setpoint.program.link import link
 from setpoint.rules import Argmax
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture
 
 GAP = 1e-6
 CONVEX = ("affine", "concave", "fractional")
-CASES = [(seed, "slot", shape, "") for shape in CONVEX for seed in range(10)]
-CASES += [(seed, "slot", "quasiconcave", "") for seed in range(4)]
-CASES += [(seed, "slot", shape, "tight") for shape in CONVEX for seed in (0, 1, 3, 4, 5)]
-CASES += [(seed, "slot", "affine", "hard") for seed in range(12)]
+CASES = [(seed, "segment", shape, "") for shape in CONVEX for seed in range(10)]
+CASES += [(seed, "segment", "quasiconcave", "") for seed in range(4)]
+CASES += [(seed, "segment", shape, "tight") for shape in CONVEX for seed in (0, 1, 3, 4, 5)]
+CASES += [(seed, "segment", "affine", "hard") for seed in range(12)]
 CASES += [(seed, "hidden", shape, "") for shape in CONVEX for seed in range(4)]
 CASES += [(seed, "joint", shape, "") for shape in CONVEX for seed in range(1, 6)]
-CASES += [(seed, "slot", "sum of ratios", "") for seed in range(1, 5)]
+CASES += [(seed, "segment", "sum of ratios", "") for seed in range(1, 5)]
 MORE = [
     (seed, known, None, twist)
-    for known in ("slot", "hidden", "joint")
+    for known in ("segment", "hidden", "joint")
     for twist in ("", "tight", "hard")
     for seed in range(100, 200)
 ]
@@ -35,18 +36,19 @@ MORE = [
 
 def space_of(case, counted=None, whole=False):
     counted = case.soft if counted is None else counted
-    return Achievable(case.goal.bind(counted.schema), case.evidence, counted, whole=whole)
+    program = link(case.goal, counted.codebook).at(counted.marginals)
+    return Achievable(program.table, case.evidence, counted, whole=whole), program
 
 
 def solved(case, whole):
     """The mixture found, None if there is none; counted here from the rule's decisions."""
-    space = space_of(case, whole=whole)
+    space, program = space_of(case, whole=whole)
     try:
-        mixed = best_mixture(space, GAP)
+        mixed = best_mixture(space, program, GAP)
     except InfeasibleMasterError:
         return None
     h = case.decisions(space.rule(mixed.choice))
-    np.testing.assert_allclose(case.features(space.program, h), mixed.v, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(case.features(program, h), mixed.v, rtol=0, atol=1e-9)
     value = case.oracle.sense * float(case.oracle.objective.value(h.ravel()))
     assert mixed.value == pytest.approx(value, abs=1e-9)
     assert float(case.oracle.violation(h.ravel())) <= 1e-9
@@ -116,13 +118,13 @@ def test_the_optimum_is_found_and_bounded_in_many_problems(seed, known, shape, t
 
 
 def test_the_problems_are_varied():
-    """Some cannot be met, and all kinds of slots, cells and bounds occur."""
+    """Some cannot be met, and all kinds of segments, strata and bounds occur."""
     cases = [random_case(s, known, shape=shape, twist=t) for s, known, shape, t in CASES]
     feasible = np.array([case.oracle.is_feasible() for case in cases])
     assert 5 <= (~feasible).sum() < len(cases) / 3
-    assert {len(case.soft.slots) for case in cases} >= {1, 2, 6}
+    assert {len(case.soft.segments) for case in cases} >= {1, 2, 6}
     assert {case.soft.n_classes for case in cases} == {3, 4, 5}
-    assert any(len(case.soft.cells) > len(case.soft.slots) for case in cases)
+    assert any(len(case.soft.strata) > len(case.soft.segments) for case in cases)
     text = " ".join(str(case.goal) for case in cases)
     for name in ("churn", "prior_divergence", "precision", "difference", "g_mean", "deviation"):
         assert name in text
@@ -130,7 +132,7 @@ def test_the_problems_are_varied():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
-    case = random_case(seed, "slot", shape=CONVEX[seed % 3])
+    case = random_case(seed, "segment", shape=CONVEX[seed % 3])
     evidence = case.evidence
     if (np.bincount(evidence.true, minlength=evidence.n_classes) == 0).any():
         # A class without a row has no recall.
@@ -138,15 +140,14 @@ def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
         true[: evidence.n_classes] = np.arange(evidence.n_classes)
         evidence = replace(evidence, true=true)
         case = replace(case, evidence=evidence)
-    space = space_of(case, evidence)
+    space, program = space_of(case, evidence)
     try:
-        mixed = best_mixture(space, GAP)
+        mixed = best_mixture(space, program, GAP)
     except InfeasibleMasterError:
         return
     assert not space.is_certain
     assert mixed.bound == INF
-    program = space.program
-    counted = program.features_of(space.confusion(mixed.choice).counts)
+    counted = program.rates_of(space.confusion(mixed.choice).counts)
     np.testing.assert_allclose(counted, mixed.v, rtol=0, atol=1e-9)
     assert float(program.violation(counted)) <= 1e-9
 
@@ -155,10 +156,10 @@ def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
 
 
 @pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("known", ["slot", "hidden", "joint"])
+@pytest.mark.parametrize("known", ["segment", "hidden", "joint"])
 @pytest.mark.parametrize("seed", range(12))
 def test_the_rule_of_any_choice_reproduces_its_features(seed, known, whole):
-    """Blocks by slot and by the class on top, mixtures and constants, ties among posteriors."""
+    """Blocks by segment and by the class on top, mixtures and constants, ties among posteriors."""
     shape = ("affine", "concave")[seed % 2]
     case = random_case(seed, known, shape=shape)
     rng = np.random.default_rng(seed)
@@ -166,7 +167,7 @@ def test_the_rule_of_any_choice_reproduces_its_features(seed, known, whole):
         if counted.soft is False and known == "joint":
             continue
         try:
-            space = space_of(case, counted, whole)
+            space, program = space_of(case, counted, whole)
         except ValueError:
             continue  # a class or group without labels
         for _ in range(4):
@@ -180,9 +181,9 @@ def test_the_rule_of_any_choice_reproduces_its_features(seed, known, whole):
         v = space.features(choice)
         if counted.soft:
             h = case.decisions(space.rule(choice))
-            mine = case.features(space.program, h)
+            mine = case.features(program, h)
         else:
-            mine = space.program.features_of(space.confusion(choice).counts)
+            mine = program.rates_of(space.confusion(choice).counts)
         np.testing.assert_allclose(mine, v, rtol=0, atol=1e-9)
 
 
@@ -227,8 +228,8 @@ def value_of(text, rows, index=None):
         columns={"g": rows["g"]}, decide_on=("g",) if "(g)" in text else (),
     )  # fmt: skip
     soft = evidence.softened()
-    mixed = best_mixture(Achievable(goal.bind(soft.schema), evidence, soft), 1e-10)
-    return mixed.value
+    program = link(goal, soft.codebook).at(soft.marginals)
+    return best_mixture(Achievable(program.table, evidence, soft), program, 1e-10).value
 
 
 @pytest.mark.parametrize("text", GOALS)
@@ -273,8 +274,9 @@ def test_a_row_that_constants_meet_exactly_is_scaled_by_its_coefficients(text):
         decide_on=("g",),
     )  # fmt: skip
     soft = evidence.softened()
+    program = link(goal, soft.codebook).at(soft.marginals)
     values = [
-        best_mixture(Achievable(goal.bind(soft.schema), evidence, soft, whole=w), GAP).value
+        best_mixture(Achievable(program.table, evidence, soft, whole=w), program, GAP).value
         for w in (False, True)
     ]
     assert values[0] == pytest.approx(values[1], abs=2 * GAP)
@@ -300,8 +302,8 @@ def test_bounds_that_rule_out_zero_alone_cost_nothing(text, free):
     soft = evidence.softened()
     values = []
     for goal in (text, free):
-        program = Goal.parse(goal).bind(soft.schema)
-        mixed = best_mixture(Achievable(program, evidence, soft), GAP)
+        program = link(Goal.parse(goal), soft.codebook).at(soft.marginals)
+        mixed = best_mixture(Achievable(program.table, evidence, soft), program, GAP)
         assert float(program.violation(mixed.v)) <= 1e-9
         values.append(mixed.value)
     assert values[0] == pytest.approx(values[1], abs=2e-6)
@@ -313,4 +315,4 @@ def test_bounds_that_rule_out_zero_alone_cost_nothing(text, free):
 )
 def test_steep_tangents_do_not_end_the_search(seed, shape, twist):
     """Roots near 0 make linear programs that a solver gives up until it is built anew."""
-    check_against_the_oracle(seed, "slot", shape, twist)
+    check_against_the_oracle(seed, "segment", shape, twist)

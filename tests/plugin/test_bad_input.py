@@ -54,12 +54,17 @@ BOTH = {
         GoalSyntaxError,
         "did you mean 'precision'",
     ),
-    "no goal": (3, {}, TypeError, "goal is a Goal, its text, a metric or a BlackBox"),
+    "no goal": (
+        3,
+        {},
+        TypeError,
+        "goal is a Goal, its text, a metric, or a function",
+    ),
     "column not given": (
         "maximize accuracy subject to recall.difference(g) <= 0.1",
         {},
         GoalError,
-        "the goal speaks of the column 'g', but sensitive_features is not given",
+        "the goal refers to the column 'g', but sensitive_features is not given",
     ),
     "unknown column": (
         "maximize accuracy subject to recall.difference(groop) <= 0.1",
@@ -71,13 +76,13 @@ BOTH = {
         "maximize accuracy subject to recall.on(g='bb') >= 0.1",
         {"sensitive_features": column()},
         EmptyPopulationError,
-        "the goal speaks of g = 'bb', and no row of X has that value (did you mean 'b'?)",
+        "the goal refers to g = 'bb', and no row of X has that value (did you mean 'b'?)",
     ),
     "unknown group in a data set": (
         "maximize accuracy subject to recall.on('new', g='a') >= 0.1",
         {"datasets": {"new": Dataset(S.scores[:, None], S.y, sensitive_features=["x"] * N)}},
         EmptyPopulationError,
-        "the goal speaks of g = 'a', and no row of the data set 'new' has that value (known: 'x')",
+        "the goal refers to g = 'a', and no row of the data set 'new' has that value (known: 'x')",
     ),
     "unknown label": (
         "maximize recall(label=2)",
@@ -113,13 +118,13 @@ BOTH = {
         "maximize recall subject to recall.on('new', g='b') >= 0.5",
         {"datasets": {"new": (S.scores[:, None], S.y)}, "sensitive_features": column()},
         GoalError,
-        "the goal speaks of the column 'g', but sensitive_features is not given",
+        "the goal refers to the column 'g', but sensitive_features is not given",
     ),
     "data set's labels": (
         "maximize recall subject to recall.on('new') >= 0.5",
         {"datasets": {"new": (S.scores[:, None], S.y + 1)}},
         ValueError,
-        "datasets['new']: y holds the label 2, which is no class (known: 0, 1)",
+        "datasets['new']: y holds the label 2, which is not a class (known: 0, 1)",
     ),
     "data set's weights": (
         "maximize recall subject to recall.on('new') >= 0.5",
@@ -137,7 +142,7 @@ BOTH = {
         "maximize recall subject to churn <= 0.1",
         {},
         GoalError,
-        "the goal speaks of the deployed model: pass its predictions as baseline=",
+        "the goal refers to the deployed model: pass its predictions as baseline=",
     ),
     "baseline's length": (
         "maximize recall subject to churn <= 0.1",
@@ -149,13 +154,13 @@ BOTH = {
         "maximize recall subject to churn <= 0.1",
         {"baseline": S.y * 2},
         ValueError,
-        "baseline holds the label 2, which is no class (known: 0, 1)",
+        "baseline holds the label 2, which is not a class (known: 0, 1)",
     ),
     "one unnamed column for two": (
         "maximize accuracy subject to recall.difference(sex, race) <= 0.1",
         {"sensitive_features": S.g},
         ValueError,
-        "sensitive_features is one column without a name, but the goal speaks of 'race', 'sex'",
+        "sensitive_features is one column without a name, but the goal refers to 'race', 'sex'",
     ),
     "too many values": (
         "maximize accuracy subject to recall.difference(g) <= 0.1",
@@ -220,7 +225,7 @@ BOTH = {
         FLOOR,
         {"pos_label": 2},
         ValueError,
-        "pos_label 2 is no class (known: 0, 1)",
+        "pos_label 2 is not a class (known: 0, 1)",
     ),
     "solver": (
         FLOOR,
@@ -467,5 +472,5 @@ def test_a_goal_of_one_class_needs_two():
     y = np.arange(N) % 3
     with pytest.raises(ValueError, match="3 classes need posteriors"):
         solve(FLOOR, S.scores, y)
-    with pytest.raises(GoalError, match="speaks of a positive class, and y holds 3 classes"):
+    with pytest.raises(GoalError, match="refers to a positive class, and y holds 3 classes"):
         PlugInClassifier(LogisticRegression(), FLOOR).fit(S.scores[:, None], y)

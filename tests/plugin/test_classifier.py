@@ -496,7 +496,7 @@ def test_groups_by_name_or_given_to_fit():
     np.testing.assert_array_equal(
         named.predict(X), given_too.predict(X, sensitive_features={"g": X["g"]})
     )
-    assert not blind.rule_.needs_slots
+    assert not blind.rule_.needs_segments
     assert any("does not look at g" in text for text in blind.goal_report_.warnings)
     assert blind.predict(X).size == len(X)
     never = plug(FAIR, base, sensitive_features="g", decide_on=None).fit(X, y)
@@ -558,7 +558,7 @@ def test_two_columns():
     goal = "maximize accuracy subject to predicted_rate.difference(g, h) <= 0.1"
     model = plug(goal, base, sensitive_features=["g", "h"]).fit(X, y)
     assert model.goal_report_.decides_on == ("g", "h")
-    assert len(model.rule_.slot_keys) == 4
+    assert len(model.rule_.segment_keys) == 4
     assert model.goal_report_.constraints[0].satisfied
     np.testing.assert_array_equal(
         model.predict(X), model.predict(X, sensitive_features=X[["h", "g"]])

@@ -18,13 +18,14 @@ from sklearn.svm import LinearSVC
 from setpoint.evidence import Evidence
 from setpoint.goals import GoalError
 from setpoint.goals.goal import as_goal
-from setpoint.goals.needs import Needs
+from setpoint.goals.requirements import Requirements
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.crossfit import cross_fit, splits_of
 from setpoint.plugin.joint import JointPosterior, MissingPairWarning, joint_labels
+from setpoint.program.link import link
 from setpoint.search.mixtures import best_mixture
 
-BY_G = Needs({None: {"g": None}})
+BY_G = Requirements({None: {"g": None}})
 
 
 # ---------------------------------------------------------------- the exact population
@@ -39,7 +40,7 @@ def population(seed, n=3, groups=2, n_points=14, visible=1):
 
 
 def rows_of(goal, mass):
-    """The population as weighted rows with labels, and the points and slots they are at."""
+    """The population as weighted rows with labels, and the points and segments they are at."""
     at = np.indices(mass.shape).reshape(4, -1)
     columns = {"g": at[2], "s": at[1]}
     needs = goal.needs
@@ -61,11 +62,11 @@ def searched(goal, mass, *, joint):
         counted = evidence.softened(posterior.reshape(len(x), -1), known.pairs_of(evidence))
     else:
         counted = evidence.softened(posterior.sum(axis=1))
-    program = goal.bind(counted.schema)
-    space = Achievable(program, evidence, counted)
-    mixed = best_mixture(space, 1e-7)
-    true = goal.bind(evidence.schema)
-    v = true.features_of(space.confusion(mixed.choice).counts)
+    program = link(goal, counted.codebook).at(counted.marginals)
+    space = Achievable(program.table, evidence, counted)
+    mixed = best_mixture(space, program, 1e-7)
+    true = link(goal, evidence.codebook).at(evidence.marginals)
+    v = true.rates_of(space.confusion(mixed.choice).counts)
     return SimpleNamespace(space=space, mixed=mixed, true=true, v=v)
 
 
@@ -183,11 +184,11 @@ def test_pairs_speak_of_the_cells_of_each_slot():
     np.testing.assert_array_equal(joint.labels(rows), g * 3 + y)
     pairs = joint.pairs_of(rows)
     assert pairs.shape == (2, 6, 2)
-    for slot, key in enumerate(rows.slots):
-        for (cell, true), (group, code) in zip(pairs[slot], np.ndindex(2, 3), strict=True):
+    for segment, key in enumerate(rows.segments):
+        for (stratum, true), (group, code) in zip(pairs[segment], np.ndindex(2, 3), strict=True):
             assert true == code
-            assert dict(rows.cells[cell].key) == {"g": group, **dict(key)}
-    # Other rows with the same columns: codes of cells may differ, groups do not.
+            assert dict(rows.strata[stratum].key) == {"g": group, **dict(key)}
+    # Other rows with the same columns: codes of strata may differ, groups do not.
     some = Evidence.from_arrays(
         ("a", "b", "c"), np.zeros(4), None, needs=BY_G, columns={"g": np.ones(4, int)}
     )  # fmt: skip
@@ -195,7 +196,7 @@ def test_pairs_speak_of_the_cells_of_each_slot():
 
 
 def test_a_slot_without_some_group():
-    """What a model says of that group is credited to the slot's heaviest cell."""
+    """What a model says of that group is credited to the segment's heaviest stratum."""
     g, s = np.array([0, 0, 1, 2, 2, 2]), np.array([0, 0, 0, 1, 0, 1])
     rows = Evidence.from_arrays(
         (0, 1), np.zeros(6), np.array([0, 1, 0, 1, 0, 1]), needs=BY_G,
@@ -203,11 +204,11 @@ def test_a_slot_without_some_group():
     )  # fmt: skip
     joint = JointPosterior.of(rows)
     pairs = joint.pairs_of(rows).reshape(2, 3, 2, 2)
-    only = next(c for c, cell in enumerate(rows.cells) if dict(cell.key)["s"] == 1)
+    only = next(c for c, stratum in enumerate(rows.strata) if dict(stratum.key)["s"] == 1)
     assert (pairs[1, :, :, 0] == only).all()
     scores = np.full((6, 6), 1 / 6)
     soft = rows.softened(scores, pairs.reshape(2, 6, 2))
-    assert soft.schema.marginals.sum() == pytest.approx(6.0)
+    assert soft.marginals.weights.sum() == pytest.approx(6.0)
 
 
 def test_groups_that_were_not_trained_on_are_refused():
@@ -309,10 +310,11 @@ def test_scores_out_of_fold():
         np.testing.assert_allclose(fitted.scores[test], own, atol=1e-12)
     soft = rows.softened(fitted.scores, joint.pairs_of(rows))
     # Posteriors fitted to these very rows know how many are of each kind.
-    np.testing.assert_allclose(soft.schema.marginals, rows.schema.marginals, rtol=0.05)
+    np.testing.assert_allclose(soft.marginals.weights, rows.marginals.weights, rtol=0.05)
     goal = as_goal("maximize accuracy.min(g)")
-    space = Achievable(goal.bind(soft.schema), rows, soft)
-    mixed = best_mixture(space, 1e-6)
+    program = link(goal, soft.codebook).at(soft.marginals)
+    space = Achievable(program.table, rows, soft)
+    mixed = best_mixture(space, program, 1e-6)
     assert space.is_certain
     assert mixed.status == "optimal"
 

@@ -31,7 +31,7 @@ from setpoint import (
     solve,
 )
 from setpoint.goals import ShapeError
-from setpoint.search.watch import StoppedError, StoppedWarning
+from setpoint.search.limits import StoppedError, StoppedWarning
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
@@ -276,11 +276,12 @@ def test_a_real_interrupt():
     timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
     timer.start()
     try:
-        solve("macro_f1", np.tile(eta, (10, 1)), np.tile(y, 10), evidence="soft")
+        try:
+            solve("macro_f1", np.tile(eta, (10, 1)), np.tile(y, 10), evidence="soft")
+        finally:
+            timer.join()  # on a busy machine the signal may come here only
     except (KeyboardInterrupt, StoppedWarning):
         pass  # before there was a rule, or after
-    finally:
-        timer.join()
 
 
 def test_the_trace_closes_in():
@@ -304,7 +305,7 @@ def test_posteriors_are_checked():
     missing[3, 0] = np.nan
     with pytest.raises(ValueError, match=r"row 7 sums to 1\.1"):
         solve("h_mean", large, y)
-    with pytest.raises(ValueError, match="no posteriors: -"):
+    with pytest.raises(ValueError, match="not posteriors: -"):
         solve("h_mean", below, y)
     with pytest.raises(ValueError, match="NaN"):
         solve("h_mean", missing, y)
@@ -497,7 +498,7 @@ def test_search_over_options():
 
 def test_progress_is_told_on_request(capsys):
     X, y = load_iris(return_X_y=True)
-    PlugInClassifier(GaussianNB(), "h_mean", cv=3, verbose=1).fit(X, y)
+    PlugInClassifier(GaussianNB(), "h_mean", cv=3, evidence="soft", verbose=1).fit(X, y)
     told = capsys.readouterr()
     assert told.out == ""
     assert "gap" in told.err

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from setpoint.evidence import Evidence
-from setpoint.goals import Goal, algebra
+from setpoint.goals import Goal
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named import ALGORITHMS, bisection, ellipsoid, frank_wolfe, gda, recombine
@@ -17,9 +17,11 @@ from setpoint.plugin.named.frank_wolfe import line_search
 from setpoint.plugin.named.inner import Inner
 from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.recombine import Gathered
+from setpoint.program import algebra
+from setpoint.program.link import link
+from setpoint.search.limits import Limits, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture
-from setpoint.search.watch import StoppedWarning, Watch
 
 LOADER = Path(__file__).parents[2].parent / "shared" / "data" / "load.py"
 COVERAGE = "abs(predicted_rate - prior).max() <= 0.02"
@@ -34,29 +36,29 @@ def rows(n, N=300, seed=0):
     return P, np.minimum(y, n - 1)
 
 
-def space_of(goal, n=3, soft=True, watch=None, data=None, whole=True):
+def space_of(goal, n=3, soft=True, limits=None, data=None, whole=True):
     P, y = rows(n) if data is None else data
     evidence = Evidence.from_arrays(tuple(range(P.shape[1])), P, y)
     counted = evidence.softened() if soft else evidence
-    program = Goal.parse(goal).bind(counted.schema)
-    return Achievable(program, evidence, counted, watch=watch, whole=whole)
+    program = link(Goal.parse(goal), counted.codebook).at(counted.marginals)
+    return Achievable(program.table, evidence, counted, limits=limits, whole=whole), program
 
 
 def optimum(goal, **options):
-    found = best_mixture(space_of(goal, **options), 1e-7)
+    found = best_mixture(*space_of(goal, **options), 1e-7)
     assert found.status == "optimal"
     return found.value
 
 
 def check(solver, goal, loss=1e-3, status=None, n=3, data=None, **options):
     """Run a solver and compare with the optimum; the mixture and what it did."""
-    space = space_of(goal, n, data=data)
-    found = solver(space, **options)
+    space, program = space_of(goal, n, data=data)
+    found = solver(space, program, **options)
     best = optimum(goal, n=n, data=data)
     assert -1e-6 <= best - found.value <= loss
     assert found.bound >= best - 1e-6
-    assert found.value == pytest.approx(space.value(space.features(found.choice)), abs=1e-12)
-    assert float(space.program.violation(space.features(found.choice))) <= 1e-9
+    assert found.value == pytest.approx(program.score_at(space.features(found.choice)), abs=1e-12)
+    assert float(program.violation(space.features(found.choice))) <= 1e-9
     assert not found.stopped
     assert found.method.endswith("recombined")
     if status is not None:
@@ -210,61 +212,62 @@ def test_real_data_with_the_budgets_of_the_paper(real, name, solver, goal):
 # ---------------------------------------------------------------- the end
 def test_recombination_asks_nothing_and_is_the_master_over_what_was_gathered():
     goal = f"maximize h_mean subject to {COVERAGE}"
-    space = space_of(goal)
+    space, program = space_of(goal)
     rng = np.random.default_rng(0)
     for _ in range(40):
         space.ask(rng.normal(size=space.d))
-    calls, traced = space.n_calls, len(space.watch.trace)
-    found = recombine(space)
-    assert (space.n_calls, len(space.watch.trace)) == (calls, traced)
+    calls, traced = space.n_calls, len(space.limits.trace)
+    found = recombine(space, program)
+    assert (space.n_calls, len(space.limits.trace)) == (calls, traced)
     assert found.bound == np.inf  # nothing is known of other rules
     assert found.status == "feasible"
     space.frozen = True
-    assert found.value == pytest.approx(best_mixture(space, 0.0).value, abs=1e-6)
+    assert found.value == pytest.approx(best_mixture(space, program, 0.0).value, abs=1e-6)
     assert found.value <= optimum(goal) + 1e-7
 
 
 def test_recombination_by_blocks():
     goal = f"maximize h_mean subject to {COVERAGE}"
-    whole, blocks = (space_of(goal, whole=w) for w in (True, False))
+    (whole, program), (blocks, same) = (space_of(goal, whole=w) for w in (True, False))
     rng = np.random.default_rng(0)
     for slopes in rng.normal(size=(40, whole.d)):
         whole.ask(slopes)
         blocks.ask(slopes)
-    assert recombine(blocks).value >= recombine(whole).value - 1e-7
+    best = recombine(whole, program).value
+    assert recombine(blocks, same).value >= best - 1e-7
 
 
 def test_gathered_is_a_space_of_the_columns_at_hand():
-    space = space_of("maximize h_mean")
+    space, _ = space_of("maximize h_mean")
     atom = space.ask(np.ones(space.d))
     gathered = Gathered(space)
-    assert gathered.at_hand(0) == [0, 1, 2]
+    assert gathered.initial_columns(0) == [0, 1, 2]
     v = space.features_of(atom)
     priced = gathered.price(v)
     columns = np.array([space.features_of(k) for k in range(len(space.atoms))])
     assert priced.values[0] == pytest.approx((columns @ v).max())
     assert gathered.rule([{0: 1.0}]) == space.rule([{0: 1.0}])
-    assert gathered.drawn([{0: 0.5, 1: 0.5}]) == 1.0
+    assert gathered.randomized_share([{0: 0.5, 1: 0.5}]) == 1.0
     np.testing.assert_array_equal(
         gathered.confusion([{0: 1.0}]).counts, space.confusion([{0: 1.0}]).counts
     )
-    assert gathered.with_program(space.program).at_hand(0) == [0, 1, 2]
+    assert gathered.initial_columns(0) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("solver", [frank_wolfe, gda, ellipsoid])
 def test_labels_certify_nothing(solver):
-    space = space_of("maximize h_mean", soft=False)
-    found = solver(space, calls=60)
+    space, program = space_of("maximize h_mean", soft=False)
+    found = solver(space, program, calls=60)
     assert found.bound == np.inf
     assert found.status == "feasible"
-    assert all(t.bound == np.inf for t in space.watch.trace)
+    assert all(t.bound == np.inf for t in space.limits.trace)
 
 
 def test_nothing_feasible_among_the_rules_gathered():
     with pytest.raises(InfeasibleMasterError):
-        gda(space_of("maximize h_mean subject to error_rate <= 0.01"), calls=50)
+        gda(*space_of("maximize h_mean subject to error_rate <= 0.01"), calls=50)
     with pytest.raises(InfeasibleMasterError):
-        frank_wolfe(space_of("maximize h_mean subject to error_rate <= 0.01"), calls=50)
+        frank_wolfe(*space_of("maximize h_mean subject to error_rate <= 0.01"), calls=50)
 
 
 # ---------------------------------------------------------------- limits and traces
@@ -279,25 +282,25 @@ def test_nothing_feasible_among_the_rules_gathered():
     ],
 )
 def test_a_limit_on_calls(solver, goal):
-    space = space_of(goal, watch=Watch(max_calls=30))
+    space, program = space_of(goal, limits=Limits(max_calls=30))
     with pytest.warns(StoppedWarning, match="stopped after 30 oracle calls"):
-        found = solver(space)
+        found = solver(space, program)
     assert space.n_calls == 30
     assert found.stopped == "stopped after 30 oracle calls"
-    assert float(space.program.violation(found.v)) <= 1e-9
-    assert found.value >= recombine(space).value - 1e-6
+    assert float(program.violation(found.v)) <= 1e-9
+    assert found.value >= recombine(space, program).value - 1e-6
 
 
 def test_a_limit_before_the_first_call():
-    space = space_of("maximize h_mean", watch=Watch(max_seconds=0.0))
+    space, program = space_of("maximize h_mean", limits=Limits(max_seconds=0.0))
     with pytest.warns(StoppedWarning):
-        found = frank_wolfe(space)
+        found = frank_wolfe(space, program)
     assert space.n_calls == 0
     assert found.value == pytest.approx(1 / 3, abs=1e-6)  # a coin for everybody
 
 
 def test_interrupted(monkeypatch):
-    space = space_of("maximize h_mean")
+    space, program = space_of("maximize h_mean")
     asked = space.ask
 
     def ask(slopes):
@@ -307,16 +310,16 @@ def test_interrupted(monkeypatch):
 
     monkeypatch.setattr(space, "ask", ask)
     with pytest.warns(StoppedWarning, match="interrupted"):
-        found = gda(space)
+        found = gda(space, program)
     assert found.stopped == "interrupted"
 
 
 @pytest.mark.parametrize("solver", [frank_wolfe, gda, ellipsoid])
 def test_the_trace_never_gets_worse(solver):
     goal = f"maximize h_mean subject to {COVERAGE}"
-    space = space_of(goal)
-    found = solver(space, calls=150)
-    trace = space.watch.trace
+    space, program = space_of(goal)
+    found = solver(space, program, calls=150)
+    trace = space.limits.trace
     assert trace[-1].call == space.n_calls == 150
     assert trace[-1].objective == found.value
     assert np.all(np.diff([t.bound for t in trace if np.isfinite(t.bound)]) <= 0)
@@ -328,7 +331,7 @@ def test_the_trace_never_gets_worse(solver):
 def test_a_budget_is_a_number_of_calls():
     for solver in (frank_wolfe, gda, ellipsoid):
         with pytest.raises(ValueError, match="calls is a whole number >= 1"):
-            solver(space_of("maximize h_mean"), calls=0)
+            solver(*space_of("maximize h_mean"), calls=0)
 
 
 # ---------------------------------------------------------------- shapes
@@ -347,13 +350,13 @@ def test_a_budget_is_a_number_of_calls():
 )
 def test_shapes_that_a_solver_does_not_take(solver, goal, says):
     with pytest.raises(ShapeError, match=says):
-        ALGORITHMS[solver](space_of(goal))
+        ALGORITHMS[solver](*space_of(goal))
 
 
 # ---------------------------------------------------------------- the parts
 def test_the_line_search_is_exact():
-    space = space_of("maximize g_mean")
-    score = space.program.objective
+    space, program = space_of("maximize g_mean")
+    score = program.objective
     rng = np.random.default_rng(0)
     v, s = (space.features_of(space.ask(rng.random(space.d))) for _ in range(2))
     step = line_search(score, v, s)
@@ -389,8 +392,8 @@ def test_an_ellipsoid_keeps_the_half_and_shrinks(n):
     ],
 )
 def test_the_inner_minimum(goal):
-    space = space_of(goal)
-    losses = Losses(space, "ellipsoid")
+    space, program = space_of(goal)
+    losses = Losses(space, program, "ellipsoid")
     functions = [algebra.scaled(-1.0, losses.score), *losses.phi]
     inner = Inner(losses, functions)
     rng = np.random.default_rng(0)
@@ -424,13 +427,14 @@ def test_bounds_between_groups(bound):
         (0, 1, 2), P, y, needs=goal.needs, columns={"g": group}, decide_on=("g",)
     )
     soft = evidence.softened()
-    space, other = (Achievable(goal.bind(soft.schema), evidence, soft, whole=True) for _ in "ab")
-    losses = Losses(space, "gda", by_row=True)
+    program = link(goal, soft.codebook).at(soft.marginals)
+    space, other = (Achievable(program.table, evidence, soft, whole=True) for _ in "ab")
+    losses = Losses(space, program, "gda", by_row=True)
     free = np.random.default_rng(0).random((500, space.d))
-    c = space.program.constraints[0]
+    c = program.constraints[0]
     for v in free:
         inside = float(losses.excess(v).max()) <= 0.0
         assert inside == (float(c.violation(v)) <= 0.0)
-    found = gda(space, calls=600, steps=(0.1,))
-    assert float(space.program.violation(found.v)) <= 1e-9
-    assert best_mixture(other, 1e-6).value - found.value <= 5e-3
+    found = gda(space, program, calls=600, steps=(0.1,))
+    assert float(program.violation(found.v)) <= 1e-9
+    assert best_mixture(other, program, 1e-6).value - found.value <= 5e-3

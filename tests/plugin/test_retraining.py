@@ -28,9 +28,10 @@ from setpoint.plugin.retraining import (
     TrainingRows,
     costs_of,
 )
+from setpoint.program.link import link
 from setpoint.rules import Rule
+from setpoint.search.limits import Limits, StoppedWarning
 from setpoint.search.mixtures import best_mixture
-from setpoint.search.watch import StoppedWarning, Watch
 
 # Grown until every distinct x is a leaf, a tree is an exact minimiser of weighted errors.
 TREE = DecisionTreeClassifier(random_state=0)
@@ -56,19 +57,20 @@ def evidence_of(goal, r, weighted=True, decide_on=()):
     )  # fmt: skip
 
 
-def space_of(goal, r, learner=TREE, *, X=None, weighted=True, watch=None):
+def space_of(goal, r, learner=TREE, *, X=None, weighted=True, limits=None):
     goal = as_goal(goal)
     evidence = evidence_of(goal, r, weighted)
     rows = TrainingRows.of(evidence, r.X if X is None else X)
-    return Retraining(goal.bind(evidence.schema), evidence, learner, rows, watch=watch)
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    return Retraining(program.table, evidence, learner, rows, limits=limits), program
 
 
-def reached(space, choice, X):
+def reached(space, program, choice, X):
     """Features of the deployed model and rule, by counting their decisions."""
     model, rule = space.finish(choice)
     scores = model.scores(X)
     counts = space.evidence.confusion(rule.distribution(scores)).counts
-    return space.program.features_of(counts)
+    return program.rates_of(counts)
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -105,9 +107,9 @@ def test_weighted_errors_are_a_constant_less_the_objective(seed):
     one = evidence_of(goal, r)
     two = Evidence.from_arrays((0, 1, 2), np.zeros(30), None, needs=goal.needs, dataset="new")
     evidence = Evidence.concat([one, two])
-    program = goal.bind(evidence.schema)
+    program = link(goal, evidence.codebook).at(evidence.marginals)
     X = np.arange(120.0)[:, None]
-    space = Retraining(program, evidence, Recorder(), TrainingRows.of(evidence, X))
+    space = Retraining(program.table, evidence, Recorder(), TrainingRows.of(evidence, X))
     slopes = rng.normal(size=space.d)
     space.ask(slopes)
     taken, label, weight = Recorder.seen
@@ -120,7 +122,7 @@ def test_weighted_errors_are_a_constant_less_the_objective(seed):
     for _ in range(20):
         decided = rng.integers(0, 3, 120)
         errors.append(weight[label != decided[index]].sum())
-        values.append(slopes @ program.features_of(evidence.confusion(decided).counts))
+        values.append(slopes @ program.rates_of(evidence.confusion(decided).counts))
     share = -np.polyfit(values, errors, 1)[0]
     assert share > 0
     np.testing.assert_allclose(errors + share * np.array(values), errors[0] + share * values[0])
@@ -172,28 +174,26 @@ PROBLEMS = [
 
 @pytest.mark.parametrize(("goal", "objective", "constraints"), PROBLEMS)
 def test_an_exact_learner_reaches_the_optimum(goal, objective, constraints):
-    """The groups are hidden from the learner: two cells an x."""
+    """The groups are hidden from the learner: two strata an x."""
     for seed in range(3):
         r = rows_of(seed)
-        space = space_of(goal, r)
-        mixed = best_mixture(space, 1e-8)
+        space, program = space_of(goal, r)
+        mixed = best_mixture(space, program, 1e-8)
         assert mixed.value == pytest.approx(exact(r, objective, constraints), abs=2e-6)
-        assert space.program.violation(mixed.v) <= 1e-9
+        assert program.violation(mixed.v) <= 1e-9
         assert mixed.status == "feasible"
         assert mixed.bound == np.inf
-        np.testing.assert_allclose(reached(space, mixed.choice, r.X), mixed.v, atol=1e-12)
+        np.testing.assert_allclose(reached(space, program, mixed.choice, r.X), mixed.v, atol=1e-12)
         np.testing.assert_allclose(space.features(mixed.choice), mixed.v, atol=1e-12)
 
 
 @pytest.mark.parametrize("goal", ["maximize micro_f1(default=0)", "maximize f1(label=1)"])
 def test_ratios_against_all_decisions(goal):
     r = rows_of(4, n_points=6)
-    space = space_of(goal, r)
-    mixed = best_mixture(space)
+    space, program = space_of(goal, r)
+    mixed = best_mixture(space, program)
     best = max(
-        space.program.value(
-            space.program.features_of(space.evidence.confusion(np.array(rule)[r.x]).counts)
-        )
+        program.value(program.rates_of(space.evidence.confusion(np.array(rule)[r.x]).counts))
         for rule in itertools.product(range(3), repeat=6)
     )
     assert mixed.value == pytest.approx(best, abs=1e-12)
@@ -205,10 +205,10 @@ def test_weights_are_repeated_rows():
     twice = np.repeat(np.arange(300), (2 * r.weight).astype(int))
     other = SimpleNamespace(**{k: v[twice] for k, v in vars(r).items() if k in "Xyxg"}, n=3)
     goal = "maximize min_recall subject to recall(label=1).difference(g) <= 0.02"
-    one, two = space_of(goal, r), space_of(goal, other, weighted=False)
-    a, b = best_mixture(one, 1e-8), best_mixture(two, 1e-8)
+    (one, program), (two, same) = space_of(goal, r), space_of(goal, other, weighted=False)
+    a, b = best_mixture(one, program, 1e-8), best_mixture(two, same, 1e-8)
     assert a.value == pytest.approx(b.value, abs=1e-9)
-    assert one.drawn(a.choice) == pytest.approx(two.drawn(b.choice), abs=1e-6)
+    assert one.randomized_share(a.choice) == pytest.approx(two.randomized_share(b.choice), abs=1e-6)
 
 
 def test_rows_that_are_counted_may_be_others():
@@ -221,12 +221,17 @@ def test_rows_that_are_counted_may_be_others():
     goal = as_goal("maximize accuracy subject to predicted_rate(label=1) <= 0.2")
     counted = evidence_of(goal, held)
     own = evidence_of(goal, train)
+    program = link(goal, counted.codebook).at(counted.marginals)
     space = Retraining(
-        goal.bind(counted.schema), counted, TREE, TrainingRows.of(own, train.X), held.X
+        program.table,
+        counted,
+        TREE,
+        TrainingRows.of(own, train.X),
+        held.X,
     )
-    mixed = best_mixture(space, 1e-8)
-    assert space.program.violation(mixed.v) <= 1e-9
-    np.testing.assert_allclose(reached(space, mixed.choice, held.X), mixed.v, atol=1e-12)
+    mixed = best_mixture(space, program, 1e-8)
+    assert program.violation(mixed.v) <= 1e-9
+    np.testing.assert_allclose(reached(space, program, mixed.choice, held.X), mixed.v, atol=1e-12)
     best = exact(held, lambda c: c.accuracy, lambda c: [c.rates[1] <= 0.2])
     assert 0.5 < mixed.value <= best + 1e-6
 
@@ -244,9 +249,9 @@ def test_any_kind_of_table():
         (frame, make_pipeline(OneHotEncoder(), TREE)),
         (frame, make_pipeline(make_pipeline(OneHotEncoder()), make_pipeline(TREE))),
     ):
-        space = space_of(goal, r, learner, X=X)
-        mixed = best_mixture(space, 1e-8)
-        np.testing.assert_allclose(reached(space, mixed.choice, X), mixed.v, atol=1e-12)
+        space, program = space_of(goal, r, learner, X=X)
+        mixed = best_mixture(space, program, 1e-8)
+        np.testing.assert_allclose(reached(space, program, mixed.choice, X), mixed.v, atol=1e-12)
         values.append(mixed.value)
     np.testing.assert_allclose(values, values[0], atol=1e-8)
 
@@ -255,13 +260,14 @@ def test_a_learner_that_is_not_exact():
     """Whatever it finds is feasible and no worse than constants, and what is deployed."""
     r = rows_of(2)
     scaled = make_pipeline(StandardScaler(), LogisticRegression())
-    space = space_of("maximize min_recall subject to recall(label=1).difference(g) <= 0.05", r,
-                     scaled, watch=Watch(20))  # fmt: skip
-    mixed = best_mixture(space, 1e-4)
+    goal = "maximize min_recall subject to recall(label=1).difference(g) <= 0.05"
+    space, program = space_of(goal, r,
+                     scaled, limits=Limits(20))  # fmt: skip
+    mixed = best_mixture(space, program, 1e-4)
     assert space.n_calls <= 20
-    assert space.program.violation(mixed.v) <= 1e-9
+    assert program.violation(mixed.v) <= 1e-9
     assert mixed.value > 1 / 3
-    np.testing.assert_allclose(reached(space, mixed.choice, r.X), mixed.v, atol=1e-12)
+    np.testing.assert_allclose(reached(space, program, mixed.choice, r.X), mixed.v, atol=1e-12)
 
 
 def test_learners_without_weights_are_refused():
@@ -279,40 +285,43 @@ def test_metadata_routing_asks_the_step():
     with config_context(enable_metadata_routing=True):
         last = LogisticRegression().set_fit_request(sample_weight=True)
         first = StandardScaler().set_fit_request(sample_weight=False)
-        space = space_of("maximize min_recall", rows_of(), make_pipeline(first, last))
+        space, _ = space_of("maximize min_recall", rows_of(), make_pipeline(first, last))
         assert space.ask(np.array([0.2, 0.5, 0.3])) == 3
 
 
 def test_what_predicts_no_class_is_refused():
-    space = space_of("maximize accuracy", rows_of(), LinearRegression())
+    space, program = space_of("maximize accuracy", rows_of(), LinearRegression())
     with pytest.raises(ValueError, match="oracle: LinearRegression predicts what is none"):
-        best_mixture(space)
+        best_mixture(space, program)
 
 
 def test_rows_that_do_not_fit_are_refused():
     r = rows_of()
     goal = as_goal("maximize accuracy")
     evidence = evidence_of(goal, r)
-    program, rows = goal.bind(evidence.schema), TrainingRows.of(evidence, r.X)
+    program, rows = (
+        link(goal, evidence.codebook).at(evidence.marginals),
+        TrainingRows.of(evidence, r.X),
+    )
     with pytest.raises(ValueError, match="training rows: X has 5 rows, their codes 600"):
-        Retraining(program, evidence, TREE, TrainingRows.of(evidence, r.X[:5]))
+        Retraining(program.table, evidence, TREE, TrainingRows.of(evidence, r.X[:5]))
     with pytest.raises(ValueError, match="counted rows: X has 5 rows"):
-        Retraining(program, evidence, TREE, rows, r.X[:5])
+        Retraining(program.table, evidence, TREE, rows, r.X[:5])
     with pytest.raises(ValueError, match="does not know"):
-        Retraining(program, evidence, TREE, TrainingRows(r.X, r.y, np.full(600, 3)))
+        Retraining(program.table, evidence, TREE, TrainingRows(r.X, r.y, np.full(600, 3)))
     posteriors = Evidence.from_arrays((0, 1, 2), np.full((600, 3), 1 / 3), r.y).softened()
     with pytest.raises(ValueError, match="not soft"):
-        Retraining(program, posteriors, TREE, rows)
+        Retraining(program.table, posteriors, TREE, rows)
 
 
 def test_classes_that_gain_nothing_are_never_predicted():
     r = rows_of()
     # Only the recall of class 1 counts: one class is left, a constant.
-    one = space_of("maximize recall(label=1)", r)
+    one, _ = space_of("maximize recall(label=1)", r)
     assert one.ask(np.array([1.0])) == 1
     assert len(one.atoms) == 3
     # Rates of classes 0 and 2: class 1 is in no copy.
-    two = space_of("maximize recall(label=0) + recall(label=2)", r)
+    two, _ = space_of("maximize recall(label=0) + recall(label=2)", r)
     found = two.ask(np.ones(two.d))
     assert found == 3
     assert set(np.unique(two.atoms[3].decided)) == {0, 2}
@@ -324,7 +333,7 @@ def test_classes_that_gain_nothing_are_never_predicted():
 
 # ---------------------------------------------------------------- the space
 def test_nothing_is_trained_twice():
-    space = space_of("maximize min_recall", rows_of())
+    space, _ = space_of("maximize min_recall", rows_of())
     slopes = np.array([0.2, 0.5, 0.3])
     first = space.ask(slopes)
     assert space.ask(slopes) == first
@@ -337,44 +346,47 @@ def test_nothing_is_trained_twice():
     assert space.n_calls == 2
 
 
-def test_another_program_shares_the_learners():
+def test_another_question_shares_the_learners():
     r = rows_of()
-    space = space_of("maximize min_recall subject to predicted_rate(label=0) <= 0.3", r)
-    best_mixture(space, 1e-8)
+    space, program = space_of("maximize min_recall subject to predicted_rate(label=0) <= 0.3", r)
+    best_mixture(space, program, 1e-8)
     before = len(space.atoms)
-    goal = as_goal("maximize recall(label=1) subject to predicted_rate(label=1) <= 0.4")
-    other = space.with_program(goal.bind(space.program.schema))
-    assert len(other.at_hand(0)) == before
+    other = space.within(Limits())
+    assert len(other.initial_columns(0)) == before
     assert other.n_calls == 0
-    choice = best_mixture(other, 1e-8).choice
-    # Its columns mean the same to the first program.
+    least = program.changed(program.constraints[0].function, (), sense=-1.0)
+    choice = best_mixture(other, least, 1e-8).choice
+    assert other.n_calls > 0
+    # Its columns mean the same to the first set.
     np.testing.assert_allclose(
-        space.features(choice), reached(space, choice, r.X), atol=1e-12
+        space.features(choice), reached(space, program, choice, r.X), atol=1e-12
     )  # fmt: skip
     assert space.features_of(0).shape == (space.d,)
 
 
 @pytest.mark.parametrize(
     ("limits", "calls", "words"),
-    [(Watch(2), 2, "after 2 oracle calls"), (Watch(None, 0.0), 0, "seconds")],
+    [(Limits(2), 2, "after 2 oracle calls"), (Limits(None, 0.0), 0, "seconds")],
 )
 def test_limits(limits, calls, words):
     goal = "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01"
-    space = space_of(goal, rows_of(), watch=limits)
+    space, program = space_of(goal, rows_of(), limits=limits)
     with pytest.warns(StoppedWarning, match=words):
-        mixed = best_mixture(space)
+        mixed = best_mixture(space, program)
     assert space.n_calls == calls
     assert mixed.stopped
-    assert space.program.violation(mixed.v) <= 1e-9
-    rest = space.with_program(space.program).watch
+    assert program.violation(mixed.v) <= 1e-9
+    rest = space.limits.rest()
     assert (rest.max_calls, rest.max_seconds) == ((0, None) if calls else (None, 0.0))
 
 
 # ---------------------------------------------------------------- what is deployed
 def test_the_deployed_model_can_be_stored():
     r = rows_of()
-    space = space_of("maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01", r)
-    choice = best_mixture(space, 1e-8).choice
+    space, program = space_of(
+        "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01", r
+    )
+    choice = best_mixture(space, program, 1e-8).choice
     model, rule = space.finish(choice)
     learners = [k for k in choice[0] if k >= 3]
     assert len(model.learners) == len(learners) >= 2
@@ -399,15 +411,15 @@ def test_the_deployed_model_can_be_stored():
 
 def test_constants_need_no_learner():
     r = rows_of()
-    space = space_of("maximize min_recall", r)
+    space, _ = space_of("maximize min_recall", r)
     model, rule = space.finish([{1: 1.0}])
     assert model.learners == ()
     assert not hasattr(model, "n_features_in_")
     assert (rule.decide(model.scores(r.X)) == 1).all()
     model, rule = space.finish([{0: 0.25, 2: 0.75}])
     np.testing.assert_allclose(rule.distribution(model.scores(r.X))[0], [0.25, 0.0, 0.75])
-    assert space.drawn([{0: 0.25, 2: 0.75}]) == 1.0
-    assert space.drawn([{0: 1.0}]) == 0.0
+    assert space.randomized_share([{0: 0.25, 2: 0.75}]) == 1.0
+    assert space.randomized_share([{0: 1.0}]) == 0.0
     k = space.ask(np.ones(3))
     model, rule = space.finish([{0: 0.5, k: 0.5}])
     np.testing.assert_allclose(

@@ -73,8 +73,8 @@ def test_the_report_is_what_evaluate_finds(goal):
     s = sample()
     found = solved(goal, s, randomized=False)
     columns = {"g": s.g}
-    slots = found.rule.slot_codes(columns) if found.rule.needs_slots else None
-    decided = found.rule.decide(s.scores, slots)
+    segments = found.rule.segment_codes(columns) if found.rule.needs_segments else None
+    decided = found.rule.decide(s.scores, segments)
     same(found.report, evaluate(goal, s.y, decided, **s.options()))
 
 
@@ -161,9 +161,9 @@ def test_decide_on():
     looks = solve(goal, s.scores, s.y, sensitive_features=s.g)
     blind = solve(goal, s.scores, s.y, sensitive_features=s.g, decide_on=None)
     named = solve(goal, s.scores, s.y, sensitive_features={"g": s.g}, decide_on="g")
-    assert looks.rule.slot_keys == ((("g", "a"),), (("g", "b"),))
+    assert looks.rule.segment_keys == ((("g", "a"),), (("g", "b"),))
     assert looks.report.decides_on == ("g",)
-    assert not blind.rule.needs_slots
+    assert not blind.rule.needs_segments
     assert blind.report.decides_on == ()
     assert named.rule == looks.rule
     assert looks.report.objective.value >= blind.report.objective.value - 1e-12
@@ -186,7 +186,7 @@ def test_one_value_and_the_rest():
         s.y,
         sensitive_features={"country": country},
     )
-    codes = found.rule.slot_codes({"country": ["IN", "c3", "never seen"]})
+    codes = found.rule.segment_codes({"country": ["IN", "c3", "never seen"]})
     assert codes[0] != codes[1] == codes[2] >= 0
     assert all(c.satisfied for c in found.report.constraints)
 

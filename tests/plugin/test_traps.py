@@ -67,7 +67,7 @@ def test_03_a_difference_is_largest_minus_smallest():
     for bound in (0.02, 0.1):
         goal = f"maximize accuracy subject to predicted_rate.difference(g) <= {bound}"
         found = solve(goal, scores, s.y, sensitive_features=group)
-        accepted = found.rule.distribution(scores, found.rule.slot_codes({"g": group}))[:, 1]
+        accepted = found.rule.distribution(scores, found.rule.segment_codes({"g": group}))[:, 1]
         rates = [accepted[group == v].mean() for v in "abc"]
         assert max(rates) - min(rates) <= bound + 1e-9
         assert max(rates) - min(rates) > bound / 2  # not twice as strict either
@@ -168,7 +168,7 @@ def test_09_columns_reach_predict_inside_cross_validation():
         error_score="raise", return_estimator=True,
     )  # fmt: skip
     assert np.isfinite(scores["test_goal"]).all()
-    assert all(m.rule_.needs_slots for m in scores["estimator"])
+    assert all(m.rule_.needs_segments for m in scores["estimator"])
 
 
 def test_10_the_global_generator_is_left_alone():

@@ -203,9 +203,9 @@ def churn_row(D, k):
 
 
 def win_loss_row(D, k):
-    cells = [(1, 0, D.sn, 1.0), (0, 1, D.sp, 1.0), (1, 1, D.sn, k), (0, 0, D.sp, k)]
+    strata = [(1, 0, D.sn, 1.0), (0, 1, D.sp, 1.0), (1, 1, D.sn, k), (0, 0, D.sp, k)]
     paid = math.fsum(
-        times * D.n(true=a, deployed=b) * share(true=a, deployed=b) for a, b, share, times in cells
+        times * D.n(true=a, deployed=b) * share(true=a, deployed=b) for a, b, share, times in strata
     )
     return (paid - D.n(true=1, deployed=0) - D.n(true=0, deployed=1)) / D.n()
 

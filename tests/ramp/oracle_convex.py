@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from setpoint import Evidence, Goal
+from setpoint.program.link import link
 from setpoint.ramp.problem import Problem
 
 LAM = 0.005
@@ -39,7 +40,9 @@ def problem_of(text, rows, lam=LAM, weight=None, least=0.0):
         baseline=deployed if needs.baseline else None,
     )
     kind = evidence.kind.astype(np.int64)
-    return Problem(X, kind, weight, goal.bind(evidence.schema), lam, least)
+    return Problem(
+        X, kind, weight, link(goal, evidence.codebook).at(evidence.marginals), lam, least
+    )
 
 
 # ---------------------------------------------------------------------- rows by hand

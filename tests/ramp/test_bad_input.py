@@ -88,11 +88,11 @@ def test_words_that_are_no_option(name, allowed, value):
     ("options", "error", "what"),
     [
         ({"goal": "maximize recal"}, GoalSyntaxError, "did you mean 'recall'"),
-        ({"goal": 3}, TypeError, "goal is a Goal, its text, a metric or a BlackBox"),
+        ({"goal": 3}, TypeError, "goal is a Goal, its text, a metric, or a function"),
         ({"goal": "error_rate"}, GoalError, "say which way"),
         ({"preprocessor": "minmax"}, ValueError, "preprocessor is 'standardize', None or a trans"),
         ({"preprocessor": 3}, ValueError, "preprocessor is .* got 3"),
-        ({"pos_label": 3}, ValueError, "pos_label 3 is no class"),
+        ({"pos_label": 3}, ValueError, "pos_label 3 is not a class"),
         ({"draw": "column"}, ValueError, "draw is 'row', 'random' or a column of X, got 'column'"),
         ({"random_state": "x"}, ValueError, "random_state is None, an int or a generator, got 'x'"),
         ({"sensitive_features": S.g}, ValueError, "names columns of X.*got a ndarray"),
@@ -207,12 +207,12 @@ def test_columns_in_another_order_at_evaluation():
 @pytest.mark.parametrize(
     ("goal", "given", "error", "what"),
     [
-        (FAIR, {}, GoalError, "the goal speaks of the column 'g', but sensitive_features is not"),
+        (FAIR, {}, GoalError, "the goal refers to the column 'g', but sensitive_features is not"),
         (FAIR, {"sensitive_features": {"h": S.g}}, GoalError, "'g'"),
         (FAIR, {"sensitive_features": {"g": S.g[:-1]}}, ValueError, "'?g'?.* 399 .*400"),
         (ON.format("recall.on(g='x')"), {"sensitive_features": {"g": S.g}}, EmptyPopulationError,
-         "the goal speaks of g = 'x', and no row of X has that value"),
-        (CHURN, {}, GoalError, "the goal speaks of the deployed model: pass its predictions as"),
+         "the goal refers to g = 'x', and no row of X has that value"),
+        (CHURN, {}, GoalError, "the goal refers to the deployed model: pass its predictions as"),
         (CHURN, {"baseline": S.old[:-1]}, ValueError, "baseline has 399 .*400"),
         (CHURN, {"baseline": S.old + 1}, ValueError, "baseline .*2"),
         (COVERAGE, {"baseline": S.old + 1}, ValueError, "baseline .*2"),
@@ -221,7 +221,7 @@ def test_columns_in_another_order_at_evaluation():
         (CHURN, {"X": FRAME, "baseline": "old"}, (ValueError, GoalError), "'old'"),
         (CHURN, {"baseline": np.column_stack([S.old, S.old])}, ValueError, "baseline"),
         (KEPT, {"datasets": {"new": S.X}}, GoalError,
-         r"datasets\['new'\]: the goal speaks of the deployed model"),
+         r"datasets\['new'\]: the goal refers to the deployed model"),
         (KEPT, {"datasets": {"new": Dataset(S.X, baseline=S.old[1:])}}, ValueError,
          r"datasets\['new'\]: baseline has 399 .*400"),
         (ON.format("wins.on('new')"), {"datasets": {"new": Dataset(S.X, baseline=S.old)}},
@@ -321,6 +321,6 @@ def test_how_many_rows_of_a_data_set_are_few():
 @TRAINS
 def test_a_data_set_that_the_goal_is_silent_on():
     many = sample(1500)
-    with pytest.warns(UserWarning, match="the goal does not speak of 'more'; it is left out"):
+    with pytest.warns(UserWarning, match="the goal does not refer to 'more'; it is left out"):
         clf = ramp(COVERAGE).fit(many.X, many.y, datasets={"more": many.X})
     assert clf.goal_report_.n_rows == 1500

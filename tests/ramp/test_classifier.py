@@ -99,7 +99,7 @@ CASES = {
 
 
 def sets_for(goal):
-    """The further data sets that a goal speaks of."""
+    """The further data sets that a goal refers to."""
     known = {
         "hard": Dataset(HARD.X, HARD.y, sensitive_features={"g": HARD.g}, baseline=HARD.old),
         "new": Dataset(NEW.X, sensitive_features={"g": NEW.g}, baseline=NEW.old),
@@ -318,7 +318,7 @@ def test_ways_to_say_what_the_deployed_model_decides():
     for other in same:
         np.testing.assert_allclose(other.coef_, clf.coef_, rtol=1e-6)
         assert other.goal_report_.constraints[0].value == pytest.approx(changed, abs=1e-12)
-    # A column of decisions is no feature, and need not be there to predict.
+    # A column of decisions is not a feature, and need not be there to predict.
     assert np.array_equal(same[-1].predict(FRAME), clf.predict(S.X))
     assert np.array_equal(same[-1].predict(FRAME.assign(old=0)), clf.predict(S.X))
 

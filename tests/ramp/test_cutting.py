@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from ramp import oracle_convex as oracle
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import ShapeError
 from setpoint.ramp.cutting import CHOOSERS, cutting_planes
 from setpoint.ramp.hypograph import Hypograph
@@ -13,7 +13,7 @@ from setpoint.ramp.lagrangian import augmented_lagrangian
 from setpoint.ramp.majorize import majorize_minimize
 from setpoint.ramp.majorizer import Majorizer
 from setpoint.ramp.svm import METHODS, SVM
-from setpoint.search.watch import StoppedError
+from setpoint.search.limits import StoppedError
 
 ROWS = oracle.two_groups()
 X, TRUE, GROUP, DEPLOYED = ROWS

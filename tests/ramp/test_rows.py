@@ -55,7 +55,7 @@ def judged(text, seed):
 def test_rates_are_counts(text, seed):
     problem, found = judged(f"{text} {'>=' if 'ratio(' in text else '<='} 0.7", seed)
     side = problem.program.constraints[0].function
-    values = [side.value(problem.features(S)) for S, _ in found]
+    values = [side.value(problem.goal.rates(S)) for S, _ in found]
     by_hand = [RATES[text](D) for _, D in found]
     np.testing.assert_allclose(values, by_hand, rtol=0, atol=1e-12)
     if "baseline" not in text:  # which no decision changes
@@ -103,7 +103,7 @@ def test_rows_hold_where_the_constraint_does(text, seed):
         for rows in (plain, scaled):
             worst = max(float(r.coefs @ S) + r.const for r in rows)
             assert (worst <= 0) == (by_hand > 0)
-        violation = float(problem.program.violation(problem.features(S)))
+        violation = float(problem.program.violation(problem.goal.rates(S)))
         assert violation == pytest.approx(max(-by_hand, 0.0), abs=1e-12)
         met, missed = met + (by_hand > 0), missed + (by_hand < 0)
     assert min(met, missed) >= 5
@@ -165,8 +165,8 @@ def test_nobody_meets_no_floor():
         nobody = np.zeros_like(problem.totals)
         if "win" in text:  # the deployed decisions themselves
             nobody = np.zeros_like(problem.totals)
-            for k, cell in enumerate(problem.program.schema.cells):
-                nobody[3 * k : 3 * k + 3] = cell.baseline * problem.totals[3 * k : 3 * k + 3]
+            for k, stratum in enumerate(problem.program.codebook.strata):
+                nobody[3 * k : 3 * k + 3] = stratum.baseline * problem.totals[3 * k : 3 * k + 3]
         assert problem.excess(nobody).max() > 0
         assert (rows_of(problem.program)[0].coefs @ nobody) <= 1e-12
 
@@ -216,7 +216,7 @@ def test_gradients_are_differences(objective, form):
         w = 0.3 * rng.normal(size=4)
         S, slope = problem.smoothed(w, t)
         loss, price = problem.loss(S)
-        value = float(problem.program.value(problem.features(S)))
+        value = float(problem.program.value(problem.goal.rates(S)))
         assert loss == pytest.approx(sense * value, abs=1e-15)
         gradient = problem.pulled(slope.copy(), price)
         rows = np.array([problem.pulled(slope.copy(), c) for c in problem.coefs])

@@ -283,7 +283,7 @@ def test_bad_arguments():
         SurrogatePathDisplay(searched())
     with pytest.raises(ValueError, match="the search made no step"):
         SurrogatePathDisplay(replace(told(), path=()))
-    with pytest.raises(ValueError, match="tells of no search over surrogates"):
+    with pytest.raises(ValueError, match="is not on a search over surrogates"):
         SurrogatePathDisplay.from_report(replace(searched(), adaptive=None))
     with pytest.raises(TypeError, match="axes or a figure"):
         SurrogatePathDisplay(told()).plot(3)

@@ -5,6 +5,7 @@ import pytest
 from report.pages import searched
 from setpoint import BlackBox, Goal, GoalReport
 from setpoint.evidence import Confusion
+from setpoint.program.link import link
 from setpoint.report import Entry, report_on
 from setpoint.report.page.advice import notes_of
 from setpoint.report.page.page import page_text
@@ -21,6 +22,10 @@ def confusion():
     return Confusion.of_counts(("no", "yes"), [[90, 10], [5, 15], [0, 0]])
 
 
+def reported(goal, **more):
+    return report_on(link(goal, confusion().codebook), confusion(), **more)
+
+
 def goal_of(name="shop:revenue"):
     return BlackBox(revenue, name=name).goal
 
@@ -28,11 +33,11 @@ def goal_of(name="shop:revenue"):
 def measured(name="shop:revenue", **more):
     goal = goal_of(name)
     entry = Entry(str(goal.objective), 40.0, rows=120, effective_rows=120.0, **more)
-    return report_on(goal, confusion(), objective=entry)
+    return reported(goal, objective=entry)
 
 
 def test_not_evaluated_without_a_measured_value():
-    report = report_on(goal_of(), confusion())
+    report = reported(goal_of())
     assert report.objective == Entry('blackbox("shop:revenue")', None)
     assert "not evaluated: it has no formula" in report.warnings[0]
     assert "not evaluated" in str(report)
@@ -66,7 +71,7 @@ def test_the_page_speaks_of_the_metric():
 def test_advice_reads_as_a_sentence(status):
     goal = goal_of()
     entry = Entry(str(goal.objective), 40.0)
-    report = report_on(goal, confusion(), status=status, objective=entry)
+    report = reported(goal, status=status, objective=entry)
     told = [note.what for note in notes_of(report)]
     assert any("another one may do better by the metric shop:revenue." in t for t in told)
 
@@ -83,7 +88,7 @@ def test_the_page_explains_what_it_draws(interval):
     ends = {} if interval is None else {"low": 4150.0, "high": 4400.0, "interval": interval}
     goal = goal_of()
     entry = Entry(str(goal.objective), 4280.0, rows=120, effective_rows=120.0, **ends)
-    page = " ".join(page_text(report_on(goal, confusion(), objective=entry)).split())
+    page = " ".join(page_text(reported(goal, objective=entry)).split())
     assert ("the thick bar its 95 %" in page) is (interval is not None)
     assert "On each line the dot is what was counted" in page
     assert "The upright stroke" not in page
@@ -98,11 +103,9 @@ def test_every_form_of_a_report_takes_every_name(name, tmp_path):
     goal = goal_of(name)
     entry = Entry(str(goal.objective), 40.0, low=3.0, high=44.0, interval="bootstrap", rows=120)
     trace = [(i, 30.0 + i, float("inf"), 0.0) for i in range(1, 6)]
-    report = report_on(
-        goal, confusion(), objective=entry, status="feasible", trace=trace, n_oracle_calls=5
-    )
+    report = reported(goal, objective=entry, status="feasible", trace=trace, n_oracle_calls=5)
     path = tmp_path / "report.html"
-    report.to_html(path, held_out=report_on(goal, confusion()))
+    report.to_html(path, held_out=reported(goal))
     page = path.read_text(encoding="utf-8")
     assert "Make the metric" in page
     assert "<script" not in page

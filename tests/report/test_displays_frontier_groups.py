@@ -9,8 +9,8 @@ from report.test_displays import frontier
 from setpoint import Goal, GoalError, evaluate
 from setpoint.report import Entry, FrontierDisplay, GoalReport, GroupRatesDisplay, GroupRow
 from setpoint.report.displays import style
-from setpoint.report.displays.allowed import allowed_of, not_drawn
-from setpoint.report.displays.stretch import known_line, out_of_reach, shown_bounds
+from setpoint.report.displays.extent import known_line, out_of_reach, shown_bounds
+from setpoint.report.displays.group_bounds import allowed_of, not_drawn
 
 
 def stepped(line, at):

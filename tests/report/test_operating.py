@@ -5,8 +5,9 @@ import pytest
 from sklearn.metrics import precision_score, recall_score
 
 from setpoint import Evidence, Goal, GoalReport, PlugInClassifier, solve
+from setpoint.program.link import link
 from setpoint.report import OperatingPoints, operating_points
-from setpoint.rules import Argmax, Mixture, PerSlot, Threshold
+from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
@@ -63,13 +64,13 @@ def test_the_rule_is_where_its_decisions_are(randomized):
     found = solve(goal, s, y, sensitive_features={"g": g}, randomized=randomized)
     points = found.report.operating
     assert [c.name for c in points.curves] == ["g = a", "g = b"]
-    slot = (g == "b").astype(int)
-    p = found.rule.distribution(s, slot)[:, 1]
+    segment = (g == "b").astype(int)
+    p = found.rule.distribution(s, segment)[:, 1]
     assert points.recall == pytest.approx(p[y == 1].mean())
     assert points.false_positive_rate == pytest.approx(p[y == 0].mean())
     assert points.precision == pytest.approx(p[y == 1].sum() / p.sum())
     for k, curve in enumerate(points.curves):
-        own = slot == k
+        own = segment == k
         assert sum(c[0] for c in curve.chosen) == pytest.approx(1.0)
         mean = sum(c[0] * c[2] for c in curve.chosen)
         assert mean == pytest.approx(p[own & (y == 1)].mean())
@@ -111,11 +112,11 @@ def test_what_has_no_picture():
     s, y, _ = rows(60)
     goal = Goal.parse("maximize f1")
     evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs)
-    assert operating_points(goal, evidence, Threshold(0.5)) is not None
+    assert operating_points(link(goal, evidence.codebook), evidence, Threshold(0.5)) is not None
     soft = Threshold(0.5, width=0.2)
-    per_slot = PerSlot((Threshold(0.1), Threshold(0.2)), ((("g", "a"),), (("g", "b"),)))
+    per_segment = PerSegment((Threshold(0.1), Threshold(0.2)), ((("g", "a"),), (("g", "b"),)))
     posteriors = Argmax(np.eye(2))
-    for rule in (soft, Mixture([(0.5, soft), (0.5, Threshold(1.0))]), per_slot, posteriors):
-        assert operating_points(goal, evidence, rule) is None
+    for rule in (soft, Mixture([(0.5, soft), (0.5, Threshold(1.0))]), per_segment, posteriors):
+        assert operating_points(link(goal, evidence.codebook), evidence, rule) is None
     one_class = Evidence.from_arrays((0, 1), s, np.ones(60, int), needs=goal.needs)
-    assert operating_points(goal, one_class, Threshold(0.5)) is None
+    assert operating_points(link(goal, one_class.codebook), one_class, Threshold(0.5)) is None

@@ -161,7 +161,7 @@ def measured(request, tmp_path_factory):
             f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1600,1200",
             "--virtual-time-budget=20000", "--dump-dom", harness.as_uri(),
         ],
-        capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
+        capture_output=True, text=True, encoding="utf-8", timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = [x for x in done.stderr.splitlines() if "CONSOLE" in x or "Uncaught" in x]

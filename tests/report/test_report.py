@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from report.samples import ONE, confusion, deployed, expression, grouped
+from inference.samples import ONE, confusion, deployed, expression, grouped
 from setpoint import Goal, GoalError, evaluate
 from setpoint.evidence import Evidence
-from setpoint.goals.schema import Cell
+from setpoint.evidence.codebook import Stratum
+from setpoint.program.link import link
 from setpoint.report import (
     Entry,
     FewRowsWarning,
@@ -30,7 +31,7 @@ HERE = confusion(ONE, [[[900, 10], [19, 81], [0, 0]]])
 
 
 def on(text, where=HERE, **more):
-    return report_on(Goal.parse(text), where, **more)
+    return report_on(link(Goal.parse(text), where.codebook), where, **more)
 
 
 # -- counting ---------------------------------------------------------------------------
@@ -82,8 +83,8 @@ def test_values_are_those_of_scikit_learn(weighted):
 
 
 def test_a_population_without_rows_is_not_evaluated():
-    cells = (Cell(None, (("g", "a"),)), Cell(None, (("g", "b"),)))
-    where = confusion(cells, [[[5, 1], [2, 4], [0, 0]], [[3, 1], [0, 0], [0, 0]]])
+    strata = (Stratum(None, (("g", "a"),)), Stratum(None, (("g", "b"),)))
+    where = confusion(strata, [[[5, 1], [2, 4], [0, 0]], [[3, 1], [0, 0], [0, 0]]])
     report = on(
         "maximize accuracy s.t. recall.on(g=b) >= 0.5, recall.on(g=c) >= 0.5, recall >= 0.5", where
     )
@@ -111,8 +112,8 @@ def test_other_errors_propagate():
 
 
 def test_a_bound_that_is_measured_too():
-    cells, shares = deployed(0.3, 0.7, 0.1, 0.05)
-    where = confusion(cells, np.round(shares * 1000))
+    strata, shares = deployed(0.3, 0.7, 0.1, 0.05)
+    where = confusion(strata, np.round(shares * 1000))
     report = on("maximize precision subject to recall >= recall.baseline() - 0.01", where)
     (entry,) = report.constraints
     paired = interval(expression("recall - recall.baseline() + 0.01"), where)
@@ -124,8 +125,8 @@ def test_a_bound_that_is_measured_too():
 
 
 def test_infinite_values():
-    cells = (Cell(None, (), 0), Cell(None, (), 1))
-    where = confusion(cells, [[[50, 0], [0, 10], [0, 0]], [[0, 0], [0, 40], [0, 0]]])
+    strata = (Stratum(None, (), 0), Stratum(None, (), 1))
+    where = confusion(strata, [[[50, 0], [0, 10], [0, 0]], [[0, 0], [0, 40], [0, 0]]])
     report = on("maximize recall subject to win_loss_ratio >= 2", where)
     (entry,) = report.constraints
     assert entry.value == entry.slack == entry.high == math.inf
@@ -135,8 +136,8 @@ def test_infinite_values():
 
 
 def test_groups_table():
-    cells, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
-    where = confusion(cells, np.round(shares * 900))
+    strata, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
+    where = confusion(strata, np.round(shares * 900))
     report = on("maximize f1 s.t. recall.difference(g) <= 0.05, recall.min(g) >= 0.3", where)
     assert [g.columns for g in report.groups] == [(("g", f"v{i:02d}"),) for i in range(3)]
     low, high, _ = interval(expression("recall.on(g=v01)"), where)
@@ -196,14 +197,14 @@ def test_one_group_is_compared_with_nothing(goal):
 def test_the_text_says_what_matters():
     report = on(
         "maximize recall subject to precision >= 0.85 and predicted_rate <= 0.2 and f1 >= 0.9",
-        status="optimal", family="exact", solver="sweep", why="one slot.", gap=0.001, folds=5,
+        status="optimal", family="exact", solver="sweep", why="one segment.", gap=0.001, folds=5,
         rule="'yes' where the score is at least 0.43", decides_on=("sex",), randomized=0.012,
     )  # fmt: skip
     text = " ".join(str(report).split())
     for part in (
         "Goal: maximize recall subject to precision >= 0.85",
         "Reached? No: 1 of 3 constraints not met.",
-        "How: optimal: the best rule of its kind, proved (exact, sweep). One slot.",
+        "How: optimal: the best rule of its kind, proved (exact, sweep). One segment.",
         "Counted on 1,010 rows, with scores from 5-fold cross-validation.",
         "recall = 0.8100; 95 % interval 0.7222 to 0.8749; 81 of 100; on 100 rows",
         "met: precision >= 0.85 0.8901 against the bound 0.8500, 0.0401 to spare",

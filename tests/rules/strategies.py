@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from setpoint.goals.populations import Other
-from setpoint.rules import Argmax, Mixture, PerSlot, Threshold
+from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 moderate = st.floats(-10, 10)
@@ -34,7 +34,7 @@ def mixtures(draw, inner, most=4):
 
 @st.composite
 def slot_lists(draw):
-    """Slots over one column or two, with every value told apart from the others."""
+    """Segments over one column or two, with every value told apart from the others."""
     keys = [()]
     for column in draw(st.lists(st.text(max_size=4), min_size=1, max_size=2, unique=True)):
         values = draw(st.lists(labels, min_size=1, max_size=2, unique=True))
@@ -44,16 +44,16 @@ def slot_lists(draw):
 
 
 @st.composite
-def per_slots(draw, inner, slots=None):
-    keys = draw(slot_lists()) if slots is None else slots
-    return PerSlot(draw(st.lists(inner, min_size=len(keys), max_size=len(keys))), keys)
+def per_slots(draw, inner, segments=None):
+    keys = draw(slot_lists()) if segments is None else segments
+    return PerSegment(draw(st.lists(inner, min_size=len(keys), max_size=len(keys))), keys)
 
 
 @st.composite
 def tops(draw, s, n):
     inner = argmaxes(s, n)
     rules = draw(st.lists(inner | mixtures(inner), min_size=s, max_size=s))
-    return PerSlot(rules, by="top")
+    return PerSegment(rules, by="top")
 
 
 @st.composite
@@ -65,15 +65,15 @@ def rules(draw):
         s, n = draw(st.integers(1, 3)), draw(st.integers(2, 4))
         flat = argmaxes(s, n) | tops(s, n)
         base = flat | mixtures(flat)
-    slots = draw(slot_lists())
-    by_slot = per_slots(base, slots)
-    return draw(base | by_slot | mixtures(by_slot | base))
+    segments = draw(slot_lists())
+    by_segment = per_slots(base, segments)
+    return draw(base | by_segment | mixtures(by_segment | base))
 
 
 def rows_for(rule, n_rows, seed):
-    """Scores, many of them tied, and slots."""
+    """Scores, many of them tied, and segments."""
     rng = np.random.default_rng(seed)
     shape = (n_rows,) if rule.score_columns is None else (n_rows, rule.score_columns)
     scores = np.round(rng.normal(scale=4, size=shape), 1)
-    slots = rng.integers(len(rule.slot_keys), size=n_rows) if rule.needs_slots else None
-    return scores, slots
+    segments = rng.integers(len(rule.segment_keys), size=n_rows) if rule.needs_segments else None
+    return scores, segments

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rules.strategies import rows_for, rules
-from setpoint.rules import Argmax, Mixture, Names, PerSlot, Rule, Threshold
+from setpoint.rules import Argmax, Mixture, Names, PerSegment, Rule, Threshold
 
 SEX = ((("sex", "F"),), (("sex", "M"),))
 EDGE = np.nextafter(1.0, 0.0)
@@ -36,27 +36,27 @@ def test_survives_json_dict_and_pickle(rule):
 @given(rules(), seeds)
 def test_decisions_have_the_frequencies_of_the_distribution(rule, seed):
     n_rows, n_draws = 6, 2000
-    scores, slots = rows_for(rule, n_rows, seed)
-    wanted = rule.distribution(scores, slots)
+    scores, segments = rows_for(rule, n_rows, seed)
+    wanted = rule.distribution(scores, segments)
     assert wanted.shape == (n_rows, rule.n_classes)
     assert wanted.dtype == np.float64
     assert (wanted >= 0).all()
     np.testing.assert_allclose(wanted.sum(axis=1), 1, atol=1e-12)
     rows = np.repeat(np.arange(n_rows), n_draws)
     u = np.tile((np.arange(n_draws) + 0.5) / n_draws, n_rows)
-    taken = rule.decide(scores[rows], None if slots is None else slots[rows], u)
+    taken = rule.decide(scores[rows], None if segments is None else segments[rows], u)
     found = np.zeros_like(wanted)
     np.add.at(found, (rows, taken), 1 / n_draws)
-    # a decision changes with u at most once an atom (4 of 4 of 4), and is half a cell off there
+    # a decision changes with u at most once an atom (4 of 4 of 4), and is half a stratum off there
     np.testing.assert_allclose(found, wanted, atol=33 / n_draws)
 
 
 @given(rules(), seeds)
 def test_what_is_certain_is_always_decided_and_what_is_impossible_never(rule, seed):
-    scores, slots = rows_for(rule, 8, seed)
-    chance = rule.distribution(scores, slots)
+    scores, segments = rows_for(rule, 8, seed)
+    chance = rule.distribution(scores, segments)
     for u in (0.0, 0.3, EDGE):
-        taken = chance[np.arange(8), rule.decide(scores, slots, np.full(8, u))]
+        taken = chance[np.arange(8), rule.decide(scores, segments, np.full(8, u))]
         assert (taken > 0).all()
     if not rule.randomized:
         assert np.isin(chance, [0, 1]).all()
@@ -64,11 +64,11 @@ def test_what_is_certain_is_always_decided_and_what_is_impossible_never(rule, se
 
 @given(rules(), seeds)
 def test_batch_cuts_and_order_do_not_matter(rule, seed):
-    scores, slots = rows_for(rule, 12, seed)
+    scores, segments = rows_for(rule, 12, seed)
     u = np.random.default_rng(seed).random(12)
 
     def decide(rows):
-        return rule.decide(scores[rows], None if slots is None else slots[rows], u[rows])
+        return rule.decide(scores[rows], None if segments is None else segments[rows], u[rows])
 
     whole = decide(slice(None))
     assert whole.dtype == np.int64
@@ -102,16 +102,16 @@ def test_a_binary_decision_is_monotone_in_draw_score_and_threshold():
 
 def test_flags():
     two = [Threshold(0.2), Threshold(0.4)]
-    by_slot, mixed = PerSlot(two, SEX), Mixture([(0.5, two[0]), (0.5, two[1])])
-    assert not by_slot.randomized
-    assert by_slot.needs_slots
+    by_segment, mixed = PerSegment(two, SEX), Mixture([(0.5, two[0]), (0.5, two[1])])
+    assert not by_segment.randomized
+    assert by_segment.needs_segments
     assert mixed.randomized
-    assert not mixed.needs_slots
-    assert PerSlot([two[0], mixed], SEX).randomized
-    assert Mixture([(0.5, by_slot), (0.5, two[0])]).slot_keys == SEX
+    assert not mixed.needs_segments
+    assert PerSegment([two[0], mixed], SEX).randomized
+    assert Mixture([(0.5, by_segment), (0.5, two[0])]).segment_keys == SEX
     assert Threshold(0.2, 0.1).randomized
     assert not Threshold(np.inf, 0.1).randomized
-    assert by_slot.children == tuple(two)
+    assert by_segment.children == tuple(two)
 
 
 @pytest.mark.parametrize(
@@ -125,21 +125,21 @@ def test_flags():
         (Threshold(0.5, 0.1), {"scores": [0.1], "u": [1.0]}, "u: 1 of 1 draws"),
         (Threshold(0.5, 0.1), {"scores": [0.1], "u": [np.nan]}, "u: 1 of 1 draws"),
         (Threshold(0.5, 0.1), {"scores": [0.1], "u": 0.5}, "u must have shape"),
-        (PerSlot([Threshold(0.1)] * 2, SEX), {"scores": [0.1]}, "slots is needed"),
+        (PerSegment([Threshold(0.1)] * 2, SEX), {"scores": [0.1]}, "segments is needed"),
         (
-            PerSlot([Threshold(0.1)] * 2, SEX),
-            {"scores": [0.1] * 4, "slots": [0, -1, 1, 2]},
-            r"slots: 2 of 4 rows have an unseen slot \(the first is row 1\).*codes 0 to 1",
+            PerSegment([Threshold(0.1)] * 2, SEX),
+            {"scores": [0.1] * 4, "segments": [0, -1, 1, 2]},
+            r"segments: 2 of 4 rows have an unseen segment \(the first is row 1\).*codes 0 to 1",
         ),
         (
-            PerSlot([Threshold(0.1)] * 2, SEX),
-            {"scores": [0.1], "slots": [0.0]},
-            "slots must be integer codes",
+            PerSegment([Threshold(0.1)] * 2, SEX),
+            {"scores": [0.1], "segments": [0.0]},
+            "segments must be integer codes",
         ),
         (
-            PerSlot([Threshold(0.1)] * 2, SEX),
-            {"scores": [0.1], "slots": [0, 1]},
-            r"slots must have shape \(1,\)",
+            PerSegment([Threshold(0.1)] * 2, SEX),
+            {"scores": [0.1], "segments": [0, 1]},
+            r"segments must have shape \(1,\)",
         ),
     ],
 )
@@ -149,7 +149,7 @@ def test_a_wrong_argument_is_named(rule, arguments, message):
 
 
 def test_what_is_not_needed_is_ignored():
-    assert Threshold(0.5).decide([0.7], slots=["?"], u=[7.0]).tolist() == [1]
+    assert Threshold(0.5).decide([0.7], segments=["?"], u=[7.0]).tolist() == [1]
 
 
 def test_names_must_fit():

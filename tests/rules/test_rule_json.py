@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.goals.populations import Other
-from setpoint.rules import Argmax, Mixture, PerSlot, Rule, RuleFormatError, Threshold
+from setpoint.rules import Argmax, Mixture, PerSegment, Rule, RuleFormatError, Threshold
 
 HALF = '{"type": "threshold", "threshold": 0.5, "width": 0.0}'
 ARGMAX = '{"type": "argmax", "G": [[1, 0], [0, 1]], "offset": null}'
@@ -16,15 +16,16 @@ def document(rule):
     return f'{{"format": 1, "rule": {rule}}}'
 
 
-def slots(value):
+def segments(value):
     return document(
-        f'{{"type": "per_slot", "by": "slot", "slots": [[["a", {value}]]], "rules": [{HALF}]}}'
+        '{"type": "per_segment", "by": "segment", '
+        f'"segments": [[["a", {value}]]], "rules": [{HALF}]}}'
     )
 
 
 def test_the_format_stays_as_it_is():
     rule = Mixture([
-        (0.25, PerSlot([Threshold(0.1), Threshold(-math.inf)],
+        (0.25, PerSegment([Threshold(0.1), Threshold(-math.inf)],
                        [(("c", "IN"), ("s", True)), (("c", Other(("IN",))), ("s", 1.5))])),
         (0.75, Threshold(math.inf, 0.5)),
     ])  # fmt: skip
@@ -40,9 +41,9 @@ def test_the_format_stays_as_it_is():
                 {
                     "probability": 0.25,
                     "rule": {
-                        "type": "per_slot",
-                        "by": "slot",
-                        "slots": [
+                        "type": "per_segment",
+                        "by": "segment",
+                        "segments": [
                             [["c", "IN"], ["s", True]],
                             [["c", {"other": ["IN"]}], ["s", 1.5]],
                         ],
@@ -65,7 +66,7 @@ def test_the_format_stays_as_it_is():
         "G": [[1.0, 2.0], [0.0, 1.0]],
         "offset": None,
     }
-    assert PerSlot([Argmax(np.eye(2))] * 2, by="top").to_dict()["rule"]["by"] == "top"
+    assert PerSegment([Argmax(np.eye(2))] * 2, by="top").to_dict()["rule"]["by"] == "top"
 
 
 def test_a_diagonal_is_read_in_full_too():
@@ -82,12 +83,12 @@ def test_every_float_survives_to_the_last_bit(t):
 def test_values_keep_their_kind():
     values = ["1", 1, 1.0, True]
     for value in values:
-        read = Rule.from_json(PerSlot([Threshold(0.5)], [(("a", value),)]).to_json())
-        assert type(read.slots[0][0][1]) is type(value)
+        read = Rule.from_json(PerSegment([Threshold(0.5)], [(("a", value),)]).to_json())
+        assert type(read.segments[0][0][1]) is type(value)
 
 
 def test_odd_text_survives():
-    rule = PerSlot([Threshold(0.5)], [(('a "b"\n\x00', "ü\ud800💡"),)])
+    rule = PerSegment([Threshold(0.5)], [(('a "b"\n\x00', "ü\ud800💡"),)])
     assert Rule.from_json(rule.to_json()) == rule
 
 
@@ -114,7 +115,7 @@ BAD = [
     (f'{{"format": true, "rule": {HALF}}}', r"format: found True \(bool\), allowed is 1"),
     (f'{{"format": "1", "rule": {HALF}}}', "format: found '1'"),
     (document("[]"), r"rule: found \[\] \(list\), allowed is an object"),
-    (document("{}"), "rule.type: found None .* one of 'threshold', 'argmax', 'per_slot'"),
+    (document("{}"), "rule.type: found None .* one of 'threshold', 'argmax', 'per_segment'"),
     (document('{"type": "tree"}'), "rule.type: found 'tree' .* one of 'threshold'"),
     (document('{"type": []}'), r"rule.type: found \[\]"),
     (document('{"type": "threshold", "threshold": 0.5}'), r"missing \['width'\]"),
@@ -142,20 +143,23 @@ BAD = [
     (document(ARGMAX.replace("[[1, 0], [0, 1]]", "[1]")), "rule: weights must be two or more"),
     (document(ARGMAX.replace("[[1, 0], [0, 1]]", "[1, null]")), r"rule.G\[1\]: found None"),
     (document(ARGMAX.replace("[[1, 0], [0, 1]]", "{}")), "rule.G: found {}"),
-    (slots("null"), r"rule.slots\[0\]\[0\]: found None"),
-    (slots("[1]"), r"rule.slots\[0\]\[0\]: found \[1\]"),
-    (slots("1e999"), r"rule.slots\[0\]\[0\]: found inf"),
-    (slots('{"than": ["x"]}'), r"missing \['other'\], unknown \['than'\]"),
-    (slots('{"other": "x"}'), r"rule.slots\[0\]\[0\].other: found 'x'"),
-    (slots('{"other": [null]}'), r"rule.slots\[0\]\[0\].other: found None"),
-    (slots("1").replace('["a", 1]', '["a"]'), r"allowed is a list \[column, value\]"),
-    (slots("1").replace('"a"', "7"), r"allowed is a list \[column, value\]"),
-    (slots("1").replace('[["a", 1]]', "[]"), "rule: slots: a slot names at least one column"),
-    (slots("1").replace('[["a", 1]]', '"a"'), r"rule.slots\[0\]: found 'a'"),
-    (slots("1").replace('"slot"', '"group"'), "rule.by: found 'group' .* 'slot' or 'top'"),
-    (slots("1").replace('"slot"', "[]"), r"rule.by: found \[\]"),
-    (slots("1").replace(HALF, "1"), r"rule.rules\[0\]: found 1"),
-    (slots("1").replace(HALF, ""), "2 slots|1 slots need as many rules, got 0"),
+    (segments("null"), r"rule.segments\[0\]\[0\]: found None"),
+    (segments("[1]"), r"rule.segments\[0\]\[0\]: found \[1\]"),
+    (segments("1e999"), r"rule.segments\[0\]\[0\]: found inf"),
+    (segments('{"than": ["x"]}'), r"missing \['other'\], unknown \['than'\]"),
+    (segments('{"other": "x"}'), r"rule.segments\[0\]\[0\].other: found 'x'"),
+    (segments('{"other": [null]}'), r"rule.segments\[0\]\[0\].other: found None"),
+    (segments("1").replace('["a", 1]', '["a"]'), r"allowed is a list \[column, value\]"),
+    (segments("1").replace('"a"', "7"), r"allowed is a list \[column, value\]"),
+    (
+        segments("1").replace('[["a", 1]]', "[]"),
+        "rule: segments: a segment names at least one column",
+    ),
+    (segments("1").replace('[["a", 1]]', '"a"'), r"rule.segments\[0\]: found 'a'"),
+    (segments("1").replace('"segment"', '"group"'), "rule.by: found 'group' .* 'segment' or 'top'"),
+    (segments("1").replace('"segment"', "[]"), r"rule.by: found \[\]"),
+    (segments("1").replace(HALF, "1"), r"rule.rules\[0\]: found 1"),
+    (segments("1").replace(HALF, ""), "2 segments|1 segments need as many rules, got 0"),
     (document('{"type": "mixture", "atoms": []}'), "rule: rules: at least one"),
     (document('{"type": "mixture", "atoms": {}}'), "rule.atoms: found {}"),
     (document('{"type": "mixture", "atoms": [1]}'), r"rule.atoms\[0\]: found 1"),
@@ -203,8 +207,10 @@ def test_only_text_is_json(text):
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(
-                st.sampled_from(["format", "rule", "type", "atoms", "probability", "slots", "G"]),
-                inner | st.sampled_from([1, "mixture", "argmax", "per_slot"]),
+                st.sampled_from(
+                    ["format", "rule", "type", "atoms", "probability", "segments", "G"]
+                ),
+                inner | st.sampled_from([1, "mixture", "argmax", "per_segment"]),
                 max_size=3,
             )
         ),

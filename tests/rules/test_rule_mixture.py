@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from setpoint.rules import Argmax, Mixture, Names, PerSlot, Threshold, mixture
+from setpoint.rules import Argmax, Mixture, Names, PerSegment, Threshold, mixture
 
 SEX = ((("sex", "F"),), (("sex", "M"),))
 YES = Names(("no", "yes"))
@@ -41,10 +41,10 @@ def test_over_more_classes_the_draw_picks_the_atom():
 
 def test_what_is_left_of_a_draw_decides_inside_an_atom():
     a, b, c = (Argmax(np.zeros((3, 3)), np.eye(3)[j]) for j in range(3))
-    inner = PerSlot([Mixture([(0.5, b), (0.5, c)]), c], SEX)
+    inner = PerSegment([Mixture([(0.5, b), (0.5, c)]), c], SEX)
     rule = Mixture([(0.5, a), (0.5, inner)])
-    scores, slots = np.zeros((4, 3)), np.zeros(4, dtype=int)
-    assert rule.decide(scores, slots, [0.49, 0.5, 0.74, 0.75]).tolist() == [0, 1, 1, 2]
+    scores, segments = np.zeros((4, 3)), np.zeros(4, dtype=int)
+    assert rule.decide(scores, segments, [0.49, 0.5, 0.74, 0.75]).tolist() == [0, 1, 1, 2]
     np.testing.assert_array_equal(rule.distribution(scores[:1], [0]), [[0.5, 0.25, 0.25]])
 
 
@@ -86,11 +86,11 @@ def test_normalised_once_and_for_all():
         ([(0.5, Threshold(0.1)), (0.5, Argmax(np.eye(2)))], ValueError, "score columns"),
         (
             [
-                (0.5, PerSlot([Threshold(0.1)] * 2, SEX)),
-                (0.5, PerSlot([Threshold(0.2)] * 2, SEX[::-1])),
+                (0.5, PerSegment([Threshold(0.1)] * 2, SEX)),
+                (0.5, PerSegment([Threshold(0.2)] * 2, SEX[::-1])),
             ],
             ValueError,
-            "the same slots in the same order",
+            "the same segments in the same order",
         ),
     ],
 )
@@ -108,8 +108,8 @@ def test_words():
     assert "0.43125, otherwise when the score is at least 0.43126" in close.explain(YES)
     rare = Mixture([(0.999999, Threshold(0.1)), (0.000001, Threshold(0.2))])
     assert rare.explain(YES).startswith("with probability 0.999999 ")
-    by_slot = PerSlot([Threshold(0.1), Threshold(0.2)], SEX)
-    assert Mixture([(0.5, by_slot), (0.5, Threshold(0.3))]).explain(YES) == (
+    by_segment = PerSegment([Threshold(0.1), Threshold(0.2)], SEX)
+    assert Mixture([(0.5, by_segment), (0.5, Threshold(0.3))]).explain(YES) == (
         "with probability 0.5:\n"
         "  predict 'yes' when the score is at least 0.3\n"
         "otherwise:\n"

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from setpoint import BlackBox
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import Rows
-from setpoint.inputs.measured import measured_on
-from setpoint.search.metered import BudgetSpentError, Metered
 from setpoint.surrogates.accepting import drawn_rows, gain_error
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.plan import Plan
@@ -29,7 +29,7 @@ def measured(goal=None, y=Y, **rows):
 
 
 def error_of(metric, pair=PAIR, draws=600, seed=0):
-    return gain_error(Metered(metric), pair, draws, np.random.default_rng(seed))
+    return gain_error(BudgetedMetric(metric), pair, draws, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("goal", [None, "accuracy"])
@@ -104,7 +104,9 @@ def search_of(y=Y, budget=400):
     plan = Plan.of(adaptive(budget=budget), 2)
     X = PAIR.T
     first = np.array([[0.0, 1.0, 0.0]])
-    return Search(sample_of(X, y), Metered(metric, budget), plan, first, np.random.default_rng(0))
+    return Search(
+        sample_of(X, y), BudgetedMetric(metric, budget), plan, first, np.random.default_rng(0)
+    )
 
 
 def judged(search, baseline, best):

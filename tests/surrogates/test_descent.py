@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.search.metered import Metered
+from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.surrogates.descent import Descent
 from setpoint.surrogates.gradients import Estimator
 from setpoint.surrogates.weights import WeightSearch
@@ -42,14 +42,14 @@ def best_of(psi, sample):
 
 
 def descent(psi, starts=None, budget=None, reserve=0, max_iter=30, sample=SAMPLE, inner=20, m=8):
-    metered = Metered(Smooth(psi, sample), budget)
+    metered = BudgetedMetric(Smooth(psi, sample), budget)
     slope = Estimator(sample, metered, "interpolation", m, np.random.default_rng(0))
     starts = {"start": START} if starts is None else starts
     return Descent(sample, metered, slope, starts, 0.1, max_iter, inner, reserve)
 
 
 def over_weights(psi, budget=None, reserve=0, most=40, sample=SAMPLE):
-    metered = Metered(Smooth(psi, sample), budget)
+    metered = BudgetedMetric(Smooth(psi, sample), budget)
     return WeightSearch(sample, metered, "start", START, most, 50, reserve)
 
 
@@ -119,7 +119,7 @@ FLAT = {
 
 @pytest.mark.parametrize("name", FLAT)
 def test_a_start_on_a_plateau_does_not_end_there(name):
-    metered = Metered(Decisions(None, SAMPLE, takes="predictions"))
+    metered = BudgetedMetric(Decisions(None, SAMPLE, takes="predictions"))
     slope = Estimator(SAMPLE, metered, "interpolation", 10, np.random.default_rng(0))
     search = Descent(SAMPLE, metered, slope, {name: FLAT[name]}, 0.1, 40, 5, 0)
     search.run()
@@ -141,7 +141,7 @@ def test_where_sigmoids_have_no_slope_scores_shrink():
 
 def test_sigma_does_not_run_away():
     ask = Estimator(
-        SAMPLE, Metered(Smooth(lambda u: np.zeros(len(u)), SAMPLE)), "interpolation", 3,
+        SAMPLE, BudgetedMetric(Smooth(lambda u: np.zeros(len(u)), SAMPLE)), "interpolation", 3,
         np.random.default_rng(0),
     )  # fmt: skip
     sigma = None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint.search.metered import Metered
+from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.surrogates.gradients import ESTIMATES, Differences, Estimator, fitted
 from surrogates.oracle import numerical_gradient
 from surrogates.samples import Smooth, island, sample_of
@@ -25,7 +25,7 @@ def curved(u):
 
 
 def differences(method, psi, sigma, m, seed, sample=SAMPLE):
-    metered = Metered(Smooth(psi, sample))
+    metered = BudgetedMetric(Smooth(psi, sample))
     return ESTIMATES[method][0](
         sample, metered, MODELS, sigma, m, np.random.default_rng(seed)
     ), metered
@@ -102,7 +102,7 @@ def steps_of(size):
 
 
 def estimator(psi, sigma=None, method="interpolation", budget=None, m=20):
-    metered = Metered(Smooth(psi, SAMPLE), budget)
+    metered = BudgetedMetric(Smooth(psi, SAMPLE), budget)
     return Estimator(SAMPLE, metered, method, m, np.random.default_rng(0), sigma)
 
 

@@ -11,7 +11,8 @@ from types import TracebackType
 
 import click
 
-from setpoint.goals.errors import GoalError, MetricError
+from setpoint.blackbox.errors import MetricError
+from setpoint.goals.errors import GoalError
 
 __all__ = [
     "BROKEN_PIPE",
@@ -127,8 +128,8 @@ def in_shell_words(text: str) -> str:
 
     Examples
     --------
-    >>> in_shell_words("pos_label 'x' is no class"), in_shell_words("solver='fofo' maximises F")
-    ("--positive 'x' is no class", '--solver fofo maximises F')
+    >>> in_shell_words("pos_label 'x' is not a class"), in_shell_words("solver='fofo' maximises F")
+    ("--positive 'x' is not a class", '--solver fofo maximises F')
     >>> in_shell_words("m:f raised KeyError: 'pos_label'; it was called with 3 rows")
     "m:f raised KeyError: 'pos_label'; it was called with 3 rows"
     """

@@ -20,7 +20,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str]) 
     Parameters
     ----------
     outputs, inputs : mapping of str to path
-        By what messages call them. None and "-" are no files.
+        By what messages call them. None and "-" are not files.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str]) 
         if target.exists() and not target.is_file():
             if what == "-o":
                 continue  # a device or a pipe, written to as it is
-            raise CommandError(f"{what}: {path} is no plain file")
+            raise CommandError(f"{what}: {path} is not a plain file")
         if not os.access(folder, os.W_OK):
             raise CommandError(f"{what}: the folder {folder} is not writable")
         if _same(path) in taken:

@@ -31,7 +31,7 @@ from setpoint.cli.writing import write_fit
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
-    from setpoint.goals.blackbox import BlackBox
+    from setpoint.blackbox.blackbox import BlackBox
 
 __all__ = ["fit"]
 
@@ -197,7 +197,7 @@ def fit(
         if test_size > 0:
             looked = "is only compared with, on the rows held out"
         current().note(
-            f"--baseline {baseline}: the goal does not speak of the deployed model, so the column "
+            f"--baseline {baseline}: the goal does not refer to the deployed model, so the column "
             f"{looked}"
         )
     kinds = (*layout.columns, *layout.handed)

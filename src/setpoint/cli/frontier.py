@@ -121,7 +121,7 @@ def frontier(
 
 
 def _side(text: str) -> str:
-    """What --vary says, as goals write it; as it is if it is no expression without a bound.
+    """What --vary says, as goals write it; as it is if it is not an expression without a bound.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def goal(text: str, as_json: bool) -> None:
 
 def _described(goal: Goal) -> dict[str, Any]:
     from setpoint.cli.made_up import linear_takes, solved
-    from setpoint.report.page.goal_words import constraint_in_words, glossary, goal_in_words
+    from setpoint.report.page.verbalize import constraint_in_words, glossary, goal_in_words
 
     needs = goal.needs
     with warnings.catch_warnings():

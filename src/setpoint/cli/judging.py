@@ -24,8 +24,8 @@ from setpoint.cli.tables import (
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
+    from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Table, TableModel
-    from setpoint.goals.blackbox import BlackBox
 
 __all__ = ["Judged", "opened"]
 
@@ -83,7 +83,7 @@ def opened(
     vary : str, optional
         A constraint to add to the goal.
     compare : bool
-        Whether the deployed model is wanted where the goal does not speak of it.
+        Whether the deployed model is wanted where the goal does not refer to it.
     metric : Named, optional
         What options say of a metric without a formula; None: there are no such options.
 

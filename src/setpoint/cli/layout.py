@@ -16,8 +16,8 @@ from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
+    from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Column, Table
-    from setpoint.goals.blackbox import BlackBox
 
 __all__ = ["Choices", "Layout", "handed_to", "layout_of"]
 
@@ -149,7 +149,7 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
     for name in goal.needs.columns.get(None, {}):
         if name not in there:
             raise CommandError(
-                f"the goal speaks of the column {name!r}, and {table.name} has none "
+                f"the goal refers to the column {name!r}, and {table.name} has none "
                 f"({nearest(name, there)})"
             )
     hidden = {target: "the target"}
@@ -168,7 +168,7 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
     for name in dropped:
         if name in goal.needs.names:
             raise CommandError(
-                f"--drop: the goal speaks of {name!r}, which the model is not shown anyway; "
+                f"--drop: the goal refers to {name!r}, which the model is not shown anyway; "
                 "--decide-on none keeps the rule from looking at it"
             )
     for name in goal.needs.columns.get(None, {}):

@@ -9,6 +9,7 @@ from setpoint.goals.errors import EmptyPopulationError, GoalError, ShapeError
 from setpoint.goals.expressions import Const, Expression, Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
+from setpoint.program.link import link
 
 if TYPE_CHECKING:
     from setpoint.evidence import Evidence
@@ -38,16 +39,16 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     GoalError
         If it can be met on no data, as with a bound outside the range.
     """
-    from setpoint.goals.bind import speaks_of_one_class
     from setpoint.plugin.options import Options
     from setpoint.plugin.solving import solve_evidence
+    from setpoint.program.link import waits_for_class
 
     named = _labels(goal)
-    if len(named) > n_classes or (n_classes > 2 and speaks_of_one_class(goal)):
+    if len(named) > n_classes or (n_classes > 2 and waits_for_class(goal)):
         return None
     evidence = _evidence(goal, n_classes, named)
     try:
-        program = goal.bind(evidence.schema)
+        program = link(goal, evidence.codebook).at(evidence.marginals)
     except EmptyPopulationError:
         return None
     except GoalError as error:
@@ -68,7 +69,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
         report = solve_evidence(goal, evidence, options).report
     except ShapeError as error:
         return {**out, "solver": f"no method takes it: {error}"}
-    # The first clause names the method; the rest speaks of the rows, which are made up.
+    # The first clause names the method; the rest refers to the rows, which are made up.
     how = "" if report.status == "nearest" else report.why.partition(";")[0]
     return {**out, "solver": f"{report.solver}, {how}" if how else report.solver}
 
@@ -84,7 +85,8 @@ def linear_takes(goal: Goal) -> bool:
 
     named = _labels(goal)
     try:
-        rows_of(goal.bind(_evidence(goal, 2, named).schema), 1.0)
+        evidence = _evidence(goal, 2, named)
+        rows_of(link(goal, evidence.codebook).at(evidence.marginals), 1.0)
     except GoalError:  # of another shape, or for more classes
         return False
     return True
@@ -92,8 +94,8 @@ def linear_takes(goal: Goal) -> bool:
 
 def _past_range(goal: Goal) -> bool:
     """Whether no data at all meet a bound."""
-    from setpoint.goals.program import SATISFIED
     from setpoint.goals.ranges import range_of
+    from setpoint.tolerances import SATISFIED
 
     for c in goal.constraints:
         if isinstance(c.rhs, Const):

@@ -19,7 +19,7 @@ from setpoint.cli.errors import CommandError, in_shell_words
 from setpoint.cli.session import current
 
 if TYPE_CHECKING:
-    from setpoint.goals.blackbox import BlackBox
+    from setpoint.blackbox.blackbox import BlackBox
 
 __all__ = ["Named", "metric_for", "metric_of", "metric_options", "module_file"]
 
@@ -87,7 +87,7 @@ def metric_of(named: Named) -> BlackBox | None:
             if given:
                 raise CommandError(f"{option} goes with --metric, which is not there")
         return None
-    from setpoint.goals.blackbox import BlackBox
+    from setpoint.blackbox.blackbox import BlackBox
 
     _import(path)
     kind: Any = named.takes or "auto"
@@ -139,7 +139,7 @@ def metric_for(stored: Any, named: Named, model: str) -> BlackBox | None:
     CommandError
         If the file names a metric and the options do not; or as :func:`metric_of` does.
     """
-    from setpoint.goals.blackbox import BlackBox
+    from setpoint.blackbox.blackbox import BlackBox
     from setpoint.goals.goal import as_goal
 
     own = stored if isinstance(stored, BlackBox) else None

@@ -47,7 +47,7 @@ def metrics(name: str | None, as_json: bool) -> None:
 
 
 def _as_dict(entry: Entry) -> dict[str, Any]:
-    from setpoint.goals.describe import example_of, formula_of, kind_of, shape_of
+    from setpoint.program.describe import example_of, formula_of, kind_of, shape_of
 
     return {
         "kind": kind_of(entry),
@@ -64,7 +64,7 @@ def _as_dict(entry: Entry) -> dict[str, Any]:
 
 
 def _one(entry: Entry) -> str:
-    from setpoint.goals.describe import formula_of, range_in_words, shape_of
+    from setpoint.program.describe import formula_of, range_in_words, shape_of
 
     lines = [
         f"{click.style(entry.name, bold=True)}: {entry.words}",
@@ -81,7 +81,7 @@ def _one(entry: Entry) -> str:
 
 
 def _all(entries: list[Entry]) -> str:
-    from setpoint.goals.describe import formula_of, kind_of, range_in_words
+    from setpoint.program.describe import formula_of, kind_of, range_in_words
 
     out = []
     wide = max(len(e.name) for e in entries)

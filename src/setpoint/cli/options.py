@@ -149,7 +149,7 @@ datasets_option = click.option(
     "datasets",
     metavar="NAME=FILE",
     multiple=True,
-    help="A further table that the goal speaks of by this name.",
+    help="A further table that the goal refers to by this name.",
 )
 
 new_groups_option = click.option(

@@ -222,14 +222,14 @@ def check_goal(goal: Goal, way: Way) -> None:
     if way.family == "penalty" and (needs.names or needs.datasets or needs.baseline):
         from setpoint.penalty.tradeoff import Tradeoff
 
-        Tradeoff(goal, 1.0, 1.0)  # it refuses what speaks of more than the rows as a whole
+        Tradeoff(goal, 1.0, 1.0)  # it refuses what refers to more than the rows as a whole
     if way.solver == "post-shift":
         from setpoint.plugin.options import Options
 
         Options(solver="post-shift").settled(goal)
     if way.family == "surrogates" and needs.datasets:
         raise CommandError(
-            f"--solver {way.solver} measures on one table, and the goal speaks of the data set "
+            f"--solver {way.solver} measures on one table, and the goal refers to the data set "
             f"{needs.datasets[0]!r}; --solver augmented-lagrangian trains for several"
         )
 

@@ -137,11 +137,12 @@ def _begun(
     with step("loading packages"):
         from setpoint.data.streaming.state import StreamState
         from setpoint.data.streaming.stream import Stream
+        from setpoint.estimators.skops_io import skops_io
         from setpoint.goals import as_goal
         from setpoint.online import OnlineFClassifier
 
         if path is not None:
-            import skops.io  # noqa: F401  (takes seconds, which rows should not wait for)
+            skops_io()  # takes seconds, which rows should not wait for
 
         settings = asked.settings()
         if "goal" in settings:

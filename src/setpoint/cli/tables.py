@@ -93,7 +93,7 @@ def only_one_stdin(sources: Sequence[str]) -> None:
 
 
 def check_datasets(goal: Goal, files: Mapping[str, str]) -> dict[str, str]:
-    """The files of the data sets that the goal speaks of.
+    """The files of the data sets that the goal refers to.
 
     Raises
     ------
@@ -104,13 +104,13 @@ def check_datasets(goal: Goal, files: Mapping[str, str]) -> dict[str, str]:
     for name in wanted:
         if name not in files:
             raise CommandError(
-                f"the goal speaks of the data set {name!r}: give it as --dataset {name}=FILE"
+                f"the goal refers to the data set {name!r}: give it as --dataset {name}=FILE"
             )
     for name in files:
         if name not in wanted:
-            told = "the goal speaks of no data sets"
+            told = "the goal refers to no data sets"
             if wanted:
-                told = f"the goal does not speak of it ({nearest(name, wanted)})"
+                told = f"the goal does not refer to it ({nearest(name, wanted)})"
             current().note(f"--dataset {name}: {told}, so it is not read")
     return {name: files[name] for name in wanted}
 
@@ -150,7 +150,7 @@ class Part:
     y : array or None
         Labels; None where the goal needs none and there are none.
     groups : frame or None
-        The columns that the goal speaks of, and those that a metric is given.
+        The columns that the goal refers to, and those that a metric is given.
     baseline : array or None
         The deployed model's predictions.
     """
@@ -210,9 +210,9 @@ def part_of(
     classes : array, optional
         Known ones; None: those of the target.
     dataset : str, optional
-        The name by which the goal speaks of this table.
+        The name by which the goal refers to this table.
     baseline : str, optional
-        The column with the deployed model's predictions. It is read where the goal speaks of
+        The column with the deployed model's predictions. It is read where the goal refers to
         them, and for the rows of X in any case.
     scores : str, optional
         The column of X with the deployed model's scores, where the model takes them as a
@@ -244,7 +244,7 @@ def part_of(
     deployed = None
     if dataset in needs.baseline and baseline is None:
         raise CommandError(
-            "the goal speaks of the deployed model: name the column with its predictions with "
+            "the goal refers to the deployed model: name the column with its predictions with "
             "--baseline"
         )
     if scores is not None:
@@ -306,7 +306,7 @@ def scores_of(table: Table, name: str) -> NDArray[np.float64]:
     Raises
     ------
     TableError
-        If the column is missing, or a score is, or one is no number.
+        If the column is missing, or a score is, or one is not a number.
     """
     import numpy as np
 

@@ -11,11 +11,11 @@ from setpoint.cli.session import current
 from setpoint.cli.training import Trained
 from setpoint.cli.verdicts import report_json, status_of
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
+    from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Table
-    from setpoint.goals.blackbox import BlackBox
 
 __all__ = ["about_fit", "fit_json", "searched"]
 

@@ -34,7 +34,7 @@ def write_fit(
     layout : Layout
     choices : Choices
     datasets : tuple of str
-        Those that the goal speaks of.
+        Those that the goal refers to.
     model : str
     report : str or None
     about : list of (title, sentences)
@@ -83,9 +83,9 @@ def _say_foreign(estimator: str | None, model: str) -> None:
 
     if estimator is None or estimator in LEARNERS or estimator.startswith("sklearn."):
         return
-    import skops.io
+    from setpoint.estimators.skops_io import skops_io
 
-    foreign = sorted({*skops.io.get_untrusted_types(file=model)} - {*TRUSTED_TYPES})
+    foreign = sorted({*skops_io().get_untrusted_types(file=model)} - {*TRUSTED_TYPES})
     if foreign:
         trust = " ".join(f"--trust {name}" for name in foreign)
         current().note(f"{model} holds types of other packages; its readers need {trust}")

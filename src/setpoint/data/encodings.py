@@ -38,7 +38,7 @@ def as_utf8(data: bytes, name: str, encoding: str | None = None) -> tuple[bytes,
     Raises
     ------
     TableError
-        If the bytes are no text in this encoding, or there is none of that name.
+        If the bytes are not text in this encoding, or there is none of that name.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def as_utf8(data: bytes, name: str, encoding: str | None = None) -> tuple[bytes,
     except UnicodeDecodeError as error:
         raise TableError(no_text(error, name, codec, encoding)) from None
     except UnicodeError as error:  # a codec that is not for whole texts
-        raise TableError(f"{name} is no {codec} text: {error}") from None
+        raise TableError(f"{name} is not {codec} text: {error}") from None
     del text
     _refuse_zeros(data, name)
     if b"\r" in data:
@@ -82,13 +82,13 @@ def no_encoding(codec: str, name: str) -> str:
 def no_text(
     error: UnicodeDecodeError, name: str, codec: str, encoding: str | None, before: int = 0
 ) -> str:
-    """What to say of bytes that are no text of a codec, after so many lines of text."""
+    """What to say of bytes that are not text of a codec, after so many lines of text."""
     line = before + error.object.count(b"\n", 0, error.start) + 1
     found = error.object[error.start : error.start + 1].hex()
     remedy = "--encoding cp1252 is common for tables from Excel"
     if encoding is not None:
         remedy = "name the encoding that it was saved in, or leave --encoding out for UTF-8"
-    return f"{name}, line {line}: the byte 0x{found} is no {codec.upper()} text; {remedy}"
+    return f"{name}, line {line}: the byte 0x{found} is not {codec.upper()} text; {remedy}"
 
 
 def _refuse_zeros(data: bytes, name: str) -> None:
@@ -104,6 +104,6 @@ def _refuse_zeros(data: bytes, name: str) -> None:
             )
     line = data.count(b"\n", 0, first) + 1
     raise TableError(
-        f"{name} is no table: line {line} holds a zero byte, as in no text; save it as CSV or "
+        f"{name} is not a table: line {line} holds a zero byte, as in no text; save it as CSV or "
         "Parquet"
     )

@@ -6,7 +6,7 @@ __all__ = ["TableError"]
 
 
 class TableError(ValueError):
-    """A file that is no table, or a table that does not fit.
+    """A file that is not a table, or a table that does not fit.
 
     The message names the file, the line or column, what was found, and the remedy.
     """

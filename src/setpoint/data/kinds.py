@@ -13,10 +13,10 @@ __all__ = ["MISFITS", "Guess", "Kind", "as_kind", "first_misfit", "guessed"]
 Kind = Literal["number", "boolean", "date", "category"]
 
 MISFITS = {
-    "number": "no number",
+    "number": "not a number",
     "boolean": "neither true nor false",
-    "date": "no date such as 2024-12-31",
-    "category": "no text",
+    "date": "not a date such as 2024-12-31",
+    "category": "not text",
 }
 """What a value is that does not fit a kind."""
 
@@ -162,11 +162,11 @@ def _words(text: Any, decimal: Decimal) -> Guess:
     values, sizes = counts.field("values"), counts.field("counts")
     dates = pc.filter(sizes, pc.match_substring_regex(values, _DATE))
     if 2 * (pc.sum(dates).as_py() or 0) > len(text) - text.null_count:
-        return Guess(text, why="values that are no dates", row=first_misfit(text, "date"))
+        return Guess(text, why="values that are not dates", row=first_misfit(text, "date"))
     words = pc.invert(looks_like_number(values, decimal))
     n_words = pc.sum(pc.filter(sizes, words)).as_py() or 0
     if not n_words or 2 * n_words > len(text) - text.null_count:
         return Guess(text)
     word = pc.filter(values, words)[0]
-    noun = "value that is no number" if n_words == 1 else "values that are no numbers"
+    noun = "value that is not a number" if n_words == 1 else "values that are not numbers"
     return Guess(text, why=f"{n_words:,} {noun}", row=int(pc.index(text, word).as_py()))

@@ -32,7 +32,7 @@ def learner_for(name: str, *, seed: int = 0) -> Any:
     Raises
     ------
     ValueError
-        If there is no such class, it needs arguments, or it is no classifier with
+        If there is no such class, it needs arguments, or it is not a classifier with
         ``predict_proba`` or ``decision_function``.
 
     Examples
@@ -79,6 +79,6 @@ def _class_of(name: str) -> Any:
     scores = hasattr(found, "predict_proba") or hasattr(found, "decision_function")
     if not inspect.isclass(found) or not hasattr(found, "fit") or not scores:
         raise ValueError(
-            f"{name} is no class with fit, and predict_proba or decision_function; {allowed}"
+            f"{name} is not a class with fit, and predict_proba or decision_function; {allowed}"
         )
     return found

@@ -33,7 +33,7 @@ _GROUPED = r"^[+-]?[1-9]\d{0,2}([.,]\d{3})+$"
 
 
 def as_numbers(text: Any, decimal: Decimal = ".") -> tuple[Any, str] | None:
-    """A column of text as numbers, or None where one of its values is no number.
+    """A column of text as numbers, or None where one of its values is not a number.
 
     Parameters
     ----------

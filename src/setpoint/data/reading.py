@@ -63,7 +63,7 @@ def read_table(
     Raises
     ------
     TableError
-        If the file is no table; the message names the line or column and the remedy.
+        If the file is not a table; the message names the line or column and the remedy.
     ImportError
         If pandas or pyarrow is missing.
 

@@ -48,7 +48,7 @@ def kinds_of(frame: pd.DataFrame) -> tuple[Column, ...]:
     Returns
     -------
     tuple of Column
-        In the frame's order. Whatever is no number, boolean or date is a category.
+        In the frame's order. Whatever is not a number, boolean or date is a category.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The bytes of a file or of stdin, unpacked, and what they are if they are no table."""
+"""The bytes of a file or of stdin, unpacked, and what they are if they are not table."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def refuse_other_files(data: bytes, name: str) -> None:
     """
     what, remedy = _guess(data)
     if what:
-        raise TableError(f"{name} is no table: it looks like {what}; {remedy}")
+        raise TableError(f"{name} is not a table: it looks like {what}; {remedy}")
 
 
 def _guess(data: bytes) -> tuple[str, str]:

@@ -37,7 +37,7 @@ class TableModel:
     target : str
         The column that it was trained to predict.
     dataset_names : tuple of str
-        The further data sets that the goal speaks of.
+        The further data sets that the goal refers to.
     notes : tuple of str
         What is done to the columns, in sentences.
 
@@ -102,7 +102,7 @@ class TableModel:
         Raises
         ------
         TableError
-            If the column is missing, a label is, or one is no class.
+            If the column is missing, a label is, or one is not a class.
         """
         return labels_of(_table(table), self.target, np.asarray(self.classifier.classes_))
 
@@ -169,7 +169,7 @@ def labels_of(
     Raises
     ------
     TableError
-        If the column is missing, a label is, or one is no class.
+        If the column is missing, a label is, or one is not a class.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def labels_of(
     if row >= 0:
         label = stored[row].as_py()
         raise TableError(
-            f"{table.name}, {table.place(row)}: the {what} {label!r} in column {target!r} is no "
+            f"{table.name}, {table.place(row)}: the {what} {label!r} in column {target!r} is not a "
             f"class of the model ({nearest(label, classes.tolist())})"
         )
     return _plain(column).astype(object if kind == "category" else classes.dtype)

@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setpoint.estimators.draws import column_draws, row_draws
-from setpoint.estimators.measuring import measured_objective
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox.measuring import measured_value
 from setpoint.estimators.path import bound_path
+from setpoint.estimators.row_hash import column_draws, row_draws
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
-from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names, column_of
@@ -27,6 +27,7 @@ from setpoint.inputs.classes import Classes
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
+from setpoint.program.link import link
 from setpoint.report import (
     BoundPath,
     Comparison,
@@ -36,8 +37,9 @@ from setpoint.report import (
     operating_points,
     report_on,
 )
+from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
-from setpoint.rules.slots import slot_in_words
+from setpoint.rules.segments import segment_in_words
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.outcome import Randomized
 
@@ -74,7 +76,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     """Prediction, distribution and evaluation for whatever has a fitted rule.
 
     A family sets ``rule_``, ``classes_``, ``positive_``, ``goal_report_``,
-    ``draw_key_``, ``draw_columns_`` and ``largest_slot_`` in ``fit`` and gives scores
+    ``draw_key_``, ``draw_columns_`` and ``largest_segment_`` in ``fit`` and gives scores
     in ``_scores``.
     """
 
@@ -84,7 +86,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     positive_: Any
     draw_key_: int
     draw_columns_: list[str] | None
-    largest_slot_: int
+    largest_segment_: int
     evidence_: Evidence | None
 
     goal: Any
@@ -145,7 +147,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         u = self._draws(X) if self.rule_.randomized else None
-        codes = self.rule_.decide(self._scores(X), self._slots(X, sensitive_features), u)
+        codes = self.rule_.decide(self._scores(X), self._segments(X, sensitive_features), u)
         return np.asarray(self.classes_[np.array(self._classes.order)[codes]])
 
     def decision_distribution(self, X: Any, *, sensitive_features: Any = None) -> Array:
@@ -165,7 +167,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             Columns in the order of ``classes_``.
         """
         check_is_fitted(self)
-        out = self.rule_.distribution(self._scores(X), self._slots(X, sensitive_features))
+        out = self.rule_.distribution(self._scores(X), self._segments(X, sensitive_features))
         return np.asarray(out[:, np.argsort(self._classes.order)])
 
     def evaluate(
@@ -185,7 +187,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         X, y, sample_weight, sensitive_features, baseline, datasets
             As in ``fit``. A rule that draws is measured in expectation. Where the deployed
             model's decisions on X are at hand, the report compares with them, whether the
-            goal speaks of them or not.
+            goal refers to them or not.
 
         Returns
         -------
@@ -201,18 +203,18 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         for name, d in datasets.items():
             given[name] = d.X, d.sensitive_features
         scores = {name: self._scores(given[name][0]) for name in inputs.parts}
-        slots = {name: self._slots(*given[name]) for name in inputs.parts}
-        decided = {name: self.rule_.distribution(scores[name], slots[name]) for name in scores}
+        segments = {name: self._segments(*given[name]) for name in inputs.parts}
+        decided = {name: self.rule_.distribution(scores[name], segments[name]) for name in scores}
         evidence = inputs.evidence(decided)
         shown = None
         if len(self.classes_) == 2 and self.rule_.score_columns is None:
             seen = list(self.goal_report_.decides_on)
             scored = Inputs.check(goal, self._classes, rows, seen).evidence(scores)
-            shown = operating_points(goal, scored, self.rule_)
+            shown = operating_points(link(goal, scored.codebook), scored, self.rule_)
         return report_on(
-            goal,
+            link(goal, evidence.codebook),
             evidence.confusion(evidence.scores),
-            objective=self._measured(goal, rows[None], scores[None], slots[None]),
+            objective=self._measured(goal, rows[None], scores[None], segments[None]),
             operating=shown,
             deployed=self._against(inputs, rows[None], decided[None], baseline),
             randomized=_drawn(evidence) if self.rule_.randomized else 0.0,
@@ -228,13 +230,14 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         goal: Goal,
         rows: Rows,
         scores: NDArray[np.float64],
-        slots: NDArray[np.int64] | None,
+        segments: NDArray[np.int64] | None,
     ) -> Entry | None:
         """What a black box says of the rule; None for a goal with a formula."""
         metric = getattr(self, "goal", None)
         if not isinstance(metric, BlackBox) or metric.goal != goal:
             return None
-        return measured_objective(metric, self._classes, rows, self.rule_, scores, slots)
+        found = measured_value(metric, self._classes, rows, self.rule_, scores, segments)
+        return measured_entry(metric, *found)
 
     def _against(
         self, inputs: Inputs, rows: Rows, decided: NDArray[np.float64], given: Any
@@ -294,7 +297,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         return bound_path(self, X, y, values, **more)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the rows of ``fit``: they are no part of the model."""
+        """Without the rows of ``fit``: they are not part of the model."""
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("evidence_", None)
         return state
@@ -310,7 +313,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         datasets: Mapping[str, Any] | None = None,
         goal: Goal | None = None,
     ) -> Evidence:
-        """Rows with the scores that the rule decides by, and the slots that it looks at."""
+        """Rows with the scores that the rule decides by, and the segments that it looks at."""
         check_is_fitted(self)
         goal = goal or self._goal()
         datasets = self._datasets(datasets, X)
@@ -348,9 +351,9 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             rows[name] = Rows(int(_num_samples(d.X)), d.y, d.sample_weight, own, model, d.X)
         return rows
 
-    def _slots(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None:
-        """The slot of each row, where the rule looks at more than the score."""
-        if not self.rule_.needs_slots:
+    def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None:
+        """The segment of each row, where the rule looks at more than the score."""
+        if not self.rule_.needs_segments:
             return None
         names = self.goal_report_.decides_on
         given = self.sensitive_features if sensitive_features is None else sensitive_features
@@ -363,14 +366,14 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         columns = as_columns(
             given, n_rows=n_rows, X=X, wanted=names, free=names, who="the rule looks at"
         )
-        codes = self.rule_.slot_codes(columns)
+        codes = self.rule_.segment_codes(columns)
         unseen = codes < 0
         if not unseen.any():
             return codes
         first = int(np.flatnonzero(unseen)[0])
-        row = {name: columns[name][first : first + 1].tolist()[0] for name in names}
+        row = {name: columns[name].take(np.array([first])).values.tolist()[0] for name in names}
         group = ", ".join(f"{name} = {value}" for name, value in row.items())
-        known = [slot_in_words(key) for key in self.rule_.slot_keys]
+        known = [segment_in_words(key) for key in self.rule_.segment_keys]
         message = f"{int(unseen.sum())} rows are of a group that fit did not see, as {group} "
         if self.unknown_group == "raise":
             raise GoalError(
@@ -379,11 +382,11 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             )
         warnings.warn(
             f"{message}in row {first}; they are decided by the rule for "
-            f"{known[self.largest_slot_]}",
+            f"{known[self.largest_segment_]}",
             UnknownGroupWarning,
             stacklevel=3,
         )
-        return np.where(unseen, self.largest_slot_, codes)
+        return np.where(unseen, self.largest_segment_, codes)
 
     def _draws(self, X: Any) -> NDArray[np.float64]:
         """One uniform number a row; see `draw`."""

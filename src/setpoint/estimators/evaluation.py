@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.measuring import measured_entry
-from setpoint.goals.blackbox import BlackBox
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox.budget import RowMetric
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import Codes, one_column
-from setpoint.inputs.decided import decided_inputs
+from setpoint.inputs.arrays import one_column
 from setpoint.inputs.inputs import Rows, baseline_codes
-from setpoint.inputs.measured import measured_on
+from setpoint.inputs.predictions import decided_inputs
+from setpoint.program.link import link
 from setpoint.report import GoalReport, compared, report_on
-from setpoint.search.metered import Measured
+from setpoint.report.measured import measured_entry
+from setpoint.typing import Codes
 
 __all__ = ["evaluate", "value_of"]
 
@@ -52,7 +54,7 @@ def evaluate(
         Side information that the goal names, and the columns of a BlackBox.
     baseline : array-like of shape (N,), optional
         The deployed model's predictions. The report compares the decisions with them, whether
-        the goal speaks of them or not.
+        the goal refers to them or not.
     sample_weight : array-like of shape (N,), optional
     datasets : dict, optional
         Name to (y_true or None, y_pred), or a Dataset of y_pred (its X) and y_true
@@ -72,7 +74,7 @@ def evaluate(
     GoalError
         If the goal names what the data do not have.
     MetricError
-        If the function of a BlackBox raises, or returns what is no value.
+        If the function of a BlackBox raises, or returns what is not a value.
     ValueError, TypeError
         If an argument is wrong; the message names it.
 
@@ -118,7 +120,7 @@ def evaluate(
         if deployed is not None and not of_scores:
             todays = value_of(bound, deployed)
     return report_on(
-        goal,
+        link(goal, evidence.codebook),
         evidence.confusion(evidence.scores),
         objective=objective,
         baseline_objective=todays,
@@ -126,12 +128,12 @@ def evaluate(
     )
 
 
-def value_of(metric: Measured, second: Codes | NDArray[np.float64]) -> float:
+def value_of(metric: RowMetric, second: Codes | NDArray[np.float64]) -> float:
     """What a metric says, in the user's units.
 
     Parameters
     ----------
-    metric : Measured
+    metric : RowMetric
     second : array of shape (N,)
         Class codes of decisions, or scores, as the metric takes them, of all the rows that it
         was made of.

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from setpoint.typing import Floats
+
 __all__ = ["Standardized", "checked_features", "fit_preprocessor", "transformed"]
 
-Floats = NDArray[np.float64]
 
 _FARTHEST = 10.0
 """Standard deviations from the mean beyond which a value is cut off."""
@@ -91,7 +91,7 @@ def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
     Raises
     ------
     ValueError
-        If columns differ from those of ``fit``, or values are no finite numbers and there
+        If columns differ from those of ``fit``, or values are not finite numbers and there
         is no transformer for them.
     """
     if estimator.preprocessor is not None and not isinstance(estimator.preprocessor, str):

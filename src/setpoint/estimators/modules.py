@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.inputs.packages import needed_by
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     import torch
@@ -34,7 +35,6 @@ __all__ = [
     "unpack",
 ]
 
-Floats = NDArray[np.float64]
 
 _HIDDEN = (64, 64, 64)
 _MOST_ROWS, _MOST_NUMBERS = 8192, 1 << 24
@@ -117,7 +117,7 @@ def build(module: str | Callable[..., Any], n_features: int, seed: int) -> torch
     Raises
     ------
     TypeError
-        If `module` is no such thing, or what a callable returns is no module.
+        If `module` is no such thing, or what a callable returns is not a module.
     ValueError
         If the module does not take such rows, gives logits of another shape, or has
         nothing to train.

@@ -17,7 +17,7 @@ from setpoint.goals.goal import as_goal
 from setpoint.report import BoundPath, GoalReport
 from setpoint.report.path import check_trainable
 from setpoint.search.frontier import Vary, levels_of, vary_of
-from setpoint.search.infeasible import Infeasible
+from setpoint.search.infeasibility import Infeasible
 
 __all__ = ["bound_path"]
 
@@ -59,9 +59,9 @@ def bound_path(
     Raises
     ------
     GoalError
-        If `vary` is no constraint with a number on its right side.
+        If `vary` is not a constraint with a number on its right side.
     ValueError, TypeError
-        If `classifier` has no goal, `values` are no numbers, or `held_out` is no pair and no
+        If `classifier` has no goal, `values` are not numbers, or `held_out` is not a pair and no
         mapping of what ``evaluate`` takes.
 
     Warns

@@ -11,76 +11,25 @@ import os
 import zipfile
 from collections.abc import Sequence
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from setpoint.goals.blackbox import BlackBox
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.estimators.skops_io import skops_io
 from setpoint.inputs.files import atomic_write
 
 __all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
 
-TRUSTED_TYPES: tuple[str, ...] = (
-    "functools.partial",
-    "numpy.dtype",
-    "setpoint.data.dates.DateParts",
-    "setpoint.data.floats.AsFloats",
-    "setpoint.data.streaming.schema.StreamColumn",
-    "setpoint.data.streaming.schema.StreamSchema",
-    "setpoint.data.streaming.state.StreamState",
-    "setpoint.data.table_model.TableModel",
-    "setpoint.inputs.dataset.Dataset",
-    "setpoint.goals.blackbox.BlackBox",
-    "setpoint.goals.expressions.Apply",
-    "setpoint.goals.expressions.Baseline",
-    "setpoint.goals.expressions.Const",
-    "setpoint.goals.expressions.Constraint",
-    "setpoint.goals.expressions.External",
-    "setpoint.goals.expressions.Metric",
-    "setpoint.goals.expressions.Product",
-    "setpoint.goals.expressions.Quotient",
-    "setpoint.goals.expressions.Reduce",
-    "setpoint.goals.expressions.Sum",
-    "setpoint.goals.goal.Goal",
-    "setpoint.goals.populations.Other",
-    "setpoint.goals.schema.Cell",
-    "setpoint.goals.populations.Population",
-    "setpoint.online.classifier.OnlineFClassifier",
-    "setpoint.online.engine.Engine",
-    "setpoint.online.options.Options",
-    "setpoint.online.state.State",
-    "setpoint.online.waiting.Waiting",
-    "setpoint.penalty.classifier.ExactPenaltyClassifier",
-    "setpoint.estimators.features.Standardized",
-    "setpoint.ramp.classifier.RampClassifier",
-    "setpoint.ramp.deployed.ScoreFeature",
-    "setpoint.plugin.classifier.PlugInClassifier",
-    "setpoint.plugin.joint.JointModel",
-    "setpoint.plugin.joint.JointPosterior",
-    "setpoint.plugin.retrained.Retrained",
-    "setpoint.report.entry.Entry",
-    "setpoint.report.entry.GroupRow",
-    "setpoint.report.operating.OperatingCurve",
-    "setpoint.report.operating.OperatingPoints",
-    "setpoint.report.report.GoalReport",
-    "setpoint.rules.argmax.Argmax",
-    "setpoint.rules.mixture.Mixture",
-    "setpoint.rules.per_slot.PerSlot",
-    "setpoint.rules.threshold.Threshold",
-    "setpoint.search.frontier.Frontier",
-    "setpoint.search.watch.Traced",
-    "setpoint.surrogates.body.Body",
-    "setpoint.surrogates.classifier.AdaptiveSurrogateClassifier",
-    "setpoint.surrogates.ranking.PRBEP",
-    "setpoint.surrogates.ranking.PrecisionAtK",
-    "setpoint.surrogates.ranking.PrecisionAtRecall",
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
-    "sklearn.tree._tree.Tree",
-    "sklearn.utils.validation.check_array",
-)
+
+def _stored_types() -> tuple[str, ...]:
+    """What each room lists as its types that model files may hold, without importing any."""
+    rooms = sorted(files("setpoint").iterdir(), key=lambda room: room.name)
+    lists = [room / "stored_types.txt" for room in rooms if room.is_dir()]
+    return tuple(name for own in lists if own.is_file() for name in own.read_text().split())
+
+
+TRUSTED_TYPES: tuple[str, ...] = _stored_types()
 """What a model file may hold beside the types that skops trusts, scikit-learn's among them."""
 
 
@@ -91,7 +40,7 @@ _MEMBER = "setpoint.json"
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, is damaged, too new, or holds types that are not trusted."""
+    """A file that is not a model, is damaged, too new, or holds types that are not trusted."""
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -112,10 +61,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         :class:`BlackBox` of one, or a torch module that is made already. Files hold the
         name of a black box, never its function.
     """
-    import skops.io
-
     _check_findable(model)
-    data = io.BytesIO(skops.io.dumps(model))
+    data = io.BytesIO(skops_io().dumps(model))
     with zipfile.ZipFile(data, "a") as archive:
         told = {"format": FORMAT, "setpoint": version("setpoint")}
         archive.writestr(_MEMBER, json.dumps(told))
@@ -169,22 +116,20 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
     >>> load_model(__file__)
     Traceback (most recent call last):
     ...
-    setpoint.estimators.persistence.ModelFileError: ... is no model file, or was cut short
+    setpoint.estimators.persistence.ModelFileError: ... is not a model file, or was cut short
     """
-    import skops.io
-
     data = Path(path).read_bytes()
     allowed = {*TRUSTED_TYPES, *trusted}
     try:
         _check_archive(data, path)
-        unknown = skops.io.get_untrusted_types(data=data)
+        unknown = skops_io().get_untrusted_types(data=data)
         foreign = sorted(set(unknown) - allowed)
         if foreign:
             raise ModelFileError(
                 f"{path} holds types that are not trusted: {', '.join(foreign)}; nothing was "
                 "loaded. trusted=[...] names those that you trust"
             )
-        return skops.io.loads(data, trusted=unknown)
+        return skops_io().loads(data, trusted=unknown)
     except ModelFileError:
         raise
     except Exception as error:  # whatever a damaged file makes of its reader
@@ -194,13 +139,13 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
 
 
 def _check_archive(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Refuse what is no archive, or one whose checksums do not fit."""
+    """Refuse what is not an archive, or one whose checksums do not fit."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             damaged = archive.testzip()
             told = archive.read(_MEMBER) if _MEMBER in archive.namelist() else b"{}"
     except zipfile.BadZipFile:
-        raise ModelFileError(f"{path} is no model file, or was cut short") from None
+        raise ModelFileError(f"{path} is not a model file, or was cut short") from None
     if damaged is not None:
         raise ModelFileError(f"{path} is damaged: the checksum of {damaged} does not fit")
     found = json.loads(told)

@@ -47,7 +47,7 @@ def weights_for_prior(y: Any, prior: Mapping[Any, Any]) -> NDArray[np.float64]:
         If `prior` names a label that is not in `y`, lacks one that is, holds a share
         outside (0, 1), or does not sum to 1.
     TypeError
-        If `prior` is no mapping or a share is no number.
+        If `prior` is not a mapping or a share is not a number.
 
     Examples
     --------

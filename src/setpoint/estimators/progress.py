@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from setpoint.search.watch import Traced
+from setpoint.search.limits import TracePoint
 
 __all__ = ["Progress"]
 
@@ -21,10 +21,10 @@ class Progress:
 
     def __init__(self) -> None:
         self._shown = 0.0
-        self._last: Traced | None = None
+        self._last: TracePoint | None = None
         self._live = sys.stderr.isatty()
 
-    def __call__(self, now: Traced) -> None:
+    def __call__(self, now: TracePoint) -> None:
         """Show what is known after a call, at most ten times a second."""
         self._last = now
         if self._live and time.perf_counter() - self._shown >= _PAUSE:
@@ -38,7 +38,7 @@ class Progress:
             sys.stderr.write(("\r" if self._live else "") + self._line(self._last) + "\n")
             sys.stderr.flush()
 
-    def _line(self, now: Traced) -> str:
+    def _line(self, now: TracePoint) -> str:
         gap = abs(now.bound - now.objective)
         told = f"gap {gap:.2e}" if gap < float("inf") else "no bound"
         return (

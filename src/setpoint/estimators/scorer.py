@@ -10,19 +10,21 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox.measuring import shifted_by
 from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.evaluation import value_of
-from setpoint.estimators.measuring import shifted_by
 from setpoint.evidence import Evidence
-from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.classes import Classes, classes_of
 from setpoint.inputs.columns import as_columns
-from setpoint.inputs.decided import decided
 from setpoint.inputs.inputs import Rows, deployed_decisions
-from setpoint.inputs.measured import measured_on
+from setpoint.inputs.predictions import decided
+from setpoint.program.fold import Folder
+from setpoint.program.link import link
 from setpoint.report import report_on
 
 __all__ = ["GoalScorer", "goal_scorer"]
@@ -53,7 +55,7 @@ class GoalScorer:
         datasets = Goal.parse(self.goal).needs.datasets
         if datasets:
             raise GoalError(
-                f"the goal speaks of the data sets {list(datasets)}, and a scorer sees X alone"
+                f"the goal refers to the data sets {list(datasets)}, and a scorer sees X alone"
             )
 
     def __call__(
@@ -159,14 +161,15 @@ def _scores(estimator: Any, X: Any, classes: Classes) -> NDArray[np.float64]:
 
 def _above(clf: GoalClassifier, X: Any) -> NDArray[np.float64]:
     """How far scores lie above the cut-off of a classifier of this library."""
-    rule, scores, slots = clf.rule_, clf._scores(X), clf._slots(X, None)
+    rule, scores, segments = clf.rule_, clf._scores(X), clf._segments(X, None)
     if rule.randomized:
-        return np.asarray(rule.distribution(scores, slots)[:, 1] - 0.5)
-    return shifted_by(rule, scores, slots)
+        return np.asarray(rule.distribution(scores, segments)[:, 1] - 0.5)
+    return shifted_by(rule, scores, segments)
 
 
 def _score(goal: Goal, evidence: Evidence) -> float:
-    report = report_on(goal, evidence.confusion(evidence.scores))
+    linked = link(goal, evidence.codebook)
+    report = report_on(linked, evidence.confusion(evidence.scores))
     value = report.objective.value
     if value is None or any(c.satisfied is None for c in report.constraints):
         return math.nan
@@ -174,7 +177,8 @@ def _score(goal: Goal, evidence: Evidence) -> float:
     sense = 1.0 if goal.sense == "maximize" else -1.0
     if not missed:
         return sense * float(value)
-    lowest = min(sense * bound for bound in goal.bind(evidence.schema).range)
+    objective = Folder(linked.codebook, evidence.marginals).function(linked.objective)
+    lowest = min(sense * objective.low, sense * objective.high)
     # Below every score of a feasible model, the less violated the better.
     return (min(lowest, -1.0) if math.isfinite(lowest) else -1e6) - 1.0 - max(missed)
 
@@ -191,7 +195,7 @@ def goal_scorer(
     Where every constraint holds the score is the objective (minus it for a goal that
     minimises). Otherwise it is less than that of every model which meets them, by the
     largest violation: ``-2 - violation`` for an objective in [-1, 1]. NaN where
-    something the goal speaks of has no rows.
+    something the goal refers to has no rows.
 
     A metric without a formula is called on what the classifier predicts, or on its scores:
     how far they lie above the cut-off for a classifier of this library, else those of
@@ -211,9 +215,9 @@ def goal_scorer(
     Raises
     ------
     GoalError
-        If the goal speaks of data sets beside X, or names a black box without its function.
+        If the goal refers to data sets beside X, or names a black box without its function.
     MetricError
-        When called, if the function of a BlackBox raises, or returns what is no value.
+        When called, if the function of a BlackBox raises, or returns what is not a value.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows, cells, slots, confusions, curves and hulls, and the kernels that count them."""
+"""Rows, strata, segments, confusions, curves and hulls, and the kernels that count them."""
 
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.curve import Curve

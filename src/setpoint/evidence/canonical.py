@@ -11,15 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
 
 __all__ = ["in_order", "merged"]
 
-Floats = NDArray[np.float64]
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 
@@ -45,10 +45,10 @@ def merged(evidence: Evidence) -> Evidence:
     """
     if not evidence.n_rows:
         return evidence
-    scores, true, cell = evidence.scores, evidence.true, evidence.cell
+    scores, true, stratum = evidence.scores, evidence.true, evidence.stratum
     # Equal rows lie side by side, for their hashes agree.
     first = np.ones(evidence.n_rows, np.bool_)
-    first[1:] = (true[1:] != true[:-1]) | (cell[1:] != cell[:-1])
+    first[1:] = (true[1:] != true[:-1]) | (stratum[1:] != stratum[:-1])
     same = np.flatnonzero(~first)
     first[same] = (scores[same] != scores[same - 1]).any(axis=1)
     if first.all():
@@ -65,7 +65,7 @@ def _keys(evidence: Evidence) -> NDArray[np.uint64]:
     return keys
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _hash(
     bits: NDArray[np.uint64], kind: NDArray[np.integer[Any]], out: NDArray[np.uint64]
 ) -> None:

@@ -8,31 +8,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.evidence.codebook import Codebook, Marginals, Stratum
 from setpoint.goals.populations import Label
-from setpoint.goals.schema import Cell, Schema
+from setpoint.typing import Floats
 
 __all__ = ["Confusion"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """Weighted counts by cell, true class and predicted class.
+    """Weighted counts by stratum, true class and predicted class.
 
     Sums and never shares, so two parts of the data, two workers or two days add.
 
     Parameters
     ----------
     classes : tuple of labels
-    cells : tuple of Cell
-    counts : array of shape (cells, n + 1, n)
+    strata : tuple of Stratum
+    counts : array of shape (strata, n + 1, n)
         Sums of weights; row n of axis 1 holds unlabelled rows.
-    squares : array of shape (cells, n + 1, n)
+    squares : array of shape (strata, n + 1, n)
         Sums of squared weights: what the variance of a rate needs.
-    rows : array of shape (cells, n + 1)
+    rows : array of shape (strata, n + 1)
         Numbers of rows, whatever their weight.
-    smallest : array of shape (cells, n + 1)
+    smallest : array of shape (strata, n + 1)
         The smallest positive row weight; inf where there are no rows.
 
     Examples
@@ -45,7 +44,7 @@ class Confusion:
     """
 
     classes: tuple[Label, ...]
-    cells: tuple[Cell, ...]
+    strata: tuple[Stratum, ...]
     counts: Floats
     squares: Floats
     rows: NDArray[np.int64]
@@ -53,12 +52,12 @@ class Confusion:
 
     @classmethod
     def of_counts(cls, classes: tuple[Label, ...], counts: Any) -> Confusion:
-        """One cell of unit rows, from counts (n + 1, n)."""
+        """One stratum of unit rows, from counts (n + 1, n)."""
         table = np.asarray(counts, dtype=float)[None]
         rows = table.sum(axis=2)
         return cls(
             classes,
-            (Cell(),),
+            (Stratum(),),
             table,
             table.copy(),
             rows.astype(np.int64),
@@ -66,38 +65,37 @@ class Confusion:
         )
 
     @property
-    def marginals(self) -> Floats:
-        """Weight by cell and true class (cells, n + 1), the same for every decision."""
-        return np.asarray(self.counts.sum(axis=2))
+    def codebook(self) -> Codebook:
+        """The classes, the strata, and the columns that their keys name."""
+        return Codebook.of(self.classes, self.strata)
 
     @property
-    def schema(self) -> Schema:
-        """The schema of these very counts."""
-        columns = {c.dataset: tuple(name for name, _ in c.key) for c in self.cells}
-        return Schema(self.classes, self.cells, self.marginals, self.smallest, columns)
+    def marginals(self) -> Marginals:
+        """The weight by stratum and true class, the same for every decision."""
+        return Marginals(np.asarray(self.counts.sum(axis=2)), self.smallest)
 
     def __add__(self, other: Confusion) -> Confusion:
         if not isinstance(other, Confusion):
             return NotImplemented
         if self.classes != other.classes:
             raise ValueError(f"classes differ: {self.classes} and {other.classes}")
-        cells = tuple(dict.fromkeys(self.cells + other.cells))
-        place = {c: i for i, c in enumerate(cells)}
-        mine = [place[c] for c in self.cells]
-        theirs = [place[c] for c in other.cells]
+        strata = tuple(dict.fromkeys(self.strata + other.strata))
+        place = {c: i for i, c in enumerate(strata)}
+        mine = [place[c] for c in self.strata]
+        theirs = [place[c] for c in other.strata]
 
         def added(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-            out = np.zeros((len(cells), *a.shape[1:]), a.dtype)
+            out = np.zeros((len(strata), *a.shape[1:]), a.dtype)
             out[mine] += a
             out[theirs] += b
             return out
 
-        smallest = np.full((len(cells), len(self.classes) + 1), np.inf)
+        smallest = np.full((len(strata), len(self.classes) + 1), np.inf)
         smallest[mine] = self.smallest
         smallest[theirs] = np.minimum(smallest[theirs], other.smallest)
         return Confusion(
             self.classes,
-            cells,
+            strata,
             added(self.counts, other.counts),
             added(self.squares, other.squares),
             added(self.rows, other.rows),

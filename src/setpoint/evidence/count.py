@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
 
 __all__ = ["count_distribution", "count_pairs", "count_threshold"]
 
@@ -55,10 +56,10 @@ def count_threshold(
 
 
 def count_pairs(
-    cell: NDArray[np.integer[Any]] | None,
+    stratum: NDArray[np.integer[Any]] | None,
     true: NDArray[np.integer[Any]],
     pred: NDArray[np.integer[Any]],
-    n_cells: int,
+    n_strata: int,
     n_true: int,
     n_pred: int,
     weight: NDArray[np.float64] | None = None,
@@ -67,22 +68,22 @@ def count_pairs(
 
     Parameters
     ----------
-    cell, true, pred : integer ndarray of shape (N,)
-        Counting cell (None: one cell), true class and decided class of each row.
-    n_cells, n_true, n_pred : int
+    stratum, true, pred : integer ndarray of shape (N,)
+        Counting stratum (None: one stratum), true class and decided class of each row.
+    n_strata, n_true, n_pred : int
         Their numbers.
     weight : ndarray of shape (N,), optional
         None counts rows.
 
     Returns
     -------
-    counts, squares : ndarray of shape (n_cells, n_true, n_pred)
+    counts, squares : ndarray of shape (n_strata, n_true, n_pred)
         Sums of w and of w squared.
 
     Raises
     ------
     IndexError
-        If a cell, class or decision is out of range.
+        If a stratum, class or decision is out of range.
 
     Examples
     --------
@@ -96,18 +97,18 @@ def count_pairs(
     array([[1., 0.],
            [9., 4.]])
     """
-    counts = np.zeros((n_cells, n_true, n_pred))
+    counts = np.zeros((n_strata, n_true, n_pred))
     squares = np.zeros_like(counts)
-    if not _count_pairs(cell, true, pred, weight, counts, squares):
-        raise IndexError(f"cell, true or pred is not within {counts.shape}")
+    if not _count_pairs(stratum, true, pred, weight, counts, squares):
+        raise IndexError(f"stratum, true or pred is not within {counts.shape}")
     return counts, (counts.copy() if weight is None else squares)
 
 
 def count_distribution(
-    cell: NDArray[np.integer[Any]] | None,
+    stratum: NDArray[np.integer[Any]] | None,
     true: NDArray[np.integer[Any]],
     p: NDArray[np.float64],
-    n_cells: int,
+    n_strata: int,
     n_true: int,
     weight: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -115,24 +116,24 @@ def count_distribution(
 
     Parameters
     ----------
-    cell, true : integer ndarray of shape (N,)
+    stratum, true : integer ndarray of shape (N,)
         As in :func:`count_pairs`.
     p : ndarray of shape (N, n_pred)
         Probability with which each row is given each class.
-    n_cells, n_true : int
-        Numbers of cells and true classes.
+    n_strata, n_true : int
+        Numbers of strata and true classes.
     weight : ndarray of shape (N,), optional
         None counts rows.
 
     Returns
     -------
-    counts, squares : ndarray of shape (n_cells, n_true, n_pred)
+    counts, squares : ndarray of shape (n_strata, n_true, n_pred)
         Sums of w p and of w^2 p.
 
     Raises
     ------
     IndexError
-        If a cell or class is out of range.
+        If a stratum or class is out of range.
 
     Examples
     --------
@@ -140,15 +141,15 @@ def count_distribution(
     array([[0.  , 0.  ],
            [0.25, 0.75]])
     """
-    counts = np.zeros((n_cells, n_true, p.shape[1]))
+    counts = np.zeros((n_strata, n_true, p.shape[1]))
     squares = np.zeros_like(counts)
     p = np.ascontiguousarray(p, dtype=np.float64)
-    if not _count_distribution(cell, true, p, weight, counts, squares):
-        raise IndexError(f"cell or true is not within {counts.shape[:2]}")
+    if not _count_distribution(stratum, true, p, weight, counts, squares):
+        raise IndexError(f"stratum or true is not within {counts.shape[:2]}")
     return counts, (counts.copy() if weight is None else squares)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _count_two(
     scores: NDArray[np.float64], threshold: float, kind: NDArray[np.integer[Any]]
 ) -> tuple[int, int]:
@@ -160,7 +161,7 @@ def _count_two(
     return accepted, ones
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _count_kinds(
     scores: NDArray[np.float64],
     threshold: float,
@@ -185,20 +186,20 @@ def _count_kinds(
     return accepted
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _count_pairs(
-    cell: NDArray[np.integer[Any]] | None,
+    stratum: NDArray[np.integer[Any]] | None,
     true: NDArray[np.integer[Any]],
     pred: NDArray[np.integer[Any]],
     weight: NDArray[np.float64] | None,
     counts: NDArray[np.float64],
     squares: NDArray[np.float64],
 ) -> bool:
-    n_cells, n_true, n_pred = counts.shape
+    n_strata, n_true, n_pred = counts.shape
     for i in range(true.size):
-        c = 0 if cell is None else cell[i]
+        c = 0 if stratum is None else stratum[i]
         t, j = true[i], pred[i]
-        if not (0 <= c < n_cells and 0 <= t < n_true and 0 <= j < n_pred):
+        if not (0 <= c < n_strata and 0 <= t < n_true and 0 <= j < n_pred):
             return False
         if weight is None:
             counts[c, t, j] += 1.0
@@ -208,20 +209,20 @@ def _count_pairs(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _count_distribution(
-    cell: NDArray[np.integer[Any]] | None,
+    stratum: NDArray[np.integer[Any]] | None,
     true: NDArray[np.integer[Any]],
     p: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
     counts: NDArray[np.float64],
     squares: NDArray[np.float64],
 ) -> bool:
-    n_cells, n_true, n_pred = counts.shape
+    n_strata, n_true, n_pred = counts.shape
     for i in range(true.size):
-        c = 0 if cell is None else cell[i]
+        c = 0 if stratum is None else stratum[i]
         t = true[i]
-        if not (0 <= c < n_cells and 0 <= t < n_true):
+        if not (0 <= c < n_strata and 0 <= t < n_true):
             return False
         for j in range(n_pred):
             if weight is None:

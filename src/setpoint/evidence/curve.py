@@ -1,4 +1,4 @@
-"""Curves: everything that a threshold can do on the rows of one slot."""
+"""Curves: everything that a threshold can do on the rows of one segment."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.evidence.cutoffs import cutoffs, midway, midways
 from setpoint.evidence.hull import hull
-from setpoint.evidence.order import cutoffs, midway
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
 
 __all__ = ["Curve", "curve_of"]
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The distinct cut-offs of one slot.
+    """The distinct cut-offs of one segment.
 
     Cut-off j accepts the first j blocks of equal scores, from the highest down.
 
@@ -32,7 +31,7 @@ class Curve:
         Distinct scores, descending.
     counts : array of shape (K, m + 1)
         Accepted weight by kind.
-    kinds : tuple of (cell, true class)
+    kinds : tuple of (stratum, true class)
         What the K rows of `counts` tell apart.
     """
 
@@ -49,7 +48,7 @@ class Curve:
     def hull(self) -> NDArray[np.int64]:
         """The cut-offs that a linear objective can pick, ascending.
 
-        With one cell these are the vertices of the ROC polygon. With more, every
+        With one stratum these are the vertices of the ROC polygon. With more, every
         cut-off is one.
         """
         if len(self.kinds) == 1:
@@ -68,21 +67,25 @@ class Curve:
         """
         return midway(self.values, cutoff)
 
+    def thresholds(self, cutoffs: NDArray[np.int64]) -> Floats:
+        """The thresholds of several cut-offs."""
+        return midways(self.values, cutoffs)
 
-def curve_of(evidence: Evidence, slot: int) -> Curve:
-    """The curve of one slot; see :meth:`Evidence.curve`."""
+
+def curve_of(evidence: Evidence, segment: int) -> Curve:
+    """The curve of one segment; see :meth:`Evidence.curve`."""
     n = evidence.n_classes + 1
-    marginals = evidence.schema.marginals
-    cells = np.flatnonzero(evidence.cell_slot == slot)
-    kinds = [(int(c), t) for c in cells for t in range(n) if marginals[c, t] > 0]
+    marginals = evidence.marginals.weights
+    strata = np.flatnonzero(evidence.stratum_segment == segment)
+    kinds = [(int(c), t) for c in strata for t in range(n) if marginals[c, t] > 0]
     narrow = np.uint8 if len(kinds) < 256 else np.int64
-    place: NDArray[np.integer[Any]] = np.zeros(len(evidence.cells) * n, narrow)
+    place: NDArray[np.integer[Any]] = np.zeros(len(evidence.strata) * n, narrow)
     for k, (c, t) in enumerate(kinds):
         place[c * n + t] = k
     scores, weight = evidence.scores, evidence.weight
     kind: NDArray[np.integer[Any]] = evidence.kind
-    if len(evidence.slots) > 1:
-        rows = np.flatnonzero(evidence.slot == slot)
+    if len(evidence.segments) > 1:
+        rows = np.flatnonzero(evidence.segment == segment)
         scores, kind = scores[rows], kind[rows]
         weight = None if weight is None else weight[rows]
     if [c * n + t for c, t in kinds] != list(range(len(kinds))):

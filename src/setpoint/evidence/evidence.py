@@ -10,30 +10,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence.by_slot import BlockCodes, BySlot
-from setpoint.evidence.cells import Codes, cells_of, slots_of
+from setpoint.evidence.argmax_kernel import argmax_features
+from setpoint.evidence.codebook import Codebook, Marginals, Stratum
+from setpoint.evidence.columns import Column
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.count import count_distribution, count_pairs
 from setpoint.evidence.curve import Curve, curve_of
-from setpoint.evidence.features import argmax_features
-from setpoint.evidence.soft import add_posteriors, checked, soft_schema, spread
-from setpoint.evidence.tensor import decide_by_slot
+from setpoint.evidence.segment_layout import BlockCodes, SegmentLayout
+from setpoint.evidence.soft import add_posteriors, checked, soft_marginals, spread
+from setpoint.evidence.strata import segments_of, strata_of
+from setpoint.evidence.tensor import decide_by_segment
 from setpoint.goals.errors import GoalError
-from setpoint.goals.needs import Needs
 from setpoint.goals.populations import Key, Label
-from setpoint.goals.schema import Cell, Schema
+from setpoint.goals.requirements import Requirements
+from setpoint.typing import Codes, Floats, Integers
 
 __all__ = ["Evidence"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.integer[Any]]
 
 _FEW = 6
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Rows with scores, true class, weight, cell and slot.
+    """Rows with scores, true class, weight, stratum and segment.
 
     Build it with :meth:`from_arrays`, one data set at a time, and join with
     :meth:`concat`. Rows of weight zero are left out.
@@ -51,24 +51,24 @@ class Evidence:
     true : int array of shape (N,)
         Class codes; n stands for unlabelled.
     weight : array of shape (N,) or None
-    cell : int array of shape (N,)
-    cells : tuple of Cell
+    stratum : int array of shape (N,)
+    strata : tuple of Stratum
     decide_on : tuple of str
         The columns that a rule may look at.
     columns : dict
         For each data set (None: X) the columns that are known.
     soft : bool
-    pairs : int array of shape (slots, s, 2), optional
-        Soft evidence of a rule that may not see the cell: of which cell and class each
-        posterior speaks, in each slot. None: column i is class i of the row's own cell.
+    pairs : int array of shape (segments, s, 2), optional
+        Soft evidence of a rule that may not see the stratum: of which stratum and class each
+        posterior speaks, in each segment. None: column i is class i of the row's own stratum.
     """
 
     classes: tuple[Label, ...]
     scores: Floats
     true: Integers
     weight: Floats | None
-    cell: Codes
-    cells: tuple[Cell, ...]
+    stratum: Codes
+    strata: tuple[Stratum, ...]
     decide_on: tuple[str, ...]
     columns: dict[str | None, tuple[str, ...]]
     soft: bool = False
@@ -81,10 +81,10 @@ class Evidence:
         scores: Floats,
         true: Codes | None,
         *,
-        needs: Needs | None = None,
+        needs: Requirements | None = None,
         dataset: str | None = None,
         weight: Floats | None = None,
-        columns: Mapping[str, NDArray[Any]] | None = None,
+        columns: Mapping[str, Column | NDArray[Any]] | None = None,
         baseline: Codes | None = None,
         decide_on: Sequence[str] = (),
     ) -> Evidence:
@@ -97,10 +97,10 @@ class Evidence:
         true : int array of shape (N,) or None
             Class codes; None for unlabelled rows.
         needs : Needs, optional
-            What the goal speaks of.
+            What the goal refers to.
         dataset : str, optional
         weight : array of shape (N,), optional
-        columns : mapping of name to array of shape (N,), optional
+        columns : mapping of name to Column or array of shape (N,), optional
             Side information.
         baseline : int array of shape (N,), optional
             Class codes that the deployed model predicts.
@@ -114,7 +114,10 @@ class Evidence:
                [0., 1.],
                [0., 0.]])
         """
-        columns = columns or {}
+        known = {
+            name: given if isinstance(given, Column) else Column(given)
+            for name, given in (columns or {}).items()
+        }
         n_rows = len(scores)
         # A byte a label where it will do: what is counted is read many times.
         narrow = np.int8 if len(classes) < 127 else np.int64
@@ -124,24 +127,24 @@ class Evidence:
         if weight is not None and not weight.all():
             kept = weight != 0.0
             scores, labels, weight = scores[kept], labels[kept], weight[kept]
-            columns = {name: values[kept] for name, values in columns.items()}
+            known = {name: column.take(kept) for name, column in known.items()}
             baseline = None if baseline is None else baseline[kept]
             n_rows = len(scores)
-        needs = needs or Needs()
+        needs = needs or Requirements()
         splits = dict(needs.columns.get(dataset, {}))
         for name in decide_on:
-            # Slots cut across data sets: what one of them tells apart, all do.
+            # Segments cut across data sets: what one of them tells apart, all do.
             splits[name] = needs.split_of(name)
         deployed = baseline if dataset in needs.baseline else None
-        cells, cell = cells_of(dataset, splits, columns, deployed, n_rows)
-        known = {dataset: tuple(columns)}
+        strata, stratum = strata_of(dataset, splits, known, deployed, n_rows)
+        names = {dataset: tuple(known)}
         return cls(
-            tuple(classes), scores, labels, weight, cell, cells, tuple(sorted(decide_on)), known
+            tuple(classes), scores, labels, weight, stratum, strata, tuple(sorted(decide_on)), names
         )
 
     @classmethod
     def concat(cls, parts: Sequence[Evidence]) -> Evidence:
-        """All rows of several pieces of evidence for the same classes and slots."""
+        """All rows of several pieces of evidence for the same classes and segments."""
         first = parts[0]
         if len(parts) == 1:
             return first
@@ -150,9 +153,9 @@ class Evidence:
                 raise GoalError("evidence to be joined has other classes or another decide_on")
         if any(part.soft for part in parts):
             raise GoalError("join evidence before it is softened")
-        cells = tuple(dict.fromkeys(c for part in parts for c in part.cells))
-        place = {c: i for i, c in enumerate(cells)}
-        cell = [np.array([place[c] for c in p.cells], np.int64)[p.cell] for p in parts]
+        strata = tuple(dict.fromkeys(c for part in parts for c in part.strata))
+        place = {c: i for i, c in enumerate(strata)}
+        stratum = [np.array([place[c] for c in p.strata], np.int64)[p.stratum] for p in parts]
         weight = None
         if any(p.weight is not None for p in parts):
             weight = np.concatenate(
@@ -166,19 +169,19 @@ class Evidence:
             scores=np.concatenate([p.scores for p in parts]),
             true=np.concatenate([p.true for p in parts]),
             weight=weight,
-            cell=np.concatenate(cell),
-            cells=cells,
+            stratum=np.concatenate(stratum),
+            strata=strata,
             columns=columns,
         )
 
     def taken(self, rows: NDArray[Any]) -> Evidence:
-        """Some of the rows, by index or mask; cells and slots keep their codes."""
+        """Some of the rows, by index or mask; strata and segments keep their codes."""
         return replace(
             self,
             scores=self.scores[rows],
             true=self.true[rows],
             weight=None if self.weight is None else self.weight[rows],
-            cell=self.cell[rows],
+            stratum=self.stratum[rows],
         )
 
     @property
@@ -192,34 +195,38 @@ class Evidence:
         return len(self.classes)
 
     @cached_property
-    def slots(self) -> tuple[Key, ...]:
-        """The slots, in the order of a rule's codes."""
-        return slots_of(self.cells, self.decide_on)[0]
+    def segments(self) -> tuple[Key, ...]:
+        """The segments, in the order of a rule's codes."""
+        return segments_of(self.strata, self.decide_on)[0]
 
     @cached_property
-    def cell_slot(self) -> Codes:
-        """The slot of each cell (cells,)."""
-        return slots_of(self.cells, self.decide_on)[1]
+    def stratum_segment(self) -> Codes:
+        """The segment of each stratum (strata,)."""
+        return segments_of(self.strata, self.decide_on)[1]
 
     @cached_property
-    def slot(self) -> Codes:
-        """The slot of each row (N,)."""
-        return self.cell_slot[self.cell]
+    def segment(self) -> Codes:
+        """The segment of each row (N,)."""
+        return self.stratum_segment[self.stratum]
 
     @cached_property
     def kind(self) -> Integers:
-        """Cell and true class of each row as one code, ``cell * (n + 1) + true``."""
-        return self.true if len(self.cells) == 1 else self.cell * (self.n_classes + 1) + self.true
+        """Stratum and true class of each row as one code, ``stratum * (n + 1) + true``."""
+        return (
+            self.true if len(self.strata) == 1 else self.stratum * (self.n_classes + 1) + self.true
+        )
+
+    @property
+    def codebook(self) -> Codebook:
+        """Classes, strata and columns: what a goal is linked to."""
+        return Codebook(self.classes, self.strata, self.columns)
 
     @cached_property
-    def schema(self) -> Schema:
-        """Classes, cells and marginal weights: what a goal binds to.
-
-        Soft evidence knows them by the posteriors.
-        """
+    def marginals(self) -> Marginals:
+        """The weight by stratum and true class; soft evidence knows it by the posteriors."""
         if self.soft:
-            return soft_schema(self)
-        shape = (len(self.cells), self.n_classes + 1)
+            return soft_marginals(self)
+        shape = (len(self.strata), self.n_classes + 1)
         size = shape[0] * shape[1]
         if self.weight is None:
             marginals = _numbers(self.kind, size).astype(float).reshape(shape)
@@ -229,7 +236,7 @@ class Evidence:
             flat = np.full(size, np.inf)
             np.minimum.at(flat, self.kind, self.weight)
             smallest = flat.reshape(shape)
-        return Schema(self.classes, self.cells, marginals, smallest, dict(self.columns))
+        return Marginals(marginals, smallest)
 
     def confusion(self, decisions: NDArray[Any]) -> Confusion:
         """Count decisions (N,), or a distribution over classes (N, n), by their labels.
@@ -243,33 +250,35 @@ class Evidence:
         """
         if self.soft:
             raise ValueError("soft evidence has no labels to count: count what it was made of")
-        n, m = self.n_classes, len(self.cells)
-        cell = None if m == 1 else self.cell
+        n, m = self.n_classes, len(self.strata)
+        stratum = None if m == 1 else self.stratum
         if decisions.ndim == 1:
-            counts, squares = count_pairs(cell, self.true, decisions, m, n + 1, n, self.weight)
+            counts, squares = count_pairs(stratum, self.true, decisions, m, n + 1, n, self.weight)
         else:
-            counts, squares = count_distribution(cell, self.true, decisions, m, n + 1, self.weight)
+            counts, squares = count_distribution(
+                stratum, self.true, decisions, m, n + 1, self.weight
+            )
         return self._confusion(counts, squares)
 
     def confusion_of_accepted(self, accepted: Floats) -> Confusion:
-        """Binary rows of weight 1: from how many are accepted by cell and true class.
+        """Binary rows of weight 1: from how many are accepted by stratum and true class.
 
         Parameters
         ----------
-        accepted : array of shape (cells, 3)
+        accepted : array of shape (strata, 3)
             Expected numbers, as prefix sums give them without another pass.
         """
         if self.weight is not None or self.n_classes != 2:
             raise ValueError("only unweighted rows of two classes are known by their number")
-        counts = np.stack([self.schema.marginals - accepted, accepted], axis=2)
+        counts = np.stack([self.marginals.weights - accepted, accepted], axis=2)
         return self._confusion(counts, counts.copy())
 
     def _confusion(self, counts: Floats, squares: Floats) -> Confusion:
-        schema = self.schema
-        rows = schema.marginals.astype(np.int64)
+        marginals = self.marginals
+        rows = marginals.weights.astype(np.int64)
         if self.weight is not None:
             rows = _numbers(self.kind, rows.size).reshape(rows.shape)
-        return Confusion(self.classes, self.cells, counts, squares, rows, schema.smallest)
+        return Confusion(self.classes, self.strata, counts, squares, rows, marginals.smallest)
 
     def softened(self, scores: Floats | None = None, pairs: Codes | None = None) -> Evidence:
         """The same rows as soft evidence.
@@ -278,18 +287,18 @@ class Evidence:
         ----------
         scores : array of shape (N, s), optional
             Posteriors in place of the scores, such as joint ones of group and class.
-        pairs : int array of shape (slots, s, 2), optional
-            The cell and class that each posterior speaks of; needed unless s = n.
+        pairs : int array of shape (segments, s, 2), optional
+            The stratum and class that each posterior refers to; needed unless s = n.
 
         Raises
         ------
         ValueError
-            If the scores are no posteriors, or the pairs do not fit.
+            If the scores are not posteriors, or the pairs do not fit.
 
         Examples
         --------
         >>> rows = Evidence.from_arrays((0, 1), np.array([[0.9, 0.1], [0.4, 0.6]]), None)
-        >>> rows.softened().schema.marginals
+        >>> rows.softened().marginals.weights
         array([[1.3, 0.7, 0. ]])
         """
         posteriors = self.scores if scores is None else scores
@@ -297,17 +306,17 @@ class Evidence:
         out = replace(self, scores=posteriors, soft=True, pairs=pairs)
         if scores is None:
             # The same scores in the same order: one copy of them serves both.
-            vars(out)["by_slot"] = self.by_slot
+            vars(out)["by_segment"] = self.by_segment
         return out
 
     def block_features(
         self, W: Floats, B: Floats, block: Integers | None = None, n_blocks: int = 1
     ) -> tuple[Floats, Floats]:
-        """The oracle: ``argmax_j W_j score_j - B_j`` by slot, with its diagonals and columns.
+        """The oracle: ``argmax_j W_j score_j - B_j`` by segment, with its diagonals and columns.
 
         Parameters
         ----------
-        W, B : array of shape (slots, n)
+        W, B : array of shape (segments, n)
         block : int array of shape (N,), optional
             In [0, n_blocks): rows that are counted apart. Not to be changed afterwards, as
             what follows from it is kept for the next call.
@@ -315,7 +324,7 @@ class Evidence:
 
         Returns
         -------
-        diagonal, columns : array of shape (n_blocks, cells, n)
+        diagonal, columns : array of shape (n_blocks, strata, n)
             Weight of the rows decided j: of those that are right (soft: their posteriors of
             j), and of all.
 
@@ -327,7 +336,7 @@ class Evidence:
         """
         if self.pairs is not None:
             raise ValueError("posteriors of pairs are priced by a loss tensor: decide_tensor")
-        rows, m = self.by_slot, len(self.cells)
+        rows, m = self.by_segment, len(self.strata)
         code = rows.codes.of(block, n_blocks)
         true = None if self.soft else rows.true
         diag, col = argmax_features(
@@ -337,13 +346,13 @@ class Evidence:
         return diag.reshape(shape), col.reshape(shape)
 
     def decide_tensor(self, G: Floats) -> Codes:
-        """``argmax_j (scores @ G[slot])_j`` of each row (N,), ties to the lowest j.
+        """``argmax_j (scores @ G[segment])_j`` of each row (N,), ties to the lowest j.
 
         As :class:`setpoint.rules.Argmax` decides, but for totals that agree within rounding.
 
         Parameters
         ----------
-        G : array of shape (slots, s, n)
+        G : array of shape (segments, s, n)
 
         Examples
         --------
@@ -351,10 +360,10 @@ class Evidence:
         >>> rows.decide_tensor(np.array([[[1.0, 0.0], [0.0, 12.0]]]))
         array([1, 1])
         """
-        rows = self.by_slot
-        if G.shape[:2] != (len(self.slots), len(rows.scores)):
-            raise ValueError(f"G {G.shape} must be ({len(self.slots)}, {len(rows.scores)}, n)")
-        return rows.in_row_order(decide_by_slot(rows.scores, rows.starts, G))
+        rows = self.by_segment
+        if G.shape[:2] != (len(self.segments), len(rows.scores)):
+            raise ValueError(f"G {G.shape} must be ({len(self.segments)}, {len(rows.scores)}, n)")
+        return rows.in_row_order(decide_by_segment(rows.scores, rows.starts, G))
 
     def block_counts(
         self, decided: Integers, block: Integers | None = None, n_blocks: int = 1
@@ -369,7 +378,7 @@ class Evidence:
 
         Returns
         -------
-        array of shape (n_blocks, cells, n + 1, n)
+        array of shape (n_blocks, strata, n + 1, n)
             Soft: each row counts in every true class by its posterior, and nowhere as
             unlabelled.
 
@@ -386,9 +395,9 @@ class Evidence:
                [0.1, 0.6],
                [0. , 0. ]])
         """
-        n, m = self.n_classes, len(self.cells)
+        n, m = self.n_classes, len(self.strata)
         codes = self._block_codes
-        code, n_codes = codes.of(block, n_blocks), n_blocks * codes.n_cells
+        code, n_codes = codes.of(block, n_blocks), n_blocks * codes.n_strata
         decided = decided.astype(np.int64, copy=False)
         if self.soft:
             lines = add_posteriors(self.scores, code, decided, n_codes, n, self.weight)
@@ -397,25 +406,25 @@ class Evidence:
         return counts.reshape(n_blocks, m, n + 1, n)
 
     @cached_property
-    def by_slot(self) -> BySlot:
+    def by_segment(self) -> SegmentLayout:
         """The rows as the oracle reads them."""
-        return BySlot(self)
+        return SegmentLayout(self)
 
     @cached_property
     def _block_codes(self) -> BlockCodes:
-        # What a row is counted by: with pairs the posterior tells the cell, not the row.
+        # What a row is counted by: with pairs the posterior tells the stratum, not the row.
         if self.pairs is not None:
-            return BlockCodes(self.slot, len(self.slots), None)
-        return BlockCodes(self.cell, len(self.cells), None)
+            return BlockCodes(self.segment, len(self.segments), None)
+        return BlockCodes(self.stratum, len(self.strata), None)
 
-    def curve(self, slot: int) -> Curve:
-        """Binary: the cut-offs of one slot with prefix sums of the counts, ties one block.
+    def curve(self, segment: int) -> Curve:
+        """Binary: the cut-offs of one segment with prefix sums of the counts, ties one block.
 
         Sorted once: solver, frontier and pictures ask for the same.
         """
-        if slot not in self._curves:
-            self._curves[slot] = curve_of(self, slot)
-        return self._curves[slot]
+        if segment not in self._curves:
+            self._curves[segment] = curve_of(self, segment)
+        return self._curves[segment]
 
     @cached_property
     def _curves(self) -> dict[int, Curve]:

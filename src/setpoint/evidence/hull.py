@@ -1,8 +1,8 @@
 """Convex hull of a curve of cut-offs.
 
-The counts reached by one slot's cut-offs and their mixtures form the convex hull of
+The counts reached by one segment's cut-offs and their mixtures form the convex hull of
 the ROC curve in counts. Its vertices are all that a linear objective can pick, so a
-program over cut-offs needs no other column (one counting cell a slot).
+program over cut-offs needs no other column (one counting stratum a segment).
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
 
 __all__ = ["hull"]
 
@@ -25,8 +26,8 @@ def hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
     ----------
     x, y : ndarray of shape (m,)
         Points in order along the curve: both non-decreasing (not checked). For a
-        binary slot, negatives and positives accepted: rows of
-        :func:`setpoint.evidence.order.cutoffs`.
+        binary segment, negatives and positives accepted: rows of
+        :func:`setpoint.evidence.cutoffs.cutoffs`.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def _unit(extent: float) -> float:
     return math.ldexp(1.0, max(-1022, min(1022, -math.frexp(extent)[1])))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _chain_of_curve(
     x: NDArray[np.float64], y: NDArray[np.float64], sx: float, sy: float, side: float
 ) -> NDArray[np.int64]:
@@ -105,7 +106,7 @@ def _chain_of_curve(
     return kept[:n].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _chain(
     x: NDArray[np.float64],
     y: NDArray[np.float64],

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from setpoint.goals.schema import Schema
+from setpoint.compiled import kernel
+from setpoint.evidence.codebook import Marginals
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
 
-__all__ = ["add_posteriors", "checked", "soft_schema", "spread"]
+__all__ = ["add_posteriors", "checked", "soft_marginals", "spread"]
 
-Floats = NDArray[np.float64]
 
 _SUM = 1e-6
 """How far from 1 posteriors may sum: what single precision leaves."""
@@ -66,19 +66,19 @@ def add_posteriors(
     return out
 
 
-def spread(lines: Floats, pairs: NDArray[np.int64] | None, n_cells: int, n: int) -> Floats:
-    """Sums by slot and score column as sums by the cell and class that columns speak of.
+def spread(lines: Floats, pairs: NDArray[np.int64] | None, n_strata: int, n: int) -> Floats:
+    """Sums by segment and score column as sums by the stratum and class that columns refer to.
 
     Parameters
     ----------
-    lines : array of shape (k, slots, n_decided, s + 1)
-    pairs : int array of shape (slots, s, 2)
-        Cell and class; two columns may speak of the same.
-    n_cells, n : int
+    lines : array of shape (k, segments, n_decided, s + 1)
+    pairs : int array of shape (segments, s, 2)
+        Stratum and class; two columns may refer to the same.
+    n_strata, n : int
 
     Returns
     -------
-    array of shape (k, n_cells, n + 1, n_decided)
+    array of shape (k, n_strata, n + 1, n_decided)
 
     Examples
     --------
@@ -91,8 +91,8 @@ def spread(lines: Floats, pairs: NDArray[np.int64] | None, n_cells: int, n: int)
     if pairs is None:
         return np.swapaxes(lines, 2, 3)
     k, _, n_decided, _ = lines.shape
-    out = np.zeros((n_cells, n + 1, k, n_decided))
-    # One number a (slot, column), each an array over blocks and decisions.
+    out = np.zeros((n_strata, n + 1, k, n_decided))
+    # One number a (segment, column), each an array over blocks and decisions.
     np.add.at(out, (pairs[..., 0], pairs[..., 1]), lines[..., :-1].transpose(1, 3, 0, 2))
     return out.transpose(2, 0, 1, 3)
 
@@ -107,7 +107,7 @@ def checked(
     ValueError
         If they do not.
     """
-    n, slots = evidence.n_classes, len(evidence.slots)
+    n, segments = evidence.n_classes, len(evidence.segments)
     if scores.ndim != 2 or len(scores) != evidence.n_rows:
         raise ValueError(f"soft evidence needs posteriors (N, n), got scores {scores.shape}")
     if (scores < 0).any() or not (np.abs(scores.sum(axis=1) - 1.0) <= _SUM).all():
@@ -116,26 +116,26 @@ def checked(
         if scores.shape[1] != n:
             raise ValueError(f"{scores.shape[1]} posteriors a row for {n} classes need pairs")
         return None
-    if pairs.shape != (slots, scores.shape[1], 2):
-        raise ValueError(f"pairs {pairs.shape} must be ({slots}, {scores.shape[1]}, 2)")
-    cell, true = pairs[..., 0], pairs[..., 1]
-    if (pairs < 0).any() or (cell >= len(evidence.cells)).any() or (true >= n).any():
-        raise ValueError("pairs must be codes of cells and of classes")
-    if (evidence.cell_slot[cell] != np.arange(slots)[:, None]).any():
-        raise ValueError("pairs of a slot must speak of its own cells")
+    if pairs.shape != (segments, scores.shape[1], 2):
+        raise ValueError(f"pairs {pairs.shape} must be ({segments}, {scores.shape[1]}, 2)")
+    stratum, true = pairs[..., 0], pairs[..., 1]
+    if (pairs < 0).any() or (stratum >= len(evidence.strata)).any() or (true >= n).any():
+        raise ValueError("pairs must be codes of strata and of classes")
+    if (evidence.stratum_segment[stratum] != np.arange(segments)[:, None]).any():
+        raise ValueError("pairs of a segment must refer to its own strata")
     return pairs
 
 
-def soft_schema(evidence: Evidence) -> Schema:
-    """The schema by posteriors.
+def soft_marginals(evidence: Evidence) -> Marginals:
+    """The marginals by posteriors.
 
     The smallest weight is that of a row: one row is the least that can be decided, so its
     posterior does not make it smaller.
     """
-    pairs, m = evidence.pairs, len(evidence.cells)
-    code, n_codes = evidence.cell, m
+    pairs, m = evidence.pairs, len(evidence.strata)
+    code, n_codes = evidence.stratum, m
     if pairs is not None:
-        code, n_codes = evidence.slot, len(evidence.slots)
+        code, n_codes = evidence.segment, len(evidence.segments)
     nowhere = np.zeros(evidence.n_rows, np.int64)
     lines = add_posteriors(evidence.scores, code, nowhere, n_codes, 1, evidence.weight)
     marginals = spread(lines[None], pairs, m, evidence.n_classes)[0, :, :, 0]
@@ -144,13 +144,13 @@ def soft_schema(evidence: Evidence) -> Schema:
         least = np.full(n_codes, np.inf)
         np.minimum.at(least, code, evidence.weight)
     if pairs is not None:
-        by_slot, least = least, np.full(m, np.inf)
-        np.minimum.at(least, pairs[..., 0], by_slot[:, None])
+        by_segment, least = least, np.full(m, np.inf)
+        np.minimum.at(least, pairs[..., 0], by_segment[:, None])
     smallest = np.where(marginals > 0, least[:, None], np.inf)
-    return Schema(evidence.classes, evidence.cells, marginals, smallest, dict(evidence.columns))
+    return Marginals(marginals, smallest)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add_posteriors(
     scores: Floats,
     code: NDArray[np.integer[Any]] | None,

@@ -1,9 +1,7 @@
-"""Exact sweep of an objective and constraints over every cut-off of one slot.
+"""Exact sweep of an objective and constraints over every cut-off.
 
-Expressions are ratios of affine forms over the accepted counts. A form over K kinds is
-``K + 1`` numbers, the constant last; a ratio is two forms and an offset, worth
-``offset + A/B`` with 0/0 = 0 and x/0 = inf with the sign of x. An affine expression has
-the constant one as B.
+The one place that says which cut-off is best. What is swept are ratios of affine forms over
+the accepted counts; see :mod:`setpoint.evidence.ratios`.
 """
 
 from __future__ import annotations
@@ -11,16 +9,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["BestCutoff", "Constraints", "best_cutoff", "ratio_values"]
+from setpoint.compiled import kernel
+from setpoint.evidence.ratios import Ratios, affine, ratio, zeros_of
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
+
+__all__ = ["BestCutoff", "Constraints", "best_cutoff", "best_of", "sweep"]
+
 
 _BLOCK = 1024  # cut-offs at a time, a power of two: the buffers stay in the first cache
-_VIOLATION = 1e-9  # in the user's units; the same everywhere in setpoint
 _TIE = 1e-12
 _FLOOR = 1.0 - 1e-12
-_ROUNDING = 4.0 * np.finfo(np.float64).eps
 
 
 class Constraints(NamedTuple):
@@ -38,11 +39,11 @@ class Constraints(NamedTuple):
         Least denominator with which a ratio counts as defined; 0 asks for nothing.
     """
 
-    forms: NDArray[np.float64]
-    offsets: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    floor: NDArray[np.float64]
+    forms: Floats
+    offsets: Floats
+    lower: Floats
+    upper: Floats
+    floor: Floats
 
 
 class BestCutoff(NamedTuple):
@@ -51,32 +52,39 @@ class BestCutoff(NamedTuple):
     Attributes
     ----------
     cutoff : int
-        Number of blocks accepted, 0 to m; -1 if no cut-off is feasible.
+        Number of blocks accepted, 0 to m; -1 if no cut-off qualifies.
     value : float
-        Objective there; -inf if no cut-off is feasible.
+        Objective there; -inf if there is none.
     n_feasible : int
         Cut-offs that meet every constraint.
+    violation : float
+        The largest violation there, in the user's units; inf if there is none.
+    below, above : int
+        The feasible cut-offs on either side of `near`; -1 where there is none.
     """
 
     cutoff: int
     value: float
     n_feasible: int
+    violation: float = 0.0
+    below: int = -1
+    above: int = -1
 
 
 def best_cutoff(
-    counts: NDArray[np.float64],
-    objective: NDArray[np.float64],
+    counts: Floats,
+    objective: Floats,
     constraints: Constraints | None = None,
     *,
     offset: float = 0.0,
-    tiebreak: NDArray[np.float64] | None = None,
+    tiebreak: Floats | None = None,
 ) -> BestCutoff:
     """Feasible cut-off with the largest objective, over all m + 1.
 
     Parameters
     ----------
     counts : ndarray of shape (K, m + 1)
-        Accepted weight of each kind, from :func:`setpoint.evidence.order.cutoffs`.
+        Accepted weight of each kind, from :func:`setpoint.evidence.cutoffs.cutoffs`.
     objective : ndarray of shape (2, K + 1)
         Numerator and denominator of what is maximised.
     constraints : Constraints, optional
@@ -85,8 +93,7 @@ def best_cutoff(
     offset : float
         What is added to the objective's ratio.
     tiebreak : ndarray of shape (K + 1,), optional
-        Affine form; among objectives within 1e-12 (1 + abs(best)) of the best, the
-        cut-off where it is largest is taken, and the lowest of those.
+        See :func:`best_of`.
 
     Returns
     -------
@@ -110,154 +117,137 @@ def best_cutoff(
 
     >>> counts = np.array([[0.0, 0.0, 1.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0, 2.0]])
     >>> f1 = np.array([[0.0, 2.0, 0.0], [1.0, 1.0, 2.0]])  # 2 tp / (fp + tp + positives)
-    >>> best_cutoff(counts, f1)
-    BestCutoff(cutoff=3, value=0.8, n_feasible=5)
+    >>> best_cutoff(counts, f1)[:3]
+    (3, 0.8, 5)
     """
     counts = np.ascontiguousarray(counts, dtype=np.float64)
     n_kinds = counts.shape[0]
     if constraints is None:
         none = np.empty(0)
         constraints = Constraints(np.empty((0, 2, n_kinds + 1)), none, none, none, none)
-    tie = np.zeros(n_kinds + 1) if tiebreak is None else tiebreak
     forms = np.concatenate((np.asarray(objective, dtype=np.float64)[None], constraints.forms))
-    if forms.shape[1:] != (2, n_kinds + 1) or tie.shape != (n_kinds + 1,):
+    if forms.shape[1:] != (2, n_kinds + 1):
         raise ValueError(f"forms over {n_kinds} kinds need {n_kinds + 1} entries")
-    index, value, n_feasible = _sweep(
-        counts,
+    floor = np.asarray(constraints.floor, dtype=np.float64)
+    required = forms[1:, 1][floor > 0.0]
+    required[:, -1] -= _FLOOR * floor[floor > 0.0] + SATISFIED
+    ratios = Ratios(
         forms,
-        _zeros(counts, forms),
+        zeros_of(forms, counts[:, -1]),
         np.concatenate(([offset], constraints.offsets)),
         np.asarray(constraints.lower, dtype=np.float64),
         np.asarray(constraints.upper, dtype=np.float64),
-        np.asarray(constraints.floor, dtype=np.float64) * _FLOOR,
-        np.asarray(tie, dtype=np.float64),
     )
-    return BestCutoff(int(index), float(value), int(n_feasible))
+    return best_of(counts, ratios, required=required, tiebreak=tiebreak)
 
 
-def ratio_values(
-    counts: NDArray[np.float64], ratio: NDArray[np.float64], offset: float = 0.0
-) -> NDArray[np.float64]:
-    """Value of one ratio at every cut-off, as :func:`best_cutoff` sees it.
+def best_of(
+    counts: Floats,
+    ratios: Ratios,
+    *,
+    required: Floats | None = None,
+    tiebreak: Floats | None = None,
+    near: int = -1,
+    least_violation: bool = False,
+) -> BestCutoff:
+    """The best of some columns of counts.
 
     Parameters
     ----------
-    counts : ndarray of shape (K, m + 1)
-        Accepted weight of each kind.
-    ratio : ndarray of shape (2, K + 1)
-        Numerator and denominator.
-    offset : float
-        What is added.
-
-    Returns
-    -------
-    ndarray of shape (m + 1,)
-        ``offset + A/B`` with 0/0 = 0 and x/0 = inf with the sign of x.
+    counts : contiguous ndarray of shape (K, n)
+    ratios : Ratios
+        A bound is met when passed by at most 1e-9, and at infinity by an equal infinite value.
+    required : ndarray of shape (h, K + 1), optional
+        Affine forms. A column where one is below -1e-9 is left out, whatever else it offers.
+    tiebreak : ndarray of shape (K + 1,), optional
+        Affine form; among objectives within 1e-12 (1 + abs(best)) of the best, the
+        column where it is largest is taken, and the first of those.
+    near : int
+        A column; the feasible ones nearest to it are found, too.
+    least_violation : bool
+        Where none is feasible, take one with the smallest largest violation, to 1e-12, and
+        of those the best.
 
     Examples
     --------
-    >>> precision = np.array([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
-    >>> ratio_values(np.array([[0.0, 0.0, 1.0], [0.0, 2.0, 3.0]]), precision)
-    array([0.  , 1.  , 0.75])
+    Precision of at least 0.9 is not to be had; accept two rows at least:
+
+    >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 1.0, 1.0]])
+    >>> forms = np.array([[[0, 1, 0], [0, 0, 1.0]], [[0, 1, 0], [1, 1, 0]]])
+    >>> ratios = Ratios(forms, zeros_of(forms, counts[:, -1]), np.zeros(2), np.array([0.9]),
+    ...                 np.array([np.inf]))
+    >>> found = best_of(counts, ratios, required=np.array([[1.0, 1.0, -2.0]]),
+    ...                 least_violation=True)
+    >>> found.cutoff, found.n_feasible, round(found.violation, 6)
+    (2, 0, 0.4)
     """
-    counts = np.ascontiguousarray(counts, dtype=np.float64)
-    ratio = np.ascontiguousarray(ratio, dtype=np.float64)
-    if ratio.shape != (2, counts.shape[0] + 1):
-        raise ValueError(f"a ratio over {counts.shape[0]} kinds has shape (2, K + 1)")
-    return _values(counts, ratio, _zeros(counts, ratio[None])[0], offset)
+    width = counts.shape[0] + 1
+    if required is None:
+        required = np.empty((0, width))
+    if tiebreak is None:
+        tiebreak = np.zeros(width)
+    if tiebreak.shape != (width,) or required.shape[1:] != (width,):
+        raise ValueError(f"forms over {width - 1} kinds need {width} entries")
+    index, value, n_feasible, below, above = sweep(
+        counts, *ratios, required, tiebreak, SATISFIED, near
+    )
+    if index >= 0:
+        return BestCutoff(index, value, n_feasible, 0.0, below, above)
+    if not least_violation:
+        return BestCutoff(-1, -np.inf, 0, np.inf)
+    least = _least(counts, *ratios, required)
+    slack = least + _TIE * (1.0 + least)
+    index, value, _, _, _ = sweep(counts, *ratios, required, tiebreak, slack, -1)
+    if index < 0:
+        return BestCutoff(-1, -np.inf, 0, np.inf)
+    there = np.ascontiguousarray(counts[:, index : index + 1])
+    return BestCutoff(index, value, 0, _least(there, *ratios, required))
 
 
-def _zeros(counts: NDArray[np.float64], forms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Magnitude up to which each numerator and denominator is zero but for rounding."""
-    total = np.append(counts[:, -1], 1.0)
-    zeros: NDArray[np.float64] = _ROUNDING * (np.abs(forms) @ total)
-    return zeros
-
-
-@njit(cache=True, nogil=True)
-def _affine(
-    counts: NDArray[np.float64],
+@kernel()
+def _required(
+    counts: Floats,
     start: int,
     size: int,
-    form: NDArray[np.float64],
-    out: NDArray[np.float64],
+    required: Floats,
+    num: Floats,
+    good: NDArray[np.bool_],
 ) -> None:
-    n_kinds = counts.shape[0]
+    """Mark the cut-offs that are not left out."""
     for i in range(size):
-        out[i] = form[n_kinds]
-    for k in range(n_kinds):
-        slope = form[k]
-        if slope != 0.0:
-            row = counts[k, start : start + size]
-            for i in range(size):
-                out[i] += slope * row[i]
+        good[i] = True
+    for h in range(required.shape[0]):
+        affine(counts, start, size, required[h], num)
+        for i in range(size):
+            good[i] &= num[i] >= -SATISFIED
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _ratio(
-    counts: NDArray[np.float64],
-    start: int,
-    size: int,
-    ratio: NDArray[np.float64],
-    zero: NDArray[np.float64],
-    offset: float,
-    num: NDArray[np.float64],
-    den: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
-    """Values of cut-offs start to start + size, and their denominators in `den`."""
-    _affine(counts, start, size, ratio[0], num)
-    _affine(counts, start, size, ratio[1], den)
-    for i in range(size):
-        a, b = num[i], den[i]
-        undefined = abs(b) <= zero[1]
-        beyond = 0.0 if abs(a) <= zero[0] else np.copysign(np.inf, a)
-        out[i] = offset + (beyond if undefined else a / b)
-
-
-@njit(cache=True, nogil=True)
-def _values(
-    counts: NDArray[np.float64],
-    ratio: NDArray[np.float64],
-    zero: NDArray[np.float64],
-    offset: float,
-) -> NDArray[np.float64]:
-    n = counts.shape[1]
-    out = np.empty(n)
-    num = np.empty(_BLOCK)
-    den = np.empty(_BLOCK)
-    for start in range(0, n, _BLOCK):
-        size = min(_BLOCK, n - start)
-        _ratio(counts, start, size, ratio, zero, offset, num, den, out[start:])
-    return out
-
-
-@njit(cache=True, nogil=True)
+@kernel()
 def _feasible(
-    counts: NDArray[np.float64],
+    counts: Floats,
     start: int,
     size: int,
-    forms: NDArray[np.float64],
-    zeros: NDArray[np.float64],
-    offsets: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    floor: NDArray[np.float64],
-    num: NDArray[np.float64],
-    den: NDArray[np.float64],
-    val: NDArray[np.float64],
+    forms: Floats,
+    zeros: Floats,
+    offsets: Floats,
+    lower: Floats,
+    upper: Floats,
+    required: Floats,
+    slack: float,
+    num: Floats,
+    den: Floats,
+    val: Floats,
     good: NDArray[np.bool_],
 ) -> int:
     """Mark the cut-offs that meet every constraint; how many."""
-    for i in range(size):
-        good[i] = True
+    _required(counts, start, size, required, num, good)
     for r in range(lower.size):
-        _ratio(counts, start, size, forms[r + 1], zeros[r + 1], offsets[r + 1], num, den, val)
-        low, high, least = lower[r], upper[r], floor[r]
+        ratio(counts, start, size, forms[r + 1], zeros[r + 1], offsets[r + 1], num, den, val)
+        low, high = lower[r], upper[r]
         for i in range(size):
-            # Negated, so that inf - inf, a bound met at infinity, counts as met.
-            missed = (low - val[i] > _VIOLATION) | (val[i] - high > _VIOLATION)
-            missed |= (least > 0.0) & (den[i] < least)
+            # Negated, so that inf - inf, a bound met at infinity, counts as met; a value
+            # that is not a number meets none.
+            missed = (low - val[i] > slack) | (val[i] - high > slack) | np.isnan(val[i])
             good[i] &= not missed
     n = 0
     for i in range(size):
@@ -265,8 +255,8 @@ def _feasible(
     return n
 
 
-@njit(cache=True, nogil=True)
-def _largest(values: NDArray[np.float64], good: NDArray[np.bool_], size: int) -> float:
+@kernel()
+def _largest(values: Floats, good: NDArray[np.bool_], size: int) -> float:
     """Largest of the good values, -inf if none; overwrites `values`."""
     for i in range(size):
         values[i] = values[i] if good[i] else -np.inf
@@ -280,35 +270,52 @@ def _largest(values: NDArray[np.float64], good: NDArray[np.bool_], size: int) ->
     return float(values[0])
 
 
-@njit(cache=True, nogil=True)
-def _sweep(
-    counts: NDArray[np.float64],
-    forms: NDArray[np.float64],
-    zeros: NDArray[np.float64],
-    offsets: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    floor: NDArray[np.float64],
-    tiebreak: NDArray[np.float64],
-) -> tuple[int, float, int]:
+@kernel()
+def sweep(
+    counts: Floats,
+    forms: Floats,
+    zeros: Floats,
+    offsets: Floats,
+    lower: Floats,
+    upper: Floats,
+    required: Floats,
+    tiebreak: Floats,
+    slack: float,
+    near: int,
+) -> tuple[int, float, int, int, int]:
+    """The kernel of :func:`best_of`, for compiled code; `slack` is what a bound may be missed by.
+
+    Returns
+    -------
+    cutoff, value, n_feasible, below, above
+        As in :class:`BestCutoff`.
+    """
     n = counts.shape[1]
     n_blocks = (n + _BLOCK - 1) // _BLOCK
     top = np.full(n_blocks, -np.inf)
     n_good = np.zeros(n_blocks, dtype=np.int64)
     num, den, val = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
     good = np.empty(_BLOCK, dtype=np.bool_)
+    below, above = -1, -1
     for block in range(n_blocks):
         start = block * _BLOCK
         size = min(_BLOCK, n - start)
         n_good[block] = _feasible(
-            counts, start, size, forms, zeros, offsets, lower, upper, floor, num, den, val, good
-        )
+            counts, start, size, forms, zeros, offsets, lower, upper, required, slack,
+            num, den, val, good,
+        )  # fmt: skip
         if n_good[block]:
-            _ratio(counts, start, size, forms[0], zeros[0], offsets[0], num, den, val)
+            ratio(counts, start, size, forms[0], zeros[0], offsets[0], num, den, val)
             top[block] = _largest(val, good, size)
+            if near >= 0 and above < 0:
+                for i in range(size):
+                    if good[i] and start + i < near:
+                        below = start + i
+                    elif good[i] and above < 0:
+                        above = start + i
     n_feasible = n_good.sum()
     if n_feasible == 0:
-        return -1, -np.inf, 0
+        return -1, -np.inf, 0, -1, -1
 
     # Ties are judged against the best of all, not along the way: closeness is not
     # transitive. Only blocks that reach it are looked at again.
@@ -321,11 +328,43 @@ def _sweep(
         start = block * _BLOCK
         size = min(_BLOCK, n - start)
         _feasible(
-            counts, start, size, forms, zeros, offsets, lower, upper, floor, num, den, val, good
-        )
-        _ratio(counts, start, size, forms[0], zeros[0], offsets[0], num, den, val)
-        _affine(counts, start, size, tiebreak, num)
+            counts, start, size, forms, zeros, offsets, lower, upper, required, slack,
+            num, den, val, good,
+        )  # fmt: skip
+        ratio(counts, start, size, forms[0], zeros[0], offsets[0], num, den, val)
+        affine(counts, start, size, tiebreak, num)
         for i in range(size):
             if good[i] and val[i] >= level and (index < 0 or num[i] > most):
                 index, value, most = start + i, val[i], num[i]
-    return index, value, n_feasible
+    return index, value, n_feasible, below, above
+
+
+@kernel()
+def _least(
+    counts: Floats,
+    forms: Floats,
+    zeros: Floats,
+    offsets: Floats,
+    lower: Floats,
+    upper: Floats,
+    required: Floats,
+) -> float:
+    """The smallest largest violation of the cut-offs that are not left out."""
+    n = counts.shape[1]
+    num, den, val = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
+    good, worst = np.empty(_BLOCK, dtype=np.bool_), np.empty(_BLOCK)
+    least = np.inf
+    for start in range(0, n, _BLOCK):
+        size = min(_BLOCK, n - start)
+        _required(counts, start, size, required, num, good)
+        worst[:] = 0.0
+        for r in range(lower.size):
+            ratio(counts, start, size, forms[r + 1], zeros[r + 1], offsets[r + 1], num, den, val)
+            for i in range(size):
+                for past in (lower[r] - val[i], val[i] - upper[r]):
+                    if past > worst[i]:
+                        worst[i] = past
+        for i in range(size):
+            if good[i] and worst[i] < least:
+                least = worst[i]
+    return least

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from setpoint.evidence.features import choose
+from setpoint.compiled import kernel
+from setpoint.evidence.argmax_kernel import choose
+from setpoint.typing import Floats
 
-__all__ = ["decide_by_slot"]
+__all__ = ["decide_by_segment"]
 
-Floats = NDArray[np.float64]
 
 _TOTALS = 1 << 16
 """Totals of one block: they stay in the second cache."""
@@ -20,16 +20,16 @@ _LEAST, _MOST = 256, 8192
 """Rows of one block: below, the product is slow; above, the calls no longer cost."""
 
 
-def decide_by_slot(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -> NDArray[np.int64]:
-    """``argmax_j (scores @ G[slot])_j`` of rows in the order of their slots.
+def decide_by_segment(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -> NDArray[np.int64]:
+    """``argmax_j (scores @ G[segment])_j`` of rows in the order of their segments.
 
     Parameters
     ----------
     scores_cm : array of shape (s, N)
-        Scores, column-major, rows of one slot side by side.
-    starts : int array of shape (slots + 1,)
-        Slot k has the rows from ``starts[k]`` to ``starts[k + 1]``.
-    G : array of shape (slots, s, n)
+        Scores, column-major, rows of one segment side by side.
+    starts : int array of shape (segments + 1,)
+        Segment k has the rows from ``starts[k]`` to ``starts[k + 1]``.
+    G : array of shape (segments, s, n)
 
     Returns
     -------
@@ -42,16 +42,16 @@ def decide_by_slot(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -> N
     Examples
     --------
     >>> eta = np.array([[0.7, 0.4], [0.3, 0.6]])
-    >>> decide_by_slot(eta, np.array([0, 2]), np.array([[[1.0, 0.0], [0.0, 3.0]]]))
+    >>> decide_by_segment(eta, np.array([0, 2]), np.array([[[1.0, 0.0], [0.0, 3.0]]]))
     array([1, 1])
     """
     out = np.empty(scores_cm.shape[1], np.int64)
     n = G.shape[2]
     rows = min(max(_TOTALS // n, _LEAST), _MOST)
     flat, best, near = np.empty(n * rows), np.empty(rows), np.empty(rows)
-    for slot, turned in enumerate(np.ascontiguousarray(np.swapaxes(G, 1, 2), np.float64)):
-        last = int(starts[slot + 1])
-        for start in range(int(starts[slot]), last, rows):
+    for segment, turned in enumerate(np.ascontiguousarray(np.swapaxes(G, 1, 2), np.float64)):
+        last = int(starts[segment + 1])
+        for start in range(int(starts[segment]), last, rows):
             stop = min(start + rows, last)
             totals = flat[: n * (stop - start)].reshape(n, stop - start)
             block = scores_cm[:, start:stop]
@@ -63,7 +63,7 @@ def decide_by_slot(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -> N
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _settle(
     totals: Floats,
     scores: Floats,

@@ -1,6 +1,5 @@
-"""Binary problems, exactly: sweeps, hulls and the program over cut-offs; and what is measured."""
+"""Binary problems, exactly: sweeps, hulls and the program over cut-offs."""
 
-from setpoint.exact.post_shift import post_shift
 from setpoint.exact.solver import solve_exact
 
-__all__ = ["post_shift", "solve_exact"]
+__all__ = ["solve_exact"]

@@ -1,36 +1,35 @@
-"""The best threshold for each slot, without draws."""
+"""The best threshold for each segment, without draws."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.exact.problem import Problem, Slot
+from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.exact.sweep import least_violation, sweep
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine, Bound
-from setpoint.goals.composites import Smallest, Total
-from setpoint.goals.program import SATISFIED
-from setpoint.search.mixed import Mixed
-from setpoint.search.space import Choice, Floats
+from setpoint.program import algebra
+from setpoint.program.functions import Affine, Min, RateFunction, WeightedSum
+from setpoint.program.program import Program
+from setpoint.search.achievable_set import MixtureWeights
+from setpoint.search.optimum import Optimum, Status, measure
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = [
     "MOST_COMBINATIONS",
-    "Fixed",
-    "aligned",
-    "combined",
-    "descend",
+    "common_cutoffs",
+    "coordinate_descent",
     "enumerate_cutoffs",
     "from_nearest",
+    "iter_combinations",
     "n_combinations",
     "parts_of",
     "round_mixture",
-    "separate",
+    "solve_separable",
 ]
 
 INF = float("inf")
@@ -42,82 +41,66 @@ _CHUNK = 65_536
 _SWEEPS = 20
 _SOME = 4096
 _ALIGNED = 64
-"""So many levels for each way to treat slots alike."""
+"""So many levels for each way to treat segments alike."""
 
 
-@dataclass(frozen=True)
-class Fixed:
-    """Thresholds, one a slot; `value` is a score, -inf where none is feasible."""
-
-    choice: Choice
-    value: float
-    status: Literal["optimal", "feasible"]
-    method: str
-
-    @property
-    def is_feasible(self) -> bool:
-        """Whether the constraints are met."""
-        return self.value > -INF
-
-
-_NONE = Fixed((), -INF, "optimal", "")
-"""Every threshold was tried, and none is feasible."""
-
-
-def n_combinations(problem: Problem) -> int:
-    """Number of ways to pick one cut-off a slot."""
+def n_combinations(cuts: CutoffSet) -> int:
+    """Number of ways to pick one cut-off a segment."""
     out = 1
-    for slot in problem.slots:
-        out *= slot.curve.n_cutoffs
+    for segment in cuts.segments:
+        out *= segment.curve.n_cutoffs
     return out
 
 
-def separate(problem: Problem) -> Fixed | None:
-    """One sweep a slot, where neither objective nor constraints couple slots; else None.
+def solve_separable(cuts: CutoffSet, program: Program) -> Optimum | None:
+    """One sweep a segment, where neither objective nor constraints couple segments; else None.
 
-    One slot is always so, whatever the shapes. Exact among deterministic rules.
+    One segment is always so, whatever the shapes. Exact among deterministic rules.
     """
-    program = problem.program
-    parts = parts_of(problem)
-    where = [problem.slots_of(c.function) for c in program.constraints]
-    if parts is None or (len(problem.slots) > 1 and any(len(w) > 1 for w in where)):
+    parts = parts_of(cuts, program)
+    where = [cuts.segments_of(c.function) for c in program.constraints]
+    if parts is None or (len(cuts.segments) > 1 and any(len(w) > 1 for w in where)):
         return None
     everywhere = [c for c, w in zip(program.constraints, where, strict=True) if not w]
-    if any(float(c.violation(np.zeros(problem.d))) > SATISFIED for c in everywhere):
-        return _NONE
+    if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in everywhere):
+        return _none(cuts, "optimal")
     choice: list[dict[int, float]] = []
-    base = sum((s.base for s in problem.slots), np.zeros(problem.d))
-    for s, slot in enumerate(problem.slots):
+    base = sum((s.base for s in cuts.segments), np.zeros(cuts.d))
+    for s, segment in enumerate(cuts.segments):
         own = tuple(c for c, w in zip(program.constraints, where, strict=True) if s in w)
-        rest = np.zeros(problem.d) if len(problem.slots) == 1 else base - slot.base
-        best = sweep(problem, slot, parts[s], own, rest)
+        rest = np.zeros(cuts.d) if len(cuts.segments) == 1 else base - segment.base
+        best = sweep(cuts, segment, parts[s], own, rest)
         if best.cutoff < 0:
-            return _NONE
+            return _none(cuts, "optimal")
         choice.append({best.cutoff: 1.0})
-    value = problem.value(problem.features(choice))
-    return Fixed(choice, value, "optimal", "sweep over every cut-off")
+    return measure(cuts, program, choice, "optimal", "sweep over every cut-off")
 
 
-def parts_of(problem: Problem) -> list[Bound] | None:
-    """What each slot is to maximise on its own; None where the objective couples slots."""
-    score = algebra.scaled(problem.program.sense, problem.program.objective)
-    m = len(problem.slots)
+def _none(cuts: CutoffSet, status: Status) -> Optimum:
+    """No thresholds; "optimal" where all were tried."""
+    return Optimum((), np.zeros(cuts.d), -INF, status=status)
+
+
+def parts_of(cuts: CutoffSet, program: Program) -> list[RateFunction] | None:
+    """What each segment is to maximise on its own; None where the objective couples segments."""
+    score = program.score
+    m = len(cuts.segments)
     if m == 1:
         return [score]
     if isinstance(score, Affine):
         return [score] * m
-    children = score.children if isinstance(score, (Total, Smallest)) else (score,)
-    own: list[list[tuple[float, Bound]]] = [[] for _ in range(m)]
-    coefs = score.coefs if isinstance(score, Total) else (1.0,) * len(children)
+    children = score.children if isinstance(score, (WeightedSum, Min)) else (score,)
+    own: list[list[tuple[float, RateFunction]]] = [[] for _ in range(m)]
+    coefs = score.coefs if isinstance(score, WeightedSum) else (1.0,) * len(children)
     for coef, child in zip(coefs, children, strict=True):
-        where = problem.slots_of(child)
-        if isinstance(child, Affine) and isinstance(score, Total):
+        where = cuts.segments_of(child)
+        if isinstance(child, Affine) and isinstance(score, WeightedSum):
             where = frozenset(range(m))
         elif len(where) > 1:
             return None
         for s in where:
             own[s].append((coef, child))
-    if isinstance(score, Smallest):
+    if isinstance(score, Min):
         return [
             algebra.reduced("min", [x for _, x in o], None, "") if o else _nothing() for o in own
         ]
@@ -128,99 +111,102 @@ def _nothing() -> Affine:
     return Affine({}, 0.0)
 
 
-def combined(
-    problem: Problem, lists: Sequence[NDArray[np.int64]]
-) -> Iterator[tuple[Floats, Callable[[int], Choice]]]:
+def iter_combinations(
+    cuts: CutoffSet, lists: Sequence[NDArray[np.int64]]
+) -> Iterator[tuple[Floats, Callable[[int], MixtureWeights]]]:
     """Features (m, d) of all combinations of cut-offs, some at a time, and how to name one."""
-    problem.watch.call()
-    tables = [s.features(c) for s, c in zip(problem.slots, lists, strict=True)]
+    cuts.limits.call()
+    tables = [s.features(c) for s, c in zip(cuts.segments, lists, strict=True)]
     sizes = [len(t) for t in tables]
     total = math.prod(sizes)
     for start in range(0, total, _CHUNK):
         index = np.unravel_index(np.arange(start, min(start + _CHUNK, total)), sizes)
-        v = np.zeros((len(index[0]), problem.d))
+        v = np.zeros((len(index[0]), cuts.d))
         for table, i in zip(tables, index, strict=True):
             v += table[i]
 
-        def choice_of(k: int, index: tuple[NDArray[np.int64], ...] = index) -> Choice:
+        def choice_of(k: int, index: tuple[NDArray[np.int64], ...] = index) -> MixtureWeights:
             return [{int(c[i[k]]): 1.0} for c, i in zip(lists, index, strict=True)]
 
         yield v, choice_of
 
 
-def enumerate_cutoffs(problem: Problem, candidates: list[NDArray[np.int64]] | None = None) -> Fixed:
-    """Try every combination of one cut-off a slot, or of the candidates."""
-    program = problem.program
+def enumerate_cutoffs(
+    cuts: CutoffSet, program: Program, candidates: list[NDArray[np.int64]] | None = None
+) -> Optimum:
+    """Try every combination of one cut-off a segment, or of the candidates."""
     best, choice = -INF, None
-    lists = candidates or [np.arange(s.curve.n_cutoffs) for s in problem.slots]
-    for v, choice_of in combined(problem, lists):
-        values = np.where(program.violation(v) <= SATISFIED, program.sense * program.value(v), -INF)
+    lists = candidates or [np.arange(s.curve.n_cutoffs) for s in cuts.segments]
+    for v, choice_of in iter_combinations(cuts, lists):
+        met = np.flatnonzero(program.violation(v) <= SATISFIED)
+        if not len(met):
+            continue
+        values = program.scores(v[met])
         k = int(np.argmax(values))
-        if values[k] > best:
-            best, choice = float(values[k]), choice_of(k)
+        if choice is None or values[k] > best:
+            best, choice = float(values[k]), choice_of(int(met[k]))
     if choice is None:
-        return _NONE if candidates is None else replace(_NONE, status="feasible")
+        return _none(cuts, "optimal" if candidates is None else "feasible")
     if candidates is None:
-        return Fixed(choice, best, "optimal", "enumeration of cut-offs")
-    return Fixed(choice, best, "feasible", "rounding")
+        found = measure(cuts, program, choice, "optimal", "enumeration of cut-offs")
+    else:
+        found = measure(cuts, program, choice, "feasible", "rounding")
+    return replace(found, value=best)
 
 
-def round_mixture(problem: Problem, mixed: Mixed) -> Fixed:
-    """Thresholds near a mixture, improved slot by slot; "feasible" at best."""
-    width = int(_WINDOW ** (1.0 / len(problem.slots)))
-    pairs = list(zip(problem.slots, mixed.choice, strict=True))
-    near = [_near(slot, part, max(width, 1)) for slot, part in pairs]
-    best = replace(_NONE, status="feasible")
+def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
+    """Thresholds near a mixture, improved segment by segment; "feasible" at best."""
+    width = int(_WINDOW ** (1.0 / len(cuts.segments)))
+    pairs = list(zip(cuts.segments, mixed.choice, strict=True))
+    near = [_near(segment, part, max(width, 1)) for segment, part in pairs]
+    best = _none(cuts, "feasible")
     if width > 1:
-        best = enumerate_cutoffs(problem, near)
-    starts = problem.constants()
+        best = enumerate_cutoffs(cuts, program, near)
+    starts = cuts.constants()
     if not best.is_feasible:
-        starts += aligned(problem)
-        starts.append(descend(problem, [{int(n[0]): 1.0} for n in near])[0])
+        starts += common_cutoffs(cuts, program)
+        starts.append(coordinate_descent(cuts, program, [{int(n[0]): 1.0} for n in near])[0])
     for choice in starts:
-        v = problem.features(choice)
-        if float(problem.program.violation(v)) <= SATISFIED and problem.value(v) > best.value:
-            best = Fixed(choice, problem.value(v), "feasible", "rounding")
-    return _improved(problem, best) if best.is_feasible else best
+        found = measure(cuts, program, choice, "feasible", "rounding")
+        if found.is_feasible and (not best.is_feasible or found.value > best.value):
+            best = found
+    return _improved(cuts, program, best) if best.is_feasible else best
 
 
-def from_nearest(problem: Problem, choice: Choice) -> Fixed:
+def from_nearest(cuts: CutoffSet, program: Program, choice: MixtureWeights) -> Optimum:
     """Thresholds that a search for the least violation ended at, if they meet the goal."""
-    v = problem.features(choice)
-    if float(problem.program.violation(v)) > SATISFIED:
-        return replace(_NONE, status="feasible")
-    found = Fixed(choice, problem.value(v), "feasible", "search for the least violation")
-    return _improved(problem, found)
+    found = measure(cuts, program, choice, "feasible", "search for the least violation")
+    return _improved(cuts, program, found) if found.is_feasible else _none(cuts, "feasible")
 
 
-def aligned(problem: Problem) -> list[Choice]:
-    """Of thresholds that treat the slots alike: the best, and those with the least violation.
+def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:
+    """Of thresholds that treat the segments alike: the best, and those with the least violation.
 
     Alike is the same score, or the same share accepted of all rows, of the positives, or of
     the negatives: with these a goal that compares groups is often met or nearly so.
     """
-    curves = [slot.curve for slot in problem.slots]
+    curves = [segment.curve for segment in cuts.segments]
     some = np.concatenate([c.values[:: 1 + len(c.values) // _SOME] for c in curves])
     levels = np.quantile(some, np.linspace(0.0, 1.0, _ALIGNED))
-    per_slot = [[np.searchsorted(-c.values, -levels, side="right")] for c in curves]
+    per_segment = [[np.searchsorted(-c.values, -levels, side="right")] for c in curves]
     for of_class in ((0, 1), (1,), (0,)):
-        for curve, families in zip(curves, per_slot, strict=True):
+        for curve, families in zip(curves, per_segment, strict=True):
             rows = [k for k, (_, true) in enumerate(curve.kinds) if true in of_class]
             accepted = curve.counts[rows].sum(axis=0)
             wanted = np.linspace(0.0, accepted[-1], _ALIGNED)
             after = np.clip(np.searchsorted(accepted, wanted), 1, len(accepted) - 1)
             families.append(after - (wanted - accepted[after - 1] < accepted[after] - wanted))
-    cuts = [np.concatenate(families) for families in per_slot]
-    v = np.sum([s.features(c) for s, c in zip(problem.slots, cuts, strict=True)], axis=0)
-    violation = problem.program.violation(v)
-    scores = problem.program.sense * np.asarray(problem.program.value(v))
+    tables = [np.concatenate(families) for families in per_segment]
+    v = np.sum([s.features(c) for s, c in zip(cuts.segments, tables, strict=True)], axis=0)
+    violation = program.violation(v)
+    scores = program.scores(v)
     best = int(np.argmax(np.where(violation <= SATISFIED, scores, -INF)))
-    return [[{int(c[i]): 1.0} for c in cuts] for i in {best, int(np.argmin(violation))}]
+    return [[{int(c[i]): 1.0} for c in tables] for i in {best, int(np.argmin(violation))}]
 
 
-def _near(slot: Slot, part: dict[int, float], width: int) -> NDArray[np.int64]:
-    """The cut-offs of a slot whose counts are nearest to a mixture's, nearest first."""
-    counts = slot.curve.counts
+def _near(segment: Segment, part: dict[int, float], width: int) -> NDArray[np.int64]:
+    """The cut-offs of a segment whose counts are nearest to a mixture's, nearest first."""
+    counts = segment.curve.counts
     mean = counts[:, list(part)] @ np.array(list(part.values()))
     scale = np.maximum(counts[:, -1], 1e-300)
     distance = np.abs((counts - mean[:, None]) / scale[:, None]).sum(axis=0)
@@ -231,14 +217,16 @@ def _near(slot: Slot, part: dict[int, float], width: int) -> NDArray[np.int64]:
     return nearest[np.argsort(distance[nearest], kind="stable")]
 
 
-def descend(problem: Problem, choice: Choice) -> tuple[Choice, float]:
-    """Move one slot after the other to the least violation until none is gained."""
+def coordinate_descent(
+    cuts: CutoffSet, program: Program, choice: MixtureWeights
+) -> tuple[MixtureWeights, float]:
+    """Move one segment after the other to the least violation until none is gained."""
     choice = list(choice)
-    worst = float(problem.program.violation(problem.features(choice)))
+    worst = float(program.violation(cuts.features(choice)))
     for _ in range(_SWEEPS):
         before = worst
-        for s, slot in enumerate(problem.slots):
-            cutoff, now = least_violation(problem, slot, _others(problem, choice, s))
+        for s, segment in enumerate(cuts.segments):
+            cutoff, now = least_violation(program, segment, _others(cuts, choice, s))
             if now < worst:
                 choice[s], worst = {cutoff: 1.0}, now
         if worst >= before:
@@ -246,27 +234,24 @@ def descend(problem: Problem, choice: Choice) -> tuple[Choice, float]:
     return choice, worst
 
 
-def _others(problem: Problem, choice: Choice, s: int) -> Floats:
-    """The features of all slots but one."""
-    own: Floats = problem.slots[s].features(np.array(list(choice[s])))[0]
-    return problem.features(choice) - own
+def _others(cuts: CutoffSet, choice: MixtureWeights, s: int) -> Floats:
+    """The features of all segments but one."""
+    own: Floats = cuts.segments[s].features(np.array(list(choice[s])))[0]
+    return cuts.features(choice) - own
 
 
-def _improved(problem: Problem, best: Fixed) -> Fixed:
-    """Sweep one slot after the other, the rest held fixed, until nothing is gained."""
-    score = algebra.scaled(problem.program.sense, problem.program.objective)
+def _improved(cuts: CutoffSet, program: Program, best: Optimum) -> Optimum:
+    """Sweep one segment after the other, the rest held fixed, until nothing is gained."""
     choice = list(best.choice)
     value = best.value
     for _ in range(_SWEEPS):
         before = value
-        for s, slot in enumerate(problem.slots):
-            rest = _others(problem, choice, s)
-            found = sweep(problem, slot, score, problem.program.constraints, rest)
-            if found.cutoff >= 0 and found.value > value + 1e-12:
-                choice[s], value = {found.cutoff: 1.0}, found.value
+        for s, segment in enumerate(cuts.segments):
+            rest = _others(cuts, choice, s)
+            best_one = sweep(cuts, segment, program.score, program.constraints, rest)
+            if best_one.cutoff >= 0 and best_one.value > value + 1e-12:
+                choice[s], value = {best_one.cutoff: 1.0}, best_one.value
         if value <= before + 1e-12:
             break
-    v = problem.features(choice)
-    if float(problem.program.violation(v)) > SATISFIED:
-        return best
-    return Fixed(choice, problem.value(v), "feasible", best.method)
+    found = measure(cuts, program, choice, "feasible", best.method)
+    return found if found.is_feasible else best

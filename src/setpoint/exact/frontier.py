@@ -9,17 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Evidence
-from setpoint.exact.deterministic import MOST_COMBINATIONS, combined, n_combinations
-from setpoint.exact.problem import Problem
+from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.exact.deterministic import MOST_COMBINATIONS, iter_combinations, n_combinations
 from setpoint.exact.solver import find_rule
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED
-from setpoint.search.along import Along, along, monotone
+from setpoint.program.link import link
+from setpoint.program.program import Program
+from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
-from setpoint.search.infeasible import Infeasible
+from setpoint.search.frontier_points import FrontierPoints, enforce_monotone, trace_frontier
+from setpoint.search.infeasibility import Infeasible
 from setpoint.search.outcome import NoRuleError, Randomized
-from setpoint.search.space import Floats
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["frontier_exact"]
 
@@ -55,7 +58,7 @@ def frontier_exact(
     Raises
     ------
     GoalError
-        If `vary` is no constraint, or (ShapeError) the goal has a shape that no exact
+        If `vary` is not a constraint, or (ShapeError) the goal has a shape that no exact
         method takes.
     Infeasible
         If no rule meets the other constraints.
@@ -63,60 +66,63 @@ def frontier_exact(
     goal, i = vary_of(goal, vary)
     levels = levels_of(values)
     # Of many programs in a row each needs few columns, and small ones are solved sooner.
-    problem = Problem(goal.bind(evidence.schema), evidence, most=0)
-    if randomized is True or (randomized == "auto" and _draws(problem, tol)):
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    cuts = CutoffSet(program.table, evidence, most=0)
+    if randomized is True or (randomized == "auto" and _draws(cuts, program, tol)):
         try:
-            found, kind = along(problem, i, levels, _POINTS)
-            if found.gap > SATISFIED and problem.n_blocks == 1:
-                found = _against_steps(problem, goal, i, found)
-            return frontier_of(goal, i, problem.program, found, kind)
+            found, kind = trace_frontier(cuts, program, i, levels, _POINTS)
+            if found.gap > SATISFIED and cuts.n_blocks == 1:
+                found = _against_steps(cuts, program, i, found)
+            return frontier_of(program, i, found, kind)
         except ShapeError:
             if randomized is True:
                 raise
-    if n_combinations(problem) <= MOST_COMBINATIONS or problem.n_blocks == 1:
-        steps = _steps(problem, i)
+    if n_combinations(cuts) <= MOST_COMBINATIONS or cuts.n_blocks == 1:
+        steps = _steps(cuts, program, i)
         found, thresholds = steps.found, steps.thresholds
-        whole = frontier_of(goal, i, problem.program, found, "steps", thresholds)
+        whole = frontier_of(program, i, found, "steps", thresholds)
         return whole if levels is None else whole.sampled(levels)
     if levels is None:
-        laxest, _ = along(problem, i, None, 2)
+        laxest, _ = trace_frontier(cuts, program, i, None, 2)
         levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
-    return frontier_of(goal, i, problem.program, _searched(problem, i, levels), "points")
+    return frontier_of(program, i, _searched(cuts, program, i, levels), "points")
 
 
-def _draws(problem: Problem, tol: float) -> bool:
+def _draws(cuts: CutoffSet, program: Program, tol: float) -> bool:
     """Whether the rule at the bound asked draws; of several thresholds mixtures are at hand."""
-    if problem.n_blocks > 1:
+    if cuts.n_blocks > 1:
         return True
     try:
-        choice = find_rule(problem, "auto", tol).choice
+        return find_rule(cuts, program, "auto", tol).is_drawn
     except NoRuleError:
         return False
-    return any(len(part) > 1 for part in choice)
 
 
-def _against_steps(problem: Problem, goal: Goal, i: int, found: Along) -> Along:
+def _against_steps(
+    cuts: CutoffSet, program: Program, i: int, found: FrontierPoints
+) -> FrontierPoints:
     """Thresholds without draws, where they are better than a stationary point."""
-    steps = frontier_of(goal, i, problem.program, _steps(problem, i).found, "steps")
+    steps = frontier_of(program, i, _steps(cuts, program, i).found, "steps")
     plain = steps.sampled(found.bounds)
-    better = problem.program.sense * (plain.values - found.values) > 0.0
+    better = program.sense * (plain.values - found.values) > 0.0
     values = np.where(better, plain.values, found.values)
     reached = np.where(better, plain.reached, found.reached)
-    return Along(found.bounds, values, reached, found.gap)
+    both = zip(better, plain.choices, found.choices, strict=True)
+    choices = tuple(step if gains else mixed for gains, step, mixed in both)
+    return FrontierPoints(found.bounds, values, reached, found.gap, choices)
 
 
 class _Steps(NamedTuple):
-    found: Along
+    found: FrontierPoints
     thresholds: Floats | None
 
 
-def _steps(problem: Problem, i: int) -> _Steps:
+def _steps(cuts: CutoffSet, program: Program, i: int) -> _Steps:
     """The undominated choices of thresholds, by objective and strictness."""
-    program = problem.program
     moving = program.constraints[i]
-    others = [c for k, c in enumerate(program.constraints) if k != i]
+    others = program.without(i).constraints
     kept: list[tuple[Floats, Floats, NDArray[np.int64]]] = []
-    for start, v in _features(problem):
+    for start, v in _features(cuts):
         f = program.sense * np.asarray(program.value(v))
         g = moving.sign * np.asarray(moving.function.value(v))
         allowed = ~np.isnan(g)
@@ -134,21 +140,31 @@ def _steps(problem: Problem, i: int) -> _Steps:
         f, g, index = f[::-1], g[::-1], index[::-1]
     bounds = moving.sign * g
     thresholds = None
-    if problem.n_blocks == 1:
-        curve = problem.slots[0].curve
+    if cuts.n_blocks == 1:
+        curve = cuts.segments[0].curve
         thresholds = np.array([curve.threshold(int(j)) for j in index])
-    return _Steps(Along(bounds, program.sense * f, bounds.copy(), 0.0), thresholds)
+    choices = _choices(cuts, index)
+    return _Steps(
+        FrontierPoints(bounds, program.sense * f, bounds.copy(), 0.0, choices), thresholds
+    )
 
 
-def _features(problem: Problem) -> Iterator[tuple[int, Floats]]:
+def _choices(cuts: CutoffSet, index: NDArray[np.int64]) -> tuple[MixtureWeights, ...]:
+    """The thresholds with some numbers among all combinations."""
+    sizes = [segment.curve.n_cutoffs for segment in cuts.segments]
+    numbers = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
+    return tuple([{j: 1.0} for j in one] for one in numbers)
+
+
+def _features(cuts: CutoffSet) -> Iterator[tuple[int, Floats]]:
     """Features (m, d) of all choices of thresholds, some at a time, with the first's number."""
-    if problem.n_blocks == 1:
-        problem.watch.call()
-        for cutoffs, v in problem.slots[0].blocks():
+    if cuts.n_blocks == 1:
+        cuts.limits.call()
+        for cutoffs, v in cuts.segments[0].blocks():
             yield cutoffs.start, v
         return
     start = 0
-    for v, _ in combined(problem, [np.arange(s.curve.n_cutoffs) for s in problem.slots]):
+    for v, _ in iter_combinations(cuts, [np.arange(s.curve.n_cutoffs) for s in cuts.segments]):
         yield start, v
         start += len(v)
 
@@ -167,27 +183,26 @@ def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
     return np.asarray(at[last])
 
 
-def _searched(problem: Problem, i: int, levels: Sequence[float] | Floats) -> Along:
+def _searched(
+    cuts: CutoffSet, program: Program, i: int, levels: Sequence[float] | Floats
+) -> FrontierPoints:
     """Without draws, where there are too many combinations to try: a search for each bound."""
-    program = problem.program
     values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
+    choices: list[MixtureWeights | None] = [None] * len(levels)
     gap = 0.0
-    try:
-        for k, level in enumerate(levels):
-            problem.program = program.at_level(i, float(level))
-            try:
-                found = find_rule(problem, False, 0.0)
-            except NoRuleError as error:
-                # Then nothing is proved: a rule may be there that was not found.
-                gap = gap if error.certain else INF
-                continue
-            v = problem.features(found.choice)
-            values[k] = float(program.value(v))
-            reached[k] = float(program.constraints[i].function.value(v))
-            gap = max(gap, found.bound - problem.value(v))
-    finally:
-        problem.program = program
+    for k, level in enumerate(levels):
+        try:
+            found = find_rule(cuts, program.at_level(i, float(level)), False, 0.0)
+        except NoRuleError as error:
+            # Then nothing is proved: a rule may be there that was not found.
+            gap = gap if error.certain else INF
+            continue
+        values[k] = float(program.value(found.v))
+        reached[k] = float(program.constraints[i].function.value(found.v))
+        choices[k] = found.choice
+        gap = max(gap, found.bound - program.score_at(found.v))
     strict = program.constraints[i].sign
     order = np.argsort(-strict * np.asarray(levels, dtype=np.float64))
-    monotone(values, reached, order, program.sense)
-    return Along(np.asarray(levels, dtype=np.float64), values, reached, gap)
+    enforce_monotone(values, reached, choices, order, program.sense)
+    bounds = np.asarray(levels, dtype=np.float64)
+    return FrontierPoints(bounds, values, reached, gap, tuple(choices))

@@ -4,45 +4,51 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import (
     MOST_COMBINATIONS,
-    aligned,
-    combined,
-    descend,
+    common_cutoffs,
+    coordinate_descent,
+    iter_combinations,
     n_combinations,
 )
-from setpoint.exact.problem import Problem
 from setpoint.exact.sweep import least_violation
 from setpoint.goals.errors import ShapeError
-from setpoint.search.nearest import Nearest, least_of, nearest_mixture
-from setpoint.search.space import Choice
+from setpoint.program.program import Program
+from setpoint.search.achievable_set import MixtureWeights
+from setpoint.search.nearest import least_violating, nearest_mixture
+from setpoint.search.optimum import Optimum, measure
 
 __all__ = ["nearest_thresholds"]
 
 
-def nearest_thresholds(problem: Problem) -> Nearest:
-    """Thresholds with the least largest violation; certified where all were tried."""
-    if len(problem.slots) == 1:
-        cutoff, worst = least_violation(problem, problem.slots[0])
-        return Nearest([{cutoff: 1.0}], worst, {}, True)
-    if n_combinations(problem) <= MOST_COMBINATIONS:
-        return _all(problem)
-    starts = [least_of(problem, [*problem.constants(), *aligned(problem)])[0]]
+def nearest_thresholds(cuts: CutoffSet, program: Program) -> Optimum:
+    """Thresholds with the least largest violation; "nearest" where all were tried."""
+    if len(cuts.segments) == 1:
+        cutoff, _ = least_violation(program, cuts.segments[0])
+        return measure(cuts, program, [{cutoff: 1.0}], "nearest")
+    if n_combinations(cuts) <= MOST_COMBINATIONS:
+        return _all(cuts, program)
+    starts = [
+        least_violating(cuts, program, [*cuts.constants(), *common_cutoffs(cuts, program)])[0]
+    ]
     try:
-        near = nearest_mixture(problem)
+        near = nearest_mixture(cuts, program)
         starts.append([{max(p, key=lambda j: p[j]): 1.0} for p in near.choice])
     except ShapeError:
         pass
-    choice, worst = min((descend(problem, s) for s in starts), key=lambda r: r[1])
-    return Nearest(choice, worst, {}, False)
+    choice, _ = min((coordinate_descent(cuts, program, s) for s in starts), key=lambda r: r[1])
+    return measure(cuts, program, choice, "feasible")
 
 
-def _all(problem: Problem) -> Nearest:
+def _all(cuts: CutoffSet, program: Program) -> Optimum:
     """Of all combinations of cut-offs."""
-    best: dict[float, Choice] = {}
-    for v, choice_of in combined(problem, [np.arange(s.curve.n_cutoffs) for s in problem.slots]):
-        worst = problem.program.violation(v)
+    best: dict[float, MixtureWeights] = {}
+    for v, choice_of in iter_combinations(
+        cuts, [np.arange(s.curve.n_cutoffs) for s in cuts.segments]
+    ):
+        worst = program.violation(v)
         k = int(np.argmin(worst))
         best.setdefault(float(worst[k]), choice_of(k))
     least = min(best)
-    return Nearest(best[least], least, {}, True)
+    return measure(cuts, program, best[least], "nearest")

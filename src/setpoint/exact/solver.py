@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Literal
 
-import numpy as np
-
 from setpoint.evidence import Evidence
+from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import (
     MOST_COMBINATIONS,
-    Fixed,
     enumerate_cutoffs,
     from_nearest,
     n_combinations,
     parts_of,
     round_mixture,
-    separate,
+    solve_separable,
 )
 from setpoint.exact.nearest import nearest_thresholds
-from setpoint.exact.problem import Problem
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.program import SATISFIED, Program
-from setpoint.search.infeasible import explain
+from setpoint.program.functions import Affine
+from setpoint.program.program import Program
+from setpoint.search.infeasibility import explain
 from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.mixtures import Mixed, best_mixture
+from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import nearest_mixture
+from setpoint.search.optimum import Optimum
 from setpoint.search.outcome import (
-    ConstantGoalWarning,
-    Found,
+    SAME,
     NoRuleError,
     Outcome,
     Randomized,
+    nearest_outcome,
+    outcome_of,
+    warn_constant,
 )
 from setpoint.search.region import Region
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["find_rule", "solve_exact"]
 
 INF = float("inf")
-_SAME = 1e-9
-"""Objectives this close are the same: a linear program does not tell them apart."""
 
 
 def solve_exact(
@@ -78,21 +75,22 @@ def solve_exact(
     ShapeError
         If the goal's shape is none that an exact method takes.
     """
-    problem = Problem(program, evidence)
+    cuts = CutoffSet(program.table, evidence)
     try:
-        outcome = _outcome(problem, find_rule(problem, randomized, tol))
+        found = find_rule(cuts, program, randomized, tol)
     except NoRuleError as error:
-        outcome = _nearest(problem, randomized)
+        near = nearest_outcome(cuts, program, _nearest(cuts, program, randomized))
         if on_infeasible == "raise":
             raise explain(
-                problem, outcome, error, lambda other: find_rule(other, randomized, 0.0)
+                cuts, program, near, error, lambda p, asked: find_rule(p, asked, randomized, 0.0)
             ) from None
-        return outcome
-    _warn_constant(problem, outcome)
+        return near
+    outcome = outcome_of(cuts, program, found, proved=SAME * (1 + abs(found.value)))
+    warn_constant(cuts, program, outcome)
     return outcome
 
 
-def find_rule(problem: Problem, randomized: Randomized, tol: float) -> Found:
+def find_rule(cuts: CutoffSet, program: Program, randomized: Randomized, tol: float) -> Optimum:
     """The choice of cut-offs that reaches a program, and what is known of it.
 
     Raises
@@ -102,191 +100,146 @@ def find_rule(problem: Problem, randomized: Randomized, tol: float) -> Found:
     ShapeError
         If the goal's shape is none that an exact method takes.
     """
-    apart = separate(problem) if randomized is not True else None
+    apart = solve_separable(cuts, program) if randomized is not True else None
     if apart is not None:
-        at_vertex = _at_vertex(problem)
+        at_vertex = _at_vertex(cuts, program)
         if apart.is_feasible and (randomized is False or at_vertex):
             return _fixed(apart, apart.value, among_all=at_vertex)
         if not apart.is_feasible and randomized is False:
-            raise NoRuleError(True, _mixture_exists(problem))
-    elif len(problem.slots) > 1 and n_combinations(problem) > MOST_COMBINATIONS:
-        _require_mixable(problem)
+            raise NoRuleError(True, _mixture_exists(cuts, program))
+    elif len(cuts.segments) > 1 and n_combinations(cuts) > MOST_COMBINATIONS:
+        _require_mixable(cuts, program)
     elif randomized is False:
-        fixed = enumerate_cutoffs(problem)
+        fixed = enumerate_cutoffs(cuts, program)
         if not fixed.is_feasible:
-            raise NoRuleError(True, _mixture_exists(problem))
+            raise NoRuleError(True, _mixture_exists(cuts, program))
         return _fixed(fixed, fixed.value, among_all=False)
     try:
-        mixed = best_mixture(problem)
-    except InfeasibleMasterError:
+        mixed = best_mixture(cuts, program)
+    except (InfeasibleMasterError, UnfinishedError) as error:
         if apart is not None and apart.is_feasible:
             # On the edge of what linear programs can tell; the sweep counts exactly.
             return _fixed(replace(apart, status="feasible"), INF)
-        raise NoRuleError(True) from None
+        if isinstance(error, UnfinishedError) and n_combinations(cuts) <= MOST_COMBINATIONS:
+            fixed = enumerate_cutoffs(cuts, program)
+            if fixed.is_feasible:
+                return _fixed(replace(fixed, status="feasible"), INF)
+        raise NoRuleError(isinstance(error, InfeasibleMasterError)) from None
     except ShapeError:
-        return _without_mixture(problem, randomized, apart)
+        return _without_mixture(cuts, program, randomized, apart)
     if randomized is True:
-        return _drawn(_against_thresholds(problem, mixed))
-    fixed = _without_draws(problem, mixed, apart, tol)
+        return _drawn(_against_thresholds(cuts, program, mixed))
+    fixed = _without_draws(cuts, program, mixed, apart, tol)
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:
             raise NoRuleError(fixed.status == "optimal", True)
         return _fixed(fixed, fixed.value if exact else mixed.bound, among_all=not exact)
-    if fixed.is_feasible and fixed.value >= mixed.value - max(tol, _SAME):
+    if fixed.is_feasible and fixed.value >= mixed.value - max(tol, SAME):
         # Nothing certain is known of the mixtures: what is known of thresholds is said.
         alone = exact and mixed.status == "stationary"
         return _fixed(fixed, fixed.value if alone else mixed.bound, among_all=not alone)
     return _drawn(mixed)
 
 
-def _against_thresholds(problem: Problem, mixed: Mixed) -> Mixed:
+def _against_thresholds(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
     """What ended at a stationary point, or the best thresholds where they are better."""
     if mixed.status != "stationary":
         return mixed
-    fixed = _without_draws(problem, mixed, separate(problem), 0.0)
+    fixed = _without_draws(cuts, program, mixed, solve_separable(cuts, program), 0.0)
     if not fixed.is_feasible or fixed.value <= mixed.value:
         return mixed
-    v = problem.features(fixed.choice)
-    return replace(mixed, choice=fixed.choice, v=v, value=fixed.value, method=fixed.method)
+    return replace(mixed, choice=fixed.choice, v=fixed.v, value=fixed.value, method=fixed.method)
 
 
-def _require_mixable(problem: Problem) -> None:
-    score = algebra.scaled(problem.program.sense, problem.program.objective)
+def _require_mixable(cuts: CutoffSet, program: Program) -> None:
+    score = program.score
     shape = score.shape
     if not (shape.concave or shape.quasiconcave or shape.ratios):
         raise ShapeError(
-            f"{problem.program.goal.objective} ({score.shape_name}) ties the thresholds of "
-            f"{len(problem.slots)} groups together, and there are too many combinations to try; "
+            f"{program.goal.objective} ({score.shape_name}) ties the thresholds of "
+            f"{len(cuts.segments)} groups together, and there are too many combinations to try; "
             "decide on the score alone (decide_on=None), where every threshold is tried"
         )
 
 
-def _at_vertex(problem: Problem) -> bool:
-    """Whether drawing cannot help: nothing to meet, and each slot has its optimum at a cut-off."""
-    if problem.program.constraints:
+def _at_vertex(cuts: CutoffSet, program: Program) -> bool:
+    """Whether drawing cannot help: no bounds, and each segment has its optimum at a cut-off."""
+    if program.constraints:
         return False
-    parts = parts_of(problem)
+    parts = parts_of(cuts, program)
     return parts is not None and all(x.shape.quasiconvex for x in parts)
 
 
-def _mixture_exists(problem: Problem) -> bool:
+def _mixture_exists(cuts: CutoffSet, program: Program) -> bool:
     try:
-        Region(problem).solve(Affine({}, 0.0))
-    except (InfeasibleMasterError, ShapeError):
+        v = Region(cuts, program).solve(Affine({}, 0.0)).v
+    except (InfeasibleMasterError, ShapeError, UnfinishedError):
         return False
-    return True
+    # Where weights lie far apart, a linear program takes for met what is not.
+    return float(program.violation(v)) <= SATISFIED
 
 
-def _without_mixture(problem: Problem, randomized: Randomized, apart: Fixed | None) -> Found:
+def _without_mixture(
+    cuts: CutoffSet, program: Program, randomized: Randomized, apart: Optimum | None
+) -> Optimum:
     """The shape has no bound over mixtures: every combination of cut-offs, or refuse."""
     if randomized is True:
         raise ShapeError(
-            f"randomized=True: {problem.program.goal} has a shape that no exact method takes; "
+            f"randomized=True: {program.goal} has a shape that no exact method takes; "
             "randomized='auto' tries every cut-off"
         )
     if apart is None:
-        if n_combinations(problem) > MOST_COMBINATIONS:
+        if n_combinations(cuts) > MOST_COMBINATIONS:
             raise ShapeError(
-                f"{problem.program.goal}: the goal ties the thresholds of {len(problem.slots)} "
+                f"{program.goal}: the goal ties the thresholds of {len(cuts.segments)} "
                 "groups together in a way that no linear program can search (a difference of "
                 "ratios, such as precision, is one), and there are too many combinations to try; "
                 "decide on the score alone (decide_on=None)"
             )
-        apart = enumerate_cutoffs(problem)
+        apart = enumerate_cutoffs(cuts, program)
     if not apart.is_feasible:
         raise NoRuleError(True)
     return _fixed(apart, apart.value, among_all=False)
 
 
-def _without_draws(problem: Problem, mixed: Mixed, apart: Fixed | None, tol: float) -> Fixed:
+def _without_draws(
+    cuts: CutoffSet, program: Program, mixed: Optimum, apart: Optimum | None, tol: float
+) -> Optimum:
     if apart is not None:
         return apart
-    if all(len(part) == 1 for part in mixed.choice) and mixed.status == "optimal":
-        value = problem.value(problem.features(mixed.choice))
-        return Fixed(mixed.choice, value, "optimal", mixed.method)
-    few = n_combinations(problem) <= MOST_COMBINATIONS
-    rounded = round_mixture(problem, mixed)
+    if not mixed.is_drawn and mixed.status == "optimal":
+        return mixed
+    few = n_combinations(cuts) <= MOST_COMBINATIONS
+    rounded = round_mixture(cuts, program, mixed)
     if not few and not rounded.is_feasible:
-        rounded = from_nearest(problem, nearest_thresholds(problem).choice)
+        rounded = from_nearest(cuts, program, nearest_thresholds(cuts, program).choice)
     if few and not (rounded.is_feasible and rounded.value >= mixed.value - tol):
-        return enumerate_cutoffs(problem)
+        return enumerate_cutoffs(cuts, program)
     return rounded
 
 
-def _fixed(fixed: Fixed, bound: float, *, among_all: bool = True) -> Found:
-    why = f"{fixed.method}; no draws" + (" needed" if among_all else "")
+def _fixed(fixed: Optimum, bound: float, *, among_all: bool = True) -> Optimum:
     rivals = "rule" if among_all else "rule without draws"
-    return Found(fixed.choice, bound, fixed.status, why, rivals)
+    draws = "no draws" + (" needed" if among_all else "")
+    return replace(fixed, bound=bound, draws=draws, rivals=rivals)
 
 
-def _drawn(mixed: Mixed) -> Found:
-    draws = any(len(part) > 1 for part in mixed.choice)
-    why = "a mixture: a draw does better than any threshold" if draws else "no draws needed"
-    return Found(mixed.choice, mixed.bound, mixed.status, f"{mixed.method}; {why}")
+def _drawn(mixed: Optimum) -> Optimum:
+    best = "a mixture: a draw does better than any threshold"
+    return replace(mixed, draws=best if mixed.is_drawn else "no draws needed")
 
 
-def _outcome(problem: Problem, found: Found) -> Outcome:
-    v = problem.features(found.choice)
-    value = problem.value(v)
-    bound = max(found.bound, value)
-    gap = 0.0 if bound == value else bound - value
-    known = np.isfinite(gap)
-    # A bound that is reached proves what a search alone could not.
-    proved = known and gap <= _SAME * (1 + abs(value))
-    return Outcome(
-        problem.rule(found.choice),
-        v,
-        problem.confusion(found.choice),
-        problem.drawn(found.choice),
-        "optimal" if proved else found.status,
-        gap if known else None,
-        problem.program.sense * bound if known else None,
-        found.why,
-        found.rivals,
-        problem.n_calls,
-    )
-
-
-def _nearest(problem: Problem, randomized: Randomized) -> Outcome:
+def _nearest(cuts: CutoffSet, program: Program, randomized: Randomized) -> Optimum:
     try:
-        near = nearest_thresholds(problem) if randomized is False else nearest_mixture(problem)
+        if randomized is not False:
+            near = nearest_mixture(cuts, program)
+            if near.status == "nearest" or cuts.n_blocks > 1:
+                return near
+            # The sweep knows what a linear program does not.
+            alone = nearest_thresholds(cuts, program)
+            best = min(near, replace(alone, blame=near.blame), key=lambda f: f.violation)
+            return replace(best, status="feasible")
     except ShapeError:
-        near = nearest_thresholds(problem)
-    names = {str(problem.program.constraints[i]): share for i, share in near.blame.items()}
-    v = problem.features(near.choice)
-    why = f"no rule meets the goal; the least violation is {near.violation:.4g}"
-    if not near.certified:
-        why += " as far as was searched"
-    return Outcome(
-        problem.rule(near.choice),
-        v,
-        problem.confusion(near.choice),
-        problem.drawn(near.choice),
-        "nearest",
-        None,
-        None,
-        why,
-        "rule",
-        problem.n_calls,
-        names,
-    )
-
-
-def _warn_constant(problem: Problem, outcome: Outcome) -> None:
-    best = problem.value(outcome.v)
-    for choice, code in zip(problem.constants(), (0, 1), strict=True):
-        v = problem.features(choice)
-        if float(problem.program.violation(v)) > SATISFIED:
-            continue
-        value = problem.value(v)
-        if value == best or value >= best - 1e-12 * (1 + abs(best)):
-            label = problem.evidence.classes[code]
-            warnings.warn(
-                f"predicting {label!r} for everyone attains the optimum of "
-                f"'{problem.program.goal}': add the constraint that is missing, or check whether "
-                "the scores say anything about the classes",
-                ConstantGoalWarning,
-                stacklevel=4,
-            )
-            return
+        pass
+    return nearest_thresholds(cuts, program)

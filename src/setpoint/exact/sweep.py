@@ -1,128 +1,105 @@
-"""One slot, one threshold: the exact sweep over every cut-off, for goals of any shape."""
+"""One segment, one threshold: the exact sweep over every cut-off, for goals of any shape."""
 
 from __future__ import annotations
 
 from itertools import permutations
-from typing import NamedTuple
 
 import numpy as np
 
-from setpoint.evidence.sweep import Constraints, best_cutoff
-from setpoint.exact.problem import Problem, Slot
-from setpoint.goals.atoms import Affine, Bound, Ratio
-from setpoint.goals.composites import Absolute, Largest, Smallest, Spread, Total
-from setpoint.goals.program import SATISFIED, BoundConstraint
-from setpoint.search.space import Floats
+from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff
+from setpoint.exact.cutoff_set import CutoffSet, Segment
+from setpoint.program.functions import (
+    Absolute,
+    Affine,
+    Max,
+    MaxMinusMin,
+    Min,
+    RateFunction,
+    WeightedSum,
+)
+from setpoint.program.program import Program, ProgramConstraint
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
-__all__ = ["Swept", "least_violation", "sweep"]
+__all__ = ["least_violation", "sweep"]
 
 INF = float("inf")
 _FEW = 4
 """Beyond so many groups a difference is cheaper than the bounds on all its pairs."""
 
 
-class Swept(NamedTuple):
-    """The best cut-off of a slot; -1 where none is feasible."""
-
-    cutoff: int
-    value: float
-
-
 def sweep(
-    problem: Problem,
-    slot: Slot,
-    objective: Bound,
-    constraints: tuple[BoundConstraint, ...],
+    cuts: CutoffSet,
+    segment: Segment,
+    objective: RateFunction,
+    constraints: tuple[ProgramConstraint, ...],
     rest: Floats | None = None,
-) -> Swept:
-    """The feasible cut-off of one slot with the largest `objective`.
+) -> BestCutoff:
+    """The feasible cut-off of one segment with the largest `objective`.
 
     Among ties the one with the largest Youden index (true minus false positive rate).
 
     Parameters
     ----------
-    problem : Problem
-    slot : Slot
+    cuts : CutoffSet
+    segment : Segment
     objective : Bound
         To be maximised.
     constraints : tuple of BoundConstraint
     rest : array of shape (d,), optional
-        Features of the other slots' decisions.
+        Features of the other segments' decisions.
     """
-    problem.watch.call()
-    extra = np.zeros(problem.d) if rest is None else rest
-    tie = _youden(slot)
-    try:
-        forms = _Forms(slot, extra)
-        ratio = forms.of(objective)
-        bounds = [b for c in constraints for b in _simple(c.function, c.level, c.sign)]
-        built = forms.constraints(bounds)
-    except _NotARatioError:
-        return _general(slot, objective, constraints, extra, tie)
-    best = best_cutoff(slot.curve.counts, ratio[0], built, offset=ratio[1], tiebreak=tie)
-    return Swept(best.cutoff, best.value)
+    cuts.limits.call()
+    extra = np.zeros(cuts.d) if rest is None else rest
+    tie = _youden(segment)
+    ratio = segment.rows.fraction(objective, extra)
+    bounds = [b for c in constraints for b in _simple(c.function, c.level, c.sign)]
+    built = _constraints(segment, bounds, extra)
+    if ratio is None or built is None:
+        return _general(segment, objective, constraints, extra, tie)
+    return best_cutoff(segment.curve.counts, ratio.forms, built, offset=ratio.offset, tiebreak=tie)
 
 
-class _NotARatioError(Exception):
-    """An expression that the fused kernel does not take."""
+def _constraints(
+    segment: Segment, bounds: list[tuple[RateFunction, float, float]], rest: Floats
+) -> Constraints | None:
+    """Bounds (function, level, sign) for the fused kernel; None where one is not a ratio."""
+    built = [segment.rows.fraction(x, rest) for x, _, _ in bounds]
+    known = [x for x in built if x is not None]
+    if len(known) < len(built):
+        return None
+    size = len(segment.curve.kinds) + 1
+    return Constraints(
+        np.array([x.forms for x in known]).reshape(-1, 2, size),
+        np.array([x.offset for x in known]),
+        np.array([k if s > 0 else -INF for _, k, s in bounds]),
+        np.array([k if s < 0 else INF for _, k, s in bounds]),
+        np.zeros(len(known)),
+    )
 
 
-class _Forms:
-    """Ratios over the counts of one slot, with everything else held fixed."""
-
-    def __init__(self, slot: Slot, rest: Floats) -> None:
-        self.slot = slot
-        self.rest = rest
-        self.one = np.append(np.zeros(len(slot.delta)), 1.0)
-
-    def affine(self, x: Affine) -> Floats:
-        fixed = sum(a * self.rest[j] for j, a in x.terms.items())
-        return self.slot.form(x, float(fixed))
-
-    def of(self, x: Bound) -> tuple[Floats, float]:
-        if isinstance(x, Affine):
-            return np.stack([self.affine(x), self.one]), 0.0
-        if isinstance(x, Ratio) and x.at_zero == x.offset:
-            return np.stack([self.affine(x.above), self.affine(x.below)]), x.offset
-        raise _NotARatioError
-
-    def constraints(self, bounds: list[tuple[Bound, float, float]]) -> Constraints | None:
-        if not bounds:
-            return None
-        built = [self.of(x) for x, _, _ in bounds]
-        lower = np.array([k if s > 0 else -INF for _, k, s in bounds])
-        upper = np.array([k if s < 0 else INF for _, k, s in bounds])
-        return Constraints(
-            np.stack([forms for forms, _ in built]),
-            np.array([offset for _, offset in built]),
-            lower,
-            upper,
-            np.zeros(len(built)),
-        )
-
-
-def _simple(x: Bound, k: float, sign: float) -> list[tuple[Bound, float, float]]:
+def _simple(x: RateFunction, k: float, sign: float) -> list[tuple[RateFunction, float, float]]:
     """A bound on extremes and distances as bounds (function, level, sign) on single ratios."""
-    if isinstance(x, Smallest if sign > 0 else Largest):
+    if isinstance(x, Min if sign > 0 else Max):
         return [b for c in x.children for b in _simple(c, k, sign)]
     if isinstance(x, Absolute) and sign < 0:
         return [(x.children[0], k, -1.0), (x.children[0], -k, 1.0)]
-    if isinstance(x, Spread) and sign < 0 and len(x.children) <= _FEW:
+    if isinstance(x, MaxMinusMin) and sign < 0 and len(x.children) <= _FEW:
         affine = [c for c in x.children if isinstance(c, Affine)]
         if len(affine) == len(x.children):
             return [(a.plus(b.scaled(-1.0)), k, -1.0) for a, b in permutations(affine, 2)]
-    if isinstance(x, Total) and len(x.children) == 1:
+    if isinstance(x, WeightedSum) and len(x.children) == 1:
         coef = x.coefs[0]
         return _simple(x.children[0], k / coef, sign if coef > 0 else -sign)
     return [(x, k, sign)]
 
 
-def _youden(slot: Slot) -> Floats:
-    """True minus false positive rate over the counts of a slot, as a form."""
-    total = slot.curve.counts[:, -1]
+def _youden(segment: Segment) -> Floats:
+    """True minus false positive rate over the counts of a segment, as a form."""
+    total = segment.curve.counts[:, -1]
     form = np.zeros(len(total) + 1)
     for true, sign in ((1, 1.0), (0, -1.0)):
-        of_class = [k for k, (_, t) in enumerate(slot.curve.kinds) if t == true]
+        of_class = [k for k, (_, t) in enumerate(segment.curve.kinds) if t == true]
         weight = total[of_class].sum()
         if weight > 0:
             form[of_class] = sign / weight
@@ -130,33 +107,40 @@ def _youden(slot: Slot) -> Floats:
 
 
 def _general(
-    slot: Slot,
-    objective: Bound,
-    constraints: tuple[BoundConstraint, ...],
+    segment: Segment,
+    objective: RateFunction,
+    constraints: tuple[ProgramConstraint, ...],
     rest: Floats,
     tie: Floats,
-) -> Swept:
-    values = np.empty(slot.curve.n_cutoffs)
-    for cutoffs, own in slot.blocks():
+) -> BestCutoff:
+    values = np.full(segment.curve.n_cutoffs, -INF)
+    met = np.zeros(segment.curve.n_cutoffs, bool)
+    for cutoffs, own in segment.blocks():
         v = own + rest
         feasible = np.ones(len(v), bool)
         for c in constraints:
             feasible &= c.violation(v) <= SATISFIED
-        values[cutoffs] = np.where(feasible, objective.value(v), -INF) if feasible.any() else -INF
+        met[cutoffs] = feasible
+        if feasible.any():
+            now = objective.value(v)
+            # What is not a number is worse than any.
+            values[cutoffs] = np.where(feasible & ~np.isnan(now), now, -INF)
+    if not met.any():
+        return BestCutoff(-1, -INF, 0)
     best = float(values.max())
-    if best == -INF:
-        return Swept(-1, -INF)
     near = best if np.isinf(best) else best - 1e-12 * (1 + abs(best))
-    ties = np.flatnonzero(values >= near)
-    youden = tie[:-1] @ slot.curve.counts[:, ties]
+    ties = np.flatnonzero(met & (values >= near))
+    youden = tie[:-1] @ segment.curve.counts[:, ties]
     index = int(ties[np.argmax(youden)])
-    return Swept(index, float(values[index]))
+    return BestCutoff(index, float(values[index]), int(met.sum()))
 
 
-def least_violation(problem: Problem, slot: Slot, rest: Floats | None = None) -> tuple[int, float]:
-    """The cut-off of one slot with the smallest largest violation, and that violation."""
-    worst = np.empty(slot.curve.n_cutoffs)
-    for cutoffs, v in slot.blocks():
-        worst[cutoffs] = problem.program.violation(v if rest is None else v + rest)
+def least_violation(
+    program: Program, segment: Segment, rest: Floats | None = None
+) -> tuple[int, float]:
+    """The cut-off of one segment with the smallest largest violation, and that violation."""
+    worst = np.empty(segment.curve.n_cutoffs)
+    for cutoffs, v in segment.blocks():
+        worst[cutoffs] = program.violation(v if rest is None else v + rest)
     index = int(np.argmin(worst))
     return index, float(worst[index])

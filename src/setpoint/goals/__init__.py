@@ -1,28 +1,25 @@
 """The language of goals: metrics, expressions, goals, and the program they bind to."""
 
-from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.errors import (
     EmptyPopulationError,
     GoalError,
     GoalSyntaxError,
-    MetricError,
     NoFormulaError,
     ShapeError,
 )
 from setpoint.goals.expressions import Constraint, Expression
-from setpoint.goals.goal import Goal, as_goal, maximize, minimize
+from setpoint.goals.goal import Goal, SupportsGoal, as_goal, maximize, minimize
 
 __all__ = [
-    "BlackBox",
     "Constraint",
     "EmptyPopulationError",
     "Expression",
     "Goal",
     "GoalError",
     "GoalSyntaxError",
-    "MetricError",
     "NoFormulaError",
     "ShapeError",
+    "SupportsGoal",
     "as_goal",
     "maximize",
     "minimize",

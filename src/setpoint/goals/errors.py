@@ -9,7 +9,6 @@ __all__ = [
     "EmptyPopulationError",
     "GoalError",
     "GoalSyntaxError",
-    "MetricError",
     "NoFormulaError",
     "ShapeError",
     "nearest",
@@ -17,7 +16,7 @@ __all__ = [
 
 
 class GoalError(ValueError):
-    """A goal that is no goal, or that does not fit the data it is bound to."""
+    """A goal that is not a goal, or that does not fit the data it is bound to."""
 
 
 class GoalSyntaxError(GoalError):
@@ -38,14 +37,6 @@ class ShapeError(GoalError):
 
 class NoFormulaError(GoalError):
     """A black-box goal where a formula is needed; the message names who takes it."""
-
-
-class MetricError(ValueError):
-    """A metric's function raised, or what it returned is no value of the metric.
-
-    The message names the metric, what it returned or raised, and what it was called with;
-    an exception of the function is the cause.
-    """
 
 
 def nearest(word: object, known: Iterable[object]) -> str:

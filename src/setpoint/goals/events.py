@@ -2,7 +2,7 @@
 
 A rate is the mean, over a population chosen without looking at the prediction, of an
 event ``L[baseline class, true class, predicted class]``. The words below are the
-vocabulary of events; ``!`` negates a word. For a cell with known baseline class an
+vocabulary of events; ``!`` negates a word. For a stratum with known baseline class an
 event is an outer product of a mask over true and one over predicted classes, kept or
 cleared on the diagonal; so counting it never needs the n x n x n tensor.
 """
@@ -10,17 +10,22 @@ cleared on the diagonal; so counting it never needs the n x n x n tensor.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Costs", "Event", "Floats"]
+from setpoint.typing import Floats
 
-Floats: TypeAlias = NDArray[np.float64]
+__all__ = [
+    "Costs",
+    "Event",
+]
+
 Costs: TypeAlias = tuple[tuple[int, int, float], ...]
 """Entries (true class, predicted class, cost)."""
+
+Diagonal: TypeAlias = Literal["any", "on", "off"]
 
 _WORDS = ("actual", "predicted", "correct", "changed", "was_correct")
 _NEEDS_TRUTH = {"actual", "correct", "was_correct"}
@@ -35,6 +40,38 @@ def _parts(words: str) -> tuple[tuple[str, bool], ...]:
     if unknown:
         raise ValueError(f"unknown words {unknown} in the event {words!r}: {_WORDS}")
     return parts
+
+
+def _factors(
+    words: str, needs_truth: bool, n: int, label: int | None, baseline: int | None, deployed: bool
+) -> tuple[Floats, Floats, Diagonal]:
+    true, pred = np.ones(n + 1), np.ones(n)
+    diagonal: Diagonal = "any"
+    index_t, index_p = np.arange(n + 1), np.arange(n)
+    for word, wanted in _parts(words):
+        if word == "actual":
+            true *= (index_t == label) == wanted
+        elif word == "predicted" and deployed:
+            pred *= float((baseline == label) == wanted)
+        elif word == "predicted":
+            pred *= (index_p == label) == wanted
+        elif word == "was_correct" or (word == "correct" and deployed):
+            true *= (index_t == baseline) == wanted
+        elif word == "changed" and deployed:
+            pred *= float(not wanted)
+        elif word == "changed":
+            pred *= (index_p != baseline) == wanted
+        else:
+            diagonal = "on" if wanted else "off"
+    if needs_truth:
+        true[n] = 0.0
+    true.flags.writeable = pred.flags.writeable = False
+    return true, pred, diagonal
+
+
+_FEW = 64
+"""Masks of so many classes are small, and asked for again and again."""
+_kept_factors = lru_cache(maxsize=4096)(_factors)
 
 
 @dataclass(frozen=True)
@@ -62,17 +99,22 @@ class Event:
     words: str = ""
     costs: Costs | None = None
 
-    @property
+    @cached_property
+    def names_class(self) -> bool:
+        """Whether it refers to one class."""
+        return any(w in ("actual", "predicted") for w, _ in _parts(self.words))
+
+    @cached_property
     def needs_truth(self) -> bool:
         """Whether the event cannot be counted on unlabelled rows."""
         return self.costs is not None or any(w in _NEEDS_TRUTH for w, _ in _parts(self.words))
 
-    @property
+    @cached_property
     def needs_baseline(self) -> bool:
-        """Whether the event speaks of the deployed model."""
+        """Whether the event refers to the deployed model."""
         return any(w in _NEEDS_BASELINE for w, _ in _parts(self.words))
 
-    @property
+    @cached_property
     def ignores_prediction(self) -> bool:
         """Whether every decision gives the same count."""
         return self.costs is None and not any(
@@ -81,35 +123,14 @@ class Event:
 
     def factors(
         self, n: int, label: int | None, baseline: int | None, deployed: bool
-    ) -> tuple[Floats, Floats, Literal["any", "on", "off"]]:
+    ) -> tuple[Floats, Floats, Diagonal]:
         """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does.
 
         With `deployed`, the baseline class takes the place of the predicted one.
-        The last true class stands for unlabelled rows.
+        The last true class stands for unlabelled rows. The masks cannot be written to.
         """
-        true, pred = np.ones(n + 1), np.ones(n)
-        diagonal: Literal["any", "on", "off"] = "any"
-        if self.needs_truth:
-            true[n] = 0.0
-        index_t, index_p = np.arange(n + 1), np.arange(n)
-        for word, wanted in _parts(self.words):
-            if word == "actual":
-                true *= (index_t == label) == wanted
-            elif word == "predicted" and deployed:
-                pred *= float((baseline == label) == wanted)
-            elif word == "predicted":
-                pred *= (index_p == label) == wanted
-            elif word == "was_correct" or (word == "correct" and deployed):
-                true *= (index_t == baseline) == wanted
-            elif word == "changed" and deployed:
-                pred *= float(not wanted)
-            elif word == "changed":
-                pred *= (index_p != baseline) == wanted
-            else:
-                diagonal = "on" if wanted else "off"
-        if self.needs_truth:
-            true[n] = 0.0
-        return true, pred, diagonal
+        found = _kept_factors if n <= _FEW else _factors
+        return found(self.words, self.needs_truth, n, label, baseline, deployed)
 
     def matrix(self, n: int, label: int | None, baseline: int | None, deployed: bool) -> Floats:
         """The event as weights (n + 1, n) over true and predicted class."""
@@ -131,7 +152,7 @@ class Event:
     def count(
         self, counts: Floats, label: int | None, baseline: int | None, deployed: bool
     ) -> float:
-        """Sum of the event over the counts (n + 1, n) of one cell."""
+        """Sum of the event over the counts (n + 1, n) of one stratum."""
         n = counts.shape[1]
         if self.costs is not None:
             return float((self.matrix(n, label, baseline, deployed) * counts).sum())

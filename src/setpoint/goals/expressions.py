@@ -10,22 +10,25 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from setpoint.goals.entries import TABLE, Param, parameters_of
 from setpoint.goals.errors import GoalError
+from setpoint.goals.literals import literal, parameter_text, population_text
 from setpoint.goals.populations import EVERYWHERE, Label, Population, chosen_rows, plain_label
-from setpoint.goals.reducers import Reducible, reducer_columns
+from setpoint.goals.reducers import HasReducers, reducer_columns
 
 __all__ = [
     "Apply",
     "Baseline",
+    "BlackBoxMetric",
     "Const",
     "Constraint",
     "Expression",
-    "External",
     "Metric",
     "Product",
     "Quotient",
@@ -37,6 +40,12 @@ __all__ = [
     "sqrt",
 ]
 
+_SUM, _PRODUCT, _ATOM = 1, 2, 3
+"""How tightly a text binds."""
+
+MAX_CHARACTERS = 4000
+"""Of a goal as text."""
+
 MAX_DEPTH = 48
 """Deeper nesting is refused: nobody can read it, and recursion stays shallow."""
 
@@ -44,7 +53,6 @@ MAX_SIZE = 4000
 """More nodes than a goal may have characters; shared subtrees count each time."""
 
 Number: TypeAlias = float | int | np.floating[Any] | np.integer[Any]
-Param: TypeAlias = Label | tuple[Any, ...]
 
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "abs": (1, 1),
@@ -56,7 +64,7 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
 """Function and its least and largest number of arguments."""
 
 
-class Expression(Reducible):
+class Expression(HasReducers):
     """A number that a classifier's confusions determine; build it with operators."""
 
     __slots__ = ()
@@ -180,10 +188,17 @@ class Expression(Reducible):
             raise GoalError(f"({self}).{kind}: a number is the same for every group and class")
         return Reduce(kind, self, names)
 
-    def __str__(self) -> str:
-        from setpoint.goals.text import expression_text
+    def written(self) -> tuple[str, int]:
+        """The canonical text, and how tightly it binds."""
+        raise NotImplementedError
 
-        return expression_text(self)
+    def within(self, least: int) -> str:
+        """The text as part of another: in parentheses where it binds less tightly."""
+        text, binds = self.written()
+        return text if binds >= least else f"({text})"
+
+    def __str__(self) -> str:
+        return self.written()[0]
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,6 +219,10 @@ class _Node(Expression):
         object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "size", size)
 
+    def __getstate__(self) -> dict[str, object]:
+        """What is stored and copied: the node, not what was derived from it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -214,20 +233,41 @@ class Const(_Node):
 
     value: float
 
+    def written(self) -> tuple[str, int]:
+        return literal(self.value), _PRODUCT if self.value < 0 else _ATOM
 
-@dataclass(frozen=True, repr=False)
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Metric(_Node):
-    """An entry of the table of metrics, for one class and one population."""
+    """An entry of the table of metrics, for one class and one population.
+
+    Metrics are equal if they are written alike: the label True is not the label 1.
+    """
 
     name: str
     params: tuple[tuple[str, Param], ...] = ()
     label: Label | None = None
     population: Population = EVERYWHERE
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Metric) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def written(self) -> tuple[str, int]:
+        return self._text, _ATOM
+
+    @cached_property
+    def _text(self) -> str:
+        arguments = [parameter_text(name, value) for name, value in self.params]
+        if self.label is not None:
+            arguments.append(f"label={literal(self.label)}")
+        call = f"({', '.join(arguments)})" if arguments else ""
+        return self.name + call + population_text(self.population)
+
     def for_label(self, label: Label) -> Metric:
         """This metric of the class `label`; metrics of all classes stay as they are."""
-        from setpoint.goals.table import TABLE
-
         value = plain_label(label, "label")
         if self.label is not None or not TABLE[self.name].of_class:
             return self
@@ -235,12 +275,11 @@ class Metric(_Node):
 
     def __call__(self, *args: Any, label: Label | None = None, **named: Any) -> Expression:
         """This metric of one class, ``recall(label="fraud")``, or with its parameters."""
-        from setpoint.goals.table import TABLE, MetricFunction
-
         if args or named:
             if not TABLE[self.name].params or self.params:
                 raise GoalError(f"{self.name} takes no parameters here, got {args or named}")
-            return MetricFunction(self.name)(*args, **named)
+            metric = replace(self, params=parameters_of(TABLE[self.name], args, named))
+            return metric if label is None else metric(label=label)
         if label is None:
             raise GoalError(f"call {self.name} with label=, as in {self.name}(label='yes')")
         if not TABLE[self.name].of_class:
@@ -258,7 +297,7 @@ class Metric(_Node):
 
 
 @dataclass(frozen=True, repr=False)
-class External(_Node):
+class BlackBoxMetric(_Node):
     """A metric without a formula, by name: the objective of a black-box goal, and alone in it."""
 
     name: str
@@ -267,6 +306,9 @@ class External(_Node):
         if not isinstance(self.name, str) or not self.name:  # type: ignore[redundant-expr]
             raise GoalError(f"the name of a black box is a text, got {self.name!r}")
         super().__post_init__()
+
+    def written(self) -> tuple[str, int]:
+        return f"blackbox({literal(self.name)})", _ATOM
 
 
 @dataclass(frozen=True, repr=False)
@@ -278,6 +320,13 @@ class Sum(_Node):
     @property
     def children(self) -> tuple[Expression, ...]:
         return tuple(t for _, t in self.terms)
+
+    def written(self) -> tuple[str, int]:
+        sign, first = self.terms[0]
+        out = first.within(_PRODUCT) if sign > 0 else "-" + first.within(_ATOM)
+        for sign, term in self.terms[1:]:
+            out += (" + " if sign > 0 else " - ") + term.within(_PRODUCT)
+        return out, _SUM
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return signed_sum(*((s, c) for (s, _), c in zip(self.terms, children, strict=True)))
@@ -297,6 +346,9 @@ class _Pair(_Node):
 class Product(_Pair):
     """Left times right."""
 
+    def written(self) -> tuple[str, int]:
+        return f"{self.left.within(_PRODUCT)} * {self.right.within(_ATOM)}", _PRODUCT
+
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return _product(*children)
 
@@ -304,6 +356,9 @@ class Product(_Pair):
 @dataclass(frozen=True, repr=False)
 class Quotient(_Pair):
     """Left over right; 0/0 is 0."""
+
+    def written(self) -> tuple[str, int]:
+        return f"{self.left.within(_PRODUCT)} / {self.right.within(_ATOM)}", _PRODUCT
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return _quotient(*children)
@@ -319,6 +374,9 @@ class Apply(_Node):
     @property
     def children(self) -> tuple[Expression, ...]:
         return self.args
+
+    def written(self) -> tuple[str, int]:
+        return f"{self.function}({', '.join(map(str, self.args))})", _ATOM
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return apply(self.function, *children)
@@ -336,6 +394,10 @@ class Reduce(_Node):
     def children(self) -> tuple[Expression, ...]:
         return (self.inner,)
 
+    def written(self) -> tuple[str, int]:
+        columns = ", ".join(map(literal, self.columns))
+        return f"{self.inner.within(_ATOM)}.{self.kind}({columns})", _ATOM
+
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return children[0]._reduce(self.kind, self.columns)
 
@@ -349,6 +411,9 @@ class Baseline(_Node):
     @property
     def children(self) -> tuple[Expression, ...]:
         return (self.inner,)
+
+    def written(self) -> tuple[str, int]:
+        return f"{self.inner.within(_ATOM)}.baseline()", _ATOM
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return children[0].baseline()
@@ -412,7 +477,7 @@ def map_metrics(expression: Expression, change: Callable[[Metric], Expression]) 
     """The expression with `change` applied to each of its metrics."""
     if isinstance(expression, Metric):
         return change(expression)
-    if isinstance(expression, External):
+    if isinstance(expression, BlackBoxMetric):
         raise GoalError(f"{expression} stands alone: it has no rows or classes to choose")
     if not expression.children:
         return expression

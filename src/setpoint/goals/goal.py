@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from typing import Literal, Protocol, runtime_checkable
 
-from setpoint.goals.errors import GoalError
-from setpoint.goals.expressions import Constraint, Expression, External, Metric, operand, walk
-from setpoint.goals.table import TABLE, VOCABULARY
+from setpoint.goals.entries import TABLE
+from setpoint.goals.errors import GoalError, GoalSyntaxError, NoFormulaError
+from setpoint.goals.expressions import (
+    MAX_CHARACTERS,
+    BlackBoxMetric,
+    Constraint,
+    Expression,
+    Metric,
+    operand,
+    walk,
+)
+from setpoint.goals.parse import parse_goal
+from setpoint.goals.requirements import Requirements, requirements_of
+from setpoint.goals.table import VOCABULARY
 
-if TYPE_CHECKING:
-    from setpoint.goals.blackbox import BlackBox
-    from setpoint.goals.needs import Needs
-    from setpoint.goals.program import Program
-    from setpoint.goals.schema import Schema
-
-__all__ = ["MAX_CHARACTERS", "Goal", "as_goal", "maximize", "minimize"]
-
-MAX_CHARACTERS = 4000
+__all__ = ["Goal", "SupportsGoal", "as_goal", "maximize", "minimize"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +56,7 @@ class Goal:
             raise GoalError(f"sense is 'maximize' or 'minimize', got {self.sense!r}")
         object.__setattr__(self, "objective", operand(self.objective))
         object.__setattr__(self, "constraints", tuple(self.constraints))
-        if not any(isinstance(e, (Metric, External)) for e in walk(self.objective)):
+        if not any(isinstance(e, (Metric, BlackBoxMetric)) for e in walk(self.objective)):
             raise GoalError(f"the objective {self.objective} holds no metric")
         for c in self.constraints:
             _check_constraint(c)
@@ -64,19 +68,40 @@ class Goal:
 
     def _check_external(self) -> None:
         """A metric without a formula is the whole goal, or no part of it."""
-        sides = [self.objective, *(x for c in self.constraints for x in (c.lhs, c.rhs))]
-        found = next((e for x in sides for e in walk(x) if isinstance(e, External)), None)
+        found = next(
+            (e for x in self.sides for e in walk(x) if isinstance(e, BlackBoxMetric)), None
+        )
         if found is not None and (self.constraints or found is not self.objective):
             raise GoalError(
                 f"{found} is the whole objective of a goal without constraints: it has no formula, "
-                "so it is no part of a larger expression and cannot be weighed against a "
+                "so it is not a part of a larger expression and cannot be weighed against a "
                 "constraint; a function can subtract its own penalty"
             )
 
     @property
+    def sides(self) -> tuple[Expression, ...]:
+        """The objective, and both sides of each constraint."""
+        return (self.objective, *(x for c in self.constraints for x in (c.lhs, c.rhs)))
+
+    @property
     def is_blackbox(self) -> bool:
         """Whether the objective is a metric without a formula."""
-        return isinstance(self.objective, External)
+        return isinstance(self.objective, BlackBoxMetric)
+
+    def require_formula(self, otherwise: str) -> None:
+        """Refuse a metric without a formula.
+
+        Parameters
+        ----------
+        otherwise : str
+            How the message goes on: who takes it.
+
+        Raises
+        ------
+        NoFormulaError
+        """
+        if self.is_blackbox:
+            raise NoFormulaError(f"{self.objective} has no formula; {otherwise}")
 
     def subject_to(self, *constraints: Constraint) -> Goal:
         """This goal with more constraints.
@@ -84,7 +109,7 @@ class Goal:
         Raises
         ------
         TypeError
-            If an argument is no constraint, such as the bool that ``x == c`` gives.
+            If an argument is not a constraint, such as the bool that ``x == c`` gives.
         """
         for c in constraints:
             _check_constraint(c)
@@ -99,9 +124,9 @@ class Goal:
         GoalSyntaxError
             Whatever is wrong; it names the word, the place and the nearest known names.
         """
-        from setpoint.goals.parse import parse_goal
-
-        return parse_goal(text)
+        if not isinstance(text, str):
+            raise GoalSyntaxError(f"a goal's text is a str, got {type(text).__name__}")
+        return _parsed(text)
 
     def __str__(self) -> str:
         text = f"{self.sense} {self.objective}"
@@ -109,28 +134,27 @@ class Goal:
             text += " subject to " + " and ".join(str(c) for c in self.constraints)
         return text
 
+    def __getstate__(self) -> dict[str, object]:
+        """What is stored and copied: the goal, not what was derived from it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     def __repr__(self) -> str:
         return f"Goal.parse({str(self)!r})"
 
-    @property
-    def needs(self) -> Needs:
-        """The columns, data sets and deployed predictions that the goal speaks of."""
-        from setpoint.goals.needs import needs_of
+    @cached_property
+    def needs(self) -> Requirements:
+        """The columns, data sets and deployed predictions that the goal refers to."""
+        return requirements_of(self.sides)
 
-        return needs_of(self)
 
-    def bind(self, schema: Schema) -> Program:
-        """The goal over the features of one schema; every error about a name arises here.
-
-        Raises
-        ------
-        GoalError
-            An unknown column, group, label or data set, a bound outside the range, or
-            (EmptyPopulationError) a rate without rows.
-        """
-        from setpoint.goals.program import Program
-
-        return Program(self, schema)
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> Goal:
+    """Goals are values: the same text gives the same one."""
+    parts = parse_goal(text)
+    try:
+        return Goal(*parts)
+    except GoalError as error:
+        raise GoalSyntaxError(str(error)) from None
 
 
 def _check_constraint(value: object) -> None:
@@ -161,7 +185,16 @@ def minimize(objective: Expression) -> Goal:
     return Goal("minimize", objective)
 
 
-def as_goal(goal: Goal | Expression | BlackBox | str) -> Goal:
+@runtime_checkable
+class SupportsGoal(Protocol):
+    """What stands where a goal stands, such as a metric without a formula."""
+
+    def __goal__(self) -> Goal:
+        """The goal it stands for."""
+        ...
+
+
+def as_goal(goal: Goal | SupportsGoal | Expression | str) -> Goal:
     """A goal from a goal, its text, a black box, or a bare score metric ("f1": "maximize f1").
 
     Raises
@@ -169,12 +202,10 @@ def as_goal(goal: Goal | Expression | BlackBox | str) -> Goal:
     GoalError
         If a bare expression does not say whether higher is better.
     """
-    from setpoint.goals.blackbox import BlackBox
-
     if isinstance(goal, Goal):
         return goal
-    if isinstance(goal, BlackBox):
-        return goal.goal
+    if isinstance(goal, SupportsGoal) and not isinstance(goal, type):
+        return goal.__goal__()
     if isinstance(goal, str):
         bare = VOCABULARY.get(goal.strip())
         if not isinstance(bare, Metric):
@@ -185,5 +216,6 @@ def as_goal(goal: Goal | Expression | BlackBox | str) -> Goal:
     if isinstance(goal, Expression):
         raise GoalError(f"say which way: maximize({goal}) or minimize({goal})")
     raise TypeError(
-        f"goal is a Goal, its text, a metric or a BlackBox(function), got {type(goal).__name__}"
+        "goal is a Goal, its text, a metric, or a function as a black box, got "
+        f"{type(goal).__name__}"
     )

@@ -7,19 +7,19 @@ import re
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 from setpoint.goals.errors import GoalError, GoalSyntaxError, nearest
 from setpoint.goals.expressions import (
     FUNCTIONS,
+    MAX_CHARACTERS,
+    BlackBoxMetric,
     Constraint,
     Expression,
-    External,
     apply,
     operand,
     signed_sum,
 )
-from setpoint.goals.goal import MAX_CHARACTERS, Goal
 from setpoint.goals.populations import plain_label
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import ELSEWHERE, VOCABULARY, MetricFunction
@@ -72,10 +72,11 @@ def fail(text: str, message: str, place: int) -> NoReturn:
     raise GoalSyntaxError(f"{message}, at character {place + 1}: {shown!r}")
 
 
-def parse_goal(text: str) -> Goal:
-    """Read "maximize ... subject to ... and ..."; see :meth:`Goal.parse`."""
-    if not isinstance(text, str):
-        raise GoalSyntaxError(f"a goal's text is a str, got {type(text).__name__}")
+Parsed: TypeAlias = tuple[Literal["maximize", "minimize"], Expression, tuple[Constraint, ...]]
+
+
+def parse_goal(text: str) -> Parsed:
+    """Sense, objective and constraints of "maximize ... subject to ... and ..."."""
     if len(text) > MAX_CHARACTERS:
         raise GoalSyntaxError(
             f"a goal has at most {MAX_CHARACTERS} characters, this text {len(text)}"
@@ -90,7 +91,7 @@ def parse_goal(text: str) -> Goal:
         raise GoalSyntaxError(str(error)) from None
 
 
-def _parse(text: str) -> Goal:
+def _parse(text: str) -> Parsed:
     head = re.match(r"\s*(\w*)", text)
     word = head.group(1) if head else ""
     if word not in ("maximize", "minimize"):
@@ -105,7 +106,7 @@ def _parse(text: str) -> Goal:
     offset = head.end(1)
     source = _Source(text, offset)
     if len(source.parts) > 2:
-        fail(text, "'subject to' is said twice; join constraints with 'and'", 0)
+        fail(text, "'subject to' appears twice; join constraints with 'and'", 0)
     if not source.part(0)[0]:
         fail(text, f"'{word}' is followed by what is wanted, as in '{word} recall'", offset)
     objective = _Reader(source, 0).objective()
@@ -116,7 +117,7 @@ def _parse(text: str) -> Goal:
                 text, "'subject to' is followed by constraints, as in 'precision >= 0.9'", len(text)
             )
         constraints = _Reader(source, 1).constraints()
-    return Goal(sense, objective, tuple(constraints))
+    return sense, objective, tuple(constraints)
 
 
 class _Reader:
@@ -179,7 +180,7 @@ class _Reader:
         out: list[Constraint] = []
         for left, op, right in zip(terms, node.ops, terms[1:], strict=False):
             if isinstance(op, ast.Eq):
-                self.fail(node, "'==' is no constraint: write abs(x - c) <= tolerance")
+                self.fail(node, "'==' is not a constraint: write abs(x - c) <= tolerance")
             if not isinstance(op, (ast.GtE, ast.LtE)):
                 self.fail(node, "a constraint compares with >= or <=")
             relation: Literal[">=", "<="] = ">=" if isinstance(op, ast.GtE) else "<="
@@ -266,7 +267,7 @@ class _Reader:
         if node.keywords or len(node.args) != 1 or not names or not isinstance(names[0], str):
             self.fail(node, 'a metric without a formula is blackbox("module:name")')
         name = names[0]
-        return self.build(node, lambda: External(name))
+        return self.build(node, lambda: BlackBoxMetric(name))
 
     def method(self, node: ast.Call, function: ast.Attribute) -> Expression:
         if function.attr not in _METHODS:

@@ -52,7 +52,7 @@ class Other:
 
 
 Key: TypeAlias = tuple[tuple[str, Label | Other], ...]
-"""Column by column, the part a cell or a slot stands for; sorted by column."""
+"""Column by column, the part a stratum or a segment stands for; sorted by column."""
 
 
 _LARGEST = 2**1024
@@ -105,6 +105,13 @@ class Population:
 
     dataset: str | None = None
     where: Key = ()
+
+    @property
+    def in_words(self) -> str:
+        """The rows that it holds, for messages."""
+        parts = [] if self.dataset is None else [f"data set {self.dataset!r}"]
+        parts += [f"{c} = {v}" for c, v in self.where]
+        return "the rows of " + (", ".join(parts) or "X")
 
     def narrowed(self, dataset: str | None, where: Mapping[str, Label | Other]) -> Population:
         """This population, restricted further.

@@ -9,7 +9,7 @@ from setpoint.goals.errors import GoalError
 if TYPE_CHECKING:
     from setpoint.goals.expressions import Expression
 
-__all__ = ["REDUCERS", "Reducible", "reducer_columns"]
+__all__ = ["REDUCERS", "HasReducers", "reducer_columns"]
 
 REDUCERS: dict[str, str] = {
     "mean": "arithmetic mean",
@@ -27,7 +27,7 @@ REDUCERS: dict[str, str] = {
 
 
 def reducer_columns(kind: str, columns: tuple[object, ...]) -> tuple[str, ...]:
-    """The columns of a reducer as plain text; refuses what is no name.
+    """The columns of a reducer as plain text; refuses what is not a name.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def reducer_columns(kind: str, columns: tuple[object, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-class Reducible:
+class HasReducers:
     """The reducers as methods; with columns over their groups, without over the classes."""
 
     __slots__ = ()

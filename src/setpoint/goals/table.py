@@ -7,44 +7,18 @@ multiclass and per-group use, the text form) follows from that line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from setpoint.goals.errors import GoalError
+from setpoint.goals.entries import INF, TABLE, Better, Entry, parameters_of
 from setpoint.goals.events import Event
-from setpoint.goals.expressions import Expression, Metric, Param, log, signed_sum, sqrt
-from setpoint.goals.populations import Label, plain_label
-from setpoint.goals.text import literal
+from setpoint.goals.expressions import Expression, Metric, log, signed_sum, sqrt
+from setpoint.goals.populations import Label
 
 __all__ = ["ELSEWHERE", "TABLE", "VOCABULARY", "Entry", "MetricFunction"]
 
-Better = Literal["higher", "lower"] | None
-INF = float("inf")
 
-
-@dataclass(frozen=True)
-class Entry:
-    """One metric as data.
-
-    A rate has `event` and `given`; a formula has `formula` (of the parameters' values).
-    `of_class`: it speaks of one class. `low`, `high`: its range.
-    """
-
-    name: str
-    words: str
-    of_class: bool
-    better: Better
-    low: float = 0.0
-    high: float = 1.0
-    event: Event | None = None
-    given: Event | None = None
-    formula: Callable[..., Expression] | None = None
-    params: tuple[str, ...] = ()
-    optional: bool = False
-
-
-TABLE: dict[str, Entry] = {}
 VOCABULARY: dict[str, Metric | MetricFunction] = {}
 
 
@@ -57,7 +31,7 @@ class MetricFunction:
     @property
     def signature(self) -> str:
         """How to write it."""
-        return f"{self.name}({', '.join(TABLE[self.name].params)})"
+        return TABLE[self.name].signature
 
     def __str__(self) -> str:
         return self.name
@@ -70,72 +44,8 @@ class MetricFunction:
         GoalError
             If a parameter is missing, unknown, given twice or outside its range.
         """
-        entry = TABLE[self.name]
-        if len(args) > len(entry.params):
-            raise GoalError(f"{self.signature} takes {len(entry.params)} parameter(s)")
-        given = dict(zip(entry.params, args, strict=False))
-        for key, value in named.items():
-            if key not in entry.params or key in given:
-                raise GoalError(f"{self.signature}: unexpected or repeated parameter {key!r}")
-            given[key] = value
-        missing = [p for p in entry.params if p not in given]
-        if missing and not entry.optional:
-            raise GoalError(f"{self.signature} needs {', '.join(missing)}")
-        params = tuple((p, _PARAMETERS[p](given[p])) for p in entry.params if p in given)
-        metric = Metric(self.name, params)
+        metric = Metric(self.name, parameters_of(TABLE[self.name], args, named))
         return metric if label is None else metric(label=label)
-
-
-def _beta(value: object) -> Param:
-    plain = plain_label(value, "beta")
-    if isinstance(plain, (bool, str)) or not plain > 0:
-        raise GoalError(f"beta is a number above 0, got {value!r}")
-    return float(plain)
-
-
-def _label(value: object) -> Param:
-    return plain_label(value, "a class label")
-
-
-def _numbers(value: object, what: str, low: float) -> tuple[tuple[Any, float], ...]:
-    if not isinstance(value, Mapping) or not value:
-        raise GoalError(f"{what}, got {value!r}")
-    out = []
-    for key, number in value.items():
-        plain = plain_label(number, f"the number for {key!r}")
-        if isinstance(plain, (bool, str)) or not plain >= low:
-            raise GoalError(f"{what}: the number for {key!r} is {number!r}")
-        out.append((key, float(plain)))
-    return tuple(out)
-
-
-def _costs(value: object) -> Param:
-    what = "costs is a dict {('true', 'predicted'): number}"
-    out = []
-    for key, number in _numbers(value, what, -INF):
-        if not isinstance(key, tuple) or len(key) != 2:
-            raise GoalError(f"{what}, got the key {key!r}")
-        out.append(((_label(key[0]), _label(key[1])), number))
-    return tuple(sorted(out, key=lambda x: (literal(x[0][0]), literal(x[0][1]))))
-
-
-def _priors(value: object) -> Param:
-    what = "priors is a dict {label: share} with shares above 0 that sum to 1"
-    pairs = [(_label(k), p) for k, p in _numbers(value, what, 0.0)]
-    out = tuple(sorted(pairs, key=lambda x: literal(x[0])))
-    if min(p for _, p in out) <= 0 or abs(sum(p for _, p in out) - 1) > 1e-6:
-        raise GoalError(f"{what}, got {dict(out)!r}")
-    return out
-
-
-_PARAMETERS: dict[str, Callable[[object], Param]] = {
-    "beta": _beta,
-    "default": _label,
-    "true": _label,
-    "predicted": _label,
-    "costs": _costs,
-    "priors": _priors,
-}
 
 
 def _add(entry: Entry) -> None:

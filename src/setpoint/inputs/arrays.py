@@ -16,12 +16,11 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from setpoint.evidence.cells import factorize
+from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
 
 __all__ = [
     "Array",
-    "Codes",
     "check_length",
     "column_names",
     "column_of",
@@ -38,13 +37,12 @@ __all__ = [
 ]
 
 Array: TypeAlias = NDArray[Any]
-Codes: TypeAlias = NDArray[np.int64]
 
 TEXT = "UST"  # NumPy's kinds of text: fixed width, bytes, variable width
 
 
 def frame_of(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
-    """`X` as a narwhals frame, or None where it is no frame."""
+    """`X` as a narwhals frame, or None where it is not a frame."""
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if not isinstance(frame, nw.DataFrame):
@@ -117,7 +115,7 @@ def column_of(X: Any, name: str, argument: str) -> nw.Series[Any]:
     Raises
     ------
     ValueError
-        If X is no frame or has no such column.
+        If X is not a frame or has no such column.
     """
     frame = frame_of(X)
     if frame is None:
@@ -131,7 +129,7 @@ def column_of(X: Any, name: str, argument: str) -> nw.Series[Any]:
 
 
 def column_names(X: Any) -> list[str] | None:
-    """Names of the columns of a frame; None where X is no frame."""
+    """Names of the columns of a frame; None where X is not a frame."""
     frame = frame_of(X)
     return None if frame is None else list(frame.columns)
 
@@ -148,8 +146,8 @@ def check_length(values: Sequence[Any] | Array, n_rows: int, name: str) -> None:
         raise ValueError(f"{name} has {len(values)} rows, {n_rows} are expected")
 
 
-def levels_of(column: Array, name: str) -> tuple[list[Any], Codes]:
-    """The distinct values of a column, and each row's place among them.
+def levels_of(column: Column, name: str) -> list[Any]:
+    """The distinct values of a column.
 
     Raises
     ------
@@ -157,9 +155,9 @@ def levels_of(column: Array, name: str) -> tuple[list[Any], Codes]:
         If the values cannot be told apart (lists, dicts).
     """
     try:
-        return factorize(column)
+        return column.levels
     except TypeError:
-        odd = next(v for v in column.tolist() if _unhashable(v))
+        odd = next(v for v in column.values.tolist() if _unhashable(v))
         raise TypeError(
             f"{name} holds values of type {type(odd).__name__}; text, numbers, booleans or dates "
             "are expected"

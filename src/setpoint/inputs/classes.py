@@ -12,8 +12,9 @@ from setpoint.goals.errors import nearest
 from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, plain_label
-from setpoint.inputs.arrays import Array, Codes, check_length
+from setpoint.inputs.arrays import Array, check_length
 from setpoint.inputs.labels import check_labels
+from setpoint.typing import Codes
 
 __all__ = ["Classes", "classes_of", "one_score", "posteriors", "two_classes", "two_classes_for"]
 
@@ -66,7 +67,7 @@ class Classes:
         for label in found.tolist():
             if label not in self.labels:
                 raise ValueError(
-                    f"{name} holds the label {label!r}, which is no class "
+                    f"{name} holds the label {label!r}, which is not a class "
                     f"({nearest(label, self.labels)})"
                 )
             table.append(self.labels.index(label))
@@ -92,7 +93,9 @@ def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "
         if len(labels) > 2:
             raise ValueError(f"pos_label is for two classes, {name} holds {len(labels)}")
         if pos_label not in labels:
-            raise ValueError(f"pos_label {pos_label!r} is no class ({nearest(pos_label, labels)})")
+            raise ValueError(
+                f"pos_label {pos_label!r} is not a class ({nearest(pos_label, labels)})"
+            )
         if labels.index(pos_label) == 0:
             labels.reverse()
     # The labels that the classes were found in need not be coded twice.
@@ -149,7 +152,7 @@ def one_score(scores: Any, classes: Classes, name: str = "scores") -> NDArray[np
     ValueError
         If the shape fits neither, or a score is NaN or infinite.
     TypeError
-        If the scores are no numbers.
+        If the scores are not numbers.
     """
     array = _numbers(scores, name)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] not in (1, 2)):
@@ -181,7 +184,7 @@ def posteriors(
         If the shape does not fit, one is NaN, infinite or negative, or a row's sum is
         farther than 1e-3 from 1.
     TypeError
-        If the scores are no numbers.
+        If the scores are not numbers.
 
     Examples
     --------
@@ -205,7 +208,7 @@ def posteriors(
     if out.size and (lowest := float(out.min())) < -_ROUNDING:
         row = int(out.min(axis=1).argmin())
         raise ValueError(
-            f"{name} are no posteriors: {lowest:.4g} in row {row}; they lie in [0, 1]. Calibrated "
+            f"{name} are not posteriors: {lowest:.4g} in row {row}; they lie in [0, 1]. Calibrated "
             "probabilities are needed where rules are sought over posteriors"
         )
     sums = out.sum(axis=1)
@@ -213,7 +216,7 @@ def posteriors(
     if len(off) and (worst := float(off.max())) > _MOST_OFF:
         row = int(off.argmax())
         raise ValueError(
-            f"{name} are no posteriors: row {row} sums to {sums[row]:.6g}; a sum may be off by "
+            f"{name} are not posteriors: row {row} sums to {sums[row]:.6g}; a sum may be off by "
             f"{_MOST_OFF:g} at most"
         )
     if not len(off) or worst == 0.0:

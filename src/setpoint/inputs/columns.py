@@ -1,4 +1,4 @@
-"""Side information: sensitive features and other columns that a goal speaks of.
+"""Side information: sensitive features and other columns that a goal refers to.
 
 Every check is made here, before any fitting, and its message names the argument, what
 was found and what is allowed.
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.evidence.columns import Column
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.inputs.arrays import (
     TEXT,
@@ -26,7 +27,7 @@ from setpoint.inputs.arrays import (
     some,
 )
 
-__all__ = ["MOST_LEVELS", "as_columns"]
+__all__ = ["MOST_LEVELS", "as_columns", "check_groups"]
 
 MOST_LEVELS = 50
 """A sensitive column with more values than this is refused: its groups would be tiny."""
@@ -39,8 +40,8 @@ def as_columns(
     X: Any = None,
     wanted: Iterable[str] = (),
     free: Iterable[str] = (),
-    who: str = "the goal speaks of",
-) -> dict[str, Array]:
+    who: str = "the goal refers to",
+) -> dict[str, Column]:
     """Side information as named columns of plain values.
 
     Parameters
@@ -55,7 +56,7 @@ def as_columns(
     X : frame, optional
         Where names are looked up.
     wanted : iterable of str
-        The columns that the goal speaks of. Only they are checked for missing values and
+        The columns that the goal refers to. Only they are checked for missing values and
         for their number of distinct values, at most 50.
     free : iterable of str
         Wanted columns that may have any number of distinct values.
@@ -64,9 +65,9 @@ def as_columns(
 
     Returns
     -------
-    dict of str to ndarray of shape (n_rows,)
-        bool, int64, float64, or object holding text and other plain Python values, with
-        None for what is missing.
+    dict of str to Column of n_rows rows
+        Of bool, int64, float64, text, or objects: plain Python values, with None for what
+        is missing.
 
     Raises
     ------
@@ -81,20 +82,21 @@ def as_columns(
 
     Examples
     --------
-    >>> as_columns(["f", "m", "f"], n_rows=3, wanted=["sex"])
-    {'sex': array(['f', 'm', 'f'], dtype=object)}
+    >>> as_columns(["f", "m", "f"], n_rows=3, wanted=["sex"])["sex"].levels
+    ['f', 'm']
     """
     names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
     free = set(free)
-    columns: dict[str, Array] = {}
+    columns: dict[str, Column] = {}
     for name, values, where in _named(sensitive_features, n_rows, X, names, who):
-        column = one_column(values, where)
+        known = isinstance(values, Column)
+        column = values.values if known else one_column(values, where)
         check_length(column, n_rows, where)
-        columns[name] = _plain(column)
+        columns[name] = values if known else _plain(column)
     for name in names:
         if name not in columns:
             raise GoalError(_absent(name, columns, X, who))
-        _check_groups(columns[name], name, name in free)
+        check_groups(columns[name], name, name in free)
     return columns
 
 
@@ -160,7 +162,7 @@ def _name_of(given: Any, wanted: tuple[str, ...], who: str) -> str:
     return wanted[0] if wanted else "sensitive_feature"
 
 
-def _absent(name: str, columns: Mapping[str, Array], X: Any, who: str) -> str:
+def _absent(name: str, columns: Mapping[str, Column], X: Any, who: str) -> str:
     message = f"{who} the column {name!r}, but sensitive_features "
     message += "has no column of that name" if columns else "is not given"
     frame = frame_of(X)
@@ -169,48 +171,69 @@ def _absent(name: str, columns: Mapping[str, Array], X: Any, who: str) -> str:
     return f"{message} ({nearest(name, columns)})" if columns else message
 
 
-def _plain(column: Array) -> Array:
-    """bool, int64, float64, or object with plain Python values and None for missing."""
-    kind = column.dtype.kind
+def _plain(values: Array) -> Column:
+    """A column of bool, int64, float64 or text, or of plain Python values, None for missing."""
+    kind = values.dtype.kind
     if kind in TEXT:
-        return column.astype(object)
+        return Column(values if kind == "U" else values.astype(object))
     if kind == "f":
-        return column.astype(np.float64)
-    if kind == "i" or (kind == "u" and column.dtype.itemsize < 8):
-        return column.astype(np.int64)
+        return Column(values.astype(np.float64, copy=False))
+    if kind == "i" or (kind == "u" and values.dtype.itemsize < 8):
+        return Column(values.astype(np.int64, copy=False))
     if kind != "O":
-        return column
+        return Column(values)
+    raw = Column(values)
     try:
-        distinct, codes = levels_of(column, "")
+        levels, codes = raw.levels, raw.codes
     except TypeError:  # lists or dicts: refused where somebody asks for them
-        return column
-    values = [
-        None if is_missing(v) else v.item() if isinstance(v, np.generic) else v for v in distinct
+        return raw
+    if set(map(type, levels)) == {str}:
+        return raw
+    plain = [
+        None if is_missing(v) else v.item() if isinstance(v, np.generic) else v for v in levels
     ]
-    types = set(map(type, values))
-    for plain, dtype in ((bool, np.bool_), (int, np.int64), (float, np.float64)):
-        if types == {plain}:
+    types = set(map(type, plain))
+    for one, dtype in ((bool, np.bool_), (int, np.int64), (float, np.float64)):
+        if types == {one}:
             try:
-                return np.array(values, dtype=dtype)[codes]
+                return Column(np.array(plain, dtype=dtype)[codes])
             except OverflowError:
                 break
-    return np.fromiter(values, dtype=object, count=len(values))[codes]
+    return Column(np.fromiter(plain, dtype=object, count=len(plain))[codes])
 
 
-def _check_groups(column: Array, name: str, free: bool) -> None:
+def check_groups(column: Column, name: str, free: bool = False) -> None:
+    """Refuse a column whose values cannot be groups.
+
+    Parameters
+    ----------
+    column : Column
+    name : str
+    free : bool
+        Whether it may have any number of distinct values.
+
+    Raises
+    ------
+    ValueError
+        If values are missing, too many, or neither text, numbers nor booleans.
+    TypeError
+        If they cannot be told apart (lists, dicts).
+    """
     where = f"sensitive_features[{name!r}]"
-    kind = column.dtype.kind
+    values = column.values
+    kind = values.dtype.kind
     if kind == "O":
-        levels, codes = levels_of(column, where)
-        gone = np.array([v is None for v in levels], dtype=bool)[codes]
+        levels = levels_of(column, where)
+        missing = np.array([v is None for v in levels], dtype=bool)
+        gone = missing[column.codes] if missing.any() else missing
         strange = [v for v in levels if v is not None and kind_of(type(v)) == "other"]
         odd = type(strange[0]).__name__ if strange else ""
     else:
-        gone = np.isnan(column) if kind in "fc" else np.zeros(len(column), dtype=bool)
+        gone = np.isnan(values) if kind in "fc" else np.zeros(len(values), dtype=bool)
         if kind in "mM":
-            gone = np.isnat(column)
-        levels = [] if gone.any() else levels_of(column, where)[0]
-        odd = "" if kind in "biuf" else str(column.dtype)
+            gone = np.isnat(values)
+        levels = [] if gone.any() else column.levels
+        odd = "" if kind in "biufU" else str(values.dtype)
     if gone.any():
         raise ValueError(
             f"{where} has {first_bad(gone, 'missing')}; give them a group of their own, for "

@@ -1,6 +1,6 @@
 """Further data sets beside the one that is fitted.
 
-A goal may speak of them by name: ``accuracy.on("egregious") >= 1.0``,
+A goal may refer to them by name: ``accuracy.on("egregious") >= 1.0``,
 ``predicted_rate.on("unlabelled") <= 0.1``.
 """
 
@@ -75,7 +75,7 @@ def as_datasets(datasets: Any) -> dict[str, Dataset]:
     Raises
     ------
     TypeError
-        If `datasets` is no mapping, a name is not text, or a value is None.
+        If `datasets` is not a mapping, a name is not text, or a value is None.
     ValueError
         If a name is empty or a tuple has another length than two.
 

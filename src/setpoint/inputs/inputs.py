@@ -17,19 +17,15 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from setpoint.evidence import Evidence
+from setpoint.evidence.columns import Column
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import (
-    Array,
-    Codes,
-    column_of,
-    levels_of,
-    one_column,
-    series_values,
-)
+from setpoint.inputs.arrays import column_of, one_column, series_values
 from setpoint.inputs.classes import Classes
-from setpoint.inputs.columns import as_columns
+from setpoint.inputs.columns import as_columns, check_groups
 from setpoint.inputs.labels import check_weight
+from setpoint.program.link import link
+from setpoint.typing import Codes
 
 __all__ = ["DecideOn", "Inputs", "Part", "Rows", "baseline_codes", "deployed_decisions"]
 
@@ -67,12 +63,12 @@ class Part:
     ----------
     true, weight, baseline : array of shape (N,) or None
         `true` and `baseline` are class codes.
-    columns : dict of str to array of shape (N,)
+    columns : dict of str to Column
     """
 
     true: Codes | None
     weight: NDArray[np.float64] | None
-    columns: Mapping[str, Array]
+    columns: Mapping[str, Column]
     baseline: Codes | None
 
     def taken(self, index: NDArray[np.int64]) -> Part:
@@ -80,14 +76,14 @@ class Part:
         return Part(
             None if self.true is None else self.true[index],
             None if self.weight is None else self.weight[index],
-            {name: values[index] for name, values in self.columns.items()},
+            {name: column.take(index) for name, column in self.columns.items()},
             None if self.baseline is None else self.baseline[index],
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """All rows that a goal speaks of, checked; evidence as soon as there are scores.
+    """All rows that a goal refers to, checked; evidence as soon as there are scores.
 
     Parameters
     ----------
@@ -116,7 +112,7 @@ class Inputs:
         *,
         unlabelled: bool = False,
     ) -> Inputs:
-        """Check what was handed over; None in `rows` stands for the rows of X.
+        """Check what was passed; None in `rows` stands for the rows of X.
 
         With `unlabelled` labels are wanted nowhere: what needs them is not evaluated.
 
@@ -129,13 +125,13 @@ class Inputs:
         for name in goal.needs.datasets:
             if name not in known:
                 raise GoalError(
-                    f"the goal speaks of the data set {name!r}, which datasets= does not hold "
+                    f"the goal refers to the data set {name!r}, which datasets= does not hold "
                     f"({nearest(name, known)})"
                 )
         for name in known:
             if name not in goal.needs.datasets:
                 warnings.warn(
-                    f"datasets: the goal does not speak of {name!r}; it is left out", stacklevel=3
+                    f"datasets: the goal does not refer to {name!r}; it is left out", stacklevel=3
                 )
         used = {n: r for n, r in rows.items() if n is None or n in goal.needs.datasets}
         named = _names(decide_on)
@@ -145,19 +141,20 @@ class Inputs:
             for name, r in used.items()
         }
         n_rows = {name: r.n_rows for name, r in used.items()}
-        return cls(goal, classes, parts, n_rows, _slots(goal, columns, named))
+        return cls(goal, classes, parts, n_rows, _segments(goal, columns, named))
 
     def bind(self) -> None:
-        """Bind the goal to these rows: every error about a name, before there are scores.
+        """Link the goal to these rows: every error about a name, before there are scores.
 
         Raises
         ------
         GoalError
-            As ``Goal.bind``.
+            As :func:`setpoint.program.link.link` and what it returns raise it.
         """
         self.require_values()
         nothing = {name: np.zeros(n) for name, n in self.n_rows.items()}
-        self.goal.bind(self.evidence(nothing).schema)
+        evidence = self.evidence(nothing)
+        link(self.goal, evidence.codebook).at(evidence.marginals)
 
     def require_values(self) -> None:
         """Refuse a value of a column that the goal names and no row has.
@@ -169,12 +166,12 @@ class Inputs:
         """
         for dataset, part in self.parts.items():
             for column, values in self.goal.needs.columns.get(dataset, {}).items():
-                known = levels_of(part.columns[column], column)[0] if values else []
+                known = part.columns[column].levels if values else []
                 for value in sorted(values or (), key=str):
                     if value not in known:
                         where = "X" if dataset is None else f"the data set {dataset!r}"
                         raise EmptyPopulationError(
-                            f"the goal speaks of {column} = {value!r}, and no row of {where} has "
+                            f"the goal refers to {column} = {value!r}, and no row of {where} has "
                             f"that value ({nearest(value, known)})"
                         )
 
@@ -226,9 +223,9 @@ def _names(decide_on: Any) -> tuple[str, ...] | None:
     raise ValueError(f"decide_on is 'auto', None or names of columns, got {decide_on!r}")
 
 
-def _slots(
+def _segments(
     goal: Goal,
-    columns: Mapping[str | None, Mapping[str, Array]],
+    columns: Mapping[str | None, Mapping[str, Column]],
     named: tuple[str, ...] | None,
 ) -> tuple[str, ...]:
     """The columns that the rule may look at.
@@ -249,7 +246,7 @@ def _slots(
     return named
 
 
-def _columns(goal: Goal, dataset: str | None, r: Rows, named: tuple[str, ...]) -> dict[str, Array]:
+def _columns(goal: Goal, dataset: str | None, r: Rows, named: tuple[str, ...]) -> dict[str, Column]:
     splits = goal.needs.columns.get(dataset, {})
     if r.sensitive_features is None and not splits:
         return {}
@@ -260,11 +257,12 @@ def _columns(goal: Goal, dataset: str | None, r: Rows, named: tuple[str, ...]) -
         wanted=sorted(splits) or named,
         # A column that splits into one value and the rest may have any number of values.
         free=[c for c, values in splits.items() if values is not None],
-        who="the goal speaks of" if splits else "decide_on names",
+        who="the goal refers to" if splits else "decide_on names",
     )
     extra = {name: columns[name] for name in named if name in columns and name not in splits}
     if splits and extra:
-        as_columns(extra, n_rows=r.n_rows, wanted=extra)
+        for name, column in extra.items():
+            check_groups(column, name)
     return columns
 
 
@@ -273,7 +271,7 @@ def _part(
     classes: Classes,
     dataset: str | None,
     r: Rows,
-    columns: Mapping[str, Array],
+    columns: Mapping[str, Column],
     y_name: str,
     unlabelled: bool,
 ) -> Part:
@@ -293,7 +291,7 @@ def _part(
         baseline = baseline_codes(r, classes, f"{where}baseline")
         if baseline is None:
             raise GoalError(
-                f"{where}the goal speaks of the deployed model: pass its predictions as baseline="
+                f"{where}the goal refers to the deployed model: pass its predictions as baseline="
             )
     return Part(true, weight, columns, baseline)
 
@@ -307,8 +305,8 @@ def baseline_codes(r: Rows, classes: Classes, name: str) -> Codes | None:
     decisions = one_column(deployed_decisions(r.baseline, r.X, name), name)
     if decisions.dtype.kind == "f" and (decisions[np.isfinite(decisions)] % 1.0).any():
         raise ValueError(
-            f"{name} holds decisions (which classes), got continuous numbers; RampClassifier takes "
-            "scores with baseline_threshold="
+            f"{name} holds decisions (which classes), got continuous numbers: cut scores at the "
+            "threshold of the deployed model first"
         )
     return classes.codes(decisions, name, r.n_rows)
 

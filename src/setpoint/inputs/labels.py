@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.evidence.columns import Column
 from setpoint.inputs.arrays import (
     Array,
-    Codes,
     check_length,
     first_bad,
     is_missing,
@@ -18,6 +18,7 @@ from setpoint.inputs.arrays import (
     one_column,
     some,
 )
+from setpoint.typing import Codes
 
 __all__ = ["check_labels", "check_weight"]
 
@@ -153,7 +154,8 @@ def check_weight(
 def _one_kind(array: Array, name: str) -> tuple[Array, str]:
     """An object array of one kind of label as text (object), bool, int64 or float64."""
     values = array.tolist()
-    distinct, codes = levels_of(array, name)
+    column = Column(array)
+    distinct, codes = levels_of(column, name), column.codes
     gone = np.array([is_missing(v) for v in distinct], dtype=bool)[codes]
     if gone.any():
         raise ValueError(f"{name} has {first_bad(gone, 'missing')}; drop these rows or label them")
@@ -176,7 +178,8 @@ def _one_kind(array: Array, name: str) -> tuple[Array, str]:
 
 
 def _text_labels(array: Array) -> tuple[Array, Codes]:
-    distinct, codes = levels_of(array.astype(object, copy=False), "labels")
+    column = Column(array.astype(object, copy=False))
+    distinct, codes = levels_of(column, "labels"), column.codes
     order = sorted(range(len(distinct)), key=distinct.__getitem__)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))

@@ -67,7 +67,7 @@ def check_one_of(estimator: Any, table: Mapping[str, tuple[Any, ...]]) -> None:
 
 
 def check_numbers(estimator: Any, table: Mapping[str, Number]) -> None:
-    """Refuse what is no number of the kind allowed.
+    """Refuse what is not a number of the kind allowed.
 
     Raises
     ------

@@ -418,7 +418,7 @@ class OnlineFClassifier(GoalClassifier):
         return out[:, 0 if self.engine_.options.margin else 1]
 
     def _goal(self) -> Goal:
-        return self.engine_.judge.goal
+        return self.engine_.problem.goal
 
     def _as_rows(self, X: Any, reset: bool = False) -> Any:
         if isinstance(self.learner, str):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from numba import njit
+from setpoint.compiled import kernel
 
 __all__ = ["inner", "inner_sums", "outer"]
 
@@ -13,20 +13,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # Counting references to each array that is passed on would cost more than a row's arithmetic,
 # so what is called for every row is compiled without; it must not make arrays.
-_OUTER: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OUTER: dict[str, Any] = {"error_model": "numpy"}
 _INNER: dict[str, Any] = _OUTER | {"forceinline": True, "_nrt": False}
 
 
 def outer(function: F) -> F:
     """Compile a loop over rows, or what is called now and then."""
-    return cast(F, njit(**_OUTER)(function))
+    return kernel(**_OUTER)(function)
 
 
 def inner(function: F) -> F:
     """Compile what is called for every row."""
-    return cast(F, njit(**_INNER)(function))
+    return kernel(**_INNER)(function)
 
 
 def inner_sums(function: F) -> F:
     """Compile sums, whose terms may be added in the order that suits the machine."""
-    return cast(F, njit(fastmath={"reassoc", "nsz"}, **_INNER)(function))
+    return kernel(fastmath={"reassoc", "nsz"}, **_INNER)(function)

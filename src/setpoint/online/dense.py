@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from setpoint.online.compiled import inner, inner_sums
 from setpoint.online.layout import ADAGRAD, CENTRE, LARGEST, LEARNER
 from setpoint.online.learners import TINY, begin, look, move_centre, shrink
+from setpoint.typing import Floats
 
 __all__ = ["adapt", "is_finite", "margins", "plain_margins", "settle", "update"]
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.floating[Any]]
 
 _BLOCK: Final = 16

@@ -16,17 +16,17 @@ from sklearn.utils import _safe_indexing
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.online import layout as at
-from setpoint.online.judge import Judge
 from setpoint.online.kernel import set_cut
 from setpoint.online.options import Options
+from setpoint.online.problem import StreamGoal
 from setpoint.online.rows import is_modest, n_rows_of
 from setpoint.online.sketch import cut_score, expected
 from setpoint.online.state import NotFiniteError, State
 from setpoint.online.waiting import SparseRow, Waiting
+from setpoint.typing import Floats
 
 __all__ = ["Engine", "Scored"]
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int8]
 
 _LEAST = 1e-16
@@ -71,9 +71,9 @@ class Engine:
     model: Any = None
 
     @cached_property
-    def judge(self) -> Judge:
+    def problem(self) -> StreamGoal:
         """The goal as a function of counts."""
-        return Judge(Goal.parse(self.options.goal), self.labels)
+        return StreamGoal(Goal.parse(self.options.goal), self.labels)
 
     @cached_property
     def answers(self) -> NDArray[Any]:
@@ -81,7 +81,7 @@ class Engine:
         return self.classes if self._positive_last else self.classes[::-1]
 
     def __getstate__(self) -> dict[str, Any]:
-        found = ("judge", "answers", "_parameters")
+        found = ("problem", "answers", "_parameters")
         return {k: v for k, v in vars(self).items() if k not in found}
 
     @property
@@ -151,7 +151,7 @@ class Engine:
             start = state.run(X, y, weight, *scored, mode, start)
             if state.memory[at.DUE] == 1.0:
                 counts = expected(state.memory, bool(state.choices[at.WINDOWED]))
-                set_cut(cut_score(counts, self.judge.best(counts)), state.choices, state.memory)
+                set_cut(cut_score(counts, self.problem.best(counts)), state.choices, state.memory)
 
     # ------------------------------------------------------------------ the user's learner
     def _log_odds(self, X: Any) -> Floats:

@@ -64,10 +64,10 @@ from setpoint.online.sparse import (
     strange_margins,
     update_sparse,
 )
+from setpoint.typing import Floats
 
 __all__ = ["set_cut", "stream_dense", "stream_scores", "stream_sparse"]
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 

@@ -35,7 +35,7 @@ WINDOWED: Final = 3
 ASK: Final = 4
 """1: stop where the sketch's threshold is due, and let the caller find it."""
 MARGIN: Final = 5
-"""1: scores are no posteriors; the threshold is one of log-odds."""
+"""1: scores are not posteriors; the threshold is one of log-odds."""
 NORMALISED: Final = 6
 """1: weights shrink when a feature is larger than it ever was."""
 N_CHOICES: Final = 7

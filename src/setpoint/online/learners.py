@@ -49,10 +49,10 @@ from setpoint.online.layout import (
     UPDATES,
     WEIGHT,
 )
+from setpoint.typing import Floats
 
 __all__ = ["CENTRED_ROWS", "TINY", "begin", "look", "move_centre", "shrink"]
 
-Floats = NDArray[np.float64]
 
 TINY: Final = 1e-300
 """Keeps the root of no gradient at all from dividing by zero."""

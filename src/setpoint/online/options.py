@@ -11,7 +11,7 @@ from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import Classes
 from setpoint.inputs.numeric import is_number, is_whole
 from setpoint.online import layout as at
-from setpoint.online.judge import Judge, f_beta_of
+from setpoint.online.problem import StreamGoal, f_beta_of
 from setpoint.online.solvers import LEAST_ROWS
 
 __all__ = ["LEARNERS", "SOLVERS", "Options", "check_whole"]
@@ -45,9 +45,9 @@ class Options:
     window, n : int or None
     track : bool
     asks : bool
-        Whether kernels do not know the goal, and a :class:`Judge` finds thresholds.
+        Whether kernels do not know the goal, and a :class:`StreamGoal` finds thresholds.
     margin : bool
-        Whether scores are no posteriors.
+        Whether scores are not posteriors.
     """
 
     goal: str
@@ -95,9 +95,10 @@ class Options:
                 f"partial_fit, got {learner!r} ({nearest(learner, list(LEARNERS))})"
             )
         wanted = as_goal(goal)
+        wanted.require_formula("AdaptiveSurrogateClassifier trains models for such metrics")
         negative, positive = classes.labels
         beta = f_beta_of(wanted, positive)
-        Judge(wanted, (negative, positive))  # refuses goals that no stream can be judged by
+        StreamGoal(wanted, (negative, positive))  # refuses goals that no stream can be counted by
         if beta is None and solver not in ("sketch", "half"):
             raise ValueError(
                 f"solver={solver!r} maximises fbeta or jaccard of the positive class, without "

@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
+from setpoint.evidence.codebook import Stratum
 from setpoint.goals.goal import Goal
-from setpoint.goals.schema import Cell
 from setpoint.online import layout as at
 from setpoint.online.engine import Engine
 from setpoint.online.options import SOLVERS
 from setpoint.online.sketch import calibrate
+from setpoint.program.link import link
 from setpoint.report import GoalReport, StreamTold, report_on
 from setpoint.rules import Names, Threshold
 
 __all__ = ["stream_report"]
 
-Floats = NDArray[np.float64]
 
 _RIDGE = 1e-6
 """Only lest a stream that is separated has no finite slope."""
@@ -33,9 +32,10 @@ def stream_report(engine: Engine) -> GoalReport:
     tally, options = engine.state.tally, engine.options
     name = "the score" if options.margin else "the posterior"
     rule = Threshold(engine.threshold).explain(Names(engine.labels, name))
+    confusion = _confusion(engine)
     report = report_on(
-        Goal.parse(options.goal),
-        _confusion(engine),
+        link(Goal.parse(options.goal), confusion.codebook),
+        confusion,
         family="online",
         solver=next(name for name, code in SOLVERS.items() if code == options.solver),
         why="each row was decided by the rule of its moment, before its label was used",
@@ -51,7 +51,7 @@ def stream_report(engine: Engine) -> GoalReport:
         prior=(tp + fn) / rows if rows else None,
         tp=tp, fp=fp, fn=fn, tn=tn,
         window_rows=int(engine.state.memory[at.FILLED]),
-        window_value=engine.judge.value(tally[at.WINDOW_WEIGHT]) if rows else None,
+        window_value=engine.problem.value(tally[at.WINDOW_WEIGHT]) if rows else None,
         window_tp=wtp, window_fp=wfp, window_fn=wfn, window_tn=wtn,
         slope=slope,
         intercept=intercept,
@@ -69,7 +69,7 @@ def _confusion(engine: Engine) -> Confusion:
     smallest = engine.state.memory[at.SMALLEST : at.SMALLEST + 2]
     return Confusion(
         engine.labels,
-        (Cell(),),
+        (Stratum(),),
         np.concatenate([tally[None, at.ROWS_WEIGHT], zero], axis=1),
         np.concatenate([tally[None, at.ROWS_SQUARES], zero], axis=1),
         np.append(numbers, 0.0).astype(np.int64)[None],

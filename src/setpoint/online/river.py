@@ -32,10 +32,10 @@ from setpoint.online.reporting import stream_report
 from setpoint.online.state import State
 from setpoint.online.waiting import Waiting
 from setpoint.report import GoalReport
+from setpoint.typing import Floats
 
 __all__ = ["OnlineF"]
 
-Floats = NDArray[np.float64]
 Columns = NDArray[np.int32]
 
 _FEW = 32
@@ -90,7 +90,7 @@ class OnlineF(base.Classifier):
     ``goal_report_``. It is what ``predict_one`` says right before, so both agree in
     ``river.evaluate.progressive_val_score``, unless a step of a pipeline changes the row in
     between: river's ``StandardScaler`` learns a row before it scales it to be learnt. With
-    ``delay=`` the report speaks of the decisions of the time when labels come, and river's
+    ``delay=`` the report refers to the decisions of the time when labels come, and river's
     metric of earlier ones; `OnlineFClassifier` keeps those.
 
     Examples
@@ -159,7 +159,8 @@ class OnlineF(base.Classifier):
         Raises
         ------
         ValueError, TypeError
-            If a value is no finite number, `y` is no class, or `w` is no weight; then nothing
+            If a value is not a finite number, `y` is not a class, or `w` is not a weight; then
+            nothing
             was learnt.
         """
         code, weight = self._code(y), None
@@ -238,7 +239,7 @@ class OnlineF(base.Classifier):
         except (KeyError, TypeError):
             declare = "; other labels are declared, classes=(one, other)"
             raise ValueError(
-                f"y is {y!r}, which is no class ({nearest(y, self._codes)})"
+                f"y is {y!r}, which is not a class ({nearest(y, self._codes)})"
                 + (declare if self.classes is None else "")
             ) from None
 

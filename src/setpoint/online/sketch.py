@@ -10,7 +10,6 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.online.compiled import inner, outer
 from setpoint.online.layout import (
@@ -23,6 +22,7 @@ from setpoint.online.layout import (
     SKETCHED,
     SLOPE,
 )
+from setpoint.typing import Floats
 
 __all__ = [
     "CENTRES",
@@ -36,7 +36,6 @@ __all__ = [
     "refresh",
 ]
 
-Floats = NDArray[np.float64]
 
 _HALF: Final = BINS // 2
 _SPREAD: Final = 8.0
@@ -152,6 +151,8 @@ def expected(memory: Floats, windowed: bool) -> Floats:
 @outer
 def best_cut(counts: Floats, beta2: float) -> int:
     """The bin from which on to decide positive for the largest F-beta; BINS: never."""
+    # `evidence.sweep.sweep` finds the same in 4.6 microseconds instead of 1.3, which is a fifth
+    # of a refresh: it needs forms and cumulative counts, and looks for ties in a second pass.
     positives = counts[1].sum()
     hits, accepted, best, cut = 0.0, 0.0, 0.0, BINS
     for k in range(BINS - 1, -1, -1):

@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from setpoint.online.compiled import inner
 from setpoint.online.layout import (
     BETA2,
@@ -25,10 +22,10 @@ from setpoint.online.layout import (
     THETA,
     THRESHOLD,
 )
+from setpoint.typing import Floats
 
 __all__ = ["FIRST_STAGE", "LEAST_ROWS", "fofo", "fofo_stages", "is_due", "ofo"]
 
-Floats = NDArray[np.float64]
 
 LEAST_ROWS: Final = 44
 """With fewer rows FOFO as printed has no stage."""

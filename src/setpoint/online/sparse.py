@@ -20,6 +20,7 @@ from setpoint.online.layout import (
     WEIGHT,
 )
 from setpoint.online.learners import TINY, begin, look, move_centre, shrink
+from setpoint.typing import Floats
 
 __all__ = [
     "adapt_sparse",
@@ -31,7 +32,6 @@ __all__ = [
     "update_sparse",
 ]
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
 Values = NDArray[np.floating[Any]]
 

@@ -12,13 +12,13 @@ from setpoint.online import layout as at
 from setpoint.online.kernel import stream_dense, stream_scores, stream_sparse
 from setpoint.online.options import Options
 from setpoint.online.solvers import FIRST_STAGE, fofo_stages
+from setpoint.typing import Floats
 
 __all__ = ["REPORTED", "NotFiniteError", "State"]
 
-Floats = NDArray[np.float64]
 
 REPORTED = 10_000
-"""Rows of the window that reports speak of, where rules know none."""
+"""Rows of the window that reports refer to, where rules know none."""
 
 _NO_WEIGHTS: Floats = np.empty(0)
 _NO_LABELS: NDArray[np.int8] = np.empty(0, np.int8)

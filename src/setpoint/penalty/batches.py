@@ -109,7 +109,7 @@ def check_whole(name: str, value: Any, least: int, other: str = "") -> None:
 
 
 def check_number(name: str, value: Any, least: float | None, other: str = "") -> None:
-    """Refuse what is no finite number from `least` on, or above 0."""
+    """Refuse what is not a finite number from `least` on, or above 0."""
     allowed = "above 0" if least is None else f"of at least {least:g}"
     fine = is_number(value) and math.isfinite(value)
     if not fine or (value <= 0 if least is None else value < least):

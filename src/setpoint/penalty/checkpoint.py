@@ -20,12 +20,12 @@ from setpoint.penalty.cuts import Cut
 from setpoint.penalty.lifted import Lifted
 from setpoint.penalty.plan import Plan
 from setpoint.penalty.pool import Candidate
-from setpoint.search.watch import Traced
+from setpoint.search.limits import TracePoint
 
 __all__ = ["Checkpoint", "CheckpointError", "pool_state", "restore_pool"]
 
 _FORMAT = "1"
-_TUPLES = {"Cut": Cut, "Lifted": Lifted, "Traced": Traced}
+_TUPLES = {"Cut": Cut, "Lifted": Lifted, "TracePoint": TracePoint}
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.estimators.base import whole
 from setpoint.estimators.features import checked_features, transformed
+from setpoint.estimators.linear_rule import TrainedClassifier
 from setpoint.estimators.modules import module_of
-from setpoint.estimators.trained import TrainedClassifier
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, one_column
@@ -23,11 +23,11 @@ from setpoint.penalty.deciding import decide, told
 from setpoint.penalty.fitting import Data, carry_out, prepare
 from setpoint.penalty.options import check_options
 from setpoint.penalty.trained import plain, scores_of
+from setpoint.typing import Floats
 
 __all__ = ["ExactPenaltyClassifier"]
 
 Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class ExactPenaltyClassifier(TrainedClassifier):
@@ -120,7 +120,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
     module_ : torch module
         Of other modules, in eval mode on the CPU.
     preprocessor_ : transformer or None
-    trace_ : tuple of Traced
+    trace_ : tuple of TracePoint
         The best candidate so far, whenever it changed.
     classes_ : array of shape (2,)
     positive_ : label
@@ -242,6 +242,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         started = time.perf_counter()
         goal = as_goal(self.goal)
         check_options(self)
+        goal.require_formula("AdaptiveSurrogateClassifier trains models for such metrics")
         X = checked_features(self, X, reset=True)
         if y is None:
             raise ValueError(
@@ -282,7 +283,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         self.trace_ = tuple(plan.pool.trace)
         self.classes_, self.positive_ = classes.sorted, classes.labels[1]
         self.evidence_ = evidence
-        self.draw_key_, self.draw_columns_, self.largest_slot_ = key, None, 0
+        self.draw_key_, self.draw_columns_, self.largest_segment_ = key, None, 0
         return self
 
     # ------------------------------------------------------------------ what is known

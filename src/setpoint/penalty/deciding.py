@@ -13,9 +13,10 @@ from setpoint.goals.expressions import Metric
 from setpoint.goals.goal import Goal
 from setpoint.penalty.plan import Plan
 from setpoint.penalty.pool import Pool
+from setpoint.program.link import link
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule
-from setpoint.search.infeasible import Infeasible, not_found
+from setpoint.search.infeasibility import Infeasible, not_found
 from setpoint.search.outcome import Outcome
 
 __all__ = ["decide", "told"]
@@ -67,7 +68,7 @@ def decide(
     if n_methods == 1:
         who = f"{champion.method}:"
     report = report_on_outcome(
-        goal,
+        link(goal, evidence.codebook),
         outcome,
         evidence,
         family="penalty",
@@ -89,8 +90,8 @@ def _best_threshold(
     """The best threshold; where it accepts too few rows, the best that accepts enough."""
 
     def solved(asked: Goal) -> Outcome:
-        program = asked.bind(evidence.schema)
-        program.goal = goal  # what messages speak of
+        program = link(asked, evidence.codebook).at(evidence.marginals)
+        program = program.changed(goal=goal)  # what messages name
         return solve_exact(program, evidence, randomized=False, on_infeasible=on_infeasible)
 
     try:

@@ -10,17 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from setpoint.estimators.modules import needed
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["Team"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
@@ -18,7 +17,7 @@ from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import Classes
-from setpoint.inputs.least import least_accepted, row_unit
+from setpoint.inputs.min_support import least_accepted, row_unit
 from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.methods import stages_of
@@ -27,12 +26,11 @@ from setpoint.penalty.options import choices_of, schedule_of
 from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.pool import Pool
 from setpoint.penalty.tradeoff import Tradeoff
-from setpoint.search.watch import StoppedError, StoppedWarning
+from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Data", "Prepared", "carry_out", "prepare"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _MOST_AT_ONCE = 50_000_000
 """Numbers in X up to which a linear model is trained on all rows at once."""

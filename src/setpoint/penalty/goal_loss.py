@@ -25,7 +25,7 @@ from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.losses import CrossEntropy, Loss, Seen
 from setpoint.penalty.methods import Choices, stages_of
 from setpoint.penalty.tradeoff import Tradeoff
-from setpoint.search.infeasible import Infeasible
+from setpoint.search.infeasibility import Infeasible
 
 __all__ = ["GoalLoss"]
 
@@ -46,7 +46,7 @@ _LEAST_ROWS, _LEAST_SHARE = 20, 0.02
 class GoalLoss(torch.nn.Module):
     """A goal as a loss function of logits and labels, batch by batch.
 
-    A goal such as recall at a precision is no mean over rows, and a batch says little about
+    A goal such as recall at a precision is not a mean over rows, and a batch says little about
     it. The loss remembers the last logits it saw in training mode; every few steps it looks
     at them (a *refresh*) and sets the threshold, slopes and multipliers that make the loss
     of a row depend on that row alone. Until `warmup` rows and both classes were seen it is
@@ -167,7 +167,7 @@ class GoalLoss(torch.nn.Module):
         self.refresh_every = _EVERY if refresh_every == "auto" else int(refresh_every)
         self.warmup, self.steps, self.min_positives = int(warmup), steps, min_positives
         stage = stages_of(solver, Choices(temperature=_TEMPERATURE))[-1]
-        tradeoff = Tradeoff(self.goal, *(self._totals or (1000.0, 1000.0)))
+        tradeoff = Tradeoff(self.goal, *(self._totals or (1000.0, 1000.0)), any_totals=True)
         self._start: Loss = CrossEntropy(tradeoff)
         self._loss = stage.loss(tradeoff, 0.0, 0)
         self._centred = stage.start == "centred"
@@ -226,9 +226,10 @@ class GoalLoss(torch.nn.Module):
         scale = seen.scale(totals)
         if scale is None:
             return False
-        goal = Tradeoff(self.goal, *totals)
+        goal = self._loss.goal.with_totals(*totals)
         least = self._least(P) * sum(totals) / (N + P)
         if self.refreshes == 0:
+            goal.require_monotone()
             self._first_step = self.steps_seen
             if self._centred:
                 cut = best_cut(goal, *seen, least, scale)
@@ -292,7 +293,7 @@ class GoalLoss(torch.nn.Module):
         if N <= 0 or P <= 0:
             missing = "1" if P <= 0 else "0"
             raise ValueError(f"y has no row of class {missing}: a threshold needs both classes")
-        goal = Tradeoff(self.goal, N, P)
+        goal = self._loss.goal.with_totals(N, P)
         return best_cut(goal, seen.scores, seen.positive, seen.weight, self._least(P))
 
     def _least(self, positives: float) -> float:
@@ -357,7 +358,7 @@ class GoalLoss(torch.nn.Module):
         self._check_state(state)
         for k in _COUNTS:
             setattr(self, k, state[k])
-        self._loss.aim(Tradeoff(self.goal, *state["totals"]), state["loss"]["least"])
+        self._loss.aim(self._loss.goal.with_totals(*state["totals"]), state["loss"]["least"])
         for k, v in state["loss"].items():
             like = getattr(self._loss, k)
             setattr(self._loss, k, type(like)(*v) if isinstance(like, tuple) else v)

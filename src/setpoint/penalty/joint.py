@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.penalty.lifted import tie
 from setpoint.penalty.losses import Loss, Seen
 from setpoint.penalty.ops import pick, sigmoid, softplus
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.typing import Floats
 
 __all__ = ["JointPenalty"]
 
-Floats = NDArray[np.float64]
 
 _GROWTH = 1.3
 """rho: what penalty and regularisation grow by in each of K rounds."""
@@ -73,13 +72,11 @@ class JointPenalty(Loss):
         self.round = now
         A, B = self._lifted_counts(seen)
         penalty = _FIRST_PENALTY * _GROWTH**now
-        slopes = self.goal.slopes(A, B)
-        P, N = -slopes.positive / penalty, -slopes.negative / penalty
+        by_s = -self.goal.slopes(A, B) / penalty
         for i, (slack, row) in enumerate(self.goal.rows(A, B)):
             if slack < 0:
-                side = self.goal.slopes(A, B, i) if self.scale == "code" else row
-                P, N = P - side.positive, N - side.negative
-        self.by_s = (P, N)
+                by_s = by_s - (self.goal.slopes(A, B, i) if self.scale == "code" else row)
+        self.by_s = (float(by_s[0]), float(by_s[1]))
 
     def _lifted_counts(self, seen: Seen) -> tuple[float, float]:
         if len(seen.scores) != len(self.s):

@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from setpoint.evidence.order import midway
-from setpoint.goals.program import SATISFIED
-from setpoint.penalty.cuts import ratio
+from setpoint.compiled import kernel
+from setpoint.evidence.cutoffs import midway
+from setpoint.evidence.ratios import ratio_at
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["Lifted", "Pair", "best_pair", "lift", "tie", "untied"]
 
-Floats = NDArray[np.float64]
 
 _MOST_CELLS = 4_000_000
 """Pairs (k, l) that are all looked at; beyond, a coarse grid is refined."""
@@ -103,10 +103,11 @@ def best_pair(
     -------
     Pair
     """
-    if goal.forms is not None and A.size * B.size <= _MOST_CELLS:
-        k, l, cost = _best_pair(A, B, cost_A, cost_B, least, *goal.forms)
+    ratios = goal.accepted.ratios
+    if ratios is not None and A.size * B.size <= _MOST_CELLS:
+        k, l, cost = _best_pair(A, B, cost_A, cost_B, least, *ratios)
         return Pair(k, l, cost, True)
-    if goal.forms is None and A.size * B.size <= _MOST_SLOW:
+    if ratios is None and A.size * B.size <= _MOST_SLOW:
         k, l, cost = _of_grid(
             goal, A, B, cost_A, cost_B, least, np.arange(A.size), np.arange(B.size)
         )
@@ -114,29 +115,33 @@ def best_pair(
     return _refined(goal, A, B, cost_A, cost_B, least)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _best_pair(
     A: Floats,
     B: Floats,
     cost_A: Floats,
     cost_B: Floats,
     least: float,
-    objective: Floats,
-    constraints: Floats,
-    levels: Floats,
+    forms: Floats,
+    zeros: Floats,
+    offsets: Floats,
+    lower: Floats,
+    upper: Floats,
 ) -> tuple[int, int, float]:
     best, best_k, best_l = np.inf, -1, -1
     for k in range(A.size):
         for l in range(B.size):
             met = True
-            for i in range(levels.size):
-                if not ratio(constraints[i], A[k], B[l]) >= levels[i] - 1e-9:
+            for i in range(lower.size):
+                value = ratio_at(forms[i + 1], zeros[i + 1], offsets[i + 1], A[k], B[l])
+                if lower[i] - value > SATISFIED or value - upper[i] > SATISFIED:
                     met = False
             if not met:
                 break  # more negatives meet no more
-            if A[k] + B[l] < least - 1e-9:
+            if A[k] + B[l] < least - SATISFIED:
                 continue
-            cost = cost_A[k] + cost_B[l] - ratio(objective, A[k], B[l])
+            value = ratio_at(forms[0], zeros[0], offsets[0], A[k], B[l])
+            cost = cost_A[k] + cost_B[l] - value
             if cost < best:
                 best, best_k, best_l = cost, k, l
     return best_k, best_l, best

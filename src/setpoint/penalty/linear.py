@@ -6,20 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.losses import Loss
 from setpoint.penalty.methods import Stage
 from setpoint.penalty.plan import DiedError, Plan, Rows
 from setpoint.penalty.polish import MOST_PARAMETERS, polish
+from setpoint.typing import Floats
 
 __all__ = ["train_linear"]
 
-Floats = NDArray[np.float64]
 
 _DECAY = 1e-4
 """Ridge on the coefficients of losses by L-BFGS, not on the intercept."""

@@ -1,6 +1,6 @@
 """What is descended: losses row by row whose few numbers are refreshed from all scores.
 
-A goal is no mean over rows. Each loss here becomes one between two refreshes: a refresh looks
+A goal is not a mean over rows. Each loss here becomes one between two refreshes: a refresh looks
 at the last scores of all rows and sets a threshold, slopes and multipliers; after it the
 loss of a row depends on that row alone, so that batches can be drawn. With a refresh before
 each step, descent on all rows follows the gradient of what is meant.
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.lifted import Lifted, lift
 from setpoint.penalty.ops import pick, ramp, sigmoid, softplus
-from setpoint.penalty.tradeoff import Slopes, Tradeoff
+from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.typing import Floats
 
 __all__ = ["CrossEntropy", "ExactPenalty", "Lagrangian", "Loss", "Profiled", "Seen", "Sigmoid"]
 
-Floats = NDArray[np.float64]
 
 _STEEPEST = 100.0
 """Multipliers are kept below this."""
@@ -166,11 +166,10 @@ class _Accepting(Loss):
         super().__init__(goal, least)
         self.worth = _Coefficients()
 
-    def _weigh(self, slopes: Slopes, others: list[tuple[float, Slopes]]) -> None:
+    def _weigh(self, slopes: Floats, others: list[tuple[float, Floats]]) -> None:
         """Set the worth: the score's slopes and multiples of the slacks', brought to size."""
         size = 1.0 + sum(mu for mu, _ in others)
-        P = slopes.positive + sum(mu * s.positive for mu, s in others)
-        N = slopes.negative + sum(mu * s.negative for mu, s in others)
+        P, N = (slopes + sum(mu * s for mu, s in others)).tolist()
         self.worth = _Coefficients(self.total * P / size, self.total * N / size)
 
     def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
@@ -235,8 +234,8 @@ class Profiled(_Accepting):
             slacks = self.goal.slacks(A, B)
             i = int(np.argmin(slacks))  # the constraint that ties the threshold
             of_slack = self.goal.slopes(A, B, i)
-            by_t = of_slack.positive * dA + of_slack.negative * dB
-            mu = -(slopes.positive * dA + slopes.negative * dB) / by_t if by_t else _STEEPEST
+            by_t = float(of_slack[0] * dA + of_slack[1] * dB)
+            mu = -float(slopes[0] * dA + slopes[1] * dB) / by_t if by_t else _STEEPEST
             others = [(float(np.clip(mu, 0.0, _STEEPEST)), of_slack)]
         self._weigh(slopes, others)
 

@@ -30,14 +30,13 @@ from setpoint.penalty.losses import Seen
 from setpoint.penalty.methods import Stage
 from setpoint.penalty.order import Order
 from setpoint.penalty.plan import DiedError, Plan
-from setpoint.search.watch import StoppedError
+from setpoint.search.limits import StoppedError
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["train_network"]
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 _LEAST_STEPS, _ROWS_A_STEP, _REFRESHES = 10, 1000, 4

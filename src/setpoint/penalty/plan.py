@@ -13,10 +13,9 @@ from setpoint.penalty.losses import Seen
 from setpoint.penalty.methods import Stage
 from setpoint.penalty.pool import Pool
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.typing import Floats
 
 __all__ = ["DiedError", "Plan", "Rows", "Schedule"]
-
-Floats = NDArray[np.float64]
 
 
 class DiedError(ArithmeticError):

@@ -11,16 +11,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from setpoint.penalty.cuts import best_cut, best_of
+from setpoint.compiled import kernel
+from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.plan import DiedError
 from setpoint.penalty.pool import Pool
+from setpoint.typing import Floats
 
 __all__ = ["MOST_PARAMETERS", "polish"]
 
-Floats = NDArray[np.float64]
 
 MOST_PARAMETERS = 40
 """Beyond so many a random direction is hardly ever better."""
@@ -122,10 +122,11 @@ class _Climber:
         A, B, at = _along(
             order, points, moves, self.scores, pool.true, pool.weight_or_ones, len(order)
         )
-        j, score, violation = best_of(pool.goal, A, B, pool.least)
+        best = pool.goal.best(A, B, pool.least)
+        j = best.cutoff
         if j < 0:
             return
-        rank = (-violation, score, float(A[j] - B[j]))
+        rank = (-best.violation, best.value, float(A[j] - B[j]))
         if rank < self.rank or not np.isfinite(at[j]):
             return
         there = self.at + at[j] * direction
@@ -133,7 +134,7 @@ class _Climber:
         self.at, self.scores, self.rank = there, self.rows @ there, rank
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _along(
     order: NDArray[np.int64],
     points: Floats,

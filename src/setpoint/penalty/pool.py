@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.tradeoff import Tradeoff
-from setpoint.search.watch import Traced
+from setpoint.search.limits import TracePoint
+from setpoint.typing import Floats
 
 __all__ = ["Candidate", "Pool"]
 
-Floats = NDArray[np.float64]
 P = TypeVar("P")
 """Parameters of a model, in whatever form the trainer keeps them."""
 
@@ -61,10 +61,10 @@ class Pool(Generic[P]):
     weight: Floats | None
     least: float
     best: dict[str, Candidate[P]] = field(default_factory=dict)
-    trace: list[Traced] = field(default_factory=list)
+    trace: list[TracePoint] = field(default_factory=list)
     n_offered: int = 0
     started: float = field(default_factory=time.perf_counter)
-    report: Callable[[Traced], None] | None = None
+    report: Callable[[TracePoint], None] | None = None
 
     def offer(self, method: str, scores: Floats, parameters: Any) -> Cut | None:
         """Judge an iterate; its parameters, called for if kept, are a copy.
@@ -110,7 +110,7 @@ class Pool(Generic[P]):
     def _record(self, cut: Cut) -> None:
         sense = self.goal.program.sense
         seconds = time.perf_counter() - self.started
-        now = Traced(self.n_offered, sense * cut.score, sense * np.inf, cut.violation, seconds)
+        now = TracePoint(self.n_offered, sense * cut.score, sense * np.inf, cut.violation, seconds)
         self.trace.append(now)
         if self.report is not None:
             self.report(now)

@@ -2,62 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from copy import copy
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.goals.atoms import Affine, Bound, Ratio
+from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.evidence.sweep import BestCutoff
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
-from setpoint.goals.needs import require_rows_alone
 from setpoint.goals.populations import Label
-from setpoint.goals.program import SATISFIED
-from setpoint.goals.schema import Cell, Schema
+from setpoint.goals.requirements import require_rows_alone
+from setpoint.program.accepted import Accepted
+from setpoint.program.link import link
+from setpoint.program.program import Program
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
-__all__ = ["Forms", "Slopes", "Tradeoff"]
+__all__ = ["Tradeoff"]
 
-Floats = NDArray[np.float64]
 
+_KINDS = ((0, 1), (0, 0))
+"""Positives before negatives, as A is before B."""
 _GRID = 33
 """Points along each axis where monotonicity is looked at."""
 _ROUNDING = 1e-12
-"""Share of a class that is nothing: sums of weights in another order differ by it."""
-
-
-@dataclass(frozen=True)
-class Slopes:
-    """Derivatives by the accepted weight of a class, in goal units a unit of weight.
-
-    Parameters
-    ----------
-    positive, negative : float
-    """
-
-    positive: float
-    negative: float
-
-
-class Forms(NamedTuple):
-    """A goal whose objective and constraints are affine or ratios, as numbers for kernels.
-
-    Row by row ``offset + (a0 + a1 A + a2 B) / (b0 + b1 A + b2 B)``, 0/0 = 0, as
-    (a0, a1, a2, b0, b1, b2, offset).
-
-    Parameters
-    ----------
-    objective : array of shape (7,)
-        To be maximised.
-    constraints : array of shape (m, 7)
-        Each to be at least its level.
-    levels : array of shape (m,)
-    """
-
-    objective: Floats
-    constraints: Floats
-    levels: Floats
+"""Share of the least weight accepted that sums in another order may miss."""
+_SPREAD = np.array([1.0, -1.0, 0.0])
+"""Of equally good counts those with the largest A - B."""
 
 
 class Tradeoff:
@@ -74,6 +45,9 @@ class Tradeoff:
         The weight of each class, above 0.
     classes : tuple of labels
         (negative, positive), for goals that name them.
+    any_totals : bool
+        Whether :meth:`with_totals` will ask for others. If not, what no decision changes is a
+        number, and more goals have a kernel.
 
     Raises
     ------
@@ -95,8 +69,8 @@ class Tradeoff:
     >>> goal = Tradeoff(Goal.parse("maximize recall subject to precision >= 0.75"), 90.0, 10.0)
     >>> float(goal.score(8.0, 2.0)), float(goal.violation(8.0, 2.0))
     (0.8, 0.0)
-    >>> goal.slopes(8.0, 2.0).positive
-    0.1
+    >>> goal.slopes(8.0, 2.0).tolist()
+    [0.1, 0.0]
     """
 
     def __init__(
@@ -105,6 +79,7 @@ class Tradeoff:
         negatives: float,
         positives: float,
         classes: tuple[Label, Label] = (0, 1),
+        any_totals: bool = False,
     ) -> None:
         require_rows_alone(
             goal,
@@ -113,109 +88,97 @@ class Tradeoff:
         )
         self.goal = goal
         self.totals = np.array([negatives, positives])
-        marginals = np.array([[negatives, positives, 0.0]])
-        smallest = np.array([[1.0, 1.0, np.inf]])
-        schema = Schema(classes, (Cell(),), marginals, smallest, {None: ()})
-        self.program = goal.bind(schema)
-        tensors = self.program.tensors[:, 0]
-        self._by_cell = tensors[:, :2].reshape(-1, 4)
-        self._nobody = tensors[:, 0, 0] * negatives + tensors[:, 1, 0] * positives
-        self._by_positive = tensors[:, 1, 1] - tensors[:, 1, 0]
-        self._by_negative = tensors[:, 0, 1] - tensors[:, 0, 0]
-        self._check_monotone()
-
-    # ------------------------------------------------------------------ values
-    def features(self, A: Floats | float, B: Floats | float) -> Floats:
-        """The program's features (..., d)."""
-        N, P = self.totals
-        cells = np.stack(np.broadcast_arrays(_rest(N, B), B, _rest(P, A), A), axis=-1)
-        out: Floats = (cells[..., None, :] * self._by_cell).sum(axis=-1)
-        return out
-
-    def score(self, A: Floats | float, B: Floats | float) -> Floats:
-        """The objective (...,), higher is better."""
-        v = self.features(A, B)
-        with np.errstate(all="ignore"):
-            return np.asarray(self.program.sense * self.program.value(v))
-
-    def violation(self, A: Floats | float, B: Floats | float) -> Floats:
-        """The largest violation of any constraint (...,), in the user's units."""
-        with np.errstate(all="ignore"):
-            return np.asarray(self.program.violation(self.features(A, B)))
-
-    def slacks(self, A: float, B: float) -> list[float]:
-        """How far each constraint is met, negative where it is not."""
-        v = self.features(A, B)
-        return [float(c.slack(v)) for c in self.program.constraints]
-
-    # ------------------------------------------------------------------ slopes
-    def slopes(self, A: float, B: float, constraint: int | None = None) -> Slopes:
-        """Of the score, or of the slack of one constraint; finite everywhere."""
-        v = self.features(A, B)
-        if constraint is None:
-            gradient = self.program.sense * self.program.gradient(v)
+        linked = link(goal, Codebook.of(classes))
+        if any_totals:
+            accepted = Accepted(linked.at_any_totals(), _KINDS)
+            self.accepted = accepted.with_totals(self.totals[::-1])
         else:
-            c = self.program.constraints[constraint]
-            gradient = c.sign * c.function.gradient(v)
-        return Slopes(float(gradient @ self._by_positive), float(gradient @ self._by_negative))
+            marginals = np.array([[negatives, positives, 0.0]])
+            smallest = np.array([[1.0, 1.0, np.inf]])
+            self.accepted = Accepted(linked.at(Marginals(marginals, smallest)), _KINDS)
+        self.require_monotone()
 
-    def rows(self, A: float, B: float) -> list[tuple[float, Slopes]]:
-        """Slack and slopes of each constraint multiplied out, in weight.
-
-        ``n/d >= c`` becomes ``n - c d >= 0``, as in (3.28); what is no ratio is taken by its
-        tangent at A and B.
-        """
-        total = float(self.totals.sum())
-        out = []
-        for i, slack in enumerate(self.slacks(A, B)):
-            if self.forms is None:
-                s = self.slopes(A, B, i)
-                out.append((total * slack, Slopes(total * s.positive, total * s.negative)))
-                continue
-            form, level = self.forms.constraints[i], self.forms.levels[i]
-            row = total * (form[:3] - (level - form[6]) * form[3:6])
-            out.append((float(row @ [1.0, A, B]), Slopes(float(row[1]), float(row[2]))))
+    def with_totals(self, negatives: float, positives: float) -> Tradeoff:
+        """The same goal on other rows, in microseconds: monotonicity is not looked at."""
+        out = copy(self)
+        out.totals = np.array([negatives, positives])
+        out.accepted = self.accepted.with_totals(out.totals[::-1])
         return out
+
+    @property
+    def program(self) -> Program:
+        """The goal over rates."""
+        return self.accepted.program
 
     @property
     def n_constraints(self) -> int:
         """Number of constraints."""
         return len(self.program.constraints)
 
-    # ------------------------------------------------------------------ kernels
-    @cached_property
-    def forms(self) -> Forms | None:
-        """The goal as numbers; None where something in it is no ratio."""
-        p = self.program
-        try:
-            rows = [self._ratio(c.function, c.sign) for c in p.constraints]
-            return Forms(
-                self._ratio(p.objective, p.sense),
-                np.array(rows).reshape(len(rows), 7),
-                np.array([c.sign * c.level for c in p.constraints]),
-            )
-        except ShapeError:
-            return None
+    # ------------------------------------------------------------------ values
+    def score(self, A: Floats | float, B: Floats | float) -> Floats:
+        """The objective (...,), higher is better."""
+        return self.accepted.score(_pairs(A, B))
 
-    def _ratio(self, x: Bound, sign: float) -> Floats:
-        if isinstance(x, Affine):
-            return np.concatenate([sign * self._affine(x), [1.0, 0.0, 0.0, 0.0]])
-        if isinstance(x, Ratio) and x.at_zero == x.offset:
-            above, below = sign * self._affine(x.above), self._affine(x.below)
-            return np.concatenate([above, below, [sign * x.offset]])
-        raise ShapeError(x.shape_name)
+    def violation(self, A: Floats | float, B: Floats | float) -> Floats:
+        """The largest violation of any constraint (...,), in the user's units."""
+        return self.accepted.violation(_pairs(A, B))
 
-    def _affine(self, x: Affine) -> Floats:
-        out = np.array([x.const, 0.0, 0.0])
-        for j, a in x.terms.items():
-            out += a * np.array([self._nobody[j], self._by_positive[j], self._by_negative[j]])
+    def slacks(self, A: float, B: float) -> list[float]:
+        """How far each constraint is met, negative where it is not."""
+        v = self.accepted.rates(np.array([A, B]))
+        return [float(c.slack(v)) for c in self.program.constraints]
+
+    def best(self, A: Floats, B: Floats, least: float = 0.0) -> BestCutoff:
+        """Which of some counts (m,) is best; else the least violation.
+
+        Those are left out that accept less than `least` in all.
+        """
+        required = np.array([[1.0, 1.0, -least * (1.0 - _ROUNDING)]])
+        return self.accepted.best(
+            np.stack([A, B]), required=required, tiebreak=_SPREAD, least_violation=True
+        )
+
+    # ------------------------------------------------------------------ slopes
+    def slopes(self, A: float, B: float, constraint: int | None = None) -> Floats:
+        """Derivatives (2,) by A and by B, of the score or of the slack of one constraint.
+
+        In goal units a unit of weight; finite everywhere.
+        """
+        p, S = self.program, np.array([A, B])
+        if constraint is None:
+            return p.sense * self.accepted.slope(p.objective, S)
+        c = p.constraints[constraint]
+        return c.sign * self.accepted.slope(c.function, S)
+
+    def rows(self, A: float, B: float) -> list[tuple[float, Floats]]:
+        """Slack and slopes of each constraint multiplied out, in weight.
+
+        ``n/d >= c`` becomes ``n - c d >= 0``, as in (3.28); a goal that is not made of ratios is
+        taken by its tangents at A and B.
+        """
+        total, ratios = float(self.totals.sum()), self.accepted.ratios
+        out = []
+        for i, slack in enumerate(self.slacks(A, B)):
+            if ratios is None:
+                out.append((total * slack, total * self.slopes(A, B, i)))
+                continue
+            c, (above, below) = self.program.constraints[i], ratios.forms[i + 1]
+            row = total * c.sign * (above - (c.level - ratios.offsets[i + 1]) * below)
+            out.append((float(row @ [A, B, 1.0]), row[:2]))
         return out
 
     # ------------------------------------------------------------------ monotonicity
-    def _check_monotone(self) -> None:
+    def require_monotone(self) -> None:
+        """Refuse a goal that falls with A or rises with B on these totals.
+
+        Raises
+        ------
+        ShapeError
+        """
         share = np.linspace(0.0, 1.0, _GRID)
         B, A = np.meshgrid(self.totals[0] * share, self.totals[1] * share)
-        v = self.features(A, B)
+        v = self.accepted.rates(_pairs(A, B))
         objective = self.program.sense * self.program.value(v)
         self._require(objective, str(self.goal.objective), self.goal.sense)
         for c in self.program.constraints:
@@ -237,7 +200,6 @@ class Tradeoff:
         )
 
 
-def _rest(all_: float, some: Floats | float) -> Floats:
-    """What is left of a class; an exact zero tells 0/0 from x/0."""
-    rest = all_ - np.asarray(some, np.float64)
-    return np.where(np.abs(rest) <= _ROUNDING * all_, 0.0, rest)
+def _pairs(A: Floats | float, B: Floats | float) -> Floats:
+    """Accepted weights (..., 2)."""
+    return np.stack(np.broadcast_arrays(np.asarray(A, np.float64), B), axis=-1)

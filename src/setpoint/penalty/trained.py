@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.estimators.modules import module_of, scores, unpack
-from setpoint.estimators.trained import linear_scores
+from setpoint.typing import Floats
 
 __all__ = ["plain", "scores_of"]
-
-Floats = NDArray[np.float64]
 
 
 def scores_of(module: Any, parameters: Any, features: Any) -> Floats:

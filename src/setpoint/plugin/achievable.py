@@ -1,77 +1,82 @@
-"""What rules over posteriors can do to the features, explored by an oracle (CMA, section 3).
+"""What rules over posteriors can do to the rates, explored by an oracle (CMA, section 3).
 
 The oracle answers a linear objective over the features with the rule that is best for it,
 in one pass over the rows. That pass also gives a column for each block: the rows of one
-slot whose posterior is largest for one class, which a rule can tell apart. Mixing block by
+segment whose posterior is largest for one class, which a rule can tell apart. Mixing block by
 block takes far fewer passes than mixing whole rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from setpoint.evidence import Confusion, Evidence
-from setpoint.goals.program import Program
 from setpoint.plugin.atoms import Atom, Constant, pricer_of
-from setpoint.rules import PerSlot, Rule, mixture, per_slot
-from setpoint.search.space import Choice, Floats, Priced, Space
-from setpoint.search.watch import Watch
+from setpoint.program.program import Program
+from setpoint.program.rate_table import RateTable
+from setpoint.rules import PerSegment, Rule, mixture, per_segment
+from setpoint.search.achievable_set import AchievableSet, Expected, MixtureWeights, Priced
+from setpoint.search.columns import DenseColumns
+from setpoint.search.limits import Limits
+from setpoint.typing import Floats
 
 __all__ = ["Achievable"]
 
 _MOST_BLOCKS = 250_000
 """Blocks times features times classes that are kept apart."""
+_MOST_COLUMNS = 4_000_000
+"""Blocks times features times classes up to which each class on top has a block of its own."""
 _MOST_CONSTANTS = 10_000_000
-"""Slots times classes times features of the constants up to which slots are kept apart."""
+"""Segments times classes times features of the constants up to which segments are kept apart."""
 _SMOOTHING = 0.5
 _STIFF_SMOOTHING = 0.85
 _MANY_CLASSES = 30
 
 
-class Achievable(Space):
+class Achievable(AchievableSet):
     """The achievable features of a goal over posteriors.
 
     Parameters
     ----------
-    program : Program
-        Of a goal bound to the schema of `counted`.
+    rates : RateTable
+        Of a goal that is linked to the codebook of `counted`.
     evidence : Evidence
         The rows with their labels: what confusions are counted on.
     counted : Evidence
         What the features are counted on: `evidence`, with equal rows merged perhaps, or
         the same as soft evidence. With joint posteriors it has the rows of `evidence`.
         Only soft evidence makes the oracle's answers, and so bounds, certain.
-    watch : Watch, optional
+    limits : Limits, optional
     whole : bool
         One block: columns are whole rules.
     atoms : list of Atom, optional
-        Found for another program on the same rows, which goes on to share them.
+        Found for other rates of the same rows, which go on to share them.
     """
 
     otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
 
     def __init__(
         self,
-        program: Program,
+        rates: RateTable,
         evidence: Evidence,
         counted: Evidence,
         *,
-        watch: Watch | None = None,
+        limits: Limits | None = None,
         whole: bool = False,
         atoms: list[Atom] | None = None,
     ) -> None:
-        super().__init__(program, watch)
+        super().__init__(rates, limits)
         self.evidence = evidence
         self.counted = counted
-        self.pricer = pricer_of(program, counted)
-        hidden = len(counted.cells) > len(counted.slots) and counted.pairs is None
+        self.pricer = pricer_of(rates, counted)
+        hidden = len(counted.strata) > len(counted.segments) and counted.pairs is None
         self.is_certain = counted.soft and not hidden
         n = counted.n_classes
-        whole = whole or len(counted.slots) * n * self.d > _MOST_CONSTANTS
+        whole = whole or len(counted.segments) * n * self.d > _MOST_CONSTANTS
         self._is_whole = whole
         self.by_top = not whole and self._can_split()
         stiff = n >= _MANY_CLASSES and not self.by_top
@@ -79,31 +84,39 @@ class Achievable(Space):
         self._block = None
         n_scores = counted.scores.shape[1]
         if self.by_top:
-            top = counted.scores.argmax(axis=1)
-            self._block = top if len(counted.slots) == 1 else counted.slot * n_scores + top
-        elif len(counted.slots) > 1 and not whole:
-            self._block = counted.slot
-        per_slot_blocks = n_scores if self.by_top else 1
-        self._n_blocks = 1 if whole else len(counted.slots) * per_slot_blocks
+            self._group = self._groups_of_tops()
+            top = self._group[counted.scores.argmax(axis=1)]
+            n_tops = int(self._group[-1]) + 1
+            self._block = top if len(counted.segments) == 1 else counted.segment * n_tops + top
+        elif len(counted.segments) > 1 and not whole:
+            self._block = counted.segment
+        per_segment_blocks = n_tops if self.by_top else 1
+        self._n_blocks = 1 if whole else len(counted.segments) * per_segment_blocks
         constants: list[Atom] = [Constant(code, n_scores, n) for code in range(n)]
         self.atoms = constants if atoms is None else atoms
-        self._table = np.zeros((2 * n, self._n_blocks, self.d))
-        self._counted = 0
-        self._told: tuple[Choice, Floats] | None = None
+        self._columns = DenseColumns(self._n_blocks, self.d)
+        self._told: tuple[MixtureWeights, Floats] | None = None
         self.frozen = False
 
     def _can_split(self) -> bool:
         counted = self.counted
-        blocks = len(counted.slots) * counted.scores.shape[1]
-        return bool(blocks * max(self.d, len(counted.cells) * counted.n_classes) <= _MOST_BLOCKS)
+        blocks = len(counted.segments) * counted.scores.shape[1]
+        return bool(blocks * max(self.d, len(counted.strata) * counted.n_classes) <= _MOST_BLOCKS)
+
+    def _groups_of_tops(self) -> NDArray[np.int64]:
+        """Which classes on top share a block: none, unless the columns are too many."""
+        counted = self.counted
+        n = counted.scores.shape[1]
+        most = _MOST_COLUMNS // (len(counted.segments) * max(self.d, 1) * counted.n_classes)
+        return np.asarray(np.arange(n) * min(n, max(most, 1)) // n, np.int64)
 
     # ------------------------------------------------------------------ the space
     @property
     def n_blocks(self) -> int:
-        """Slots, or slots times classes on top."""
+        """Segments, or segments times classes on top."""
         return self._n_blocks
 
-    def at_hand(self, block: int) -> Sequence[int]:
+    def initial_columns(self, block: int) -> Sequence[int]:
         """All atoms so far."""
         return range(len(self.atoms))
 
@@ -111,20 +124,25 @@ class Achievable(Space):
         """Features (k, d) that some atoms give in a block."""
         return self._features[list(numbers), block]
 
+    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
+        """Where some atoms of a block stand in :attr:`table`."""
+        return self._columns.numbers(block, keys)
+
+    @property
+    def table(self) -> Floats:
+        """Features (atoms * blocks, d)."""
+        return self._features.reshape(-1, self.d)
+
     @property
     def _features(self) -> Floats:
-        """Features (atoms, blocks, d); what other programs found is counted when first asked."""
-        if self._counted == 0:
-            n = self.counted.n_classes
-            self._table[:n] = self.pricer.constants(self._block, self._n_blocks)
-            self._counted = n
-        while self._counted < len(self.atoms):
-            if self._counted == len(self._table):
-                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-            atom = self.atoms[self._counted]
-            self._table[self._counted] = self.pricer.features(atom, self._block, self._n_blocks)
-            self._counted += 1
-        return self._table[: self._counted]
+        """Features (atoms, blocks, d); atoms found for other rates are counted when asked for."""
+        known = self._columns
+        if len(known) == 0:
+            known.add(self.pricer.constants(self._block, self._n_blocks))
+        while len(known) < len(self.atoms):
+            atom = self.atoms[len(known)]
+            known.add(self.pricer.features(atom, self._block, self._n_blocks)[None])
+        return known.by_key
 
     def add(self, atom: Atom) -> int:
         """Take an atom in and return its number."""
@@ -133,7 +151,7 @@ class Achievable(Space):
 
     def ask(self, slopes: Floats) -> int:
         """One oracle call: the number of the atom that maximises ``slopes @ v``."""
-        self.watch.call()
+        self.limits.call()
         return self.add(self.pricer.atom(slopes))
 
     def features_of(self, atom: int) -> Floats:
@@ -148,11 +166,11 @@ class Achievable(Space):
         best = values.argmax(axis=0)
         return Priced(best, values[best, np.arange(self._n_blocks)])
 
-    def whole(self, weights: dict[int, float]) -> Choice:
+    def whole(self, weights: dict[int, float]) -> MixtureWeights:
         """The choice that draws among whole atoms."""
         return [dict(weights) for _ in range(self._n_blocks)]
 
-    def constants(self) -> list[Choice]:
+    def constants(self) -> list[MixtureWeights]:
         """One class for everybody, class by class."""
         return [self.whole({code: 1.0}) for code in range(self.counted.n_classes)]
 
@@ -160,50 +178,51 @@ class Achievable(Space):
         """Features (n, d): the first atoms."""
         return np.asarray(self._features[: self.counted.n_classes].sum(axis=1))
 
-    def with_program(self, program: Program) -> Self:
-        """Another program on the same rows, within what is left of the limits."""
-        return self._with(program, self.counted)
-
-    def softened(self) -> Achievable:
-        """The same rows as soft evidence; what is found there is at hand here too."""
-        counted = self.counted.softened()
-        return self._with(self.program.goal.bind(counted.schema), counted)
-
-    def _with(self, program: Program, counted: Evidence) -> Self:
-        watch = self.watch.rest()
-        return type(self)(
-            program, self.evidence, counted, watch=watch, whole=self._is_whole, atoms=self.atoms
+    def softened(self, rates: RateTable) -> Achievable:
+        """The same rows as soft evidence; rules that are found there are known here too."""
+        return Achievable(
+            rates,
+            self.evidence,
+            self.counted.softened(),
+            limits=self.limits.rest(),
+            whole=self._is_whole,
+            atoms=self.atoms,
         )
 
     def as_whole(self) -> Achievable:
         """The same atoms as one block, and no others: mixtures of whole rules."""
-        out = type(self)(self.program, self.evidence, self.counted, whole=True, atoms=self.atoms)
-        out._table = self._features.sum(axis=1, keepdims=True)
-        out._counted = len(out._table)
+        out = type(self)(self.rates, self.evidence, self.counted, whole=True, atoms=self.atoms)
+        out._columns.add(self._features.sum(axis=1, keepdims=True))
         out.frozen = True
         return out
 
     # ------------------------------------------------------------------ rules
-    def rule(self, choice: Choice) -> Rule:
-        """Mixtures of atoms, by slot and by the class on top."""
-        n_slots = len(self.counted.slots)
-        width = self._n_blocks // n_slots or 1
+    def rule(self, choice: MixtureWeights) -> Rule:
+        """Mixtures of atoms, by segment and by the class on top."""
+        n_segments = len(self.counted.segments)
+        width = self._n_blocks // n_segments or 1
         rules = []
-        for slot in range(n_slots):
-            parts = choice if self._n_blocks == 1 else choice[slot * width : (slot + 1) * width]
-            mixed = [mixture([(p, self.atoms[k].rule(slot)) for k, p in x.items()]) for x in parts]
-            alike = all(rule == mixed[0] for rule in mixed)
-            rules.append(mixed[0] if alike else PerSlot(mixed, by="top"))
+        for segment in range(n_segments):
+            parts = (
+                choice if self._n_blocks == 1 else choice[segment * width : (segment + 1) * width]
+            )
+            mixed = [
+                mixture([(p, self.atoms[k].rule(segment)) for k, p in x.items()]) for x in parts
+            ]
+            if all(rule == mixed[0] for rule in mixed):
+                rules.append(mixed[0])
+            else:
+                rules.append(PerSegment([mixed[k] for k in self._group], by="top"))
         if not self.evidence.decide_on or all(rule == rules[0] for rule in rules):
             return rules[0]
-        return per_slot(rules, self.evidence.slots)
+        return per_segment(rules, self.evidence.segments)
 
-    def distribution(self, choice: Choice) -> Floats:
+    def distribution(self, choice: MixtureWeights) -> Floats:
         """The probability (N, n) with which each row is decided each class."""
         if self._told is None or self._told[0] is not choice:
             rule, rows = self.rule(choice), self._rows
-            slots = rows.slot if rule.needs_slots else None
-            self._told = (choice, np.asarray(rule.distribution(rows.scores, slots)))
+            segments = rows.segment if rule.needs_segments else None
+            self._told = (choice, np.asarray(rule.distribution(rows.scores, segments)))
         return self._told[1]
 
     @property
@@ -212,11 +231,19 @@ class Achievable(Space):
         merged = self.counted.n_rows < self.evidence.n_rows
         return self.evidence if merged else self.counted
 
-    def confusion(self, choice: Choice) -> Confusion:
+    def confusion(self, choice: MixtureWeights) -> Confusion:
         """Counted by labels."""
         return self.evidence.confusion(self.distribution(choice))
 
-    def calibration(self, choice: Choice) -> float | None:
+    def expected(self, program: Program, choice: MixtureWeights) -> Expected | None:
+        """What the posteriors say, where they are counted."""
+        if not self.counted.soft:
+            return None
+        v = self.features(choice)
+        objective, violation = float(program.value(v)), float(program.violation(v))
+        return Expected(objective, violation, self.calibration(choice))
+
+    def calibration(self, choice: MixtureWeights) -> float | None:
         """The largest difference between posteriors and labels in a share of the rows.
 
         By true and predicted class, over the labelled rows; None if there are none.
@@ -239,12 +266,12 @@ class Achievable(Space):
         if self.counted.pairs is None:
             return scores
         out = np.zeros((len(scores), self.counted.n_classes))
-        of_class = self.counted.pairs[self.counted.slot, :, 1]
+        of_class = self.counted.pairs[self.counted.segment, :, 1]
         for column in range(scores.shape[1]):
             out[np.arange(len(scores)), of_class[:, column]] += scores[:, column]
         return out
 
-    def drawn(self, choice: Choice) -> float:
+    def randomized_share(self, choice: MixtureWeights) -> float:
         """The weight of rows that are not decided for certain."""
         open_ = self.distribution(choice).max(axis=1) < 1.0 - 1e-12
         weight = self._rows.weight

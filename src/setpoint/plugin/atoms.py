@@ -8,20 +8,19 @@ from typing import Protocol
 import numpy as np
 
 from setpoint.evidence import Evidence
-from setpoint.evidence.evidence import Integers
-from setpoint.goals.diagonal import DiagonalForm, diagonal_form
-from setpoint.goals.program import Program
+from setpoint.program.diagonal import DiagonalForm, diagonal_form
+from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule
-from setpoint.search.space import Floats
+from setpoint.typing import Floats, Integers
 
 __all__ = ["Atom", "Constant", "Pricer", "Tensor", "Weighted", "pricer_of"]
 
 
 class Atom(Protocol):
-    """A deterministic rule: what it does in each slot."""
+    """A deterministic rule: what it does in each segment."""
 
-    def rule(self, slot: int) -> Rule:
-        """The rule of one slot."""
+    def rule(self, segment: int) -> Rule:
+        """The rule of one segment."""
         ...
 
 
@@ -33,8 +32,8 @@ class Constant:
     n_scores: int
     n_classes: int
 
-    def rule(self, slot: int) -> Rule:
-        """The same in every slot."""
+    def rule(self, segment: int) -> Rule:
+        """The same in every segment."""
         offset = np.zeros(self.n_classes)
         offset[self.code] = 1.0
         if self.n_scores == self.n_classes:
@@ -44,26 +43,26 @@ class Constant:
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """``argmax_j W_j score_j - B_j``, W and B (slots, n)."""
+    """``argmax_j W_j score_j - B_j``, W and B (segments, n)."""
 
     W: Floats
     B: Floats
 
-    def rule(self, slot: int) -> Rule:
-        """Weights and offsets of one slot."""
-        offset = -self.B[slot] if self.B[slot].any() else None
-        return Argmax.weighted(self.W[slot], offset)
+    def rule(self, segment: int) -> Rule:
+        """Weights and offsets of one segment."""
+        offset = -self.B[segment] if self.B[segment].any() else None
+        return Argmax.weighted(self.W[segment], offset)
 
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """``argmax_j (scores @ G)_j``, G (slots, s, n)."""
+    """``argmax_j (scores @ G)_j``, G (segments, s, n)."""
 
     G: Floats
 
-    def rule(self, slot: int) -> Rule:
-        """The matrix of one slot."""
-        return Argmax(self.G[slot])
+    def rule(self, segment: int) -> Rule:
+        """The matrix of one segment."""
+        return Argmax(self.G[segment])
 
 
 class Pricer(Protocol):
@@ -83,7 +82,7 @@ class Pricer(Protocol):
 
 
 class DiagonalPricer:
-    """Features are diagonals and columns, and each slot has one cell: one fused pass.
+    """Features are diagonals and columns, and each segment has one stratum: one fused pass.
 
     The rule is ``argmax_j W_j score_j - B_j`` (CMA, Proposition 4 and section 8).
     """
@@ -91,16 +90,19 @@ class DiagonalPricer:
     def __init__(self, counted: Evidence, form: DiagonalForm) -> None:
         self.form = form
         self.counted = counted
-        # The cell of each slot.
-        self.cell = np.array(
-            [int(np.flatnonzero(counted.cell_slot == s)[0]) for s in range(len(counted.slots))]
+        # The stratum of each segment.
+        self.stratum = np.array(
+            [
+                int(np.flatnonzero(counted.stratum_segment == s)[0])
+                for s in range(len(counted.segments))
+            ]
         )
 
     def atom(self, slopes: Floats) -> Weighted:
-        """Weights and charges of each slot's cell."""
+        """Weights and charges of each segment's stratum."""
         W, B = self.form.weights(slopes)
         scale = _readable(W)
-        return Weighted(scale * W[self.cell], scale * B[self.cell])
+        return Weighted(scale * W[self.stratum], scale * B[self.stratum])
 
     def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
         """One pass; the constants of the features go to the first block."""
@@ -113,7 +115,7 @@ class DiagonalPricer:
         """All constants from one pass: rows of each class, and of all."""
         n = self.counted.n_classes
         held = self.counted.block_counts(np.zeros(self.counted.n_rows, int), block, n_blocks)
-        held = held[..., 0]  # (blocks, cells, n + 1)
+        held = held[..., 0]  # (blocks, strata, n + 1)
         out = np.empty((n, n_blocks, len(self.form.const)))
         diag, col = np.zeros(held[..., :n].shape), np.zeros(held[..., :n].shape)
         for code in range(n):
@@ -125,37 +127,37 @@ class DiagonalPricer:
 
 
 class TensorPricer:
-    """Any features, any cells: a loss tensor for each slot.
+    """Any features, any strata: a loss tensor for each segment.
 
-    Where a slot has several cells that the rule cannot tell apart, their losses are
-    pooled by how likely each cell is given the class; with joint posteriors (`pairs`) each
+    Where a segment has several strata that the rule cannot tell apart, their losses are
+    pooled by how likely each stratum is given the class; with joint posteriors (`pairs`) each
     score column has its own loss, and that is exact.
     """
 
-    def __init__(self, program: Program, counted: Evidence) -> None:
-        self.program = program
+    def __init__(self, rates: RateTable, counted: Evidence) -> None:
+        self.rates = rates
         self.counted = counted
         self.shares = None if counted.pairs is not None else self._shares()
 
     def _shares(self) -> Floats:
-        """How the rows of each class in a slot fall into its cells (cells, n)."""
+        """How the rows of each class in a segment fall into its strata (strata, n)."""
         counted = self.counted if self.counted.soft else self.counted.softened()
-        held = counted.schema.marginals[:, : counted.n_classes]
-        totals = np.zeros((len(counted.slots), counted.n_classes))
-        np.add.at(totals, counted.cell_slot, held)
-        return np.asarray(held / np.maximum(totals[counted.cell_slot], 1e-300))
+        held = counted.marginals.weights[:, : counted.n_classes]
+        totals = np.zeros((len(counted.segments), counted.n_classes))
+        np.add.at(totals, counted.stratum_segment, held)
+        return np.asarray(held / np.maximum(totals[counted.stratum_segment], 1e-300))
 
     def atom(self, slopes: Floats) -> Tensor:
-        """The tensor of gains, slot by slot."""
+        """The tensor of gains, segment by segment."""
         counted = self.counted
         n = counted.n_classes
-        gains = self.program.weights.tensor(slopes)[:, :n]
+        gains = self.rates.forms.tensor(slopes)[:, :n]
         gains = _readable(gains) * gains
         if counted.pairs is not None:
             return Tensor(gains[counted.pairs[..., 0], counted.pairs[..., 1]])
         assert self.shares is not None
-        G = np.zeros((len(counted.slots), n, n))
-        np.add.at(G, counted.cell_slot, self.shares[:, :, None] * gains)
+        G = np.zeros((len(counted.segments), n, n))
+        np.add.at(G, counted.stratum_segment, self.shares[:, :, None] * gains)
         return Tensor(G)
 
     def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
@@ -173,7 +175,7 @@ class TensorPricer:
 
     def _of(self, decided: Integers, block: Integers | None, n_blocks: int) -> Floats:
         counts = self.counted.block_counts(decided, block, n_blocks)
-        return np.array([self.program.features_of(c) for c in counts])
+        return np.array([self.rates.of(c) for c in counts])
 
 
 def _readable(numbers: Floats) -> float:
@@ -181,9 +183,9 @@ def _readable(numbers: Floats) -> float:
     return float(2.0 ** -np.frexp(np.abs(numbers).max(initial=0.0))[1])
 
 
-def pricer_of(program: Program, counted: Evidence) -> Pricer:
-    """The fused pass where the features and cells allow it, else the general one."""
-    form = diagonal_form(program)
-    if form is None or counted.pairs is not None or len(counted.cells) > len(counted.slots):
-        return TensorPricer(program, counted)
+def pricer_of(rates: RateTable, counted: Evidence) -> Pricer:
+    """The fused pass where the features and strata allow it, else the general one."""
+    form = diagonal_form(rates)
+    if form is None or counted.pairs is not None or len(counted.strata) > len(counted.segments):
+        return TensorPricer(rates, counted)
     return DiagonalPricer(counted, form)

@@ -7,34 +7,32 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, indexable
 
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.measuring import blackbox_of
 from setpoint.estimators.base import GoalClassifier
-from setpoint.estimators.measuring import blackbox_of
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
-from setpoint.goals.bind import speaks_of_one_class
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.needs import require_label_free
 from setpoint.inputs.arrays import check_length, column_names, one_column, some
 from setpoint.inputs.classes import Classes, classes_of
 from setpoint.inputs.inputs import DecideOn, Inputs
 from setpoint.inputs.labels import check_weight
-from setpoint.inputs.measured import measured_on
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting import Task
 from setpoint.plugin.frontier import frontier_of_evidence
 from setpoint.plugin.inner import InnerModel
 from setpoint.plugin.options import Options
 from setpoint.plugin.solving import Solution, solve_evidence
+from setpoint.plugin.unlabelled import require_label_free
+from setpoint.program.link import waits_for_class
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
+from setpoint.typing import Floats
 
 __all__ = ["PlugInClassifier"]
-
-Floats = NDArray[np.float64]
 
 
 class PlugInClassifier(InnerModel, GoalClassifier):
@@ -130,7 +128,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     gap_ : float or None
         No other rule of this kind on these scores is better by more.
     n_oracle_calls_ : int
-    trace_ : tuple of Traced
+    trace_ : tuple of TracePoint
         For each oracle call the objective and violation of the best rule so far, the
         bound, and the seconds passed.
     evidence_ : Evidence or None
@@ -236,7 +234,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         baseline : array-like of shape (N,), str or classifier, optional
             The deployed model's predictions, a column of X with them, or the model.
         datasets : dict, optional
-            Name to Dataset, (X, y) or X: further rows that the goal speaks of. They
+            Name to Dataset, (X, y) or X: further rows that the goal refers to. They
             are scored by ``estimator_``.
         **params
             For `estimator` and the splitter, with metadata routing.
@@ -312,8 +310,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.evidence_ = evidence
         self.draw_key_ = key
         self.draw_columns_ = names
-        sizes = np.bincount(evidence.slot, evidence.weight, minlength=len(evidence.slots))
-        self.largest_slot_ = int(np.argmax(sizes))
+        sizes = np.bincount(evidence.segment, evidence.weight, minlength=len(evidence.segments))
+        self.largest_segment_ = int(np.argmax(sizes))
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(fitted.model, name):
@@ -344,7 +342,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         Raises
         ------
         GoalError
-            If a constraint of the goal needs labels, or the goal speaks of other data sets.
+            If a constraint of the goal needs labels, or the goal refers to other data sets.
         Infeasible
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
@@ -366,8 +364,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
         self.posterior_, self.scorer_, self.evidence_ = True, None, None
         self._keep(solution)
-        sizes = np.bincount(evidence.slot, minlength=len(evidence.slots))
-        self.largest_slot_ = int(np.argmax(sizes))
+        sizes = np.bincount(evidence.segment, minlength=len(evidence.segments))
+        self.largest_segment_ = int(np.argmax(sizes))
         return self
 
     def _frontier_on(
@@ -421,9 +419,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             y = one_column(y, "y", warn=True)
         check_length(y, int(_num_samples(X)), "y")
         classes = classes_of(y, None, self.pos_label)
-        if len(classes.labels) > 2 and speaks_of_one_class(goal):
+        if len(classes.labels) > 2 and waits_for_class(goal):
             raise GoalError(
-                f"Only binary classification is supported by the goal '{goal}': it speaks of a "
+                f"Only binary classification is supported by the goal '{goal}': it refers to a "
                 f"positive class, and y holds {len(classes.labels)} classes "
                 f"({some(list(classes.labels))}); name one with label=, "
                 "or reduce over the classes, as in recall.min()"

@@ -15,10 +15,9 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.estimators.splitting import Fold, folds_of
 from setpoint.inputs.classes import Classes, one_score, posteriors
+from setpoint.typing import Floats
 
 __all__ = ["CrossFit", "Response", "cross_fit", "splits_of"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +99,7 @@ class CrossFit:
     scores : array of shape (M,) or (M, s)
         Pooled over the folds.
     index : array of shape (M,) or None
-        The rows of X that `scores` speak of; None: all, in their order.
+        The rows of X that `scores` refer to; None: all, in their order.
     folds : int or None
         None: the model was fitted elsewhere.
     """

@@ -2,63 +2,54 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
-from setpoint.goals.program import SATISFIED
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.retraining import Retraining
-from setpoint.search.space import Choice, Floats
+from setpoint.program.program import Program
+from setpoint.search.achievable_set import MixtureWeights
+from setpoint.search.optimum import Optimum, measure
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
-__all__ = ["Fixed", "best_atom", "best_of", "features_of_atoms", "round_choice"]
+__all__ = ["Explored", "best_atom", "best_of", "features_of_atoms", "round_choice"]
+
+Explored: TypeAlias = Achievable | Retraining
 
 _SWEEPS = 20
 
 
-class Fixed(NamedTuple):
-    """A choice without draws; `violation` is recounted in the user's units."""
-
-    choice: Choice
-    value: float
-    violation: float
-
-    @property
-    def is_feasible(self) -> bool:
-        """Whether the constraints are met."""
-        return self.violation <= SATISFIED
-
-
-def best_atom(space: Achievable | Retraining) -> Fixed:
+def best_atom(space: Explored, program: Program) -> Optimum:
     """Of the whole rules seen so far the best feasible one, else the nearest to it."""
-    k = best_of(space, features_of_atoms(space))
-    return _fixed(space, space.whole({k: 1.0}))
+    k = best_of(program, features_of_atoms(space))
+    return measure(space, program, space.whole({k: 1.0}))
 
 
-def features_of_atoms(space: Achievable | Retraining) -> Floats:
+def features_of_atoms(space: Explored) -> Floats:
     """Features (atoms, d) of the whole rules seen so far."""
     return np.array([space.features_of(k) for k in range(len(space.atoms))])
 
 
-def round_choice(space: Achievable | Retraining, choice: Choice) -> Fixed:
+def round_choice(space: Explored, program: Program, choice: MixtureWeights) -> Optimum:
     """Each block's likeliest column, then changed block by block while that helps."""
     at = [max(part, key=lambda k: part[k]) for part in choice]
-    features = np.stack([space.columns(b, space.at_hand(b)) for b in range(space.n_blocks)])
+    features = np.stack([space.columns(b, space.initial_columns(b)) for b in range(space.n_blocks)])
     total = sum((features[b, k] for b, k in enumerate(at)), np.zeros(space.d))
     for _ in range(_SWEEPS):
         before = list(at)
         for b in range(space.n_blocks):
             rest = total - features[b, at[b]]
-            k = best_of(space, rest + features[b], at[b])
+            k = best_of(program, rest + features[b], at[b])
             at[b], total = k, rest + features[b, k]
         if at == before:
             break
-    return _fixed(space, [{k: 1.0} for k in at])
+    return measure(space, program, [{k: 1.0} for k in at])
 
 
-def best_of(space: Achievable | Retraining, v: Floats, present: int | None = None) -> int:
+def best_of(program: Program, v: Floats, present: int | None = None) -> int:
     """The best feasible row of v (k, d), else the least violation; `present` unless better."""
-    program = space.program
     past = np.asarray(program.violation(v))
     past = np.where(past <= SATISFIED, 0.0, past)
     score = program.sense * np.asarray(program.value(v))
@@ -66,8 +57,3 @@ def best_of(space: Achievable | Retraining, v: Floats, present: int | None = Non
     if present is not None and past[present] <= past[k] and score[present] >= score[k] - 1e-12:
         return present
     return k
-
-
-def _fixed(space: Achievable | Retraining, choice: Choice) -> Fixed:
-    v = space.features(choice)
-    return Fixed(choice, space.value(v), float(space.program.violation(v)))

@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.estimators.measuring import rows_taken
+from setpoint.blackbox.budget import RowMetric
+from setpoint.blackbox.measuring import rows_taken
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
@@ -23,8 +24,9 @@ from setpoint.plugin.options import BASELINES, Options
 from setpoint.plugin.retrained import Retrained, weight_parameter
 from setpoint.plugin.retraining import Retraining, TrainingRows
 from setpoint.plugin.searching import RETRAININGS, limited, search_space
-from setpoint.plugin.solving import Solution, Solved, reported, solve_evidence
-from setpoint.search.metered import Measured
+from setpoint.plugin.solving import Solution, reported, solve_evidence
+from setpoint.program.link import link
+from setpoint.search.outcome import Outcome
 
 __all__ = ["Fitted", "Task"]
 
@@ -60,7 +62,7 @@ class Task:
         For ``fit`` of the model, and the splitter.
     notes : tuple of str
         For the report.
-    metric : Measured, optional
+    metric : RowMetric, optional
         A black box on the rows of X.
     """
 
@@ -80,7 +82,7 @@ class Task:
     params: Mapping[str, Any]
     split_params: Mapping[str, Any]
     notes: tuple[str, ...]
-    metric: Measured | None = None
+    metric: RowMetric | None = None
 
     # ------------------------------------------------------------------ posteriors
     def by_scores(self, response: Response) -> Fitted:
@@ -136,7 +138,7 @@ class Task:
 
         Then the oracle needs a posterior of group and class. A model that is fitted
         already has none, and rows of other data sets or of the deployed model's classes
-        are no groups.
+        are not groups.
         """
         options, needs = self.options, self.goal.needs
         if self.is_fitted or options.evidence == "label" or options.solver in BASELINES:
@@ -144,7 +146,7 @@ class Task:
         if needs.datasets or needs.baseline or not needs.columns.get(None):
             return False
         evidence = self._unscored(self.inputs)
-        return len(evidence.cells) > len(evidence.slots)
+        return len(evidence.strata) > len(evidence.segments)
 
     def by_joint_scores(self) -> Fitted:
         """The rule over out-of-fold posteriors of group and class."""
@@ -184,7 +186,7 @@ class Task:
         ValueError
             If the learner takes no weights, or another option does not go with it.
         GoalError
-            If the goal speaks of other data sets.
+            If the goal refers to other data sets.
         """
         weight_parameter(learner)
         if self.options.solver not in ("auto", "column-generation"):
@@ -193,7 +195,7 @@ class Task:
             raise ValueError("oracle: decisions of learners are counted by labels, not 'soft'")
         if self.goal.needs.datasets:
             raise GoalError(
-                "oracle is trained on the rows of X alone, and the goal speaks of "
+                "oracle is trained on the rows of X alone, and the goal refers to "
                 f"{list(self.goal.needs.datasets)}"
             )
         weight = self.inputs.parts[None].weight
@@ -213,25 +215,27 @@ class Task:
         evidence = everything.taken(test)
         rows = TrainingRows.of(everything.taken(train), self._rows(kept[train]))
         X = rows.X if test is train else self._rows(kept[test])
+        linked = link(self.goal, evidence.codebook)
+        program = linked.at(evidence.marginals)
         space = Retraining(
-            self.goal.bind(evidence.schema),
+            program.table,
             evidence,
             learner,
             rows,
             X,
-            watch=limited(self.options, RETRAININGS),
+            limits=limited(self.options, RETRAININGS),
         )
 
-        def solve() -> Solved:
-            found = search_space(space, self.options)
-            return Solved(found, f"a {type(learner).__name__} trained at each call; {found.why}")
+        def solve() -> tuple[Outcome, None]:
+            found = search_space(space, program, self.options)
+            why = f"a {type(learner).__name__} trained at each call; {found.why}"
+            return replace(found, why=why), None
 
-        solution, outcome = reported(self.goal, evidence, solve, None, notes)
-        assert outcome.choice is not None
-        scorer, rule = space.finish(outcome.choice)
-        solution = replace(
-            solution, report=replace(solution.report, rule=space.words(outcome.choice))
-        )
+        solution, outcome = reported(linked, evidence, solve, None, notes)
+        assert outcome.optimum is not None
+        choice = outcome.optimum.choice
+        scorer, rule = space.finish(choice)
+        solution = replace(solution, report=replace(solution.report, rule=space.words(choice)))
         model = self.model
         if not self.is_fitted:
             model = clone(model).fit(self.X, self.y, **self.params)

@@ -10,8 +10,8 @@ from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.plugin.searching import explored
-from setpoint.search.along import along
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
+from setpoint.search.frontier_points import trace_frontier
 from setpoint.search.outcome import Randomized
 
 __all__ = ["frontier", "frontier_of_evidence"]
@@ -131,8 +131,8 @@ def frontier_of_evidence(
     gap = 0.5 * tol
     goal, i = vary_of(goal, vary)
     levels = levels_of(values)
-    space = explored(goal, evidence, soft=soft, gap=gap)
-    found, kind = along(space, i, levels, _POINTS, gap)
+    space, program = explored(goal, evidence, soft=soft, gap=gap)
+    found, kind = trace_frontier(space, program, i, levels, _POINTS, gap)
     if not space.is_certain:
         found = found.unproved()
-    return frontier_of(goal, i, space.program, found, kind)
+    return frontier_of(program, i, found, kind)

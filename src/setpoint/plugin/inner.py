@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin
 from sklearn.calibration import CalibratedClassifierCV
@@ -16,13 +15,13 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from setpoint.goals.bind import speaks_of_one_class
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
+from setpoint.program.link import waits_for_class
+from setpoint.typing import Floats
 
 __all__ = ["InnerModel"]
 
-Floats = NDArray[np.float64]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -116,7 +115,7 @@ class InnerModel(MetaEstimatorMixin):
         tags.input_tags = get_tags(self.estimator).input_tags
         try:
             goal = as_goal(self.goal)
-            of_one = goal.is_blackbox or speaks_of_one_class(goal)
+            of_one = goal.is_blackbox or waits_for_class(goal)
         except (GoalError, TypeError):
             of_one = False  # fit will say what is wrong
         tags.classifier_tags.multi_class = not (of_one or self.solver == "post-shift")

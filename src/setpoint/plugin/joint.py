@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Evidence
+from setpoint.evidence.codebook import Stratum
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Label
-from setpoint.goals.schema import Cell
+from setpoint.typing import Codes, Floats
 
 __all__ = ["JointModel", "JointPosterior", "MissingPairWarning", "joint_labels"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _ROUNDING, _NEAR, _FAR = 1e-9, 1e-6, 1e-3
 """How far posteriors may be off: by rounding, without a word, at most."""
@@ -76,15 +75,15 @@ def joint_labels(true: NDArray[Any], group: NDArray[Any], n: int) -> tuple[Codes
 class JointPosterior:
     """What a model of joint labels says: a posterior of each group and class.
 
-    A group is what the goal tells apart in a row and the rule may not look at: a cell
-    without the columns of its slot. Scores have the classes of the first group first.
+    A group is what the goal tells apart in a row and the rule may not look at: a stratum
+    without the columns of its segment. Scores have the classes of the first group first.
 
     It stands where a :class:`~setpoint.plugin.crossfit.Response` does.
 
     Parameters
     ----------
     classes : tuple of n labels
-    groups : tuple of g Cell
+    groups : tuple of g Stratum
         Without the columns that the rule looks at.
     present : tuple of int
         ``group * n + class`` of each label that a model is trained on.
@@ -92,25 +91,24 @@ class JointPosterior:
     Examples
     --------
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from setpoint.goals.needs import Needs
+    >>> from setpoint.goals.requirements import Requirements
     >>> rng = np.random.default_rng(0)
     >>> sex, y = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
     >>> X = np.column_stack([sex, y]) + rng.normal(size=(200, 2))
-    >>> rows = Evidence.from_arrays(
-    ...     (0, 1), np.zeros(200), y, needs=Needs({None: {"sex": None}}), columns={"sex": sex}
-    ... )
+    >>> by_sex = Requirements({None: {"sex": None}})
+    >>> rows = Evidence.from_arrays((0, 1), np.zeros(200), y, needs=by_sex, columns={"sex": sex})
     >>> joint = JointPosterior.of(rows)
     >>> model = GaussianNB().fit(X, joint.labels(rows))
     >>> scores = joint(model, X)
     >>> scores.shape, joint.marginal(scores).shape
     ((200, 4), (200, 2))
     >>> counted = rows.softened(scores, joint.pairs_of(rows))
-    >>> counted.schema.marginals.shape
+    >>> counted.marginals.weights.shape
     (2, 3)
     """
 
     classes: tuple[Label, ...]
-    groups: tuple[Cell, ...]
+    groups: tuple[Stratum, ...]
     present: tuple[int, ...]
 
     @classmethod
@@ -128,7 +126,7 @@ class JointPosterior:
         GoalError
             If a row has no label.
         """
-        groups = tuple(dict.fromkeys(_group(c, evidence.decide_on) for c in evidence.cells))
+        groups = tuple(dict.fromkeys(_group(c, evidence.decide_on) for c in evidence.strata))
         empty = cls(evidence.classes, groups, ())
         _, present = joint_labels(evidence.true, empty._group_of(evidence), len(evidence.classes))
         return replace(empty, present=tuple(present.tolist()))
@@ -230,7 +228,7 @@ class JointPosterior:
         return scores
 
     def _known(self, model: Any, width: int) -> Codes:
-        """The label that each column of a model's posteriors speaks of."""
+        """The label that each column of a model's posteriors refers to."""
         known = np.asarray(getattr(model, "classes_", range(len(self.present))))
         whole = known.dtype.kind in "iu" and len(known) == width
         if not whole or not np.isin(known, np.arange(len(self.present))).all():
@@ -242,7 +240,7 @@ class JointPosterior:
 
     # ------------------------------------------------------------------ counting
     def pairs_of(self, evidence: Evidence) -> Codes:
-        """The cell and class that each score speaks of, for ``Evidence.softened``.
+        """The stratum and class that each score refers to, for ``Evidence.softened``.
 
         Parameters
         ----------
@@ -251,8 +249,8 @@ class JointPosterior:
 
         Returns
         -------
-        array of shape (slots, g * n, 2)
-            A group that a slot does not have is credited to the slot's heaviest cell, for
+        array of shape (segments, g * n, 2)
+            A group that a segment does not have is credited to the segment's heaviest stratum, for
             every row has to be credited somewhere.
 
         Raises
@@ -262,14 +260,14 @@ class JointPosterior:
             trained on.
         """
         n = len(self.classes)
-        group = self._of_cells(evidence)
-        held = np.bincount(evidence.cell, evidence.weight, len(evidence.cells))
-        out = np.empty((len(evidence.slots), len(self.groups), n, 2), np.int64)
+        group = self._of_strata(evidence)
+        held = np.bincount(evidence.stratum, evidence.weight, len(evidence.strata))
+        out = np.empty((len(evidence.segments), len(self.groups), n, 2), np.int64)
         out[..., 1] = np.arange(n)
-        for slot in range(len(out)):
-            own = np.flatnonzero(evidence.cell_slot == slot)
-            out[slot, ..., 0] = own[held[own].argmax()]
-            out[slot, group[own], :, 0] = own[:, None]
+        for segment in range(len(out)):
+            own = np.flatnonzero(evidence.stratum_segment == segment)
+            out[segment, ..., 0] = own[held[own].argmax()]
+            out[segment, group[own], :, 0] = own[:, None]
         return out.reshape(len(out), self.n_scores, 2)
 
     def marginal(self, scores: Floats) -> Floats:
@@ -277,7 +275,7 @@ class JointPosterior:
 
         Examples
         --------
-        >>> joint = JointPosterior(("no", "yes"), (Cell(), Cell(baseline=1)), (0, 1, 2, 3))
+        >>> joint = JointPosterior(("no", "yes"), (Stratum(), Stratum(baseline=1)), (0, 1, 2, 3))
         >>> joint.marginal(np.array([[0.25, 0.25, 0.125, 0.375]]))
         array([[0.375, 0.625]])
         """
@@ -289,7 +287,7 @@ class JointPosterior:
 
         Examples
         --------
-        >>> joint = JointPosterior(("no", "yes"), (Cell(key=(("sex", "F"),)),), (0, 1))
+        >>> joint = JointPosterior(("no", "yes"), (Stratum(key=(("sex", "F"),)),), (0, 1))
         >>> joint.words(1)
         "class 'yes' with sex = F"
         """
@@ -297,12 +295,12 @@ class JointPosterior:
         return f"class {self.classes[true]!r} with {self.groups[group]}"
 
     def _group_of(self, evidence: Evidence) -> Codes:
-        return self._of_cells(evidence)[evidence.cell]
+        return self._of_strata(evidence)[evidence.stratum]
 
-    def _of_cells(self, evidence: Evidence) -> Codes:
-        """The group (cells,) of each cell."""
+    def _of_strata(self, evidence: Evidence) -> Codes:
+        """The group (strata,) of each stratum."""
         place = {group: k for k, group in enumerate(self.groups)}
-        found = [_group(c, evidence.decide_on) for c in evidence.cells]
+        found = [_group(c, evidence.decide_on) for c in evidence.strata]
         unseen = [str(g) for g in found if g not in place]
         if unseen:
             raise GoalError(
@@ -314,7 +312,7 @@ class JointPosterior:
 
 @dataclass(frozen=True, eq=False)
 class JointModel:
-    """A fitted model of joint labels, and what its posteriors speak of."""
+    """A fitted model of joint labels, and what its posteriors refer to."""
 
     joint: JointPosterior
     model: Any
@@ -324,6 +322,6 @@ class JointModel:
         return self.joint(self.model, X)
 
 
-def _group(cell: Cell, decide_on: tuple[str, ...]) -> Cell:
-    """A cell without what the rule looks at."""
-    return replace(cell, key=tuple((c, v) for c, v in cell.key if c not in decide_on))
+def _group(stratum: Stratum, decide_on: tuple[str, ...]) -> Stratum:
+    """A stratum without what the rule looks at."""
+    return replace(stratum, key=tuple((c, v) for c, v in stratum.key if c not in decide_on))

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from setpoint.exact.post_shift import Smooth
+from setpoint.blackbox.smoothing import Smooth
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.goals.goal import Goal
+from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.outcome import Randomized
-from setpoint.search.watch import Traced, Watch
 
 __all__ = ["BASELINES", "NAMED", "SOLVERS", "EvidenceKind", "Options"]
 
@@ -42,7 +42,7 @@ class Options:
     tol: float = 1e-4
     max_oracle_calls: int | None = None
     max_seconds: float | None = None
-    progress: Callable[[Traced], None] | None = None
+    progress: Callable[[TracePoint], None] | None = None
     smooth: Smooth = "auto"
 
     def __post_init__(self) -> None:
@@ -96,7 +96,7 @@ class Options:
             )
         if goal.needs.datasets:
             raise GoalError(
-                "solver='post-shift' measures on the rows of X alone, and the goal speaks of "
+                "solver='post-shift' measures on the rows of X alone, and the goal refers to "
                 f"{list(goal.needs.datasets)}; solver='auto' takes further data sets"
             )
         if self.evidence == "soft":
@@ -126,9 +126,9 @@ class Options:
         other = self.solver not in ("auto", "exact", "post-shift") or self.evidence == "soft"
         return n_classes > 2 or other
 
-    def watch(self) -> Watch:
+    def limits(self) -> Limits:
         """Limits for one solve; the clock starts now."""
-        return Watch(self.max_oracle_calls, self.max_seconds, self.progress)
+        return Limits(self.max_oracle_calls, self.max_seconds, self.progress)
 
 
 def _is_number(x: Any) -> bool:

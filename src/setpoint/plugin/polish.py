@@ -1,7 +1,7 @@
 """Rules near the ones that an oracle found: a search over weights and offsets, class by class.
 
-By labels, or without draws, the answer of an oracle is no optimum. A pattern search over a
-factor and an offset for each class, in each slot, finds better rules; and where a goal
+By labels, or without draws, the answer of an oracle is not an optimum. A pattern search over a
+factor and an offset for each class, in each segment, finds better rules; and where a goal
 asks much, feasible ones.
 """
 
@@ -11,10 +11,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from setpoint.goals.program import SATISFIED
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
-from setpoint.search.space import Floats
+from setpoint.program.program import Program
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["polish"]
 
@@ -27,13 +28,13 @@ _FIRST, _LAST = 0.5, 0.01
 """Steps of the pattern search, in logarithms of factors and in shares of a total."""
 
 
-def _worth(space: Achievable, v: Floats) -> Worth:
+def _worth(program: Program, v: Floats) -> Worth:
     """What is compared: the violation, if it is one, then the objective."""
-    past = float(space.program.violation(v))
-    return (past if past > SATISFIED else 0.0, -space.value(v))
+    past = float(program.violation(v))
+    return (past if past > SATISFIED else 0.0, -program.score_at(v))
 
 
-def polish(space: Achievable, start: int) -> int:
+def polish(space: Achievable, program: Program, start: int) -> int:
     """Improve an atom and take the result in.
 
     Returns
@@ -47,25 +48,27 @@ def polish(space: Achievable, start: int) -> int:
     counted = space.counted
     size = max(counted.n_rows * counted.n_classes, 1)
     left = int(np.clip(_WORK / size, _LEAST, _MOST))
-    least = first = _worth(space, space.features_of(start))
+    least = first = _worth(program, space.features_of(start))
     try:
-        atom, least = _search(space, atom, least, left)
-    except KeyboardInterrupt:  # what is at hand has to do
-        space.watch.max_calls = space.watch.calls
+        atom, least = _search(space, program, atom, least, left)
+    except KeyboardInterrupt:  # what was found so far has to do
+        space.limits.max_calls = space.limits.calls
     return space.add(atom) if least < first else start
 
 
-def _search(space: Achievable, atom: Atom, least: Worth, left: int) -> tuple[Atom, Worth]:
+def _search(
+    space: Achievable, program: Program, atom: Atom, least: Worth, left: int
+) -> tuple[Atom, Worth]:
     """Steps in each coordinate while they help, then smaller ones."""
     counted = space.counted
     step = _FIRST
     while step >= _LAST and left > 0:
         before = least
-        for slot in range(len(counted.slots)):
+        for segment in range(len(counted.segments)):
             for code in range(counted.n_classes):
                 for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step)):
-                    trial = _moved(atom, slot, code, factor, offset)
-                    now = _worth(space, space.pricer.features(trial, None, 1)[0])
+                    trial = _moved(atom, segment, code, factor, offset)
+                    now = _worth(program, space.pricer.features(trial, None, 1)[0])
                     left -= 1
                     if now < least:
                         atom, least = trial, now
@@ -75,15 +78,15 @@ def _search(space: Achievable, atom: Atom, least: Worth, left: int) -> tuple[Ato
     return atom, least
 
 
-def _moved(atom: Atom, slot: int, code: int, factor: float, offset: float) -> Atom:
-    """The atom with the totals of one class multiplied and shifted, in one slot."""
+def _moved(atom: Atom, segment: int, code: int, factor: float, offset: float) -> Atom:
+    """The atom with the totals of one class multiplied and shifted, in one segment."""
     if isinstance(atom, Weighted):
         W, B = atom.W.copy(), atom.B.copy()
-        B[slot, code] -= offset * float(np.abs(W[slot]).max())
-        W[slot, code] *= np.exp(factor)
+        B[segment, code] -= offset * float(np.abs(W[segment]).max())
+        W[segment, code] *= np.exp(factor)
         return Weighted(W, B)
     assert isinstance(atom, Tensor)
     G = atom.G.copy()
-    size = float(np.abs(G[slot]).max())
-    G[slot, :, code] = G[slot, :, code] * np.exp(factor) + offset * size
+    size = float(np.abs(G[segment]).max())
+    G[segment, :, code] = G[segment, :, code] * np.exp(factor) + offset * size
     return Tensor(G)

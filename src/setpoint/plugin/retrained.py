@@ -11,9 +11,9 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-__all__ = ["Retrained", "answers", "weight_parameter"]
+from setpoint.typing import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["Retrained", "answers", "weight_parameter"]
 
 
 def weight_parameter(learner: Any) -> str:

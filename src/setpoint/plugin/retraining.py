@@ -7,10 +7,9 @@ find what no rule over one model's posteriors can, at the price of a fit for eac
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +19,16 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, indexable
 
 from setpoint.evidence import Confusion, Evidence
-from setpoint.goals.program import Program
 from setpoint.plugin.retrained import Retrained, answers, weight_parameter
+from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule, mixture
-from setpoint.search.space import Choice, Floats, Priced, Space
-from setpoint.search.watch import Watch
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
+from setpoint.search.columns import DenseColumns
+from setpoint.search.limits import Limits
+from setpoint.typing import Floats, Integers
 
 __all__ = ["Retraining", "TrainingRows", "costs_of"]
 
-Integers = NDArray[np.integer[Any]]
 
 _NOTHING = 1e-12
 """A weight that is a smaller share of the largest one is rounding."""
@@ -69,20 +69,20 @@ class TrainingRows:
     X : array, list, sparse matrix or frame of N rows
     true : int array of shape (N,)
         Class codes; n stands for unlabelled.
-    cell : int array of shape (N,)
-        Codes of the evidence's cells.
+    stratum : int array of shape (N,)
+        Codes of the evidence's strata.
     weight : array of shape (N,), optional
     """
 
     X: Any
     true: Integers
-    cell: Integers
+    stratum: Integers
     weight: Floats | None = None
 
     @classmethod
     def of(cls, evidence: Evidence, X: Any) -> TrainingRows:
         """The very rows that are counted."""
-        return cls(X, evidence.true, evidence.cell, evidence.weight)
+        return cls(X, evidence.true, evidence.stratum, evidence.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,22 +94,22 @@ class _Atom:
     decided: Integers | None
 
 
-class Retraining(Space):
+class Retraining(AchievableSet):
     """The achievable features of a goal, explored by retraining a learner.
 
     One block, whose columns are the constants and the learners trained so far. A row of
-    cell a and true class i becomes a copy for each class j with the weight
+    stratum a and true class i becomes a copy for each class j with the weight
     ``G[a, i, j] - min_k G[a, i, k]``, G the gains of an objective: the weighted error of a
     classifier on the copies is then a constant less its objective. So each fit sees up to
     ``N * (n - 1)`` rows, and N where gains lie on the diagonal.
 
-    A learner is no exact oracle: bounds are not certain, and an empty region is no proof.
-    It sees X and never the slot.
+    A learner is not an exact oracle: bounds are not certain, and an empty region is no proof.
+    It sees X and never the segment.
 
     Parameters
     ----------
-    program : Program
-        Of a goal bound to `evidence.schema`.
+    rates : RateTable
+        Of a goal that is linked to the codebook of `evidence`.
     evidence : Evidence
         Label evidence: what is counted. Its scores are not looked at.
     learner : classifier
@@ -117,14 +117,14 @@ class Retraining(Space):
     rows : TrainingRows
     X : array, list, sparse matrix or frame, optional
         The rows of `evidence` in its order; None: those of `rows`.
-    watch : Watch, optional
+    limits : Limits, optional
 
     Attributes
     ----------
     atoms : list
-        The columns, first the n constants. Shared with :meth:`with_program`.
+        The columns, first the n constants.
     frozen : bool
-        Whether :meth:`price` looks among the columns at hand only.
+        Whether :meth:`price` looks among the columns so far only.
 
     Raises
     ------
@@ -137,15 +137,15 @@ class Retraining(Space):
 
     def __init__(
         self,
-        program: Program,
+        rates: RateTable,
         evidence: Evidence,
         learner: Any,
         rows: TrainingRows,
         X: Any = None,
         *,
-        watch: Watch | None = None,
+        limits: Limits | None = None,
     ) -> None:
-        super().__init__(program, watch)
+        super().__init__(rates, limits)
         if evidence.soft:
             raise ValueError("a learner's decisions are counted by labels: evidence is not soft")
         self._parameter = weight_parameter(learner)
@@ -157,20 +157,19 @@ class Retraining(Space):
         n = evidence.n_classes
         _check_rows("training rows", self._X_train, len(rows.true))
         _check_rows("counted rows", self._X, evidence.n_rows)
-        self._kind = np.asarray(rows.cell, np.int64) * (n + 1) + rows.true
+        self._kind = np.asarray(rows.stratum, np.int64) * (n + 1) + rows.true
         self._weight = rows.weight
         if len(self._kind) and not 0 <= self._kind.min() <= self._kind.max() < self._n_kinds:
-            raise ValueError("training rows are of cells or classes that evidence does not know")
+            raise ValueError("training rows are of strata or classes that evidence does not know")
         nothing = np.zeros(0, np.int64)
         self.atoms = [_Atom(None, nothing, None) for _ in range(n)]
         self.frozen = False
-        self._table = np.zeros((2 * n, self.d))
-        self._counted = 0
+        self._columns = DenseColumns(1, self.d)
         self._asked: set[bytes] = set()
 
     @property
     def _n_kinds(self) -> int:
-        return len(self.evidence.cells) * (self.evidence.n_classes + 1)
+        return len(self.evidence.strata) * (self.evidence.n_classes + 1)
 
     # ------------------------------------------------------------------ the space
     @property
@@ -178,13 +177,22 @@ class Retraining(Space):
         """One: only whole learners are drawn among."""
         return 1
 
-    def at_hand(self, block: int) -> Sequence[int]:
+    def initial_columns(self, block: int) -> Sequence[int]:
         """All columns so far."""
         return range(len(self.atoms))
 
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) of some columns."""
         return np.asarray(self._known[list(numbers)])
+
+    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
+        """Where some columns stand in :attr:`table`."""
+        return self._columns.numbers(block, keys)
+
+    @property
+    def table(self) -> Floats:
+        """Features (columns, d)."""
+        return self._known
 
     def features_of(self, atom: int) -> Floats:
         """Features (d,) of one column."""
@@ -194,7 +202,7 @@ class Retraining(Space):
         """Train a learner; the number of the best of all columns for ``slopes @ v``."""
         key = np.asarray(slopes, np.float64).tobytes()
         if key not in self._asked:  # what was asked before would be answered alike
-            self.watch.call()
+            self.limits.call()
             self._train(slopes)
             self._asked.add(key)
         return int(np.argmax(self._known @ slopes))
@@ -204,33 +212,21 @@ class Retraining(Space):
         best = int(np.argmax(self._known @ slopes)) if self.frozen else self.ask(slopes)
         return Priced(np.array([best]), np.array([float(self._known[best] @ slopes)]))
 
-    def whole(self, weights: dict[int, float]) -> Choice:
+    def whole(self, weights: dict[int, float]) -> MixtureWeights:
         """The choice that draws among columns."""
         return [dict(weights)]
 
-    def constants(self) -> list[Choice]:
+    def constants(self) -> list[MixtureWeights]:
         """One class for everybody, class by class."""
         return [self.whole({code: 1.0}) for code in range(self.evidence.n_classes)]
 
-    def with_program(self, program: Program) -> Self:
-        """Another program on the same rows and learners, within what is left of the limits."""
-        other = copy.copy(self)
-        Space.__init__(other, program, self.watch.rest())
-        other._table, other._counted = np.zeros((len(self.atoms), other.d)), 0
-        other._asked = set()
-        return other
-
     @property
     def _known(self) -> Floats:
-        """Features (columns, d) of all columns, those of another program's search too."""
-        n = len(self.atoms)
-        while len(self._table) < n:
-            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-        for k in range(self._counted, n):
+        """Features (columns, d) of all columns."""
+        for k in range(len(self._columns), len(self.atoms)):
             counts = self.evidence.block_counts(self._decided(k))[0]
-            self._table[k] = self.program.features_of(counts)
-        self._counted = n
-        return self._table[:n]
+            self._columns.add(self.rates.of(counts)[None, None])
+        return self._columns.features
 
     def _decided(self, k: int) -> NDArray[np.int64]:
         decided = self.atoms[k].decided
@@ -256,11 +252,11 @@ class Retraining(Space):
         if (self._known[-1] == before).all(axis=1).any():
             # Fewer learners do as well.
             self.atoms.pop()
-            self._counted -= 1
+            self._columns.drop_last()
 
     def _copies(self, slopes: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """The weighted multiclass problem: rows, their labels and weights, in row order."""
-        costs = costs_of(self.program.weights.tensor(slopes)).reshape(self._n_kinds, -1)
+        costs = costs_of(self.rates.forms.tensor(slopes)).reshape(self._n_kinds, -1)
         table = costs.max(axis=1, keepdims=True) - costs
         weights = table[self._kind]
         if self._weight is not None:
@@ -269,18 +265,18 @@ class Retraining(Space):
         return index, label, weights[index, label]
 
     # ------------------------------------------------------------------ rules
-    def finish(self, choice: Choice) -> tuple[Retrained, Rule]:
+    def finish(self, choice: MixtureWeights) -> tuple[Retrained, Rule]:
         """The learners that a choice uses, and the rule over their decisions.
 
         Parameters
         ----------
-        choice : Choice
+        choice : MixtureWeights
 
         Returns
         -------
         model : Retrained
         rule : Rule
-            Takes ``model.scores(X)`` for scores; looks at no slot.
+            Takes ``model.scores(X)`` for scores; looks at no segment.
         """
         n, part = self.evidence.n_classes, choice[0]
         used = [k for k in sorted(part) if part[k] > 0.0]
@@ -297,7 +293,7 @@ class Retraining(Space):
         model = Retrained(tuple(a.learner for a in atoms), tuple(a.known for a in atoms), n)
         return model, mixture(pairs)
 
-    def words(self, choice: Choice) -> str:
+    def words(self, choice: MixtureWeights) -> str:
         """What :meth:`finish` gives, in words."""
         n, name = self.evidence.n_classes, type(self.learner).__name__
         if isinstance(self.learner, Pipeline):
@@ -312,11 +308,11 @@ class Retraining(Space):
             return parts[0][1]
         return "; ".join(f"with probability {p:.4g} {label}" for p, label in parts)
 
-    def rule(self, choice: Choice) -> Rule:
+    def rule(self, choice: MixtureWeights) -> Rule:
         """The rule of :meth:`finish`."""
         return self.finish(choice)[1]
 
-    def distribution(self, choice: Choice) -> Floats:
+    def distribution(self, choice: MixtureWeights) -> Floats:
         """The probability (N, n) with which each row is decided each class."""
         n_rows = self.evidence.n_rows
         out = np.zeros((n_rows, self.evidence.n_classes))
@@ -324,13 +320,13 @@ class Retraining(Space):
             out[np.arange(n_rows), self._decided(k)] += p
         return out
 
-    def confusion(self, choice: Choice) -> Confusion:
+    def confusion(self, choice: MixtureWeights) -> Confusion:
         """Counted by labels."""
         if len(choice[0]) == 1:
             return self.evidence.confusion(self._decided(next(iter(choice[0]))))
         return self.evidence.confusion(self.distribution(choice))
 
-    def drawn(self, choice: Choice) -> float:
+    def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight on which the learners differ."""
         open_ = self.distribution(choice).max(axis=1) < 1.0 - 1e-12
         weight = self.evidence.weight

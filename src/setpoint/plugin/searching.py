@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -13,38 +11,44 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Weighted
-from setpoint.plugin.deterministic import best_atom, best_of, features_of_atoms, round_choice
+from setpoint.plugin.deterministic import (
+    Explored,
+    best_atom,
+    best_of,
+    features_of_atoms,
+    round_choice,
+)
 from setpoint.plugin.named import ALGORITHMS
 from setpoint.plugin.options import BASELINES, Options
 from setpoint.plugin.polish import polish
-from setpoint.plugin.retraining import Retraining
-from setpoint.search.infeasible import explain
+from setpoint.program.link import link
+from setpoint.program.program import Program
+from setpoint.search.achievable_set import MixtureWeights
+from setpoint.search.infeasibility import explain
+from setpoint.search.limits import Limits, StoppedError
 from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.mixed import Mixed
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import nearest_mixture
+from setpoint.search.optimum import Optimum, Status, measure
 from setpoint.search.outcome import (
-    ConstantGoalWarning,
-    Expected,
-    Found,
+    SAME,
     NoRuleError,
     Outcome,
-    Status,
+    nearest_outcome,
+    outcome_of,
+    warn_constant,
 )
-from setpoint.search.space import Choice
-from setpoint.search.watch import StoppedError, Watch
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["RETRAININGS", "explored", "limited", "search_rule", "search_space"]
 
-_SAME = 1e-9
 RETRAININGS = 50
 _CALLS = 1000
 """Oracle calls of one solve, where the user sets no limit."""
 
-Explored: TypeAlias = Achievable | Retraining
+_NO_DRAWS = "no draws"
 
 
 def search_rule(
@@ -77,122 +81,145 @@ def search_rule(
         counted = merged(evidence)
         if options.evidence == "soft":
             counted = counted.softened()
-    program = goal.bind(counted.schema)
+    program = link(goal, counted.codebook).at(counted.marginals)
     named = options.solver in ALGORITHMS
-    space = Achievable(program, evidence, counted, watch=limited(options), whole=named)
+    space = Achievable(program.table, evidence, counted, limits=limited(options), whole=named)
     if options.solver in BASELINES:
-        return _baseline(space, options)
-    return search_space(space, options)
+        return _baseline(space, program, options)
+    return search_space(space, program, options)
 
 
-def explored(goal: Goal, evidence: Evidence, *, soft: bool, gap: float) -> Achievable:
-    """What rules over posteriors can do, with rules for a goal as it is at hand already."""
+def explored(
+    goal: Goal, evidence: Evidence, *, soft: bool, gap: float
+) -> tuple[Achievable, Program]:
+    """What rules over posteriors can do, rules for the goal among them, and its program."""
     evidence = in_order(evidence)
     counted = merged(evidence)
     counted = counted.softened() if soft else counted
-    space = Achievable(goal.bind(counted.schema), evidence, counted, watch=Watch(_CALLS))
+    program = link(goal, counted.codebook).at(counted.marginals)
+    space = Achievable(program.table, evidence, counted, limits=Limits(_CALLS))
     if not space.is_certain:
         with suppress(InfeasibleMasterError):
-            _by_labels(space, gap)
-        space.watch.max_calls = None
-    return space
+            _by_labels(space, program, gap)
+        space.limits.max_calls = None
+    return space, program
 
 
-def search_space(space: Explored, options: Options) -> Outcome:
-    """The rule that reaches the program of a space; errors as in :func:`search_rule`."""
+def search_space(space: Explored, program: Program, options: Options) -> Outcome:
+    """The rule of a space that reaches a program; errors as in :func:`search_rule`."""
     try:
-        found = _find(space, options)
+        found = _find(space, program, options)
     except StoppedError:
         if options.on_infeasible == "raise":
             raise
-        return _nearest(space, options)
+        return _nearest(space, program, options)
     except NoRuleError as error:
-        outcome = _nearest(space, options)
+        outcome = _nearest(space, program, options)
         if options.on_infeasible == "raise":
             plain = replace(options, solver="auto")
-            raise explain(space, outcome, error, lambda other: _find(other, plain)) from None
+            raise explain(
+                space, program, outcome, error, lambda s, asked: _find(s, asked, plain)
+            ) from None
         return outcome
-    outcome = _outcome(space, found, options)
-    _warn_constant(space, outcome)
+    # A stationary point is the best one only where a bound is reached exactly.
+    near = SAME if found.status == "stationary" else max(options.tol, SAME)
+    outcome = outcome_of(space, program, found, proved=near, solver=_name(options))
+    warn_constant(space, program, outcome)
     return outcome
 
 
-def limited(options: Options, most: int = _CALLS) -> Watch:
+def _name(options: Options) -> str:
+    return "column-generation" if options.solver == "auto" else options.solver
+
+
+def limited(options: Options, most: int = _CALLS) -> Limits:
     """The limits of one solve, `most` calls where the user sets none."""
-    watch = options.watch()
+    limits = options.limits()
     if options.solver not in ALGORITHMS:  # those have budgets of their own
-        watch.max_calls = watch.max_calls or most
-    return watch
+        limits.max_calls = limits.max_calls or most
+    return limits
 
 
-def _find(space: Explored, options: Options) -> Found:
+def _find(space: Explored, program: Program, options: Options) -> Optimum:
     gap = 0.5 * options.tol
     try:
         if options.solver in ALGORITHMS:
             assert isinstance(space, Achievable)
-            mixed = ALGORITHMS[options.solver](space, gap=gap)
+            mixed = ALGORITHMS[options.solver](space, program, gap=gap)
         elif isinstance(space, Achievable) and not space.is_certain:
-            mixed = _by_labels(space, gap)
+            mixed = _by_labels(space, program, gap)
         else:
-            mixed = best_mixture(space, gap)
+            mixed = best_mixture(space, program, gap)
+    except UnfinishedError:
+        # Linear programs give up; the rules found on the way are counted exactly.
+        mixed = best_atom(space, program)
+        if not mixed.is_feasible:
+            raise NoRuleError(False) from None
+        mixed = replace(mixed, method="the best single rule found")
     except InfeasibleMasterError:
         # What an algorithm of the paper gathered is not all there is.
         raise NoRuleError(space.is_certain and options.solver not in ALGORITHMS) from None
-    floor = mixed.value - max(gap, _SAME)
+    floor = mixed.value - max(gap, SAME)
     if space.is_certain:
         floor = min(floor, mixed.bound - options.tol)
     if options.randomized is not True:
         # The whole rule first: it is the one that can be explained in a line.
-        fixed = best_atom(space)
+        fixed = best_atom(space, program)
         if not (fixed.is_feasible and fixed.value >= floor):
-            fixed = max(
-                fixed, round_choice(space, mixed.choice), key=lambda f: (f.is_feasible, f.value)
-            )
+            fixed = _better(fixed, round_choice(space, program, mixed.choice))
         if options.randomized is False:
             if isinstance(space, Achievable) and not (fixed.is_feasible and fixed.value >= floor):
-                polish(space, _likeliest(space, mixed.choice))
-                polish(space, _best(space))
-                fixed = max(fixed, best_atom(space), key=lambda f: (f.is_feasible, f.value))
+                polish(space, program, _likeliest(mixed.choice))
+                polish(space, program, _best(space, program))
+                fixed = _better(fixed, best_atom(space, program))
             if not fixed.is_feasible:
                 raise NoRuleError(False, True)
-            return _found(mixed, fixed.choice, "no draws")
+            return _chosen(mixed, space, fixed.choice, _NO_DRAWS)
         if fixed.is_feasible and fixed.value >= floor:
-            return _found(mixed, fixed.choice, "no draws needed")
-    choice = _of_whole_rules(space, floor) or mixed.choice
-    return _found(mixed, choice, "a mixture: a draw does better than any single rule found")
+            return _chosen(mixed, space, fixed.choice, "no draws needed")
+    choice = _of_whole_rules(space, program, floor) or mixed.choice
+    why = "a mixture: a draw does better than any single rule found"
+    return _chosen(mixed, space, choice, why)
 
 
-def _by_labels(space: Achievable, gap: float) -> Mixed:
-    """Where the oracle's answers are no optima: more rules to mix from other searches.
+def _better(one: Optimum, other: Optimum) -> Optimum:
+    """The feasible one, then that with the larger score; the first of two alike."""
+    return max(one, other, key=lambda f: (f.is_feasible, f.value))
+
+
+def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
+    """Where the oracle's answers are not optima: more rules to mix from other searches.
 
     Those of soft evidence, the 0-1 and the balanced plug-in, and rules near the best of
     them all.
     """
-    n, n_slots = space.counted.n_classes, len(space.counted.slots)
-    held = space.counted.schema.marginals[:, :n].sum(axis=0)
+    n, n_segments = space.counted.n_classes, len(space.counted.segments)
+    held = space.counted.marginals.weights[:, :n].sum(axis=0)
     for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
-        space.add(Weighted(np.tile(weights, (n_slots, 1)), np.zeros((n_slots, n))))
+        space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
     if not space.counted.soft:
-        soft = space.softened()
+        counted = space.counted.softened()
+        asked = link(program.goal, counted.codebook).at(counted.marginals)
+        soft = space.softened(asked.table)
         stopped = ""
         # Whatever it finds is at hand.
         with suppress(InfeasibleMasterError, GoalError, StoppedError, UnfinishedError):
-            stopped = best_mixture(soft, gap).stopped
-        space.watch.calls += soft.watch.calls
+            stopped = best_mixture(soft, asked, gap).stopped
+        space.limits.calls += soft.limits.calls
         if stopped:
-            space.watch.max_calls = space.watch.calls
-    polish(space, _best(space))
-    mixed = best_mixture(space, gap)
+            space.limits.max_calls = space.limits.calls
+    polish(space, program, _best(space, program))
+    mixed = best_mixture(space, program, gap)
     return replace(mixed, method=f"{mixed.method} over rules of soft evidence and near them")
 
 
-def _best(space: Achievable) -> int:
+def _best(space: Achievable, program: Program) -> int:
     """The whole rule with the least violation, then the best objective, constants apart."""
     n = space.counted.n_classes
-    return n + best_of(space, features_of_atoms(space)[n:])
+    return n + best_of(program, features_of_atoms(space)[n:])
 
 
-def _likeliest(space: Achievable, choice: Choice) -> int:
+def _likeliest(choice: MixtureWeights) -> int:
     """The rule that a mixture uses most."""
     share: dict[int, float] = {}
     for part in choice:
@@ -201,71 +228,29 @@ def _likeliest(space: Achievable, choice: Choice) -> int:
     return max(share, key=lambda k: share[k])
 
 
-def _of_whole_rules(space: Explored, floor: float) -> Choice | None:
+def _of_whole_rules(space: Explored, program: Program, floor: float) -> MixtureWeights | None:
     """A mixture of whole rules as good as the floor: a few lines where blocks take many."""
     if not isinstance(space, Achievable) or space.n_blocks == 1:
         return None
     try:
-        few = best_mixture(space.as_whole(), _SAME)
+        few = best_mixture(space.as_whole(), program, SAME)
     except InfeasibleMasterError:
         return None
     choice = space.whole(few.choice[0])
-    if float(space.program.violation(space.features(choice))) > SATISFIED:
+    if float(program.violation(space.features(choice))) > SATISFIED:
         return None
     return choice if few.value >= floor else None
 
 
-def _is_fixed(choice: Choice) -> bool:
-    return all(len(part) == 1 for part in choice)
-
-
-def _found(mixed: Mixed, choice: Choice, draws: str) -> Found:
-    if _is_fixed(choice):
-        draws = draws if draws == "no draws" else "no draws needed"
-    why = "; ".join(x for x in (mixed.method, mixed.stopped, draws) if x)
-    status = mixed.status if choice is mixed.choice or mixed.status != "optimal" else "feasible"
-    return Found(choice, mixed.bound, status, why)
-
-
-def _outcome(space: Explored, found: Found, options: Options) -> Outcome:
-    value = space.value(space.features(found.choice))
-    gap = max(found.bound, value) - value
-    certain = space.is_certain and bool(np.isfinite(gap))
-    status = found.status
-    if status != "stationary":
-        status = "optimal" if certain and gap <= max(options.tol, _SAME) else "feasible"
-    outcome = _described(space, found.choice, status, found.why, options)
-    if not certain:
-        return outcome
-    return replace(outcome, gap=gap, bound=space.program.sense * (value + gap))
-
-
-def _described(
-    space: Explored, choice: Choice, status: Status, why: str, options: Options
-) -> Outcome:
-    """A choice with all that is known of it but a bound."""
-    v = space.features(choice)
-    expected = None
-    if isinstance(space, Achievable) and space.counted.soft:
-        program = space.program
-        objective, violation = float(program.value(v)), float(program.violation(v))
-        expected = Expected(objective, violation, space.calibration(choice))
-    return Outcome(
-        space.rule(choice),
-        v,
-        space.confusion(choice),
-        space.drawn(choice),
-        status,
-        None,
-        None,
-        why,
-        "rule",
-        space.n_calls,
-        solver="column-generation" if options.solver == "auto" else options.solver,
-        expected=expected,
-        choice=choice,
-        trace=tuple(space.watch.trace),
-    )
+def _chosen(mixed: Optimum, space: Explored, choice: MixtureWeights, draws: str) -> Optimum:
+    """What was found, with another choice perhaps."""
+    known: Status = "stationary" if mixed.status == "stationary" else "feasible"
+    if choice is not mixed.choice:
+        v = space.features(choice)
+        mixed = replace(mixed, choice=choice, v=v)
+    if not mixed.is_drawn and draws != _NO_DRAWS:
+        draws = "no draws needed"
+    return replace(mixed, status=known, draws=draws)
 
 
 _WHY = {
@@ -274,43 +259,24 @@ _WHY = {
 }
 
 
-def _baseline(space: Achievable, options: Options) -> Outcome:
+def _baseline(space: Achievable, program: Program, options: Options) -> Outcome:
     """A rule that does not look at the goal: 0-1 plug-in, or weighted by one over the priors."""
-    n, n_slots = space.counted.n_classes, len(space.counted.slots)
+    n, n_segments = space.counted.n_classes, len(space.counted.segments)
     weights = np.ones(n)
     if options.solver == "balanced":
-        held = space.counted.schema.marginals[:, :n].sum(axis=0)
+        held = space.counted.marginals.weights[:, :n].sum(axis=0)
         weights = held.sum() / np.maximum(held, 1e-300)
-    space.watch.call()
-    atom = space.add(Weighted(np.tile(weights, (n_slots, 1)), np.zeros((n_slots, n))))
-    return _described(space, space.whole({atom: 1.0}), "evaluated", _WHY[options.solver], options)
+    space.limits.call()
+    atom = space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
+    found = measure(space, program, space.whole({atom: 1.0}), "evaluated", _WHY[options.solver])
+    # Nothing bounds what other rules reach.
+    return outcome_of(space, program, found, proved=-1.0, solver=options.solver)
 
 
-def _nearest(space: Explored, options: Options) -> Outcome:
-    near = nearest_mixture(space)
+def _nearest(space: Explored, program: Program, options: Options) -> Outcome:
+    near = nearest_mixture(space, program)
     if options.randomized is False:
-        rounded = min(
-            (best_atom(space), round_choice(space, near.choice)), key=lambda f: f.violation
-        )
-        near = replace(near, choice=rounded.choice, violation=rounded.violation, certified=False)
-    names = {str(space.program.constraints[i]): share for i, share in near.blame.items()}
-    why = f"no rule meets the goal; the least violation is {near.violation:.4g}"
-    if not (near.certified and space.is_certain):
-        why += " as far as was searched"
-    return replace(_described(space, near.choice, "nearest", why, options), blame=names)
-
-
-def _warn_constant(space: Explored, outcome: Outcome) -> None:
-    best = space.value(outcome.v)
-    program, v = space.program, space.features_of_constants()
-    values = program.sense * np.asarray(program.value(v))
-    attains = (program.violation(v) <= SATISFIED) & (values >= best - 1e-12 * (1 + abs(best)))
-    if attains.any():
-        label = space.evidence.classes[int(np.argmax(attains))]
-        warnings.warn(
-            f"predicting {label!r} for everyone attains the optimum of '{program.goal}': add the "
-            "constraint that is missing, or check whether the scores say anything about the "
-            "classes",
-            ConstantGoalWarning,
-            stacklevel=4,
-        )
+        without = (best_atom(space, program), round_choice(space, program, near.choice))
+        rounded = min(without, key=lambda f: f.violation)
+        near = replace(rounded, blame=near.blame, status="feasible")
+    return nearest_outcome(space, program, near, solver=_name(options))

@@ -8,21 +8,20 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from setpoint.blackbox.binding import FormulaMetric
+from setpoint.blackbox.budget import BudgetedMetric, RowMetric
+from setpoint.blackbox.smoothing import Shift, smoothed_threshold
 from setpoint.evidence import Evidence
-from setpoint.exact.post_shift import Shift, post_shift
 from setpoint.goals.goal import Goal
-from setpoint.inputs.measured import FormulaMetric
 from setpoint.plugin.options import Options
-from setpoint.rules import PerSlot, Rule, Threshold
-from setpoint.search.metered import Measured, Metered
+from setpoint.program.link import link
+from setpoint.rules import PerSegment, Rule, Threshold
+from setpoint.search.limits import StoppedError, StoppedWarning
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
-from setpoint.search.watch import StoppedError, StoppedWarning
 
 __all__ = ["shift_rule"]
 
-Floats = NDArray[np.float64]
 
 _FEW_CALLS = 10
 _MOST_CALLS = 1000
@@ -33,7 +32,7 @@ def shift_rule(
     goal: Goal,
     evidence: Evidence,
     options: Options,
-    metric: Measured | None = None,
+    metric: RowMetric | None = None,
     neutral: float = 0.0,
     n_jobs: int | None = None,
 ) -> tuple[Outcome, float]:
@@ -46,7 +45,7 @@ def shift_rule(
     evidence : Evidence
         Binary, with one score a row.
     options : Options
-    metric : Measured, optional
+    metric : RowMetric, optional
         A black box on the rows of the evidence; None: `goal` is counted.
     neutral : float
         The cut-off that is kept where none is better than another.
@@ -69,47 +68,47 @@ def shift_rule(
     ConstantGoalWarning
         If the metric does not depend on the cut-off, or one class for everyone does best.
     StoppedWarning
-        If a limit ended the search slot by slot.
+        If a limit ended the search segment by segment.
     """
-    n_slots = len(evidence.slots)
-    slots = evidence.slot if n_slots > 1 else None
+    n_segments = len(evidence.segments)
+    segments = evidence.segment if n_segments > 1 else None
     kind = options.smooth
     if metric is None:
         counted = metric = FormulaMetric(goal, evidence, np.arange(evidence.n_rows))
-        found = post_shift(
+        found = smoothed_threshold(
             counted,
             evidence.scores,
             evidence.weight,
-            slots,
+            segments,
             smooth=kind,
             sweep=lambda scores, moving: counted.sense * counted.sweep(scores, moving),
         )
     else:
         budget, most = options.max_oracle_calls, _MOST_CALLS
         if budget is not None:
-            curves = 1 if slots is None else 1 + n_slots
+            curves = 1 if segments is None else 1 + n_segments
             most = max(2, min(most, budget // curves))
-        metered = Metered(metric, budget, n_jobs, progress=_clock(options.max_seconds))
+        metered = BudgetedMetric(metric, budget, n_jobs, progress=_clock(options.max_seconds))
         rows = metered, evidence.scores, evidence.weight
         few = most
         if metric.takes == "scores":  # a metric of the ranking shows itself at once
             few = min(most, _FEW_CALLS)
-        found = post_shift(*rows, slots, smooth=kind, most=few)
+        found = smoothed_threshold(*rows, segments, smooth=kind, most=few)
         if few < most and not found.constant:
-            found = post_shift(*rows, slots, smooth=kind, most=most)
+            found = smoothed_threshold(*rows, segments, smooth=kind, most=most)
     if found.constant:
         found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
     _warn(found, metric, evidence, neutral)
     rule: Rule = Threshold(float(found.thresholds[0]))
     if evidence.decide_on:
-        rule = PerSlot([Threshold(float(t)) for t in found.thresholds], evidence.slots)
+        rule = PerSegment([Threshold(float(t)) for t in found.thresholds], evidence.segments)
     confusion = evidence.confusion(
-        rule.decide(evidence.scores, evidence.slot if rule.needs_slots else None)
+        rule.decide(evidence.scores, evidence.segment if rule.needs_segments else None)
     )
     v = (
         np.zeros(0)
         if goal.is_blackbox
-        else goal.bind(evidence.schema).features_of(confusion.counts)
+        else link(goal, evidence.codebook).at(evidence.marginals).rates_of(confusion.counts)
     )
     outcome = Outcome(
         rule,
@@ -119,7 +118,7 @@ def shift_rule(
         "feasible",
         None,
         None,
-        _why(found, n_slots),
+        _why(found, n_segments),
         "rule without draws",
         found.evaluations,
         solver="post-shift",
@@ -141,16 +140,16 @@ def _clock(max_seconds: float | None) -> Callable[[int, int | None], None] | Non
     return check
 
 
-def _why(found: Shift, n_slots: int) -> str:
+def _why(found: Shift, n_segments: int) -> str:
     if found.constant:
         return f"the metric is the same at all {len(found.curve.gains)} cut-offs"
     out = f"the best of {len(found.curve.gains)} cut-offs"
     if found.window:
         out += f" by the curve averaged over {found.window:.4g}"
-    return out + (f", then of each of {n_slots} groups in turn" if n_slots > 1 else "")
+    return out + (f", then of each of {n_segments} groups in turn" if n_segments > 1 else "")
 
 
-def _warn(found: Shift, metric: Measured, evidence: Evidence, neutral: float) -> None:
+def _warn(found: Shift, metric: RowMetric, evidence: Evidence, neutral: float) -> None:
     if found.stopped:
         warnings.warn(
             f"a limit ended the search group by group after {found.evaluations} evaluations; the "

@@ -6,47 +6,42 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.measuring import blackbox_of, measured_entry
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox.budget import RowMetric
+from setpoint.blackbox.measuring import blackbox_of
+from setpoint.blackbox.smoothing import Smooth
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.exact.post_shift import Smooth
-from setpoint.goals.blackbox import BlackBox
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.classes import Classes, classes_of, one_score, posteriors
 from setpoint.inputs.dataset import as_datasets
 from setpoint.inputs.inputs import DecideOn, Inputs, Rows
-from setpoint.inputs.measured import measured_on
 from setpoint.plugin.options import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.shifting import shift_rule
 from setpoint.plugin.weighing import choose_evidence
+from setpoint.program.link import link
+from setpoint.program.program import LinkedGoal
 from setpoint.report import Entry, GoalReport, report_on_outcome, warn_few_rows
+from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
-from setpoint.search.metered import Measured
+from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome, Randomized
-from setpoint.search.watch import Traced
 
-__all__ = ["Solution", "Solved", "reported", "scores_for", "solve", "solve_evidence"]
+__all__ = ["Solution", "reported", "scores_for", "solve", "solve_evidence"]
 
 
 _BLIND = (
     "The rule does not see what the deployed model says, so nothing is certified. Given that "
     "prediction as a column too, and named in decide_on, it can come nearer the goal."
 )
-
-
-class Solved(NamedTuple):
-    """What a solver found, why it was taken, and the objective where it is not counted."""
-
-    outcome: Outcome
-    why: str
-    objective: Entry | None = None
 
 
 @dataclass(frozen=True)
@@ -56,17 +51,17 @@ class Solution:
     Parameters
     ----------
     rule : Rule
-        Decides from scores: ``rule.decide(scores, slots, u)``.
+        Decides from scores: ``rule.decide(scores, segments, u)``.
     report : GoalReport
         What it reaches on the rows given.
-    trace : tuple of Traced
+    trace : tuple of TracePoint
         For each oracle call the objective and violation of the best rule so far, the
         bound, and the seconds passed.
     """
 
     rule: Rule
     report: GoalReport
-    trace: tuple[Traced, ...] = ()
+    trace: tuple[TracePoint, ...] = ()
 
     def __str__(self) -> str:
         return str(self.report)
@@ -244,27 +239,28 @@ def solve_evidence(
     counted: Evidence | None = None,
     folds: int | None = None,
     notes: tuple[str, ...] = (),
-    metric: Measured | None = None,
+    metric: RowMetric | None = None,
     neutral: float = 0.0,
     n_jobs: int | None = None,
 ) -> Solution:
-    """Bind, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
+    """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
 
     The last three arguments are for post-shift, see :func:`shift_rule`.
     """
+    linked = link(goal, evidence.codebook)
     if options.solver == "post-shift":
         return reported(
-            goal,
+            linked,
             evidence,
             lambda: _shifted(goal, evidence, options, metric, neutral, n_jobs),
             folds,
             notes,
         )[0]
-    hidden = len(evidence.cells) > len(evidence.slots) and evidence.scores.ndim == 2
-    if hidden and any(c.baseline is not None for c in evidence.cells):
+    hidden = len(evidence.strata) > len(evidence.segments) and evidence.scores.ndim == 2
+    if hidden and any(c.baseline is not None for c in evidence.strata):
         notes += (_BLIND,)
     return reported(
-        goal, evidence, lambda: _outcome(goal, evidence, options, counted), folds, notes
+        linked, evidence, lambda: (_outcome(linked, evidence, options, counted), None), folds, notes
     )[0]
 
 
@@ -272,34 +268,34 @@ def _shifted(
     goal: Goal,
     evidence: Evidence,
     options: Options,
-    metric: Measured | None,
+    metric: RowMetric | None,
     neutral: float,
     n_jobs: int | None,
-) -> Solved:
+) -> tuple[Outcome, Entry | None]:
     outcome, value = shift_rule(goal, evidence, options, metric, neutral, n_jobs)
     entry = None if metric is None else measured_entry(goal, metric, value)
-    return Solved(outcome, outcome.why, entry)
+    return outcome, entry
 
 
 def reported(
-    goal: Goal,
+    linked: LinkedGoal,
     evidence: Evidence,
-    solver: Callable[[], Solved],
+    solver: Callable[[], tuple[Outcome, Entry | None]],
     folds: int | None = None,
     notes: tuple[str, ...] = (),
 ) -> tuple[Solution, Outcome]:
-    """Run a solver and report on what it finds."""
+    """Run a solver and report on what it finds: an outcome, and its objective if not counted."""
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        outcome, why, objective = solver()
+        outcome, objective = solver()
     report = report_on_outcome(
-        goal,
+        linked,
         outcome,
         evidence,
         objective=objective,
         family="plugin",
-        why=why,
+        why=outcome.why,
         folds=folds,
         notes=(*(str(w.message) for w in caught), *notes),
         seconds=time.perf_counter() - start,
@@ -310,20 +306,22 @@ def reported(
     return Solution(outcome.rule, report, outcome.trace), outcome
 
 
-def _outcome(goal: Goal, evidence: Evidence, options: Options, counted: Evidence | None) -> Solved:
+def _outcome(
+    linked: LinkedGoal, evidence: Evidence, options: Options, counted: Evidence | None
+) -> Outcome:
     """What the solver for these scores finds, and why it was taken."""
+    goal = linked.goal
     if evidence.scores.ndim == 1:
-        outcome = solve_exact(
-            goal.bind(evidence.schema),
+        return solve_exact(
+            linked.at(evidence.marginals),
             evidence,
             randomized=options.randomized,
             on_infeasible=options.on_infeasible,
             tol=options.tol,
         )
-        return Solved(outcome, outcome.why)
     why = ""
     if (evidence.true < evidence.n_classes).any():
-        goal.bind(evidence.schema)  # posteriors would fill in for a class without rows
+        linked.at(evidence.marginals)  # posteriors would fill in for a class without rows
     if options.solver in BASELINES:
         options = replace(options, evidence="label")
     elif counted is not None:
@@ -332,4 +330,4 @@ def _outcome(goal: Goal, evidence: Evidence, options: Options, counted: Evidence
         kind, why = choose_evidence(goal, evidence, options)
         options = replace(options, evidence=kind)
     outcome = search_rule(goal, evidence, options, counted)
-    return Solved(outcome, "; ".join(x for x in (outcome.why, why) if x))
+    return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -11,12 +12,13 @@ import numpy as np
 from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.evidence.confusion import Confusion
-from setpoint.goals.errors import GoalError
+from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.goals.goal import Goal
 from setpoint.plugin.options import Options
 from setpoint.plugin.searching import search_rule
-from setpoint.search.infeasible import Infeasible
-from setpoint.search.watch import StoppedError
+from setpoint.program.link import link
+from setpoint.search.infeasibility import Infeasible
+from setpoint.typing import Floats
 
 __all__ = ["choose_evidence"]
 
@@ -24,6 +26,9 @@ _FOLDS = 3
 _ENOUGH = 50_000
 """Up to so many rows are used to choose."""
 _CALLS = 100
+_MANY, _PARTS = 4, 300
+"""How many ordinary weights make a row many, and the most parts that it falls into."""
+_FAILURES = (GoalError, Infeasible, RuntimeError, ArithmeticError)
 _HALF_A_POINT = 0.005
 """Held-out differences of the objective up to this are noise."""
 
@@ -54,13 +59,16 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     )
     kinds: tuple[Kind, Kind] = ("soft", "label")
     for kind in kinds:
-        found = _held_out(goal, evidence, replace(quick, evidence=kind))
-        if found is None:
+        try:
+            reached[kind] = _held_out(goal, evidence, replace(quick, evidence=kind))
+        except EmptyPopulationError:
             return "soft", "the rows are too few to choose by cross-validation"
-        reached[kind] = found
+        except _FAILURES as error:
+            first = str(error).splitlines()[0]
+            return "soft", f"soft evidence, as cross-validation failed ({first})"
     (soft_past, soft), (label_past, label) = reached["soft"], reached["label"]
     # A rate of the rarest class is not known any better than this.
-    held = evidence.schema.marginals[:, : evidence.n_classes].sum(axis=0)
+    held = evidence.marginals.weights[:, : evidence.n_classes].sum(axis=0)
     noise = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
     better = label_past < soft_past - noise
     if abs(label_past - soft_past) <= noise:
@@ -73,22 +81,43 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     return chosen, f"{chosen} evidence by {_FOLDS}-fold cross-validation ({told})"
 
 
-def _held_out(goal: Goal, evidence: Evidence, options: Options) -> tuple[float, float] | None:
-    """Violation and score on held-out rows, pooled; None where a fold cannot be used."""
-    fold = np.random.default_rng(0).permutation(evidence.n_rows) % _FOLDS
+def _folds(evidence: Evidence) -> Iterator[tuple[Evidence, Evidence]]:
+    """Of merged rows most and the rest, with about the same share of each kind of row.
+
+    A row of many times the ordinary weight stands for many equal ones, and falls apart as
+    these would.
+    """
+    weight = np.ones(evidence.n_rows) if evidence.weight is None else evidence.weight
+    many = weight >= _MANY * np.median(weight)
+    parts = np.where(many, np.minimum(weight / np.median(weight), _PARTS), 1.0).astype(np.int64)
+    row = np.repeat(np.arange(evidence.n_rows), parts)
+    order = np.random.default_rng(0).permutation(len(row))
+    order = order[np.argsort(evidence.kind[row[order]], kind="stable")]
+    fold = np.empty(len(row), np.int64)
+    fold[order] = np.arange(len(row)) % _FOLDS
+    for k in range(_FOLDS):
+        held = np.bincount(row[fold == k], minlength=evidence.n_rows) / parts
+        yield _weighted(evidence, 1.0 - held), _weighted(evidence, held)
+
+
+def _weighted(evidence: Evidence, share: Floats) -> Evidence:
+    """The rows with a share of their weight each."""
+    if evidence.weight is not None:
+        evidence = replace(evidence, weight=evidence.weight * share)
+    return evidence.taken(share > 0.0)
+
+
+def _held_out(goal: Goal, evidence: Evidence, options: Options) -> tuple[float, float]:
+    """Violation and score on held-out rows, pooled."""
     pooled: Confusion | None = None
-    try:
-        for k in range(_FOLDS):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                rule = search_rule(goal, evidence.taken(fold != k), options).rule
-            rest = evidence.taken(fold == k)
-            slots = rest.slot if rule.needs_slots else None
-            counted = rest.confusion(rule.distribution(rest.scores, slots))
-            pooled = counted if pooled is None else pooled + counted
-        assert pooled is not None
-        program = goal.bind(pooled.schema)
-    except (GoalError, Infeasible, StoppedError):
-        return None
-    v = program.features_of(pooled.counts)
+    for most, rest in _folds(evidence):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rule = search_rule(goal, most, options).rule
+        segments = rest.segment if rule.needs_segments else None
+        counted = rest.confusion(rule.distribution(rest.scores, segments))
+        pooled = counted if pooled is None else pooled + counted
+    assert pooled is not None
+    program = link(goal, pooled.codebook).at(pooled.marginals)
+    v = program.rates_of(pooled.counts)
     return float(program.violation(v)), program.sense * float(program.value(v))

@@ -9,13 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
 from setpoint.estimators.base import whole
 from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
-from setpoint.estimators.trained import TrainedClassifier, linear_scores
+from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import Classes, two_classes_for
@@ -28,11 +27,11 @@ from setpoint.ramp.design import aligned, naming, without_column
 from setpoint.ramp.fitting import Prepared, prepare, train, with_score
 from setpoint.ramp.options import check_options
 from setpoint.report import FewRowsWarning
-from setpoint.search.watch import StoppedWarning
+from setpoint.search.limits import StoppedWarning
+from setpoint.typing import Floats
 
 __all__ = ["RampClassifier"]
 
-Floats = NDArray[np.float64]
 
 _FEW_ROWS = 300
 
@@ -40,7 +39,7 @@ _FEW_ROWS = 300
 class RampClassifier(TrainedClassifier):
     """Train a linear model for a goal over several data sets.
 
-    The rates that the goal speaks of are counted by the ramp ``clip(1/2 + z, 0, 1)`` of the
+    The rates that the goal refers to are counted by the ramp ``clip(1/2 + z, 0, 1)`` of the
     scores, which follows decisions closely where a hinge does not, on labelled and unlabelled
     data sets, on groups, and against the deployed model (Goh, Cotter, Gupta and Friedlander,
     "Satisfying real-world goals with dataset constraints"). The group need not be known at
@@ -94,10 +93,10 @@ class RampClassifier(TrainedClassifier):
         The positive class; None: the one that the goal names by ``label=``, if it names no
         other, else the last in sorted order.
     sensitive_features : str or list of str, default=None
-        Columns of X that the goal speaks of. Pass values to ``fit`` otherwise.
+        Columns of X that the goal refers to. Pass values to ``fit`` otherwise.
     baseline : str or classifier, default=None
         The deployed model, or the column of X with its predictions (or scores); a column of
-        predictions is no feature. Wrap a model in ``FrozenEstimator`` where this classifier
+        predictions is not a feature. Wrap a model in ``FrozenEstimator`` where this classifier
         is cloned, as in a search.
     on_infeasible : {"raise", "nearest"}, default="raise"
     draw : str, default="row"
@@ -118,7 +117,7 @@ class RampClassifier(TrainedClassifier):
     multipliers_ : dict of str to float
         What each constraint costs: the multiplier of its (scaled) row.
     rule_ : Threshold
-    trace_ : tuple of Traced
+    trace_ : tuple of TracePoint
     classes_ : array of shape (2,)
     positive_ : label
     preprocessor_, score_feature_
@@ -215,12 +214,12 @@ class RampClassifier(TrainedClassifier):
         sample_weight : array-like of shape (N,), optional
             Rows of weight zero are left out.
         sensitive_features : column, frame, dict, str or list of str, optional
-            The columns that the goal speaks of.
+            The columns that the goal refers to.
         baseline : array-like of shape (N,), str or classifier, optional
             The deployed model's decisions for X (with `baseline_threshold` its scores), the
             column of X that holds them, or the model.
         datasets : mapping of str to Dataset, (X, y) or X, optional
-            Further data sets that the goal speaks of by ``.on("name")``, with the columns of
+            Further data sets that the goal refers to by ``.on("name")``, with the columns of
             X: matched by name where there are names.
 
         Returns
@@ -232,7 +231,7 @@ class RampClassifier(TrainedClassifier):
         Infeasible
             If no model was found that meets the goal, unless ``on_infeasible="nearest"``.
         GoalError, ShapeError
-            If the goal speaks of what is not there, or is of another kind.
+            If the goal refers to what is not there, or is of another kind.
         ValueError, TypeError
             If an argument is wrong; the message says what.
         """
@@ -266,6 +265,7 @@ class RampClassifier(TrainedClassifier):
         given = super()._rows(X, y, sample_weight, sensitive_features, baseline, sets)
         rows = self._labelled(given, classes)
         inputs = Inputs.check(goal, classes, rows, None)
+        goal.require_formula("AdaptiveSurrogateClassifier trains linear models for such metrics")
         inputs.bind()
         codes = baseline_codes(rows[None], classes, "baseline")
 
@@ -327,7 +327,7 @@ class RampClassifier(TrainedClassifier):
         self.trace_ = tuple(trace)
         self.classes_, self.positive_ = classes.sorted, classes.labels[1]
         self.evidence_ = evidence
-        self.draw_key_, self.draw_columns_, self.largest_slot_ = key, names, 0
+        self.draw_key_, self.draw_columns_, self.largest_segment_ = key, names, 0
         return self
 
     # ------------------------------------------------------------------ shared steps
@@ -336,7 +336,7 @@ class RampClassifier(TrainedClassifier):
         return linear_scores(with_score(features, self.score_feature_, X), self.parameters_)
 
     def _features_of(self, X: Any, deployed: Any, reset: bool = False) -> Any:
-        """X as the preprocessor takes it: a column of the deployed model is no feature."""
+        """X as the preprocessor takes it: a column of the deployed model is not a feature."""
         if isinstance(deployed, str):
             X = without_column(X, deployed)
         return checked_features(self, X, reset=reset)

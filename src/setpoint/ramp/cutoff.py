@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.evidence import Evidence
-from setpoint.exact.problem import Problem
-from setpoint.goals.program import SATISFIED, Program
+from setpoint.program.accepted import Accepted
+from setpoint.program.program import Program
 from setpoint.ramp.problem import Row
 
-__all__ = ["ROUNDING", "feasible_cutoffs"]
-
-ROUNDING = 1e-9
-"""What a floor may be missed by."""
+__all__ = ["feasible_cutoffs"]
 
 
 def feasible_cutoffs(
@@ -27,7 +23,7 @@ def feasible_cutoffs(
     ----------
     program : Program
     evidence : Evidence
-        With one slot and the trained scores.
+        With one segment and the trained scores.
     floors : sequence of Row
         Rows that must not exceed 0 either.
 
@@ -36,28 +32,16 @@ def feasible_cutoffs(
     (float, float) or None
         None where no threshold meets them.
     """
-    slot = Problem(program, evidence, most=0).slots[0]
-    curve = slot.curve
-    kinds = [cell * (evidence.n_classes + 1) + true for cell, true in curve.kinds]
-    nearest = best = (np.inf, 0.0)
-    for cutoffs, v in slot.blocks():
-        met = np.asarray(program.violation(v)) <= SATISFIED
-        for row in floors:
-            met &= row.coefs[kinds] @ curve.counts[:, cutoffs] + row.const <= ROUNDING
-        at = np.flatnonzero(met)
-        if not len(at):
-            continue
-        for j in _closest(at + cutoffs.start, curve.values):
-            t = curve.threshold(j)
-            nearest = min(nearest, (abs(t), t))
-        lost = -program.sense * np.broadcast_to(program.value(v), met.shape)[at]
-        k = int(np.argmin(lost))
-        best = min(best, (float(lost[k]), curve.threshold(int(at[k]) + cutoffs.start)))
-    return None if np.isinf(best[0]) and np.isinf(nearest[0]) else (nearest[1], best[1])
-
-
-def _closest(met: NDArray[np.intp], values: NDArray[np.float64]) -> list[int]:
-    """The two of some cut-offs on either side of 0: thresholds fall from one to the next."""
-    middle = np.searchsorted(-values, 0.0)  # scores above 0 come first
-    place = int(np.searchsorted(met, middle))
-    return [int(met[i]) for i in (place - 1, place) if 0 <= i < len(met)]
+    curve = evidence.curve(0)
+    kinds = [stratum * (evidence.n_classes + 1) + true for stratum, true in curve.kinds]
+    required = np.array([-np.append(row.coefs[kinds], row.const) for row in floors])
+    around = int(np.searchsorted(-curve.values, 0.0, side="right"))
+    found = Accepted(program, curve.kinds, curve.counts[:, -1]).best(
+        curve.counts,
+        required=required.reshape(len(floors), len(kinds) + 1),
+        near=around + (curve.threshold(around) > 0.0),  # thresholds fall from one to the next
+    )
+    if found.cutoff < 0:
+        return None
+    nearest = [curve.threshold(j) for j in (found.below, found.above) if j >= 0]
+    return min(nearest, key=lambda t: (abs(t), t)), curve.threshold(found.cutoff)

@@ -13,16 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.goals.errors import nearest
 from setpoint.ramp.hypograph import Hypograph, Peak
 from setpoint.ramp.majorizer import Majorizer
 from setpoint.ramp.svm import SVM
+from setpoint.typing import Floats
 
 __all__ = ["CHOOSERS", "Convex", "cutting_planes"]
 
-Floats = NDArray[np.float64]
 
 CHOOSERS = ("max", "center")
 _FIRST_CAP, _WIDENING = 4.0, 4.0

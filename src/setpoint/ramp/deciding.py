@@ -10,23 +10,25 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED, Program
-from setpoint.ramp.cutoff import ROUNDING, feasible_cutoffs
+from setpoint.program.link import link
+from setpoint.program.program import Program
+from setpoint.ramp.cutoff import feasible_cutoffs
 from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.ramp.problem import Problem, Row, rows_of
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule, Threshold
-from setpoint.search.infeasible import Infeasible, not_found
+from setpoint.search.infeasibility import Infeasible, not_found
+from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
-from setpoint.search.watch import Traced
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["Model", "decide", "prices"]
 
-Floats = NDArray[np.float64]
 
 _AT_THE_CAP = 0.999
 _ERRORS = 2.0
@@ -74,7 +76,7 @@ def decide(
     randomized: bool,
     on_infeasible: Literal["raise", "nearest"],
     notes: Sequence[str],
-    trace: Sequence[Traced],
+    trace: Sequence[TracePoint],
     seconds: float,
 ) -> tuple[Floats, Evidence, Rule, GoalReport]:
     """The model, its rule on its scores, and the report.
@@ -99,7 +101,7 @@ def decide(
     randomized : bool
     on_infeasible : {"raise", "nearest"}
     notes : sequence of str
-    trace : sequence of Traced
+    trace : sequence of TracePoint
     seconds : float
         Of training.
 
@@ -116,7 +118,7 @@ def decide(
     Infeasible
         If no cut-off on these scores meets the goal, unless `on_infeasible` is "nearest".
     """
-    program = goal.bind(evidence.schema)
+    program = link(goal, evidence.codebook).at(evidence.marginals)
     floors = _floors(program, least)
     trained = Model("", solved.best.w)
     caught: list[warnings.WarningMessage] = []
@@ -133,7 +135,7 @@ def decide(
                 )  # fmt: skip
         choice = found
     report = report_on_outcome(
-        goal,
+        program.linked,
         choice.outcome,
         choice.evidence,
         family="ramp",
@@ -201,7 +203,7 @@ def _clearly_better(program: Program, problem: Problem, one: _Choice, other: _Ch
     if problem.weight is not None:
         worth = worth * problem.weight[changed]
     noise = float(np.sqrt(worth @ worth))
-    return not gain <= _ERRORS * noise  # a noise that is no number decides nothing
+    return not gain <= _ERRORS * noise  # a noise that is not a number decides nothing
 
 
 def _accepts(choice: _Choice) -> NDArray[np.bool_]:
@@ -238,7 +240,7 @@ def _judged(program: Program, evidence: Evidence, rule: Threshold, solved: Solve
     share = float(np.average(drawn, weights=evidence.weight))
     return Outcome(
         rule,
-        program.features_of(confusion.counts),
+        program.rates_of(confusion.counts),
         confusion,
         share,
         "stationary" if solved.converged else "feasible",
@@ -275,7 +277,7 @@ def _meets(program: Program, floors: Sequence[Row], outcome: Outcome) -> bool:
     if float(program.violation(outcome.v)) > SATISFIED:
         return False
     S = np.ravel(outcome.confusion.counts[:, :, 1])
-    return all(float(row.coefs @ S) + row.const <= ROUNDING for row in floors)
+    return all(float(row.coefs @ S) + row.const <= SATISFIED for row in floors)
 
 
 def _nearest(

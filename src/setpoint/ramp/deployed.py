@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from setpoint.inputs.arrays import column_names, column_of, one_column, series_values
 from setpoint.inputs.classes import Classes
+from setpoint.typing import Floats
 
 __all__ = ["ScoreFeature", "decisions_of_scores", "score_feature"]
 
-Floats = NDArray[np.float64]
 
 _SUREST = 1e-6
 """Probabilities are kept this far from 0 and 1 before their logit is taken."""
@@ -117,7 +117,7 @@ def decisions_of_scores(
     Raises
     ------
     ValueError
-        If the scores are no finite numbers, or a model is given.
+        If the scores are not finite numbers, or a model is given.
     """
     if hasattr(given, "predict"):
         raise ValueError(

@@ -8,17 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from setpoint.goals.errors import nearest
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.dataset import Dataset, as_datasets
+from setpoint.typing import Floats
 
 __all__ = ["aligned", "naming", "norm_factor", "stacked", "without_column"]
 
-Floats = NDArray[np.float64]
 
 _SHORTEST, _LONGEST = 10.0**0.5, 20.0**0.5
 """Norms of a row between which one regularisation suits all models."""
@@ -34,7 +33,7 @@ def aligned(datasets: Any, names: Sequence[str] | None, spare: Any = None) -> di
     names : sequence of str or None
         The columns of X; None where they have no names.
     spare : str, optional
-        A column that is no feature: a data set may lack it, or have it alone.
+        A column that is not a feature: a data set may lack it, or have it alone.
 
     Raises
     ------

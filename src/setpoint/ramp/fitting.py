@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.inputs.inputs import Inputs
-from setpoint.inputs.least import least_accepted, row_unit
+from setpoint.inputs.min_support import least_accepted, row_unit
+from setpoint.program.link import link
 from setpoint.ramp.deciding import Model
 from setpoint.ramp.deployed import ScoreFeature
 from setpoint.ramp.design import norm_factor, stacked
@@ -23,12 +23,11 @@ from setpoint.ramp.majorize import majorize_minimize
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.start import logistic, normed, of_score
 from setpoint.report import Comparison, compared
-from setpoint.search.watch import StoppedError, Traced
+from setpoint.search.limits import StoppedError, TracePoint
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Prepared", "prepare", "train", "with_score"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _SPARE = 1.1
 """Training asks for more than the floor that is counted in the end."""
@@ -102,7 +101,7 @@ def prepare(
         If the goal cannot be bound, or is of another kind.
     """
     evidence = inputs.evidence({name: np.zeros(n) for name, n in inputs.n_rows.items()})
-    program = inputs.goal.bind(evidence.schema)
+    program = link(inputs.goal, evidence.codebook).at(evidence.marginals)
     used = {name: features[name] for name in inputs.parts}
     kept = {
         name: None if part.weight is None or part.weight.all() else part.weight > 0
@@ -144,14 +143,16 @@ class _Told:
     max_seconds: float | None
     progress: Progress | None
     started: float
-    trace: list[Traced] = field(default_factory=list)
+    trace: list[TracePoint] = field(default_factory=list)
 
     def __call__(self, now: Iterate, n_passes: int) -> None:
         program = self.problem.program
-        v = self.problem.features(self.problem.accepted(now.w, self.drawn))
+        v = self.problem.goal.rates(self.problem.accepted(now.w, self.drawn))
         seconds = time.perf_counter() - self.started
         violation = float(program.violation(v))
-        told = Traced(n_passes, float(program.value(v)), program.sense * np.inf, violation, seconds)
+        told = TracePoint(
+            n_passes, float(program.value(v)), program.sense * np.inf, violation, seconds
+        )
         self.trace.append(told)
         if self.progress is not None:
             self.progress(told)
@@ -165,7 +166,7 @@ class _Told:
 
 def train(
     estimator: Any, prepared: Prepared, score: ScoreFeature | None, seed: int
-) -> tuple[Solved, list[Model], list[Traced]]:
+) -> tuple[Solved, list[Model], list[TracePoint]]:
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
     rng = np.random.default_rng(seed)
     problem = prepared.problem

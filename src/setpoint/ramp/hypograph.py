@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-from setpoint.search.program import GrowingProgram
+from setpoint.compiled import kernel
+from setpoint.search.linear_program import IncrementalLP
+from setpoint.typing import Floats
 
 __all__ = ["Hypograph", "Peak"]
 
-Floats = NDArray[np.float64]
 
 INF = float("inf")
 _STEPS = 300
@@ -49,7 +48,7 @@ class Hypograph:
 
     def __init__(self, m: int, cap: float) -> None:
         self.m, self.cap = m, cap
-        self._lp = GrowingProgram()
+        self._lp = IncrementalLP()
         none = np.zeros(0)
         for _ in range(m):
             self._lp.add_column(none, 0.0, cap)
@@ -114,7 +113,7 @@ class Hypograph:
         return solved
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _walk(A: Floats, room: Floats, start: Floats, ways: Floats, u: Floats) -> Floats:
     """The mean of hit and run in ``A x <= room``: of the chords' middles, which vary less."""
     x = start.copy()

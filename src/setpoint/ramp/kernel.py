@@ -12,13 +12,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
+from setpoint.typing import Codes, Floats
 
 __all__ = ["accepted", "ramp", "weigh"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _FAR = 36.0
 """Beyond so many widths a kink leaves no trace in double precision."""
@@ -35,7 +34,7 @@ def ramp(z: Floats) -> Floats:
     return np.clip(z + 0.5, 0.0, 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _kink(x: float) -> tuple[float, float]:
     """Softplus and its derivative."""
     if x > _FAR:
@@ -48,7 +47,7 @@ def _kink(x: float) -> tuple[float, float]:
     return math.log1p(e), e / (1.0 + e)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def accepted(z: Floats, kind: Codes, weight: Any, t: float, n_kinds: int, slope: Floats) -> Floats:
     """The weight accepted of each kind of row (n_kinds,) by the smoothed ramp.
 
@@ -73,7 +72,7 @@ def accepted(z: Floats, kind: Codes, weight: Any, t: float, n_kinds: int, slope:
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def weigh(slope: Floats, kind: Codes, weight: Any, price: Floats) -> None:
     """Multiply, in place, the slope of each row by its weight and the price of its kind."""
     for i in range(len(slope)):

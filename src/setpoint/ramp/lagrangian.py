@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from setpoint.ramp.problem import Problem
-from setpoint.search.watch import StoppedError
+from setpoint.search.limits import StoppedError
+from setpoint.typing import Floats
 
 __all__ = ["Iterate", "Solved", "augmented_lagrangian", "carried_out", "correction"]
 
-Floats = NDArray[np.float64]
 
 WIDTHS = (0.5, 0.25, 0.1, 0.05)
 """Of the smoothing, round by round. The last stays; without it 1 % of the objective is lost."""

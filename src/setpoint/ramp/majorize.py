@@ -8,9 +8,8 @@ that meet the rows none of them makes things worse (Goh, Cotter, Gupta and Fried
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.ramp.cutting import Convex, cutting_planes
 from setpoint.ramp.lagrangian import (
     CORRECTIONS,
@@ -24,10 +23,10 @@ from setpoint.ramp.lagrangian import (
 from setpoint.ramp.majorizer import Majorizer, Split
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.svm import SVM
+from setpoint.typing import Floats
 
 __all__ = ["majorize_minimize"]
 
-Floats = NDArray[np.float64]
 
 _PROBLEMS = 40
 _EPS = 0.1
@@ -84,7 +83,7 @@ def majorize_minimize(
     Raises
     ------
     ShapeError
-        If the objective is no linear function of rates.
+        If the objective is not a linear function of rates.
     """
     w = np.array(start, np.float64)
     state = _Majorized(problem, w, tol, chooser, svm, drawn, told, seed)

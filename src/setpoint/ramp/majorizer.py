@@ -9,16 +9,14 @@ with dataset constraints", equations 4 and 5). Rows under the constant are lost 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.estimators.trained import linear_scores
-from setpoint.goals.atoms import Affine
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import ShapeError
+from setpoint.program.functions import Affine
 from setpoint.ramp.problem import Problem
+from setpoint.typing import Floats
 
 __all__ = ["Majorizer", "Split"]
-
-Floats = NDArray[np.float64]
 
 
 class Split:
@@ -41,7 +39,7 @@ class Split:
     Raises
     ------
     ShapeError
-        If the objective is no linear function of rates.
+        If the objective is not a linear function of rates.
     """
 
     def __init__(self, problem: Problem) -> None:

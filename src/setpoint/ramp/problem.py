@@ -3,7 +3,7 @@
 Problem 2 of Goh, Cotter, Gupta and Friedlander, "Satisfying real-world goals with dataset
 constraints": a regularised combination of rates under bounds on other combinations. A rate
 on any data set, of any class or group, looks at the decisions only through the weight that
-is accepted of each *kind* of row, a kind being a cell and a true class. So with S that
+is accepted of each *kind* of row, a kind being a stratum and a true class. So with S that
 weight (kinds,), every linear row is ``coefs @ S + const <= 0``, and one gradient by S serves
 all data sets at once.
 """
@@ -16,20 +16,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.estimators.trained import linear_scores
-from setpoint.goals.atoms import Affine, Bound, Ratio
-from setpoint.goals.composites import has_kinks
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.program import Program
-from setpoint.goals.rows import NotLinearError, without_auxiliaries
+from setpoint.program.accepted import Accepted
+from setpoint.program.functions import Affine, RateFunction, Ratio
+from setpoint.program.program import Program
+from setpoint.program.rows import NotLinearError, without_auxiliaries
 from setpoint.ramp.kernel import accepted, ramp, weigh
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Problem", "Row", "rows_of"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _SMALLEST_SCALE = 0.05
 """Of a row that only rises or only falls: no bound is magnified more."""
@@ -83,10 +81,9 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
     Raises
     ------
     ShapeError
-        If a constraint is no conjunction of linear rows.
+        If a constraint is not a conjunction of linear rows.
     """
-    base, gains = _by_kind(program)
-    totals = np.ravel(program.schema.marginals)
+    over = Accepted(program)
     found: list[tuple[str, Affine]] = []
     for c in program.constraints:
         builder = program.row_builder(least)
@@ -102,9 +99,9 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
     found += [(str(program.goal.objective), row) for row in _floors(program, least)]
     out = []
     for text, row in found:
-        a = _coefs(row, len(base))
-        made = Row(text, a @ gains, float(a @ base) + row.const)
-        if made.const + np.maximum(made.coefs, 0.0) @ totals > 0.0:
+        form = over.form(row)
+        made = Row(text, form[:-1], float(form[-1]))
+        if made.const + np.maximum(made.coefs, 0.0) @ over.totals > 0.0:
             out.append(made)  # others hold whatever is decided
     return out
 
@@ -112,7 +109,7 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
 def _floors(program: Program, least: float) -> list[Affine]:
     """Rows that keep the denominators of the objective off 0."""
     builder = program.row_builder(least)
-    waiting: list[tuple[Bound, float]] = [(program.objective, program.sense)]
+    waiting: list[tuple[RateFunction, float]] = [(program.objective, program.sense)]
     while waiting:
         x, sign = waiting.pop()
         if isinstance(x, Ratio):
@@ -127,21 +124,6 @@ def _floors(program: Program, least: float) -> list[Affine]:
     return builder.rows
 
 
-def _coefs(x: Affine, d: int) -> Floats:
-    a = np.zeros(d)
-    for j, coef in x.terms.items():
-        a[j] = coef
-    return a
-
-
-def _by_kind(program: Program) -> tuple[Floats, Floats]:
-    """Features (d,) when nobody is accepted, and what a unit of each kind adds (d, kinds)."""
-    d = len(program.features)
-    rejected, took = program.tensors[..., 0], program.tensors[..., 1]
-    base = (rejected * program.schema.marginals).sum(axis=(1, 2))
-    return base, np.ascontiguousarray((took - rejected).reshape(d, program.schema.marginals.size))
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """The rows of all data sets, and a goal over them.
@@ -151,7 +133,7 @@ class Problem:
     X : array or CSR matrix of shape (N, d)
         Features, without the constant one; its weight w[d] is regularised like the others.
     kind : int array of shape (N,)
-        ``3 * cell + true``, true being 0, 1 or (unlabelled) 2.
+        ``3 * stratum + true``, true being 0, 1 or (unlabelled) 2.
     weight : array of shape (N,) or None
     program : Program
         Bound to these rows.
@@ -174,7 +156,7 @@ class Problem:
     def __post_init__(self) -> None:
         if self.program.objective.is_constant:
             raise ShapeError(f"{self.program.goal.objective}: no decision changes it")
-        if has_kinks(self.program.objective):
+        if self.program.objective.has_kinks:
             raise ShapeError(
                 f"{self.program.goal.objective}: RampClassifier takes objectives with a "
                 "gradient everywhere: rates, their sums and ratios; write a smallest or largest "
@@ -187,9 +169,14 @@ class Problem:
         return [row.scaled(self.totals) for row in rows_of(self.program, self.least)]
 
     @cached_property
+    def goal(self) -> Accepted:
+        """The goal over accepted weights (kinds,)."""
+        return Accepted(self.program)
+
+    @property
     def totals(self) -> Floats:
         """The weight (kinds,) of all rows."""
-        return np.ravel(self.program.schema.marginals).astype(np.float64)
+        return self.goal.totals
 
     @cached_property
     def coefs(self) -> Floats:
@@ -201,19 +188,10 @@ class Problem:
         """The rows' constants (m,)."""
         return np.array([r.const for r in self.rows])
 
-    @cached_property
-    def _features(self) -> tuple[Floats, Floats]:
-        return _by_kind(self.program)
-
-    def features(self, S: Floats) -> Floats:
-        """The goal's features (d,) at accepted weights (kinds,)."""
-        base, gains = self._features
-        return np.asarray(base + gains @ S)
-
     def loss(self, S: Floats) -> tuple[float, Floats]:
         """The objective turned down, and its gradient (kinds,)."""
-        program, v = self.program, self.features(S)
-        slope = -program.sense * program.gradient(v) @ self._features[1]
+        program, v = self.program, self.goal.rates(S)
+        slope = -program.sense * (self.goal.gains @ program.gradient(v))
         return -program.sense * float(program.value(v)), slope
 
     def excess(self, S: Floats) -> Floats:

@@ -11,16 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
+from setpoint.typing import Codes, Floats
 
 __all__ = ["primal_and_dual", "sweep_dense", "sweep_sparse", "undecided"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
-
-@njit(cache=True, nogil=True)
+@kernel()
 def _step(xi: float, z: float, q: float, a: float, c: float) -> float:
     """The best xi of one row, at its score z and q = |x|^2 / lam."""
     up, low, middle = xi + (z - 0.5) / q, xi + (z + 0.5) / q, a - c
@@ -31,7 +29,7 @@ def _step(xi: float, z: float, q: float, a: float, c: float) -> float:
     return middle
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@kernel(fastmath={"reassoc", "nsz"})
 def sweep_dense(
     X: Floats, order: Codes, w: Floats, xi: Floats, a: Floats, c: Floats, norms: Floats, lam: float
 ) -> None:
@@ -63,7 +61,7 @@ def sweep_dense(
             w[d] += moved
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def sweep_sparse(
     data: Floats,
     indices: Any,
@@ -91,7 +89,7 @@ def sweep_sparse(
             w[d] += moved
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def primal_and_dual(z: Floats, xi: Floats, a: Floats, c: Floats) -> tuple[float, float]:
     """The rows' part of the primal value, and of the dual one."""
     dual = primal = 0.0
@@ -101,7 +99,7 @@ def primal_and_dual(z: Floats, xi: Floats, a: Floats, c: Floats) -> tuple[float,
     return primal, dual
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def undecided(z: Floats, xi: Floats, a: Floats, c: Floats, rows: Codes, near: float) -> Codes:
     """The rows whose xi may still move: those near a kink, and those not where z puts them."""
     out = np.empty(len(rows), np.int64)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
+from setpoint.typing import Floats
 
 __all__ = ["STARTS", "logistic", "normed", "of_score"]
 
-Floats = NDArray[np.float64]
 
 STARTS = ("auto", "logistic", "zero", "baseline")
 _MOST = 60_000

@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from setpoint.estimators.trained import linear_scores
+from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import nearest
 from setpoint.ramp.sdca import primal_and_dual, sweep_dense, sweep_sparse, undecided
+from setpoint.typing import Codes, Floats
 
 __all__ = ["METHODS", "SVM", "Separated"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 METHODS = ("sdca", "liblinear")
 _ROUNDS = 400

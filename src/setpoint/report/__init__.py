@@ -1,5 +1,7 @@
 """Reports: what was reached, with intervals, for the person who set the goal."""
 
+from setpoint.inference.intervals import Interval, interval
+from setpoint.inference.sign_test import FreshLabels, fresh_labels
 from setpoint.report.adaptive import AdaptiveStep, AdaptiveTold
 from setpoint.report.counting import FewRowsWarning, report_on, warn_few_rows
 from setpoint.report.deployed import Comparison, compared
@@ -12,8 +14,6 @@ from setpoint.report.displays import (
     SurrogatePathDisplay,
 )
 from setpoint.report.entry import Entry, GroupRow
-from setpoint.report.fresh import FreshLabels, fresh_labels
-from setpoint.report.intervals import Interval, interval
 from setpoint.report.operating import OperatingCurve, OperatingPoints, operating_points
 from setpoint.report.outcome import report_on_outcome
 from setpoint.report.page import Section

@@ -13,20 +13,23 @@ from importlib.metadata import version
 import numpy as np
 
 from setpoint.evidence import Confusion
-from setpoint.goals.atoms import Bound
-from setpoint.goals.bind import Binder
 from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
-from setpoint.goals.expressions import Constraint, Expression
+from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
-from setpoint.goals.program import SATISFIED
+from setpoint.inference.intervals import Interval, interval_of, is_group_gap
+from setpoint.inference.profiles import Counted
+from setpoint.program.fold import Folder
+from setpoint.program.functions import RateFunction
+from setpoint.program.link import Linker
+from setpoint.program.program import LinkedConstraint, LinkedGoal
+from setpoint.program.terms import Term
 from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import GroupMetric, group_metrics, group_row, lone_group, smallest_group
-from setpoint.report.intervals import Interval, interval_of, is_group_gap
-from setpoint.report.kinds import Sample
 from setpoint.report.operating import OperatingPoints
 from setpoint.report.report import GoalReport, Status, Step
+from setpoint.tolerances import SATISFIED
 
 __all__ = ["FEW_ROWS", "FewRowsWarning", "report_on", "warn_few_rows"]
 
@@ -45,44 +48,44 @@ class FewRowsWarning(UserWarning):
 class _Side:
     """An expression bound to the data, or the reason why it is not."""
 
-    bound: Bound | None
+    bound: RateFunction | None
     why: str = ""
 
 
 class _Counter:
-    """Binds expressions one by one, then measures them on one sample."""
+    """Folds the sides of a goal one by one, then measures them on one confusion."""
 
     def __init__(self, confusion: Confusion, level: float) -> None:
         self.confusion = confusion
         self.level = level
-        self.binder = Binder(confusion.schema, fold=False)
+        self.folder = Folder(confusion.codebook, confusion.marginals, fixed=False)
 
-    def bind(self, expression: Expression) -> _Side:
+    def side(self, term: Term) -> _Side:
         try:
-            return _Side(self.binder.bind(expression))
+            return _Side(self.folder.function(term))
         except (EmptyPopulationError, UnlabelledError) as error:
             return _Side(None, str(error))
         except NoFormulaError:
             return _Side(None, _NOT_CALLED)
 
     def measure(self) -> None:
-        """After all is bound."""
-        self.sample = Sample(tuple(self.binder.features), self.confusion)
+        """After all is folded."""
+        self.counted = Counted(self.folder.forms, self.confusion)
 
-    def interval(self, x: Bound) -> Interval:
-        return interval_of(x, self.sample, self.level)
+    def interval(self, x: RateFunction) -> Interval:
+        return interval_of(x, self.counted, self.level)
 
     def entry(self, text: str, side: _Side) -> Entry:
         """Value, interval and counts of one expression."""
         if side.bound is None:
             return Entry(text, None)
         found = self.interval(side.bound)
-        rows, effective_rows = self.sample.rows_of(side.bound)
-        fraction = None if self.sample.is_large else self.sample.fraction(side.bound)
+        rows, effective_rows = self.counted.rows_of(side.bound)
+        fraction = None if self.counted.is_large else self.counted.fraction(side.bound)
         plain = fraction is not None and fraction.at_zero == 0.0
         return Entry(
             text,
-            self.sample.value(side.bound),
+            self.counted.value(side.bound),
             low=found.low,
             high=found.high,
             interval=found.kind,
@@ -92,19 +95,19 @@ class _Counter:
             denominator=fraction.denominator if fraction is not None and plain else None,
         )
 
-    def sides(self, written: Constraint) -> tuple[_Side, _Side, _Side]:
+    def sides(self, linked: LinkedConstraint) -> tuple[_Side, _Side, _Side]:
         """Left, right, and left minus right; the left again where the right is a number."""
-        left, right = self.bind(written.lhs), self.bind(written.rhs)
-        if right.bound is not None and not right.bound.features:
+        left, right = self.side(linked.left), self.side(linked.right)
+        if linked.difference is None or (right.bound is not None and right.bound.is_constant):
             return left, right, left
-        return left, right, self.bind(written.lhs - written.rhs)
+        return left, right, self.side(linked.difference)
 
     def constraint(self, written: Constraint, left: _Side, right: _Side, both: _Side) -> Entry:
         """The entry of a constraint, from its sides."""
         entry = self.entry(str(written), left)
         if left.bound is None or right.bound is None or both.bound is None:
             return Entry(str(written), None)
-        value, bound = entry.value, self.sample.value(right.bound)
+        value, bound = entry.value, self.counted.value(right.bound)
         assert value is not None
         sign = 1.0 if written.relation == ">=" else -1.0
         slack = 0.0 if value == bound else sign * (value - bound)
@@ -115,11 +118,11 @@ class _Counter:
             entry = replace(entry, low=low, high=high, interval=found.kind)
         return replace(entry, few_rows=self._is_wide(entry, both.bound))
 
-    def _is_wide(self, entry: Entry, x: Bound) -> bool:
+    def _is_wide(self, entry: Entry, x: RateFunction) -> bool:
         assert entry.low is not None
         assert entry.high is not None
         half = 0.0 if entry.low == entry.high else (entry.high - entry.low) / 2.0
-        low, high = (x.low, x.high) if self.sample.is_large else self.sample.range(x)
+        low, high = (x.low, x.high) if self.counted.is_large else self.counted.range(x)
         # Rates and their differences as they are; money and odds by their size.
         if math.isfinite(high - low):
             unit = max(1.0, (high - low) / 2.0)
@@ -129,7 +132,7 @@ class _Counter:
 
 
 def report_on(
-    goal: Goal,
+    linked: LinkedGoal,
     confusion: Confusion,
     *,
     objective: Entry | None = None,
@@ -165,9 +168,9 @@ def report_on(
 
     Parameters
     ----------
-    goal : Goal
+    linked : LinkedGoal
     confusion : Confusion
-        What counting one decision gave, with the cells that the goal needs.
+        What counting one decision gave, over the strata of the same codebook.
     objective : Entry, optional
         The objective as somebody else measured it: for a metric without a formula, which
         is not evaluated otherwise.
@@ -178,13 +181,13 @@ def report_on(
     deployed, rule, positive, decides_on, warnings, blame, n_oracle_calls, operating, trace, \
     seconds, versions
         Passed on to :class:`GoalReport`. Left out: `n_rows` is counted, `positive` is the
-        second of two classes, `baseline_objective` is measured where its cells know
+        second of two classes, `baseline_objective` is measured where its strata know
         the deployed class, `versions` are the ones in use.
 
     Returns
     -------
     GoalReport
-        What speaks of a population without rows is not evaluated: its numbers are None.
+        What refers to a population without rows is not evaluated: its numbers are None.
 
     Raises
     ------
@@ -195,29 +198,32 @@ def report_on(
     --------
     >>> from setpoint import Goal
     >>> from setpoint.evidence import Confusion
+    >>> from setpoint.program.link import link
     >>> found = Confusion.of_counts(("no", "yes"), [[900, 10], [19, 81], [0, 0]])
-    >>> report = report_on(Goal.parse("maximize recall subject to precision >= 0.85"), found)
+    >>> goal = Goal.parse("maximize recall subject to precision >= 0.85")
+    >>> report = report_on(link(goal, found.codebook), found)
     >>> report.objective.value, report.satisfied, round(report.constraints[0].slack, 4)
     (0.81, True, 0.0401)
     """
+    goal = linked.goal
     counter = _Counter(confusion, level)
-    counted = _Side(None) if objective is not None else counter.bind(goal.objective)
-    sides = [(c, *counter.sides(c)) for c in goal.constraints]
-    metrics = group_metrics(goal, counter.binder)
-    alone = _alone(goal, counter.binder)
+    counted = _Side(None) if objective is not None else counter.side(linked.objective)
+    sides = [(c.written, *counter.sides(c)) for c in linked.constraints]
+    metrics = group_metrics(linked, counter.folder)
+    alone = _alone(linked)
     todays = None
-    if baseline_objective is None and any(c.baseline is not None for c in confusion.cells):
-        todays = _deployed(counter, goal.objective)
+    if baseline_objective is None and any(c.baseline is not None for c in confusion.strata):
+        todays = _deployed(counter, linked)
     counter.measure()
     for parts in sides:
         _check_reachable(counter, *parts)
     entries = tuple(counter.constraint(*parts) for parts in sides)
     if todays is not None:
-        baseline_objective = counter.sample.value(todays)
+        baseline_objective = counter.counted.value(todays)
     if positive is None and len(confusion.classes) == 2:
         positive = confusion.classes[1]
     bounds = [counted, *(left for _, left, _, _ in sides)]
-    groups = tuple(group_row(m, counter.sample, level) for m in metrics)
+    groups = tuple(group_row(m, counter.counted, level) for m in metrics)
     notes = [*warnings, *_notes(goal, bounds, sides, metrics), *alone]
     notes += _few_rows(goal, entries, groups)
     return GoalReport(
@@ -288,11 +294,12 @@ def _few_rows(goal: Goal, entries: Sequence[Entry], groups: Sequence[GroupRow]) 
     return out
 
 
-def _alone(goal: Goal, binder: Binder) -> list[str]:
+def _alone(linked: LinkedGoal) -> list[str]:
     """Sentences about reducers that find one group only."""
+    goal, linker = linked.goal, Linker(linked.codebook)
     sides = [(str(goal.objective), goal.objective)]
     sides += [(str(c), side) for c in goal.constraints for side in (c.lhs, c.rhs)]
-    found = [(text, lone_group(side, binder)) for text, side in sides]
+    found = [(text, lone_group(side, linker)) for text, side in sides]
     return [
         f"{text}: there is one group only ({name}), which nothing is compared with"
         for text, name in found
@@ -330,12 +337,12 @@ def _check_reachable(
     """A bound that no data could reach is a slip of the pen."""
     if left.bound is None or right.bound is None or both.bound is None:
         return
-    if counter.sample.is_large:
+    if counter.counted.is_large:
         return
-    what, level = str(written.lhs), counter.sample.value(right.bound)
+    what, level = str(written.lhs), counter.counted.value(right.bound)
     if both is not left:
         what, level = "the left side minus the right one", 0.0
-    low, high = counter.sample.range(both.bound)
+    low, high = counter.counted.range(both.bound)
     if not low - SATISFIED <= level <= high + SATISFIED:
         raise GoalError(
             f"{written}: the bound {level:.6g} is outside the range of {what}, which is "
@@ -343,9 +350,10 @@ def _check_reachable(
         )
 
 
-def _deployed(counter: _Counter, objective: Expression) -> Bound | None:
+def _deployed(counter: _Counter, linked: LinkedGoal) -> RateFunction | None:
     try:
-        return counter.binder.bind(objective.baseline())
+        baseline = Linker(linked.codebook).link(linked.goal.objective.baseline())
+        return counter.folder.function(baseline)
     except GoalError:
         return None
 

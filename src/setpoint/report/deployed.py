@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setpoint.report.fresh import CONFIDENCE, POWER, ROUNDING, fresh_labels
+from setpoint.inference.sign_test import CONFIDENCE, POWER, ROUNDING, fresh_labels
 
 __all__ = ["TITLE", "Comparison", "compared"]
 

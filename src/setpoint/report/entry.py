@@ -22,23 +22,23 @@ class Entry:
     value : float or None
         The objective, or a constraint's left side, in the user's units.
     bound : float or None
-        The right side, measured on the same rows if it is no number.
+        The right side, measured on the same rows if it is not a number.
     slack : float or None
         How far on the right side of the bound; negative where it is violated.
     satisfied : bool or None
         Whether the violation is at most 1e-9; None for an objective.
     low, high : float or None
-        Interval of the value; where the right side is no number, of left minus right,
+        Interval of the value; where the right side is not a number, of left minus right,
         moved by the bound.
     interval : str or None
         The kind of interval, as in :func:`setpoint.report.interval`, or "bootstrap" for a
         metric without a formula.
     rows : int
-        Rows of the populations that the left side speaks of.
+        Rows of the populations that the left side refers to.
     effective_rows : float
         ``(sum w)^2 / sum w^2`` of the rows that the value is a share of.
     numerator, denominator : float or None
-        Weights whose quotient the value is; None where it is no quotient of counts.
+        Weights whose quotient the value is; None where it is not a quotient of counts.
     few_rows : bool
         Whether the interval is so wide that the rows hardly tell.
     """

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from setpoint.goals.atoms import Bound
-from setpoint.goals.bind import Binder
 from setpoint.goals.errors import EmptyPopulationError
 from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, map_metrics, walk
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Key, Label, Other, Population
+from setpoint.goals.populations import Key, Label, Other
 from setpoint.goals.table import TABLE
+from setpoint.inference.intervals import interval_of
+from setpoint.inference.profiles import Counted
+from setpoint.program.fold import Folder
+from setpoint.program.functions import RateFunction
+from setpoint.program.link import Linker
+from setpoint.program.program import LinkedGoal
 from setpoint.report.entry import GroupRow
-from setpoint.report.intervals import interval_of
-from setpoint.report.kinds import Sample
 
 __all__ = ["GroupMetric", "group_metrics", "group_row", "lone_group", "smallest_group"]
 
@@ -25,7 +26,7 @@ class GroupMetric:
 
     columns: tuple[tuple[str, Label], ...]
     metric: str
-    bound: Bound | None
+    bound: RateFunction | None
     why: str = ""
 
     @property
@@ -34,43 +35,44 @@ class GroupMetric:
         return _named(self.columns)
 
 
-def group_metrics(goal: Goal, binder: Binder) -> list[GroupMetric]:
+def group_metrics(linked: LinkedGoal, folder: Folder) -> list[GroupMetric]:
     """Every expression under a reducer over columns, in every group it goes through.
 
     Parameters
     ----------
-    goal : Goal
-    binder : Binder
-        Takes up the features of the groups.
+    linked : LinkedGoal
+    folder : Folder
+        Takes up the rates of the groups.
     """
     out: dict[tuple[str, Key], GroupMetric] = {}
+    goal, linker = linked.goal, Linker(linked.codebook)
     sides = [goal.objective, *(x for c in goal.constraints for x in (c.lhs, c.rhs))]
-    for reduce in (r for side in sides for r in _reducers(side, binder)):
+    for reduce in (r for side in sides for r in _reducers(side, linker)):
         try:
-            groups = binder.groups(reduce, Population())
+            groups = linker.groups(reduce)
         except EmptyPopulationError:
             continue
         for population in groups:
             key = (str(reduce.inner), population.where)
             if key not in out:
-                out[key] = _in_group(reduce.inner, population.where, binder)
+                out[key] = _in_group(reduce.inner, population.where, linker, folder)
     return list(out.values())
 
 
-def group_row(group: GroupMetric, sample: Sample, level: float) -> GroupRow:
+def group_row(group: GroupMetric, counted: Counted, level: float) -> GroupRow:
     """The metric of a group, measured."""
     if group.bound is None:
         return GroupRow(group.columns, group.metric, None, None, None, 0)
-    low, high, _ = interval_of(group.bound, sample, level)
-    rows, _ = sample.rows_of(group.bound)
-    return GroupRow(group.columns, group.metric, sample.value(group.bound), low, high, rows)
+    low, high, _ = interval_of(group.bound, counted, level)
+    rows, _ = counted.rows_of(group.bound)
+    return GroupRow(group.columns, group.metric, counted.value(group.bound), low, high, rows)
 
 
-def lone_group(e: Expression, binder: Binder) -> str | None:
+def lone_group(e: Expression, linker: Linker) -> str | None:
     """The group in words, if a reducer in the expression finds one group only."""
-    for reduce in _reducers(e, binder):
+    for reduce in _reducers(e, linker):
         try:
-            groups = binder.groups(reduce, Population())
+            groups = linker.groups(reduce)
         except EmptyPopulationError:
             continue
         if len(groups) == 1:
@@ -99,30 +101,30 @@ def _named(columns: tuple[tuple[str, Label], ...]) -> str:
     return ", ".join(f"{c} = {v}" for c, v in columns)
 
 
-def _in_group(inner: Expression, where: Key, binder: Binder) -> GroupMetric:
+def _in_group(inner: Expression, where: Key, linker: Linker, folder: Folder) -> GroupMetric:
     columns = _columns(where)
 
     def narrowed(m: Metric) -> Expression:
         return replace(m, population=m.population.narrowed(None, dict(where)))
 
     try:
-        bound = binder.bind(map_metrics(inner, narrowed))
+        bound = folder.function(linker.link(map_metrics(inner, narrowed)))
     except EmptyPopulationError as error:
         return GroupMetric(columns, str(inner), None, str(error))
     return GroupMetric(columns, str(inner), bound)
 
 
-def _reducers(e: Expression, binder: Binder) -> Iterator[Reduce]:
+def _reducers(e: Expression, linker: Linker) -> Iterator[Reduce]:
     """The outermost reducers over columns; under one over classes, once for each class."""
     if isinstance(e, Reduce) and e.columns:
         yield e
         return
     if isinstance(e, Reduce) and any(_is_open(m) for m in walk(e.inner)):
-        for label in binder.schema.classes:
-            yield from _reducers(e.inner(label=label), binder)
+        for label in linker.codebook.classes:
+            yield from _reducers(e.inner(label=label), linker)
         return
     for child in e.children:
-        yield from _reducers(child, binder)
+        yield from _reducers(child, linker)
 
 
 def _is_open(e: Expression) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from operator import neg
 from typing import Any
@@ -13,16 +14,16 @@ from numpy.typing import NDArray
 
 from setpoint.evidence import Curve, Evidence
 from setpoint.evidence.hull import hull
-from setpoint.exact.problem import Problem
 from setpoint.goals.errors import GoalError
-from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED
-from setpoint.rules import Mixture, PerSlot, Rule, Threshold
-from setpoint.rules.slots import slot_in_words
+from setpoint.program.accepted import Accepted
+from setpoint.program.program import LinkedGoal, Program
+from setpoint.rules import Mixture, PerSegment, Rule, Threshold
+from setpoint.rules.segments import segment_in_words
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["OperatingCurve", "OperatingPoints", "operating_points"]
 
-Floats = NDArray[np.float64]
 Numbers = tuple[float, ...]
 
 MOST_POINTS = 256
@@ -33,19 +34,19 @@ _PROBES = 16_384
 
 @dataclass(frozen=True)
 class OperatingCurve:
-    """The thresholds on one slot's rows, strict to lenient: every one, or a few hundred.
+    """The thresholds on one segment's rows, strict to lenient: every one, or a few hundred.
 
     Parameters
     ----------
     name : str
-        The slot in words; empty for all rows.
+        The segment in words; empty for all rows.
     thresholds : tuple of float
         Descending, from infinity (nobody) to minus infinity (everybody).
     recall, false_positive_rate, precision : tuple of float
         At each threshold; precision of nobody is 0.
     feasible : tuple of bool
         Whether the threshold, for all rows, meets every constraint; empty where the rule
-        has a threshold for each slot.
+        has a threshold for each segment.
     hull : tuple of int
         The points on the upper hull of recall over false positive rate: what draws among
         thresholds reach lies on and below it. Of more than 16,384 thresholds evenly
@@ -74,7 +75,7 @@ class OperatingPoints:
     Parameters
     ----------
     curves : tuple of OperatingCurve
-        One for each slot.
+        One for each segment.
     positives, negatives : float
         Weight of the labelled rows.
     recall, false_positive_rate, precision : float
@@ -101,14 +102,14 @@ class OperatingPoints:
         return cls(**{**data, "curves": curves, "labels": tuple(data["labels"])})
 
 
-def operating_points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints | None:
+def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> OperatingPoints | None:
     """Where a rule over thresholds stands among all thresholds, on the rows of X.
 
     Parameters
     ----------
-    goal : Goal
+    linked : LinkedGoal
     evidence : Evidence
-        Binary, with one score a row and the slots that the rule looks at.
+        Binary, with one score a row and the segments that the rule looks at.
     rule : Rule
 
     Returns
@@ -118,29 +119,28 @@ def operating_points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoi
     """
     if evidence.n_classes != 2 or evidence.scores.ndim != 1 or rule.score_columns is not None:
         return None
-    rules = _by_slot(rule, evidence)
+    rules = _by_segment(rule, evidence)
     if rules is None:
         return None
-    own = np.array([c.dataset is None for c in evidence.cells])
-    held = evidence.schema.marginals[own][:, :2].sum(axis=0)
+    own = np.array([c.dataset is None for c in evidence.strata])
+    held = evidence.marginals.weights[own][:, :2].sum(axis=0)
     if not held.all():
         return None
-    problem = None
-    if len(evidence.slots) == 1:
-        try:
-            problem = Problem(goal.bind(evidence.schema), evidence)
-        except GoalError:  # a constraint without rows is not evaluated, nor shown
-            problem = None
+    program = None
+    if len(evidence.segments) == 1:
+        # A constraint without rows is not evaluated, nor shown.
+        with suppress(GoalError):
+            program = linked.at(evidence.marginals)
     curves, accepted = [], np.zeros(2)
-    for s, slot_rule in enumerate(rules):
+    for s, segment_rule in enumerate(rules):
         curve = evidence.curve(s)
         counts = _counts(curve, own)
-        atoms = _atoms(slot_rule, curve)
+        atoms = _atoms(segment_rule, curve)
         for p, j in atoms:
             accepted += p * counts[:, j]
-        name = slot_in_words(evidence.slots[s]) if evidence.decide_on else ""
+        name = segment_in_words(evidence.segments[s]) if evidence.decide_on else ""
         if counts[:, -1].all():
-            curves.append(_curve(name, curve, counts, atoms, problem))
+            curves.append(_curve(name, curve, counts, atoms, program))
     fp, tp = accepted.tolist()
     negatives, positives = held.tolist()
     return OperatingPoints(
@@ -154,14 +154,14 @@ def operating_points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoi
     )
 
 
-def _by_slot(rule: Rule, evidence: Evidence) -> list[Rule] | None:
-    """The rule of each of the evidence's slots; None where one is missing or no cut-off."""
-    rules = [rule] * len(evidence.slots)
-    if isinstance(rule, PerSlot):
-        known = dict(zip(rule.slot_keys, rule.rules, strict=True))
-        if not set(evidence.slots) <= set(known):
+def _by_segment(rule: Rule, evidence: Evidence) -> list[Rule] | None:
+    """The rule of each of the evidence's segments; None where one is missing or no cut-off."""
+    rules = [rule] * len(evidence.segments)
+    if isinstance(rule, PerSegment):
+        known = dict(zip(rule.segment_keys, rule.rules, strict=True))
+        if not set(evidence.segments) <= set(known):
             return None
-        rules = [known[key] for key in evidence.slots]
+        rules = [known[key] for key in evidence.segments]
     return rules if all(map(_is_cut, rules)) else None
 
 
@@ -177,8 +177,8 @@ def _counts(curve: Curve, own: NDArray[np.bool_]) -> Floats:
     if [true for _, true in curve.kinds] == [0, 1] and own.all():
         return curve.counts
     out = np.zeros((2, curve.n_cutoffs))
-    for (cell, true), row in zip(curve.kinds, curve.counts, strict=True):
-        if own[cell] and true < 2:
+    for (stratum, true), row in zip(curve.kinds, curve.counts, strict=True):
+        if own[stratum] and true < 2:
             out[true] += row
     return out
 
@@ -197,7 +197,7 @@ def _curve(
     curve: Curve,
     counts: Floats,
     atoms: Sequence[tuple[float, int]],
-    problem: Problem | None,
+    program: Program | None,
 ) -> OperatingCurve:
     fp, tp = counts
     # Some of a long curve tell how it runs.
@@ -205,8 +205,9 @@ def _curve(
     upper = _upper(fp, tp, probes)
     shown = _shown(fp, tp, probes, upper, [j for _, j in atoms])
     feasible: tuple[bool, ...] = ()
-    if problem is not None:
-        met = problem.program.violation(problem.slots[0].features(shown)) <= SATISFIED
+    if program is not None:
+        accepted = Accepted(program, curve.kinds, curve.counts[:, -1])
+        met = accepted.violation(curve.counts[:, shown].T) <= SATISFIED
         feasible = tuple(met.tolist())
 
     def rates(j: Any) -> tuple[Any, Any, Any]:
@@ -217,7 +218,7 @@ def _curve(
     chosen = tuple((p, curve.threshold(j), *(float(x) for x in rates(j))) for p, j in sorted(atoms))
     return OperatingCurve(
         name,
-        tuple(curve.threshold(int(j)) for j in shown),
+        tuple(curve.thresholds(shown).tolist()),
         recall,
         fpr,
         precision,

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from setpoint.evidence import Evidence
-from setpoint.goals.goal import Goal
+from setpoint.program.program import LinkedGoal
 from setpoint.report.counting import report_on
 from setpoint.report.entry import Entry
 from setpoint.report.operating import operating_points
 from setpoint.report.report import GoalReport
 from setpoint.rules import Names
+from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
-from setpoint.search.watch import Traced
 
 __all__ = ["report_on_outcome"]
 
 
 def report_on_outcome(
-    goal: Goal,
+    linked: LinkedGoal,
     outcome: Outcome,
     evidence: Evidence,
     *,
@@ -28,14 +28,14 @@ def report_on_outcome(
     solver: str | None = None,
     folds: int | None = None,
     notes: Sequence[str] = (),
-    trace: Sequence[Traced] | None = None,
+    trace: Sequence[TracePoint] | None = None,
     seconds: float | None = None,
 ) -> GoalReport:
     """The report of what a search found, counted by labels.
 
     Parameters
     ----------
-    goal : Goal
+    linked : LinkedGoal
     outcome : Outcome
     evidence : Evidence
         The rows that the rule was found on.
@@ -50,7 +50,7 @@ def report_on_outcome(
     soft = outcome.expected
     steps = outcome.trace if trace is None else trace
     return report_on(
-        goal,
+        linked,
         outcome.confusion,
         objective=objective,
         status=outcome.status,
@@ -65,14 +65,14 @@ def report_on_outcome(
         expected_violation=None if soft is None else soft.violation,
         calibration=None if soft is None else soft.calibration,
         folds=folds,
-        randomized=outcome.drawn,
+        randomized=outcome.randomized_share,
         rule=outcome.rule.explain(Names(evidence.classes)),
         positive=evidence.classes[1] if evidence.n_classes == 2 else None,
-        decides_on=evidence.decide_on if outcome.rule.needs_slots else (),
+        decides_on=evidence.decide_on if outcome.rule.needs_segments else (),
         warnings=notes,
         blame=outcome.blame,
         n_oracle_calls=None if trace is not None else outcome.n_calls,
-        operating=operating_points(goal, evidence, outcome.rule),
+        operating=operating_points(linked, evidence, outcome.rule),
         trace=[(t.call, t.objective, t.bound, t.violation) for t in steps],
         seconds=seconds,
     )

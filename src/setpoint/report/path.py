@@ -6,14 +6,10 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from setpoint.report.report import GoalReport
+from setpoint.typing import Floats
 
 __all__ = ["BoundPath", "check_trainable"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +64,6 @@ def check_trainable(classifier: Any, name: str) -> None:
     if isinstance(classifier, type) or not hasattr(classifier, "_bound_path"):
         what = f"the class {classifier.__name__}" if isinstance(classifier, type) else None
         raise TypeError(
-            f"{name}= is a classifier of this library with its goal, such as "
-            f"RampClassifier('maximize recall subject to precision >= 0.9'), got "
+            f"{name}= is a classifier of this library that trains a model for its goal, got "
             f"{what or f'a {type(classifier).__name__}'}"
         )

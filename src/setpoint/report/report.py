@@ -24,15 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["GoalReport", "Status"]
 
-Status: TypeAlias = Literal[
-    "optimal", "feasible", "stationary", "nearest", "infeasible", "evaluated"
-]
+Status: TypeAlias = Literal["optimal", "feasible", "stationary", "nearest", "evaluated"]
 
 Step: TypeAlias = tuple[int, float, float, float]
 """Call, objective, bound, violation."""
 
 STATUSES: tuple[str, ...] = (
-    "optimal", "feasible", "stationary", "nearest", "infeasible", "evaluated",
+    "optimal", "feasible", "stationary", "nearest", "evaluated",
 )  # fmt: skip
 
 
@@ -48,7 +46,7 @@ class GoalReport:
         The goal as text.
     objective : Entry
     constraints : tuple of Entry
-    status : {"optimal", "feasible", "stationary", "nearest", "infeasible", "evaluated"}
+    status : {"optimal", "feasible", "stationary", "nearest", "evaluated"}
         How the rule was found; "evaluated": it was only measured.
     family, solver, why : str
         Who found the rule, and why this way.
@@ -57,7 +55,7 @@ class GoalReport:
     bound_on_objective : float or None
         The objective that no rule of this kind passes.
     rivals : str
-        The kind of rules that `gap` speaks of: "rule" for all, or "rule without draws".
+        The kind of rules that `gap` refers to: "rule" for all, or "rule without draws".
     evidence : {"label", "soft"}
         What the rule was found on: true classes, or posteriors. The entries are counted
         against true classes either way.
@@ -70,7 +68,7 @@ class GoalReport:
         rows by true and predicted class.
     expected_objective, expected_violation : float or None
         Soft evidence: the objective, and the largest violation of a constraint, if the
-        posteriors are right. `gap` and `bound_on_objective` speak of these.
+        posteriors are right. `gap` and `bound_on_objective` refer to these.
     randomized : float
         Share of rows whose decision depends on a draw.
     baseline_objective : float or None
@@ -250,7 +248,7 @@ class GoalReport:
         ImportError
             If jinja2 or matplotlib is not installed.
         ValueError
-            If `held_out` speaks of another goal.
+            If `held_out` refers to another goal.
         OSError
             If the file cannot be written.
         """

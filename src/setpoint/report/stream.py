@@ -23,13 +23,13 @@ class StreamTold:
     tp, fp, fn, tn : float
         Decisions so far, each made before its label was used.
     window_rows : int
-        The last rows that the next numbers speak of.
+        The last rows that the next numbers refer to.
     window_value : float or None
         The objective on them.
     window_tp, window_fp, window_fn, window_tn : float
     slope, intercept : float or None
         Of a logistic regression of the labels on the scores' log-odds: 1 and 0 where the
-        learner is calibrated. None where scores are no posteriors.
+        learner is calibrated. None where scores are not posteriors.
     calibration_error : float or None
         Mean distance of posterior and share of positives, over tenths of the rows.
     waiting, expired : int

@@ -6,9 +6,9 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from setpoint.goals.program import SATISFIED
 from setpoint.report.deployed import TITLE
 from setpoint.report.entry import Entry, GroupRow
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport
@@ -36,7 +36,6 @@ HOW = {
     "feasible": "a rule that meets the goal; a better one may exist",
     "stationary": "no small change improves the rule; a better one may exist",
     "nearest": "no rule meets the goal; this one comes nearest",
-    "infeasible": "no rule meets the goal",
     "evaluated": "decisions were measured",
 }
 
@@ -250,7 +249,7 @@ def report_text(report: GoalReport) -> str:
         for entry in report.constraints:
             first, *rest = constraint_lines(entry, report.level)
             out += [_wrapped(first, 2, 4), *(_wrapped(line, 4) for line in rest)]
-        if report.status not in ("evaluated", "infeasible"):
+        if report.status != "evaluated":
             out.append(_wrapped(HALF_THE_TIME, 2))
     if report.blame:
         shares = ", ".join(f"{text} ({number(share)})" for text, share in report.blame.items())

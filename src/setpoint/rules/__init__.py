@@ -6,7 +6,7 @@ nor the rows it came from. JSON in, JSON out.
 =====================  ==========================================================
 :class:`Threshold`     positive from a cut-off on, if asked for with a soft edge
 :class:`Argmax`        the class with the largest weighted sum of the scores
-:class:`PerSlot`       one rule for each slot, or for each class on top
+:class:`PerSegment`       one rule for each segment, or for each class on top
 :class:`Mixture`       a draw among rules: a randomised classifier
 =====================  ==========================================================
 """
@@ -17,9 +17,8 @@ from setpoint.rules.argmax import Argmax
 from setpoint.rules.base import Rule
 from setpoint.rules.codec import FORMAT, RuleFormatError
 from setpoint.rules.mixture import Mixture, mixture
-from setpoint.rules.per_slot import PerSlot, per_slot
-from setpoint.rules.purify import purify
-from setpoint.rules.slots import slot_codes
+from setpoint.rules.per_segment import PerSegment, per_segment
+from setpoint.rules.segments import segment_codes
 from setpoint.rules.threshold import Threshold
 from setpoint.rules.words import Names
 
@@ -28,12 +27,11 @@ __all__ = [
     "Argmax",
     "Mixture",
     "Names",
-    "PerSlot",
+    "PerSegment",
     "Rule",
     "RuleFormatError",
     "Threshold",
     "mixture",
-    "per_slot",
-    "purify",
-    "slot_codes",
+    "per_segment",
+    "segment_codes",
 ]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setpoint.rules.base import Floats, Ints, Rule
+from setpoint.rules.base import Ints, Rule
+from setpoint.rules.codec import list_of, numbers_of
 from setpoint.rules.words import Names, in_digits
+from setpoint.typing import Floats
 
 __all__ = ["Argmax"]
 
@@ -20,7 +23,7 @@ _CHUNK = 65536
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Argmax(Rule):
+class Argmax(Rule, written_as="argmax"):
     """Decide ``argmax_j (scores @ G)_j + offset_j``; ties go to the lowest j.
 
     Sums run over the score columns in their order, in float64, and the offset comes
@@ -49,7 +52,7 @@ class Argmax(Rule):
     Raises
     ------
     TypeError
-        If an entry is no number.
+        If an entry is not a number.
     ValueError
         If a shape is wrong, there are fewer than two classes, or an entry is not finite.
 
@@ -117,6 +120,20 @@ class Argmax(Rule):
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "offset", constants)
 
+    def _fields(self) -> dict[str, Any]:
+        offset = None if self.offset is None else list(self.offset)
+        G = list(self.weights) if self.weights else [list(row) for row in self.matrix or ()]
+        return {"G": G, "offset": offset}
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any], where: str) -> Argmax:
+        rows = list_of(fields["G"], f"{where}.G")
+        offset = fields["offset"]
+        constants = None if offset is None else numbers_of(offset, f"{where}.offset")
+        if rows and not any(isinstance(row, list) for row in rows):
+            return cls.weighted(numbers_of(rows, f"{where}.G"), constants)
+        return cls([numbers_of(row, f"{where}.G[{i}]") for i, row in enumerate(rows)], constants)
+
     def __repr__(self) -> str:
         offset = "" if self.offset is None else f", {self.offset}"
         if self.weights is not None:
@@ -173,7 +190,7 @@ class Argmax(Rule):
             out += np.array(self.offset)
         return out
 
-    def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:
+    def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         out = np.empty(len(scores), np.int64)
         rows = max(1, _CHUNK // self.n_classes)
         for start in range(0, len(scores), rows):
@@ -181,7 +198,7 @@ class Argmax(Rule):
             out[block] = self.totals(scores[block]).argmax(axis=1)
         return out
 
-    def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
+    def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         out = np.zeros((len(scores), self.n_classes))
         out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
         return out

@@ -6,18 +6,20 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setpoint.evidence.columns import Column
 from setpoint.goals.populations import Key
-from setpoint.rules.slots import slot_codes
+from setpoint.rules import codec
+from setpoint.rules.segments import segment_codes
 from setpoint.rules.words import LONGEST, SHORTEST, Names
+from setpoint.typing import Floats
 
-__all__ = ["Floats", "Ints", "Rule", "plain_number"]
+__all__ = ["Ints", "Rule", "plain_number"]
 
-Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 
@@ -27,7 +29,7 @@ def plain_number(value: Any, what: str) -> float:
     Raises
     ------
     TypeError
-        If `value` is no real number; a bool is none.
+        If `value` is not a real number; a bool is none.
     ValueError
         If `value` is NaN, or an integer too large for a float64.
 
@@ -69,6 +71,14 @@ class Rule(ABC):
     True
     """
 
+    _types: ClassVar[dict[str, type[Rule]]] = {}
+
+    def __init_subclass__(cls, written_as: str | None = None, **kwargs: Any) -> None:
+        """Enter the class under the type by which the stored format knows it."""
+        super().__init_subclass__(**kwargs)
+        if written_as is not None:
+            Rule._types[written_as] = cls
+
     @property
     @abstractmethod
     def n_classes(self) -> int:
@@ -90,20 +100,20 @@ class Rule(ABC):
         return any(rule.randomized for rule in self.children)
 
     @property
-    def slot_keys(self) -> tuple[Key, ...]:
-        """The slots that the codes in `slots` count through; () where none are needed."""
+    def segment_keys(self) -> tuple[Key, ...]:
+        """The segments that the codes in `segments` count through; () where none are needed."""
         for rule in self.children:
-            if rule.slot_keys:
-                return rule.slot_keys
+            if rule.segment_keys:
+                return rule.segment_keys
         return ()
 
     @property
-    def needs_slots(self) -> bool:
-        """Whether a decision looks at the row's slot."""
-        return bool(self.slot_keys)
+    def needs_segments(self) -> bool:
+        """Whether a decision looks at the row's segment."""
+        return bool(self.segment_keys)
 
     def decide(
-        self, scores: ArrayLike, slots: ArrayLike | None = None, u: ArrayLike | None = None
+        self, scores: ArrayLike, segments: ArrayLike | None = None, u: ArrayLike | None = None
     ) -> Ints:
         """Decide a class index for each row.
 
@@ -111,8 +121,8 @@ class Rule(ABC):
         ----------
         scores : array, (N,) or (N, s)
             One score a row, higher is more positive; or one column for each class.
-        slots : int array, (N,), optional
-            Codes into `slot_keys`, as `slot_codes` gives them. Needed if `needs_slots`.
+        segments : int array, (N,), optional
+            Codes into `segment_keys`, as `segment_codes` gives them. Needed if `needs_segments`.
         u : array, (N,), optional
             Uniform draws in [0, 1). Needed if `randomized`, else ignored.
 
@@ -123,19 +133,19 @@ class Rule(ABC):
         Raises
         ------
         ValueError
-            If a needed argument is missing or misshapen, a score is NaN, a row's slot
+            If a needed argument is missing or misshapen, a score is NaN, a row's segment
             is unseen, or a draw lies outside [0, 1). The message names the argument.
         """
         s = self._checked_scores(scores)
-        codes = self._checked_slots(slots, len(s))
+        codes = self._checked_segments(segments, len(s))
         return self._decide(s, codes, self._checked_draws(u, len(s)))
 
-    def distribution(self, scores: ArrayLike, slots: ArrayLike | None = None) -> Floats:
+    def distribution(self, scores: ArrayLike, segments: ArrayLike | None = None) -> Floats:
         """Return the probability with which each class is decided.
 
         Parameters
         ----------
-        scores, slots
+        scores, segments
             As in `decide`.
 
         Returns
@@ -149,19 +159,19 @@ class Rule(ABC):
             As in `decide`.
         """
         s = self._checked_scores(scores)
-        return self._distribution(s, self._checked_slots(slots, len(s)))
+        return self._distribution(s, self._checked_segments(segments, len(s)))
 
-    def slot_codes(self, columns: Mapping[str, ArrayLike]) -> Ints:
-        """Return each row's slot code, -1 where unseen; see :func:`setpoint.rules.slot_codes`.
+    def segment_codes(self, columns: Mapping[str, Column | ArrayLike]) -> Ints:
+        """Each row's segment code, -1 where unseen; see :func:`setpoint.rules.segment_codes`.
 
         Raises
         ------
         ValueError
-            If this rule looks at no slot, or a column is missing.
+            If this rule looks at no segment, or a column is missing.
         """
-        if not self.needs_slots:
-            raise ValueError("this rule looks at no slot: leave `slots` out")
-        return slot_codes(self.slot_keys, columns)
+        if not self.needs_segments:
+            raise ValueError("this rule looks at no segment: leave `segments` out")
+        return segment_codes(self.segment_keys, columns)
 
     def explain(self, names: Names) -> str:
         """Put the rule in words, for the person who set the goal.
@@ -196,9 +206,7 @@ class Rule(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Write the rule as plain lists, dicts and scalars, with the format version."""
-        from setpoint.rules import codec
-
-        return codec.write(self)
+        return {"format": codec.FORMAT, "rule": self._written()}
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
@@ -210,9 +218,11 @@ class Rule(ABC):
             (a ValueError) naming the place, what was found and what is allowed. A class
             other than `Rule` reads only its own kind.
         """
-        from setpoint.rules import codec
-
-        rule = codec.read(data)
+        body = codec.body_of(data)
+        try:
+            rule = cls._read(body, "rule")
+        except RecursionError:
+            raise codec.RuleFormatError("rule: nested too deeply") from None
         if not isinstance(rule, cls):
             raise codec.RuleFormatError(
                 f"rule: found a {type(rule).__name__}, expected a {cls.__name__}"
@@ -232,16 +242,43 @@ class Rule(ABC):
         RuleFormatError
             (a ValueError) if the text is no JSON, or as in `from_dict`.
         """
-        from setpoint.rules import codec
-
         return cls.from_dict(codec.parse(text))
 
+    def _written(self) -> dict[str, Any]:
+        """The rule as an object of the stored format."""
+        # exact types: a subclass that decides otherwise must not come back as its parent
+        for name, known in Rule._types.items():
+            if type(self) is known:
+                return {"type": name, **self._fields()}
+        names = ", ".join(codec.FIELDS)
+        raise TypeError(f"the format has no {type(self).__name__}, only {names}")
+
+    @staticmethod
+    def _read(data: Any, where: str) -> Rule:
+        """The rule that `_written` wrote; errors name the place."""
+        kind = Rule._types[codec.type_of(data, where)]
+        try:
+            return kind._from_fields(data, where)
+        except codec.RuleFormatError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise codec.RuleFormatError(f"{where}: {error}") from None
+
+    def _fields(self) -> dict[str, Any]:
+        """The rule's own fields as plain data, for a class that the stored format has."""
+        raise NotImplementedError
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any], where: str) -> Rule:
+        """The rule with these fields."""
+        raise NotImplementedError
+
     @abstractmethod
-    def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:
+    def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         """`decide` on checked arrays."""
 
     @abstractmethod
-    def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
+    def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         """`distribution` on checked arrays."""
 
     @abstractmethod
@@ -273,24 +310,25 @@ class Rule(ABC):
             raise ValueError(f"scores: {int(wrong.sum())} of {len(s)} rows are {what}")
         return s
 
-    def _checked_slots(self, slots: ArrayLike | None, n_rows: int) -> Ints | None:
-        keys = self.slot_keys
+    def _checked_segments(self, segments: ArrayLike | None, n_rows: int) -> Ints | None:
+        keys = self.segment_keys
         if not keys:
             return None
-        if slots is None:
+        if segments is None:
             raise ValueError(
-                "slots is needed: this rule decides slot by slot (`slot_codes` gives the codes)"
+                "segments is needed: this rule decides segment by segment (`segment_codes` gives "
+                "the codes)"
             )
-        codes = np.asarray(slots)
+        codes = np.asarray(segments)
         if codes.shape != (n_rows,):
-            raise ValueError(f"slots must have shape ({n_rows},), got {codes.shape}")
+            raise ValueError(f"segments must have shape ({n_rows},), got {codes.shape}")
         if codes.dtype.kind not in "iu" and n_rows:
-            raise ValueError(f"slots must be integer codes, got dtype {codes.dtype}")
+            raise ValueError(f"segments must be integer codes, got dtype {codes.dtype}")
         unseen = (codes < 0) | (codes >= len(keys))
         if unseen.any():
             raise ValueError(
-                f"slots: {int(unseen.sum())} of {n_rows} rows have an unseen slot "
-                f"(the first is row {int(unseen.argmax())}); the rule has {len(keys)} slots, "
+                f"segments: {int(unseen.sum())} of {n_rows} rows have an unseen segment "
+                f"(the first is row {int(unseen.argmax())}); the rule has {len(keys)} segments, "
                 f"codes 0 to {len(keys) - 1}"
             )
         return codes.astype(np.int64)

@@ -6,13 +6,16 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from setpoint.rules.base import Floats, Ints, Rule, plain_number
-from setpoint.rules.per_slot import check_alike
+from setpoint.rules.base import Ints, Rule, plain_number
+from setpoint.rules.codec import fields_of, list_of, number_of
+from setpoint.rules.per_segment import check_alike
 from setpoint.rules.threshold import Threshold
 from setpoint.rules.words import Names, indented, probabilities_in_words
+from setpoint.typing import Floats
 
 __all__ = ["Mixture", "mixture"]
 
@@ -21,7 +24,7 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True, init=False)
-class Mixture(Rule):
+class Mixture(Rule, written_as="mixture"):
     """One of several rules, each with its probability.
 
     Mixtures inside are flattened and equal rules merged. Thresholds come first, in
@@ -37,10 +40,10 @@ class Mixture(Rule):
     Raises
     ------
     TypeError
-        If a probability is no number, or a rule none.
+        If a probability is not a number, or a rule none.
     ValueError
         If there is no atom, the probabilities are wrong, or the rules do not take the
-        same scores and slots to the same classes.
+        same scores and segments to the same classes.
 
     Examples
     --------
@@ -61,9 +64,9 @@ otherwise when the score is at least 0.6
         pairs = tuple((plain_number(p, "a probability"), rule) for p, rule in atoms)
         rules = tuple(rule for _, rule in pairs)
         check_alike(rules)
-        slots = {rule.slot_keys for rule in rules if rule.needs_slots}
-        if len(slots) > 1:
-            raise ValueError("atoms must look at the same slots in the same order")
+        segments = {rule.segment_keys for rule in rules if rule.needs_segments}
+        if len(segments) > 1:
+            raise ValueError("atoms must look at the same segments in the same order")
         for p, _ in pairs:
             if not 0.0 < p < math.inf:
                 raise ValueError(f"a probability must be positive and finite, got {p!r}")
@@ -92,20 +95,33 @@ otherwise when the score is at least 0.6
         """Whether there is more than one atom, or the one is randomised itself."""
         return len(self.atoms) > 1 or self.atoms[0][1].randomized
 
-    def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
+    def _fields(self) -> dict[str, Any]:
+        return {"atoms": [{"probability": p, "rule": part._written()} for p, part in self.atoms]}
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any], where: str) -> Mixture:
+        atoms = []
+        for i, atom in enumerate(list_of(fields["atoms"], f"{where}.atoms")):
+            place = f"{where}.atoms[{i}]"
+            parts = fields_of(atom, place, ("probability", "rule"))
+            p = number_of(parts["probability"], f"{place}.probability")
+            atoms.append((p, cls._read(parts["rule"], f"{place}.rule")))
+        return cls(atoms)
+
+    def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         out = np.zeros((len(scores), self.n_classes))
         for p, rule in self.atoms:
-            out += p * rule._distribution(scores, slots)
+            out += p * rule._distribution(scores, segments)
         np.minimum(out, 1.0, out=out)
         sure = np.count_nonzero(out, axis=1) == 1  # all atoms agree: 1, not 1 - 1e-16
         out[sure] = out[sure] > 0.0
         return out
 
-    def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:
+    def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         if u is None:
-            return self.atoms[0][1]._decide(scores, slots, None)
+            return self.atoms[0][1]._decide(scores, segments, None)
         if self.n_classes == 2:
-            return (u < self._distribution(scores, slots)[:, 1]).astype(np.int64)
+            return (u < self._distribution(scores, segments)[:, 1]).astype(np.int64)
         ends = np.cumsum([p for p, _ in self.atoms])
         drawn = np.searchsorted(ends[:-1], u, side="right")
         out = np.empty(len(scores), dtype=np.int64)
@@ -115,7 +131,7 @@ otherwise when the score is at least 0.6
             if rule.randomized:  # what is left of the draw, stretched to [0, 1) again
                 start = ends[k - 1] if k else 0.0
                 draws = np.clip((u[rows] - start) / p, 0.0, _BELOW_ONE)
-            codes = slots[rows] if slots is not None else None
+            codes = segments[rows] if segments is not None else None
             out[rows] = rule._decide(scores[rows], codes, draws)
         return out
 

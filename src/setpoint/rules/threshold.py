@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from setpoint.rules.base import Floats, Ints, Rule, plain_number
+from setpoint.rules.base import Ints, Rule, plain_number
+from setpoint.rules.codec import number_of
 from setpoint.rules.words import Names, in_digits
+from setpoint.typing import Floats
 
 __all__ = ["Threshold"]
 
 
 @dataclass(frozen=True)
-class Threshold(Rule):
+class Threshold(Rule, written_as="threshold"):
     """Decide positive when the score is at least the threshold.
 
     With a width, the edge is soft: ``P(+) = clip((s - threshold) / width + 1/2, 0, 1)``.
@@ -29,7 +32,7 @@ class Threshold(Rule):
     Raises
     ------
     TypeError
-        If either is no number.
+        If either is not a number.
     ValueError
         If either is NaN, or the width negative or infinite.
 
@@ -69,6 +72,20 @@ class Threshold(Rule):
         """Whether the edge is soft; an infinite threshold has no edge."""
         return self.width > 0.0 and math.isfinite(self.threshold)
 
+    def _fields(self) -> dict[str, Any]:
+        t = self.threshold
+        written = t if math.isfinite(t) else ("inf" if t > 0.0 else "-inf")
+        return {"threshold": written, "width": self.width}
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any], where: str) -> Threshold:
+        t = fields["threshold"]
+        if isinstance(t, str) and t in ("inf", "-inf"):
+            threshold = float(t)
+        else:
+            threshold = number_of(t, f"{where}.threshold", "a finite number, 'inf' or '-inf'")
+        return cls(threshold, number_of(fields["width"], f"{where}.width"))
+
     def _positive(self, scores: Floats) -> Floats:
         if math.isinf(self.threshold):
             return np.full(len(scores), 1.0 if self.threshold < 0.0 else 0.0)
@@ -77,11 +94,11 @@ class Threshold(Rule):
         with np.errstate(over="ignore", under="ignore"):
             return np.clip((scores - self.threshold) / self.width + 0.5, 0.0, 1.0)
 
-    def _decide(self, scores: Floats, slots: Ints | None, u: Floats | None) -> Ints:
+    def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         positive = self._positive(scores)
         return (positive > (0.0 if u is None else u)).astype(np.int64)
 
-    def _distribution(self, scores: Floats, slots: Ints | None) -> Floats:
+    def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         positive = self._positive(scores)
         return np.column_stack([1.0 - positive, positive])
 

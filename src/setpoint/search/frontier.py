@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED, Program
-from setpoint.search.along import Along
+from setpoint.program.program import Program
+from setpoint.search.achievable_set import MixtureWeights
+from setpoint.search.frontier_points import FrontierPoints
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["Frontier", "Vary", "frontier_of", "levels_of", "vary_of"]
 
-Floats = NDArray[np.float64]
 Vary: TypeAlias = "Constraint | str | int | None"
 
 
@@ -52,6 +54,9 @@ class Frontier:
         best; infinite where nothing is proved.
     thresholds : array of shape (m,), optional
         Where one threshold decides everybody.
+    choices : tuple of m choices
+        What the rule of each point is made of, None where there is no rule; empty where the
+        frontier was read from a file.
     """
 
     goal: str
@@ -66,6 +71,7 @@ class Frontier:
     kind: Literal["steps", "lines", "points"]
     gap: float = 0.0
     thresholds: Floats | None = None
+    choices: tuple[MixtureWeights | None, ...] = field(default=(), repr=False)
 
     def at(self, bounds: Any) -> Floats:
         """The best objective under other bounds; NaN where no rule meets them.
@@ -120,6 +126,11 @@ class Frontier:
             reached=taken(self.reached),
             kind="points",
             thresholds=cut,
+            choices=tuple(
+                None if no else self.choices[k] for no, k in zip(none, at.tolist(), strict=True)
+            )
+            if self.choices
+            else (),
         )
 
     def thinned(self, most: int = 300) -> Frontier:
@@ -167,11 +178,12 @@ class Frontier:
             values=self.values[index],
             reached=self.reached[index],
             thresholds=cut,
+            choices=tuple(self.choices[k] for k in index.tolist()) if self.choices else (),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain scalars and lists; NaN and infinite numbers as text that ``float`` reads."""
-        out = {name: _plain(value) for name, value in vars(self).items()}
+        out = {name: _plain(value) for name, value in vars(self).items() if name != "choices"}
         return {name: value for name, value in out.items() if value is not None}
 
     @classmethod
@@ -277,19 +289,18 @@ def levels_of(values: Any) -> Floats | None:
 
 
 def frontier_of(
-    goal: Goal,
-    i: int,
     program: Program,
-    found: Along,
+    i: int,
+    found: FrontierPoints,
     kind: Literal["steps", "lines", "points"],
     thresholds: Floats | None = None,
 ) -> Frontier:
     """What was found along the i-th bound, with the goal's words."""
     moving = program.constraints[i]
     return Frontier(
-        str(goal),
+        str(program.goal),
         str(moving.written),
-        str(goal.objective),
+        str(program.goal.objective),
         str(moving.side),
         moving.written.relation,
         moving.level,
@@ -299,4 +310,5 @@ def frontier_of(
         kind,
         float(found.gap) if found.gap > SATISFIED else 0.0,
         thresholds,
+        found.choices,
     )

@@ -7,16 +7,20 @@ every column of the space, so the bound holds for all its mixtures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from setpoint.goals.atoms import Affine, Bound
+from setpoint.program.functions import Affine, RateFunction
+from setpoint.program.rows import RowBuilder
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights
+from setpoint.search.epigraph import EpigraphTerm
+from setpoint.search.linear_program import TOLERANCE, UNSOLVED, IncrementalLP, UnfinishedError
 from setpoint.search.pair import best_pair
-from setpoint.search.pieces import Piece
-from setpoint.search.program import TOLERANCE, GrowingProgram
-from setpoint.search.space import Choice, Floats, Space
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["InfeasibleMasterError", "Master", "MasterResult", "Pricing"]
 
@@ -40,11 +44,11 @@ class InfeasibleMasterError(Exception):
 
 @dataclass(frozen=True)
 class MasterResult:
-    """A solved master, over the columns at hand.
+    """A solved master, over the columns so far.
 
     Parameters
     ----------
-    choice : Choice
+    choice : MixtureWeights
     v : array of shape (d,)
         Its features.
     value : float
@@ -57,12 +61,12 @@ class MasterResult:
         No mixture is worth more than ``const`` plus each block's largest
         ``slopes @ column``.
     prices : array of shape (blocks,)
-        The largest such product among the columns at hand.
+        The largest such product among the columns so far.
     aux : dict of int to float
         The auxiliaries of the rows.
     """
 
-    choice: Choice
+    choice: MixtureWeights
     v: Floats
     value: float
     duals: Floats
@@ -102,7 +106,7 @@ class Master:
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
 
     Attributes
     ----------
@@ -112,15 +116,14 @@ class Master:
         What each bound (function, sign, level) has become.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: AchievableSet) -> None:
         self.space = space
-        self.builder = space.program.row_builder()
-        self.built: dict[tuple[Bound, float, float], tuple[list[Affine], list[Piece]]] = {}
-        self._lp = GrowingProgram()
-        for _ in range(space.n_blocks):
-            self._lp.add_row(np.zeros(0), 1.0, 1.0)
-        # By how far all rows may be missed, while a first point is looked for.
-        self._miss = self._lp.add_column(np.zeros(space.n_blocks), 0.0, 0.0)
+        self.builder = RowBuilder(space.rates.forms)
+        self.built: dict[
+            tuple[RateFunction, float, float], tuple[list[Affine], list[EpigraphTerm]]
+        ] = {}
+        self._built_lp: IncrementalLP | None = None
+        self._miss = 0
         self._aux: dict[int, int] = {}
         self._rows: list[Affine] = []
         self._scaled: list[tuple[Floats, dict[int, float], float, float]] = []
@@ -128,35 +131,50 @@ class Master:
         self._variable: list[int] = []
         self._owner: list[tuple[int, int]] = []
         self._blocks = np.zeros(0, np.int64)
-        self._table = np.zeros((256, space.d))
+        self._numbers: list[int] = []
+        self._gathered = np.zeros((0, space.d))
         for block in range(space.n_blocks):
-            self._join(block, space.at_hand(block))
+            self._join(block, space.initial_columns(block))
 
     # ------------------------------------------------------------------ growing
+    @property
+    def _lp(self) -> IncrementalLP:
+        """The linear program over the columns so far, made when one is first solved."""
+        if self._built_lp is None:
+            lp = self._built_lp = IncrementalLP()
+            for _ in range(self.space.n_blocks):
+                lp.add_row(np.zeros(0), 1.0, 1.0)
+            # By how far all rows may be missed, while a first point is looked for.
+            self._miss = lp.add_column(np.zeros(self.space.n_blocks), 0.0, 0.0)
+            for block, _ in self._owner:
+                self._variable.append(lp.add_column(_unit(lp.n_rows, block)))
+        return self._built_lp
+
     def _join(self, block: int, numbers: Sequence[int]) -> None:
-        """Columns of a block that are not yet in the program."""
+        """Take in columns of a block that are new."""
         new = [k for k in numbers if k not in self._place[block]]
         if not new:
             return
-        features = self.space.columns(block, new)
-        matrix = np.array([s[0] for s in self._scaled]).reshape(-1, self.space.d)
+        numbers = self.space.numbers(block, new)
+        features = self.space.table[numbers]
+        matrix = np.array([s[0] for s in self._scaled]).reshape(len(self._scaled), self.space.d)
         rows = features @ matrix.T
-        for k, own, over in zip(new, features, rows, strict=True):
-            at = len(self._variable)
-            if at == len(self._table):
-                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-            self._table[at] = own
-            coefs = np.zeros(self._lp.n_rows)
-            coefs[block] = 1.0
-            coefs[self.space.n_blocks :] = over
+        for k, number, over in zip(new, numbers, rows, strict=True):
+            at = len(self._owner)
             self._place[block][k] = at
             self._owner.append((block, k))
-            self._variable.append(self._lp.add_column(coefs))
+            self._numbers.append(number)
+            if self._built_lp is not None:
+                coefs = _unit(self._built_lp.n_rows, block)
+                coefs[self.space.n_blocks :] = over
+                self._variable.append(self._built_lp.add_column(coefs))
 
     @property
     def _known(self) -> Floats:
-        """Features (columns, d) of all columns in the program."""
-        return self._table[: len(self._variable)]
+        """Features (columns, d) of all columns so far."""
+        if len(self._gathered) != len(self._numbers):
+            self._gathered = self.space.table[self._numbers]
+        return self._gathered
 
     def _demand(self, rows: Sequence[Affine]) -> None:
         """Make the rows of the program these; what begins alike stays."""
@@ -211,7 +229,7 @@ class Master:
         reach = max(float(most.sum()), abs(const), *(abs(a) for a in aux.values()))
         size = float(np.abs(over).max(initial=0.0))
         if reach <= _HIDDEN * size:
-            # The columns at hand say nothing: constants treat all groups alike.
+            # The columns so far say nothing: constants treat all groups alike.
             return size
         if reach <= 1e-300:
             return 1.0
@@ -219,7 +237,7 @@ class Master:
 
     # ------------------------------------------------------------------ solving
     def solve(self, objective: Affine, rows: Sequence[Affine]) -> MasterResult:
-        """The best mixture of the columns at hand with all rows <= 0.
+        """The best mixture of the columns so far with all rows <= 0.
 
         Columns are looked for only where those at hand meet no rows.
 
@@ -228,6 +246,9 @@ class Master:
         InfeasibleMasterError
             If no mixture of the space does.
         """
+        idle = [not any(row.terms.values()) for row in rows]
+        if any(idle):
+            return self._without(objective, rows, np.array(idle))
         gain = np.zeros(self.space.d)
         aux: dict[int, float] = {}
         for j, a in objective.terms.items():
@@ -257,6 +278,22 @@ class Master:
                 if found is None:
                     raise InfeasibleMasterError(duals)
         return found
+
+    def _without(
+        self, objective: Affine, rows: Sequence[Affine], idle: NDArray[np.bool_]
+    ) -> MasterResult:
+        """Without the rows that no column changes: they are met, or to blame alone."""
+        past = np.array([row.const if off else 0.0 for row, off in zip(rows, idle, strict=True)])
+        if past.max() > SATISFIED:
+            raise InfeasibleMasterError((past == past.max()).astype(np.float64))
+        duals = np.zeros(len(rows))
+        try:
+            found = self.solve(objective, [r for r, off in zip(rows, idle, strict=True) if not off])
+        except InfeasibleMasterError as error:
+            duals[~idle] = error.duals
+            raise InfeasibleMasterError(duals) from None
+        duals[~idle] = found.duals
+        return replace(found, duals=duals)
 
     def _free(self, gain: Floats, const: float) -> MasterResult:
         """Without rows each block picks its own best column."""
@@ -305,13 +342,15 @@ class Master:
         ------
         InfeasibleMasterError
             If no mixture of the space meets them.
+        UnfinishedError
+            If that cannot be found out.
         """
         self._lp.set_bounds(self._miss, 0.0, INF)
         try:
             while True:
                 least = self._solve(np.zeros(self.space.d), {self._miss: -1.0}, 0.0, raw=True)
                 if least is None:
-                    raise RuntimeError("the linear program over mixtures failed")
+                    raise UnfinishedError(UNSOLVED)
                 if least.value >= -TOLERANCE:
                     return least.duals
                 if not self.price(least).grown:
@@ -378,3 +417,9 @@ class Master:
                 self._join(block, [k])
                 grown = True
         return Pricing(const + float(priced.values.sum()), grown, slack, slopes, const)
+
+
+def _unit(size: int, at: int) -> Floats:
+    out = np.zeros(size)
+    out[at] = 1.0
+    return out

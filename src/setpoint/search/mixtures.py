@@ -1,8 +1,8 @@
 """The best mixture, by the shape of the objective.
 
 affine: one linear program · fractional: Dinkelbach, also for the smallest of several ·
-concave: linear rows where it has them, else tangent cuts · sums of ratios: the quadratic
-transform, which ends at a stationary point.
+concave: linear rows where it has them, else tangent cuts · sums of ratios: conditional
+gradients, which end at a stationary point.
 """
 
 from __future__ import annotations
@@ -11,34 +11,45 @@ from dataclasses import replace
 
 import numpy as np
 
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Bound, Ratio
-from setpoint.goals.composites import Total
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.program import SATISFIED
-from setpoint.search.concave import concave_search
-from setpoint.search.generation import Search, generate
+from setpoint.program.functions import RateFunction, Ratio, WeightedSum
+from setpoint.program.program import Program
+from setpoint.search.achievable_set import AchievableSet
+from setpoint.search.column_generation import Search, generate
+from setpoint.search.conditional_gradients import SumSearch, bound_of_sum
+from setpoint.search.cutting_planes import concave_search
+from setpoint.search.dinkelbach import RatioSearch
+from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError, Master
-from setpoint.search.mixed import Mixed, bounded
-from setpoint.search.nearest import coin_of
-from setpoint.search.ratios import RatioSearch
+from setpoint.search.max_min_ratio import SmallestSearch
+from setpoint.search.nearest import uniform_mixture
+from setpoint.search.optimum import Optimum
 from setpoint.search.region import Region
-from setpoint.search.smallest import SmallestSearch
-from setpoint.search.space import Space
-from setpoint.search.sums import SumSearch, bound_of_sum
+from setpoint.tolerances import SATISFIED
 
-__all__ = ["Mixed", "UnfinishedError", "best_mixture", "search_for"]
+__all__ = ["UnfinishedError", "best_mixture", "search_for"]
 
 INF = float("inf")
-_HAIRS = (1e-10, 1e-9, 1e-8, 1e-7)
+_NUDGES = (1e-10, 1e-9, 1e-8, 1e-7)
 
 
-def best_mixture(space: Space, gap: float = 0.0, master: Master | None = None) -> Mixed:
+def best_mixture(
+    space: AchievableSet, program: Program, gap: float = 0.0, master: Master | None = None
+) -> Optimum:
     """The mixture with the best objective among those that meet the constraints.
 
-    `master` holds columns of the same features that are known already, and takes up new ones.
     Where a denominator can vanish, mixtures that expect less than one row's weight in it
     are left out: on them a ratio is decided by almost nobody.
+
+    Parameters
+    ----------
+    space : AchievableSet
+    program : Program
+        Over the rates of the space.
+    gap : float
+        To which the search goes.
+    master : Master, optional
+        Of the same space: it holds columns that are known already, and takes up new ones.
 
     Raises
     ------
@@ -49,62 +60,58 @@ def best_mixture(space: Space, gap: float = 0.0, master: Master | None = None) -
     ShapeError
         If the goal's shape is none of the above.
     """
-    constraints = space.program.constraints
+    constraints = program.constraints
     moved = [0.0] * len(constraints)
     bound: float | None = None
     for attempt in range(4):
         try:
-            mixed = _search(Region(space, moved, master), gap)
+            mixed = _search(Region(space, program, moved, master), gap)
         except InfeasibleMasterError:
             if attempt == 0:
                 raise
             break  # what was moved proves nothing
         # Bounds that were moved allow less: only the first search bounds all mixtures.
         bound = mixed.bound if bound is None else bound
-        if float(space.program.violation(mixed.v)) > SATISFIED:
-            mixed = _inwards(space, mixed)
+        if float(program.violation(mixed.v)) > SATISFIED:
+            mixed = _nudge_inside(space, program, mixed)
         excess = [float(c.violation(mixed.v)) for c in constraints]
         if max(excess, default=0.0) <= SATISFIED:
-            return _against_constants(space, bounded(mixed, bound, gap))
+            return _against_constants(space, program, mixed.bounded(bound, gap))
         moved = [
             m + (2.0 * e if e > SATISFIED else 0.0) for m, e in zip(moved, excess, strict=True)
         ]
     raise UnfinishedError(
-        f"{space.program.goal}: the constraints were met to within {max(excess):.2g} and not "
+        f"{program.goal}: the constraints were met to within {max(excess):.2g} and not "
         f"{SATISFIED:g}; move a bound a little"
     )
 
 
-class UnfinishedError(RuntimeError):
-    """Constraints could be met nearly, and not to the tolerance that is promised."""
-
-
-def _inwards(space: Space, mixed: Mixed) -> Mixed:
+def _nudge_inside(space: AchievableSet, program: Program, mixed: Optimum) -> Optimum:
     """A hair towards the constants, if that meets the constraints better.
 
     Logarithms and roots may rule out 0 and hardly more than that, which no tangent tells.
     """
-    coin = coin_of(space.constants())
-    least, best = float(space.program.violation(mixed.v)), mixed
-    for share in _HAIRS:
+    coin = uniform_mixture(space.constants())
+    least, best = float(program.violation(mixed.v)), mixed
+    for share in _NUDGES:
         choice: list[dict[int, float]] = []
         for part, fair in zip(mixed.choice, coin, strict=True):
             choice.append({k: (1.0 - share) * p for k, p in part.items()})
             for k, p in fair.items():
                 choice[-1][k] = choice[-1].get(k, 0.0) + share * p
         v = space.features(choice)
-        violation = float(space.program.violation(v))
+        violation = float(program.violation(v))
         if violation < least:
-            least, best = violation, replace(mixed, choice=choice, v=v, value=space.value(v))
+            least, best = violation, replace(mixed, choice=choice, v=v, value=program.score_at(v))
         if least <= SATISFIED:
             break
     return best
 
 
-def _against_constants(space: Space, mixed: Mixed) -> Mixed:
+def _against_constants(space: AchievableSet, program: Program, mixed: Optimum) -> Optimum:
     """A constant classifier where it is better: the value at 0/0 is no limit of others."""
-    program, v = space.program, space.features_of_constants()
-    values = np.where(program.violation(v) <= SATISFIED, program.sense * program.value(v), -INF)
+    v = space.features_of_constants()
+    values = np.where(program.violation(v) <= SATISFIED, program.scores(v), -INF)
     k = int(np.argmax(values))
     if not values[k] > mixed.value:
         return mixed
@@ -113,7 +120,7 @@ def _against_constants(space: Space, mixed: Mixed) -> Mixed:
     return replace(mixed, choice=choice, v=v[k], value=value, bound=bound)
 
 
-def search_for(region: Region, score: Bound) -> Search:
+def search_for(region: Region, score: RateFunction) -> Search:
     """The search that takes a score's shape.
 
     Raises
@@ -127,23 +134,25 @@ def search_for(region: Region, score: Bound) -> Search:
         return RatioSearch(region, score)
     if score.shape.quasiconcave:
         return SmallestSearch(region, score)
-    if score.shape.ratios and isinstance(score, Total):
+    if score.shape.ratios and isinstance(score, WeightedSum):
         return SumSearch(region, score)
-    program = region.space.program
+    program = region.program
     raise ShapeError(
         f"{program.goal.objective}: no exact method for mixtures takes this shape "
         f"({program.objective.shape_name}); {region.space.otherwise}"
     )
 
 
-def _search(region: Region, gap: float) -> Mixed:
-    program = region.space.program
-    score = algebra.scaled(program.sense, program.objective)
+def _search(region: Region, gap: float) -> Optimum:
+    score = region.program.score
     search = search_for(region, score)
-    found = generate(region, search, gap)
-    if isinstance(score, Total) and not search.certain:
+    found = generate(region, search, gap, traced=region.program)
+    if isinstance(score, WeightedSum) and isinstance(search, SumSearch):
         bound = INF
         if not found.stopped and region.space.is_certain:
             bound = bound_of_sum(region, score, gap)
+            # What is best for one term alone may lead the sum further.
+            search.tries = 0
+            found = generate(region, search, gap, traced=region.program)
         return replace(found, bound=bound, status="stationary")
     return found

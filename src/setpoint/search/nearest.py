@@ -3,69 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
-from setpoint.goals.atoms import Affine
+from setpoint.program.functions import Affine
+from setpoint.program.program import Program
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights
+from setpoint.search.limits import StoppedError
+from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.optimum import Optimum, measure
 from setpoint.search.region import Region
-from setpoint.search.space import Choice, Space
-from setpoint.search.watch import StoppedError
 
-__all__ = ["Nearest", "least_of", "nearest_mixture"]
+__all__ = ["least_violating", "nearest_mixture", "uniform_mixture"]
 
 _NOTHING = Affine({}, 0.0)
 
 
-@dataclass(frozen=True)
-class Nearest:
-    """The rule with the least largest violation, and the rows to blame."""
-
-    choice: Choice
-    violation: float
-    blame: dict[int, float]
-    certified: bool
-
-
-def nearest_mixture(space: Space) -> Nearest:
+def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
     """The mixture with the least largest violation, by bisection over the bounds.
+
+    Returns
+    -------
+    Optimum
+        "nearest" where the least violation is certain, else "feasible".
 
     Raises
     ------
     ShapeError
         If a constraint is neither linear rows nor convex.
     """
-    constraints = space.program.constraints
+    constraints = program.constraints
     blame: dict[int, float] = {}
-    region = Region(space)
+    region = Region(space, program)
     try:
         region.solve(_NOTHING)
     except InfeasibleMasterError as error:
         blame = region.blame(error)
-    except StoppedError:
-        pass  # what is at hand has to do
+    except (StoppedError, UnfinishedError):
+        pass  # what was found so far has to do
     constants = space.constants()
-    best, high = least_of(space, [*constants, coin_of(constants)])
+    best, high = least_violating(space, program, [*constants, uniform_mixture(constants)])
     low = 0.0
     while high - low > 1e-7 * (1 + high):
         middle = 0.5 * (low + high)
         try:
-            found = Region(space, [-middle] * len(constraints)).solve(_NOTHING)
+            moved = [-middle] * len(constraints)
+            found = Region(space, program, moved, region.master).solve(_NOTHING)
         except InfeasibleMasterError:
             low = middle
             continue
-        except StoppedError:
+        except (StoppedError, UnfinishedError):
             break
-        worst = float(space.program.violation(space.features(found.choice)))
+        worst = float(program.violation(space.features(found.choice)))
         if worst >= high:
             # The edge of what the solver of linear programs tells apart.
             break
         best, high = found.choice, worst
-    return Nearest(best, high, blame, high - low <= 1e-5 * (1 + high))
+    near = measure(space, program, best)
+    certain = high - low <= 1e-5 * (1 + high)
+    return replace(near, blame=blame, status="nearest" if certain else "feasible")
 
 
-def coin_of(choices: Sequence[Choice]) -> Choice:
+def uniform_mixture(choices: Sequence[MixtureWeights]) -> MixtureWeights:
     """A fair draw among several choices."""
     out: list[dict[int, float]] = [{} for _ in choices[0]]
     for choice in choices:
@@ -75,8 +76,10 @@ def coin_of(choices: Sequence[Choice]) -> Choice:
     return out
 
 
-def least_of(space: Space, choices: Sequence[Choice]) -> tuple[Choice, float]:
+def least_violating(
+    space: AchievableSet, program: Program, choices: Sequence[MixtureWeights]
+) -> tuple[MixtureWeights, float]:
     """Of several choices the one with the least violation, and that."""
-    violations = [float(space.program.violation(space.features(c))) for c in choices]
+    violations = [float(program.violation(space.features(c))) for c in choices]
     k = int(np.argmin(violations))
     return choices[k], violations[k]

@@ -1,49 +1,47 @@
-"""What the exact solver returns."""
+"""A rule that was found and what is known of it, as a report needs it."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from setpoint.evidence import Confusion
+from setpoint.program.program import Program
 from setpoint.rules import Rule
-from setpoint.search.space import Choice, Floats
-from setpoint.search.watch import Traced
+from setpoint.search.achievable_set import AchievableSet, Expected
+from setpoint.search.limits import TracePoint
+from setpoint.search.optimum import Optimum, Status
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = [
+    "SAME",
     "ConstantGoalWarning",
     "Expected",
-    "Found",
     "NoRuleError",
     "Outcome",
     "Randomized",
     "Status",
+    "nearest_outcome",
+    "outcome_of",
+    "warn_constant",
 ]
 
 Randomized: TypeAlias = Literal["auto"] | bool
-Status: TypeAlias = Literal["optimal", "feasible", "stationary", "nearest", "evaluated"]
+SAME = 1e-9
+"""Objectives this close are the same: a linear program does not tell them apart."""
+
+
+EXACT = "exact"
+"""The name of the solver over cut-offs."""
 
 
 class ConstantGoalWarning(UserWarning):
     """A classifier that gives everyone the same class attains the goal's optimum."""
-
-
-@dataclass(frozen=True)
-class Expected:
-    """A rule by soft evidence: what is to be expected if the posteriors are right.
-
-    Parameters
-    ----------
-    objective, violation : float
-        In the user's units.
-    calibration : float or None
-        The largest difference between a share of rows by true and predicted class, by
-        posteriors and by labels; None without labels.
-    """
-
-    objective: float
-    violation: float
-    calibration: float | None
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Outcome:
         Features of the program, expected over the rule's draws.
     confusion : Confusion
         Of the rule on the rows, expected over its draws.
-    drawn : float
+    randomized_share : float
         The share of rows whose decision depends on a draw.
     status : {"optimal", "feasible", "stationary", "nearest", "evaluated"}
     gap : float or None
@@ -67,7 +65,7 @@ class Outcome:
     why : str
         The method, and whether the rule needs draws.
     rivals : {"rule", "rule without draws"}
-        What `gap` and `bound` speak of.
+        What `gap` and `bound` compare with.
     n_calls : int
         Passes over the cut-offs, or calls of the oracle.
     blame : dict of str to float
@@ -75,37 +73,26 @@ class Outcome:
     solver : str
     expected : Expected or None
         What soft evidence says, where the rule was found on it.
-    choice : Choice or None
-        What the rule was made of, where the space that found it is asked further.
-    trace : tuple of Traced
+    optimum : Optimum or None
+        What the search found, where the space that it searched is asked further.
+    trace : tuple of TracePoint
     """
 
     rule: Rule
     v: Floats
     confusion: Confusion
-    drawn: float
+    randomized_share: float
     status: Status
     gap: float | None
     bound: float | None
     why: str
     rivals: str
     n_calls: int
-    blame: dict[str, float] = field(default_factory=dict)
-    solver: str = "exact"
+    blame: Mapping[str, float] = field(default_factory=dict)
+    solver: str = EXACT
     expected: Expected | None = None
-    choice: Choice | None = None
-    trace: tuple[Traced, ...] = ()
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a search found; `bound` is a score, inf where none is known, over `rivals`."""
-
-    choice: Choice
-    bound: float
-    status: Status
-    why: str
-    rivals: str = "rule"
+    optimum: Optimum | None = None
+    trace: tuple[TracePoint, ...] = ()
 
 
 class NoRuleError(Exception):
@@ -115,3 +102,95 @@ class NoRuleError(Exception):
         super().__init__()
         self.certain = certain
         self.drawing_helps = drawing_helps
+
+
+def outcome_of(
+    space: AchievableSet, program: Program, found: Optimum, *, proved: float, solver: str = EXACT
+) -> Outcome:
+    """The rule that an optimum stands for, with its certificate.
+
+    Parameters
+    ----------
+    space : AchievableSet
+    program : Program
+    found : Optimum
+    proved : float
+        A gap up to this proves what a search alone could not.
+    solver : str
+    """
+    v = space.features(found.choice)
+    value = program.score_at(v)
+    bound = max(found.bound, value)
+    gap = 0.0 if bound == value else bound - value
+    known = space.is_certain and bool(np.isfinite(gap))
+    return Outcome(
+        **_described(space, program, found, solver),
+        v=v,
+        status="optimal" if known and gap <= proved else found.status,
+        gap=gap if known else None,
+        bound=program.sense * bound if known else None,
+        why=found.why,
+        rivals=found.rivals,
+    )
+
+
+def nearest_outcome(
+    space: AchievableSet, program: Program, near: Optimum, *, solver: str = EXACT
+) -> Outcome:
+    """The rule with the least violation of a goal that none meets."""
+    why = f"no rule meets the goal; the least violation is {near.violation:.4g}"
+    if not (near.status == "nearest" and space.is_certain):
+        why += " as far as was searched"
+    return Outcome(
+        **_described(space, program, near, solver),
+        v=space.features(near.choice),
+        status="nearest",
+        gap=None,
+        bound=None,
+        why=why,
+        rivals="rule",
+        blame={str(program.constraints[i]): share for i, share in near.blame.items()},
+    )
+
+
+def _described(
+    space: AchievableSet, program: Program, found: Optimum, solver: str
+) -> dict[str, Any]:
+    """What is known of any choice."""
+    return {
+        "rule": space.rule(found.choice),
+        "confusion": space.confusion(found.choice),
+        "randomized_share": space.randomized_share(found.choice),
+        "n_calls": space.n_calls,
+        "solver": solver,
+        "expected": space.expected(program, found.choice),
+        "optimum": found,
+        # A few passes over cut-offs are no story.
+        "trace": () if solver == EXACT else tuple(space.limits.trace),
+    }
+
+
+def warn_constant(space: AchievableSet, program: Program, outcome: Outcome) -> None:
+    """Warn where predicting one class for everyone is as good as the rule that was found."""
+    best, v = program.score_at(outcome.v), space.features_of_constants()
+    if best == -np.inf:
+        warnings.warn(
+            f"'{program.goal}': the objective is infinite or not a number for every rule found "
+            "that meets the constraints",
+            ConstantGoalWarning,
+            stacklevel=4,
+        )
+        return
+    values = program.scores(v)
+    with np.errstate(invalid="ignore"):  # infinite values are equal or not
+        attains = (values == best) | (values >= best - 1e-12 * (1 + abs(best)))
+    attains &= program.violation(v) <= SATISFIED
+    if attains.any():
+        label = space.evidence.classes[int(np.argmax(attains))]
+        warnings.warn(
+            f"predicting {label!r} for everyone attains the optimum of '{program.goal}': add the "
+            "constraint that is missing, or check whether the scores say anything about the "
+            "classes",
+            ConstantGoalWarning,
+            stacklevel=4,
+        )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setpoint.search.space import Floats
+from setpoint.typing import Floats
 
 __all__ = ["Pair", "best_pair"]
 

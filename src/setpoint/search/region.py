@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.program import BoundConstraint
-from setpoint.goals.rows import NotLinearError
+from setpoint.program import algebra
+from setpoint.program.functions import Affine
+from setpoint.program.program import Program, ProgramConstraint
+from setpoint.program.rows import NotLinearError
+from setpoint.search.achievable_set import AchievableSet
+from setpoint.search.epigraph import EpigraphTerm, pieces_of_level
 from setpoint.search.master import InfeasibleMasterError, Master, MasterResult
-from setpoint.search.pieces import Piece, pieces_of_level
-from setpoint.search.space import Floats, Space
+from setpoint.typing import Floats
 
 __all__ = ["Region"]
 
@@ -25,15 +26,17 @@ _TANGENTS = 100
 
 
 class Region:
-    """The mixtures of a space that meet the constraints of its program.
+    """The mixtures of a space that meet the constraints of a program.
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
+    program : Program
+        Over the rates of the space.
     moved : sequence of float, optional
         For each constraint, by how much its bound is moved inwards.
     master : Master, optional
-        Of a program over the same features, whose columns are shared.
+        Of the same space, whose columns are shared.
 
     Raises
     ------
@@ -42,15 +45,21 @@ class Region:
     """
 
     def __init__(
-        self, space: Space, moved: Sequence[float] | None = None, master: Master | None = None
+        self,
+        space: AchievableSet,
+        program: Program,
+        moved: Sequence[float] | None = None,
+        master: Master | None = None,
     ) -> None:
         self.space = space
+        self.program = program
+        self.forms = space.rates.forms
         self.master = master or Master(space)
         self.rows: list[Affine] = []
         self.sources: list[int] = []
-        self.curved: list[tuple[Piece, int]] = []
+        self.curved: list[tuple[EpigraphTerm, int]] = []
         self.inner: Floats = space.features_of_constants().mean(axis=0)
-        constraints = space.program.constraints
+        constraints = program.constraints
         moved = [0.0] * len(constraints) if moved is None else moved
         self.builder = self.master.builder
         for i, (c, by) in enumerate(zip(constraints, moved, strict=True)):
@@ -58,7 +67,7 @@ class Region:
         self.n_plain = len(self.rows)
         self.active: Floats = np.zeros(0)
 
-    def _add(self, source: int, c: BoundConstraint, level: float) -> None:
+    def _add(self, source: int, c: ProgramConstraint, level: float) -> None:
         key = (c.function, c.sign, level)
         if key not in self.master.built:
             self.master.built[key] = self._build(c, level)
@@ -67,15 +76,16 @@ class Region:
         self.sources += [source] * len(rows)
         self.curved += [(piece, source) for piece in curved]
 
-    def _build(self, c: BoundConstraint, level: float) -> tuple[list[Affine], list[Piece]]:
+    def _build(self, c: ProgramConstraint, level: float) -> tuple[list[Affine], list[EpigraphTerm]]:
         """A bound as rows, and what is curved in it."""
-        start, curved = len(self.builder.rows), []
+        curved: list[EpigraphTerm] = []
+        start = len(self.builder.rows)
         try:
             (self.builder.at_least if c.sign > 0 else self.builder.at_most)(c.function, level)
         except NotLinearError:
             del self.builder.rows[start:]
             f = algebra.scaled(c.sign, c.function)
-            if not f.shape.concave:
+            if not (f.shape.concave and np.isfinite(level)):
                 raise ShapeError(
                     f"{c}: mixtures cannot be searched exactly under this bound "
                     f"({c.function.shape_name}); {self.space.otherwise}"
@@ -86,10 +96,12 @@ class Region:
                 curved.append(piece)
                 if piece.under.terms:  # so that its auxiliary is bounded
                     self.builder.rows.append(piece.touching(self.inner))
-        return self.builder.rows[start:], curved
+        rows = self.builder.rows[start:]
+        del self.builder.rows[start:]
+        return rows, curved
 
     def solve(self, objective: Affine, extra: Sequence[Affine] = ()) -> MasterResult:
-        """The best mixture of the columns at hand for an affine objective.
+        """The best mixture of the columns so far for an affine objective.
 
         Raises
         ------

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.blackbox.budget import BudgetedMetric, RowMetric
 from setpoint.goals.errors import EmptyPopulationError
-from setpoint.search.metered import Measured, Metered
+from setpoint.typing import Floats
 
 __all__ = ["drawn_rows", "errors_wanted", "gain_error"]
 
-Floats = NDArray[np.float64]
 
 _TRIES = 10
 
@@ -31,7 +31,7 @@ def errors_wanted(n_surrogates: int) -> float:
     return float(np.sqrt(max(n_surrogates, 2) / 2.0))
 
 
-def drawn_rows(metric: Measured, rng: np.random.Generator) -> NDArray[np.int64]:
+def drawn_rows(metric: RowMetric, rng: np.random.Generator) -> NDArray[np.int64]:
     """Rows drawn with replacement, as many of each class as there are.
 
     A draw that leaves a group of the goal empty is made anew, ten times at most.
@@ -48,13 +48,13 @@ def drawn_rows(metric: Measured, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def gain_error(
-    metered: Metered, scores: Floats, n_draws: int, rng: np.random.Generator
+    metered: BudgetedMetric, scores: Floats, n_draws: int, rng: np.random.Generator
 ) -> tuple[float, Floats]:
     """The bootstrap standard error of a gain, and the values that it comes from.
 
     Parameters
     ----------
-    metered : Metered
+    metered : BudgetedMetric
     scores : array of shape (2, n)
         Of two models; the same rows are drawn for both.
     n_draws : int

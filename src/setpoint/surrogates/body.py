@@ -25,13 +25,13 @@ from setpoint.estimators.modules import (
     to_bytes,
 )
 from setpoint.surrogates.design import Design, Matrix, OnDevice
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["Body", "fit_body"]
 
-Floats = NDArray[np.float64]
 
 _RATE = 1e-3
 _LOOKED = 64

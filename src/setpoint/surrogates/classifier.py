@@ -8,26 +8,25 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
+from setpoint.blackbox.binding import measured_on
+from setpoint.blackbox.budget import BudgetedMetric
+from setpoint.blackbox.measuring import blackbox_of
 from setpoint.estimators.base import whole
 from setpoint.estimators.evaluation import value_of
 from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
-from setpoint.estimators.measuring import blackbox_of
-from setpoint.estimators.trained import TrainedClassifier, linear_scores
+from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import two_classes_for
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
 from setpoint.inputs.labels import check_weight
-from setpoint.inputs.measured import measured_on
 from setpoint.report import AdaptiveStep, compared
 from setpoint.rules import Threshold
-from setpoint.search.metered import Metered
-from setpoint.search.watch import StoppedWarning
+from setpoint.search.limits import StoppedWarning
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.options import check_options
 from setpoint.surrogates.parts import overlapping, parts_of
@@ -35,10 +34,9 @@ from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.preparing import Training, of_folds, of_validation
 from setpoint.surrogates.splitting import splits_of
 from setpoint.surrogates.telling import SearchProgress, reported, told_of
+from setpoint.typing import Floats
 
 __all__ = ["AdaptiveSurrogateClassifier"]
-
-Floats = NDArray[np.float64]
 
 
 class AdaptiveSurrogateClassifier(TrainedClassifier):
@@ -120,9 +118,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     pos_label : label, default=None
         The positive class; None: the last in sorted order, or the one that the goal names.
     sensitive_features : str or list of str, default=None
-        Columns of X that goal, metric or groups speak of. Pass values to ``fit`` otherwise.
+        Columns of X that goal, metric or groups refer to. Pass values to ``fit`` otherwise.
     baseline : str or classifier, default=None
-        The deployed model, where the goal speaks of it or the report shall compare.
+        The deployed model, where the goal refers to it or the report shall compare.
     n_jobs : int, default=None
         Processes in which a black box is evaluated.
     random_state : int, generator or None, default=None
@@ -264,7 +262,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             For the surrogates; and, without a validation sample, for the metric, which has to
             take it. Rows of weight zero are left out.
         sensitive_features : column, frame, dict, str or list of str, optional
-            The columns that goal, metric or groups speak of, for the rows of X.
+            The columns that goal, metric or groups refer to, for the rows of X.
         baseline : array-like of shape (N,), str or classifier, optional
             The deployed model's decisions for X, a column of X with them, or the model.
 
@@ -275,7 +273,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         Raises
         ------
         MetricError
-            If the metric raises, or returns what is no value of it.
+            If the metric raises, or returns what is not a value of it.
         ValueError
             If the metric is constant, the budget is smaller than one gradient, a surrogate
             has no rows, a sample lacks a class, or an argument is wrong.
@@ -341,7 +339,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             features = transformed(preprocessor, checked_features(self, held.X))
             prepared = of_validation(training, features, metric)
         progress = SearchProgress(metric) if self.verbose else None
-        metered = Metered(
+        metered = BudgetedMetric(
             prepared.metric, plan.budget, self.n_jobs, self.checkpoint,
             None if progress is None else progress.evaluated,
         )  # fmt: skip
@@ -383,7 +381,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self.surrogate_names_ = prepared.sample.names
         self.classes_, self.positive_ = classes.sorted, classes.labels[1]
         self.evidence_ = evidence
-        self.draw_key_, self.draw_columns_, self.largest_slot_ = key, column_names(X), 0
+        self.draw_key_, self.draw_columns_, self.largest_segment_ = key, column_names(X), 0
         return self
 
     @property

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.search.metered import BudgetSpentError, Metered
+from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.gradients import Estimator
 from setpoint.surrogates.sample import Sample
+from setpoint.typing import Floats
 
 __all__ = ["Descent", "Found", "Step"]
 
-Floats = NDArray[np.float64]
 
 _FIRST, _LAST = 2.0, 0.5
 """The step's length at the beginning and the end, in those asked for."""
@@ -72,7 +71,7 @@ class Descent:
     Parameters
     ----------
     sample : Sample
-    metered : Metered
+    metered : BudgetedMetric
     estimator : Estimator
     starts : dict of str to array of shape (folds, d + 1)
     step : float
@@ -88,7 +87,7 @@ class Descent:
     """
 
     sample: Sample
-    metered: Metered
+    metered: BudgetedMetric
     estimator: Estimator
     starts: dict[str, Floats]
     step: float

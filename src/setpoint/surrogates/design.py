@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["Design", "Matrix", "OnDevice"]
-
-Floats = NDArray[np.float64]
 
 
 class Design(Protocol):

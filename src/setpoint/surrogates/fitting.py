@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.exact.post_shift import Shift, post_shift, shifted
-from setpoint.inputs.measured import FormulaMetric
-from setpoint.search.metered import BudgetSpentError, Measured, Metered
+from setpoint.blackbox.binding import FormulaMetric
+from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError, RowMetric
+from setpoint.blackbox.smoothing import Shift, margin, smoothed_threshold
 from setpoint.surrogates.accepting import errors_wanted, gain_error
 from setpoint.surrogates.descent import Descent, Step
 from setpoint.surrogates.gradients import ESTIMATES, Differences, Estimator, fitted
@@ -20,10 +20,10 @@ from setpoint.surrogates.losses import Own
 from setpoint.surrogates.plan import COARSE, FEW, Plan
 from setpoint.surrogates.sample import Sample
 from setpoint.surrogates.weights import WeightSearch
+from setpoint.typing import Floats
 
 __all__ = ["NotMonotoneWarning", "Search", "Searched"]
 
-Floats = NDArray[np.float64]
 
 _WIDE = 0.5
 """The probe's change of the scores, in their standard deviations."""
@@ -82,7 +82,7 @@ class Search:
     Parameters
     ----------
     sample : Sample
-    metered : Metered
+    metered : BudgetedMetric
     plan : Plan
     first : array of shape (folds, d + 1)
         Logistic regressions, or the last layers of trained networks.
@@ -94,7 +94,7 @@ class Search:
     def __init__(
         self,
         sample: Sample,
-        metered: Metered,
+        metered: BudgetedMetric,
         plan: Plan,
         first: Floats,
         rng: np.random.Generator,
@@ -106,7 +106,7 @@ class Search:
         self.stopped = ""
 
     @property
-    def metric(self) -> Measured:
+    def metric(self) -> RowMetric:
         """The metric, without its budget."""
         return self.metered.metric
 
@@ -145,7 +145,7 @@ class Search:
         f = self.sample.scores(self.first)
         ranks = np.linspace(0.0, 1.0, COARSE)
         cuts = np.quantile(f, ranks, method="inverted_cdf")
-        gains = self.metered(np.stack([shifted(f, t) for t in cuts]))
+        gains = self.metered(np.stack([margin(f, t) for t in cuts]))
         weights = self.plan.search == "weights"
         found = self._differences(_WIDE, FEW if weights else self.plan.m)
         if np.ptp(gains) == 0.0 and found.moved == 0.0:
@@ -219,7 +219,7 @@ class Search:
             def sweep(scores: Floats, moving: NDArray[np.bool_] | None) -> Floats:
                 return metric.sense * metric.sweep(scores, moving)
 
-        return post_shift(
+        return smoothed_threshold(
             self.metered, f, metric.weight, smooth=self.plan.smooth, most=self.plan.cutoffs,
             sweep=sweep,
         )  # fmt: skip
@@ -229,7 +229,7 @@ class Search:
         cut = float(shift.thresholds[0])
         if np.isinf(cut):  # everybody or nobody, by a cut-off beyond all scores
             f = self.sample.scores(models)
-            cut = float(f[0] - shifted(f, cut)[0])
+            cut = float(f[0] - margin(f, cut)[0])
         out = models.copy()
         out[:, -1] -= cut
         return out

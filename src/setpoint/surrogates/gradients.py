@@ -11,16 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from setpoint.search.metered import Metered
+from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.surrogates.losses import Pointwise
 from setpoint.surrogates.sample import Sample
+from setpoint.typing import Floats
 
 __all__ = ["ESTIMATES", "Differences", "Estimator", "Slope", "fitted"]
 
-Floats = NDArray[np.float64]
 
 _ENOUGH = 0.9
 """Share of the differences that shall not be zero."""
@@ -87,7 +86,12 @@ def fitted(differences: Differences, monotone: bool) -> Floats:
 
 
 def interpolation(
-    sample: Sample, metered: Metered, models: Floats, sigma: float, m: int, rng: np.random.Generator
+    sample: Sample,
+    metered: BudgetedMetric,
+    models: Floats,
+    sigma: float,
+    m: int,
+    rng: np.random.Generator,
 ) -> Differences:
     """Algorithm 3, with antithetic pairs: the parameters are perturbed, all folds' alike."""
     spread = sample.scores(models).std()
@@ -101,7 +105,12 @@ def interpolation(
 
 
 def finite_difference(
-    sample: Sample, metered: Metered, models: Floats, sigma: float, m: int, rng: np.random.Generator
+    sample: Sample,
+    metered: BudgetedMetric,
+    models: Floats,
+    sigma: float,
+    m: int,
+    rng: np.random.Generator,
 ) -> Differences:
     """Algorithm 2, with antithetic pairs: the surrogates are perturbed, through the scores."""
     z = sigma * rng.normal(size=(m, len(sample.names)))
@@ -109,7 +118,12 @@ def finite_difference(
 
 
 def two_step(
-    sample: Sample, metered: Metered, models: Floats, sigma: float, m: int, rng: np.random.Generator
+    sample: Sample,
+    metered: BudgetedMetric,
+    models: Floats,
+    sigma: float,
+    m: int,
+    rng: np.random.Generator,
 ) -> Differences:
     """Section 5.3: differences around points that are perturbed themselves.
 
@@ -122,7 +136,7 @@ def two_step(
 
 
 def _between(
-    sample: Sample, metered: Metered, models: Floats, around: Floats, z: Floats
+    sample: Sample, metered: BudgetedMetric, models: Floats, around: Floats, z: Floats
 ) -> Differences:
     assert sample.on_metric is not None
     (term,) = sample.on_metric.terms
@@ -140,7 +154,7 @@ def _between(
     return Differences(2.0 * z, gains[m:] - gains[:m])
 
 
-Estimate = Callable[[Sample, Metered, Floats, float, int, np.random.Generator], Differences]
+Estimate = Callable[[Sample, BudgetedMetric, Floats, float, int, np.random.Generator], Differences]
 ESTIMATES: dict[str, tuple[Estimate, float]] = {
     "interpolation": (interpolation, _FIRST),
     "finite-difference": (finite_difference, _FIRST_LOSS),
@@ -159,7 +173,7 @@ class Estimator:
     Parameters
     ----------
     sample : Sample
-    metered : Metered
+    metered : BudgetedMetric
     method : str
     m : int
         Pairs of perturbations.
@@ -171,7 +185,7 @@ class Estimator:
     """
 
     sample: Sample
-    metered: Metered
+    metered: BudgetedMetric
     method: str
     m: int
     rng: np.random.Generator

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from setpoint.typing import Floats
+
 __all__ = ["POINTWISE", "Back", "Losses", "Own", "Pointwise", "Term"]
 
-Floats = NDArray[np.float64]
 Back = Callable[[Floats], Floats]
 """From weights of the losses to the gradient (n,) of their weighted sum."""
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
-from setpoint.inputs.arrays import levels_of
 from setpoint.inputs.columns import as_columns
 from setpoint.surrogates.losses import POINTWISE, Losses, Own, Pointwise, Term
 from setpoint.surrogates.ranking import PRBEP, PrecisionAtK, PrecisionAtRecall, TopLoss
+from setpoint.typing import Floats
 
 __all__ = ["Part", "check_surrogates", "losses_on", "overlapping", "parts_of"]
 
-Floats = NDArray[np.float64]
 
 _RECALLS = (0.25, 0.5, 0.75)
 _RANKING = (PrecisionAtRecall, PrecisionAtK, PRBEP)
@@ -130,7 +130,7 @@ def parts_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[P
     out = []
     for e in entries:
         if isinstance(e, str):
-            levels, codes = levels_of(columns[e], e)
+            levels, codes = columns[e].levels, columns[e].codes
             out += [Part(f"{e} = {v}", codes == i) for i, v in enumerate(levels)]
         else:
             out.append(_where(e, columns))
@@ -142,10 +142,10 @@ def overlapping(parts: Sequence[Part], rows: NDArray[Any]) -> bool:
     return bool((np.sum([part.rows[rows] for part in parts], axis=0) > 1).any())
 
 
-def _where(wanted: Mapping[str, Any], columns: Mapping[str, NDArray[Any]]) -> Part:
+def _where(wanted: Mapping[str, Any], columns: Mapping[str, Column]) -> Part:
     rows = None
     for column, value in wanted.items():
-        levels, codes = levels_of(columns[column], column)
+        levels, codes = columns[column].levels, columns[column].codes
         if value not in levels:
             raise ValueError(
                 f"surrogate_groups: no row has {column} = {value!r} ({nearest(value, levels)})"

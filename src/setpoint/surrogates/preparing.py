@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from setpoint.estimators.measuring import rows_taken
-from setpoint.search.metered import Measured
+from setpoint.blackbox.budget import RowMetric
+from setpoint.blackbox.measuring import rows_taken
 from setpoint.surrogates.body import Body, fit_body
 from setpoint.surrogates.design import Design, Matrix
 from setpoint.surrogates.parts import Part, losses_on
 from setpoint.surrogates.sample import Fold, Sample
+from setpoint.typing import Floats
 
 __all__ = ["Prepared", "Training", "of_folds", "of_validation"]
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 
@@ -113,7 +113,7 @@ class Prepared:
     Parameters
     ----------
     sample : Sample
-    metric : Measured
+    metric : RowMetric
         On the rows that the models are judged on.
     first : array of shape (folds, d + 1)
         The models that the search begins with.
@@ -126,14 +126,14 @@ class Prepared:
     """
 
     sample: Sample
-    metric: Measured
+    metric: RowMetric
     first: Floats
     body: Body | None
     index: Rows
     folds: int | None
 
 
-def of_validation(training: Training, held: Any, metric: Measured) -> Prepared:
+def of_validation(training: Training, held: Any, metric: RowMetric) -> Prepared:
     """Surrogates on the training rows, the metric on others.
 
     Parameters
@@ -141,7 +141,7 @@ def of_validation(training: Training, held: Any, metric: Measured) -> Prepared:
     training : Training
     held : array or CSR matrix
         Features of the rows that the metric was made of.
-    metric : Measured
+    metric : RowMetric
     """
     everything = np.arange(metric.n_rows)
     fold, first, body = training.fold(training.rows, held[metric.kept], everything)
@@ -150,14 +150,14 @@ def of_validation(training: Training, held: Any, metric: Measured) -> Prepared:
 
 
 def of_folds(
-    training: Training, metric: Measured, splits: list[tuple[Rows, Rows]], both: bool
+    training: Training, metric: RowMetric, splits: list[tuple[Rows, Rows]], both: bool
 ) -> Prepared:
     """Each row's metric from a model that was not trained on it, and a model of all rows.
 
     Parameters
     ----------
     training : Training
-    metric : Measured
+    metric : RowMetric
         On the training rows.
     splits : list of (rows to train on, rows to judge on)
     both : bool

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.surrogates.losses import Back
+from setpoint.typing import Floats
 
 __all__ = ["PRBEP", "PrecisionAtK", "PrecisionAtRecall", "TopLoss"]
 
-Floats = NDArray[np.float64]
 
 _SMOOTH = 0.02
 """The cut is a mean over this share of the ranks it is drawn from, so that its slope is not

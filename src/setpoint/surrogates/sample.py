@@ -13,10 +13,10 @@ from scipy.optimize import minimize
 
 from setpoint.surrogates.design import Design
 from setpoint.surrogates.losses import Back, Losses
+from setpoint.typing import Floats
 
 __all__ = ["Fold", "Sample"]
 
-Floats = NDArray[np.float64]
 
 _MEMORY = 10
 """Past steps that the quasi-Newton method remembers."""

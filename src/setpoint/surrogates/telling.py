@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.estimators.measuring import measured_entry
+from setpoint.blackbox.binding import FormulaMetric
+from setpoint.blackbox.budget import BudgetedMetric, RowMetric
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import Inputs
-from setpoint.inputs.measured import FormulaMetric
+from setpoint.program.link import link
 from setpoint.report import AdaptiveStep, AdaptiveTold, Entry, GoalReport, report_on_outcome
+from setpoint.report.measured import measured_entry
 from setpoint.rules import Threshold
-from setpoint.search.metered import Measured, Metered
+from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
-from setpoint.search.watch import Traced
 from setpoint.surrogates.descent import Step
 from setpoint.surrogates.fitting import Searched
 from setpoint.surrogates.plan import Plan
@@ -40,7 +41,7 @@ _NORMAL = 1.959964
 class SearchProgress(Progress):
     """Best value so far and evaluations left, on one line of stderr."""
 
-    def __init__(self, metric: Measured) -> None:
+    def __init__(self, metric: RowMetric) -> None:
         super().__init__()
         self.metric = metric
         self.best: float | None = None
@@ -55,9 +56,9 @@ class SearchProgress(Progress):
         """The metric was evaluated."""
         self.left = left
         value = np.nan if self.best is None else self.metric.sense * self.best
-        self(Traced(used, value, np.inf, 0.0, time.perf_counter() - self.started))
+        self(TracePoint(used, value, np.inf, 0.0, time.perf_counter() - self.started))
 
-    def _line(self, now: Traced) -> str:
+    def _line(self, now: TracePoint) -> str:
         best = "nothing yet" if np.isnan(now.objective) else f"best {now.objective:.6g}"
         left = "" if self.left is None else f", {self.left} left"
         return f"{best}  {now.call} evaluations{left}  {now.seconds:.1f} s "
@@ -67,7 +68,7 @@ def told_of(
     estimator: Any,
     plan: Plan,
     prepared: Prepared,
-    metered: Metered,
+    metered: BudgetedMetric,
     found: Searched,
     steps: Sequence[Step],
 ) -> AdaptiveTold:
@@ -103,7 +104,7 @@ def reported(
     goal: Goal,
     inputs: Inputs,
     prepared: Prepared,
-    metered: Metered,
+    metered: BudgetedMetric,
     found: Searched,
     rule: Threshold,
     told: AdaptiveTold,
@@ -113,10 +114,11 @@ def reported(
     taken = inputs.taken(prepared.index)
     evidence = taken.evidence({None: found.scores})
     confusion = evidence.confusion(rule.decide(evidence.scores))
+    linked = link(goal, evidence.codebook)
     v, status = np.zeros(0), "feasible"
     if not goal.is_blackbox:
-        program = goal.bind(evidence.schema)
-        v = program.features_of(confusion.counts)
+        program = linked.at(evidence.marginals)
+        v = program.rates_of(confusion.counts)
         if goal.constraints and program.violation(v) > 1e-9:
             status = "nearest"
     how = "Algorithm 1" if told.search == "gradient" else "a search over the surrogates' weights"
@@ -126,7 +128,7 @@ def reported(
         "rule", metered.used, solver=SOLVERS[told.search],
     )  # fmt: skip
     report = report_on_outcome(
-        goal,
+        linked,
         outcome,
         evidence,
         family="surrogates",
@@ -139,7 +141,7 @@ def reported(
     return replace(report, adaptive=told), evidence
 
 
-def _entry(goal: Goal, metered: Metered, found: Searched) -> Entry:
+def _entry(goal: Goal, metered: BudgetedMetric, found: Searched) -> Entry:
     entry = measured_entry(goal, metered.metric, found.value)
     if len(found.draws) < 2:
         return entry
@@ -147,7 +149,7 @@ def _entry(goal: Goal, metered: Metered, found: Searched) -> Entry:
     return replace(entry, low=found.value - half, high=found.value + half, interval="bootstrap")
 
 
-def _notes(told: AdaptiveTold, found: Searched, status: str, metric: Measured) -> list[str]:
+def _notes(told: AdaptiveTold, found: Searched, status: str, metric: RowMetric) -> list[str]:
     notes = []
     if not found.cuts:
         notes.append(

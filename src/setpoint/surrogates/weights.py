@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from setpoint.search.metered import BudgetSpentError, Metered
+from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.descent import Found, Step
 from setpoint.surrogates.sample import Sample
+from setpoint.typing import Floats
 
 __all__ = ["WeightSearch"]
 
-Floats = NDArray[np.float64]
 
 _FIRST = 1.0
 """The first simplex: each weight in turn times e."""
@@ -32,7 +31,7 @@ class WeightSearch:
     Parameters
     ----------
     sample : Sample
-    metered : Metered
+    metered : BudgetedMetric
     start : str
     models : array of shape (folds, d + 1)
         Where the training of each model begins, and the name of that.
@@ -47,7 +46,7 @@ class WeightSearch:
     """
 
     sample: Sample
-    metered: Metered
+    metered: BudgetedMetric
     start: str
     models: Floats
     most: int

@@ -16,10 +16,10 @@ from setpoint.data.dates import date_parts
 from setpoint.data.extras import needed
 from setpoint.data.kinds import MISFITS, as_kind
 from setpoint.data.streaming.schema import StreamColumn
+from setpoint.typing import Floats
 
 __all__ = ["HASHED", "StreamEncoder"]
 
-Floats = NDArray[np.float64]
 
 HASHED = 2**16
 """Places that values of text share."""
@@ -60,7 +60,7 @@ class StreamEncoder:
            [ 0.,  1.],
            [ 0.,  1.]])
     >>> misfits
-    {2: "column 'age': 'x' is no number, as it was in the first rows"}
+    {2: "column 'age': 'x' is not a number, as it was in the first rows"}
     """
 
     def __init__(self, columns: Sequence[StreamColumn]) -> None:

@@ -18,7 +18,7 @@ from setpoint.data.records import quotes_in_order, records_of
 
 __all__ = ["Block", "Rows", "blocks_of", "first_record", "rows_of"]
 
-_LONGEST = 2**24  # bytes of a record; what is longer is no table
+_LONGEST = 2**24  # bytes of a record; what is longer is not a table
 _UNCLOSED = "unexpected end of data"  # what csv says of a quote that is still open
 
 

@@ -92,7 +92,7 @@ class Stream:
     Raises
     ------
     TableError
-        If the source cannot be read, or is no table.
+        If the source cannot be read, or is not a table.
     Interrupted
         If reading was interrupted before there was a header.
 

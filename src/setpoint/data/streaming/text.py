@@ -66,7 +66,7 @@ def pieces_of_text(
     Raises
     ------
     TableError
-        If the source cannot be read, or is no text.
+        If the source cannot be read, or is not a text.
 
     Examples
     --------
@@ -181,13 +181,14 @@ def _decoded(
         except UnicodeDecodeError as error:
             raise TableError(no_text(error, name, codec, encoding, n_lines)) from None
         except UnicodeError as error:
-            raise TableError(f"{name} is no {codec} text: {error}") from None
+            raise TableError(f"{name} is not {codec} text: {error}") from None
         if start and text:
             text, start = text.removeprefix("\ufeff"), False
         if "\0" in text:
             line = n_lines + text.count("\n", 0, text.index("\0")) + 1
             raise TableError(
-                f"{name} is no table: line {line} holds a zero byte, as in no text; save it as CSV"
+                f"{name} is not a table: line {line} holds a zero byte, as in no text; save it "
+                "as CSV"
             )
         n_lines += text.count("\n")
         if text:

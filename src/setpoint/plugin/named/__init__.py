@@ -11,11 +11,11 @@ from setpoint.plugin.named.ellipsoid import ellipsoid
 from setpoint.plugin.named.frank_wolfe import frank_wolfe
 from setpoint.plugin.named.gda import gda
 from setpoint.plugin.named.recombine import recombine
-from setpoint.search.mixed import Mixed
+from setpoint.search.optimum import Optimum
 
 __all__ = ["ALGORITHMS", "bisection", "ellipsoid", "frank_wolfe", "gda", "recombine"]
 
-ALGORITHMS: dict[str, Callable[..., Mixed]] = {
+ALGORITHMS: dict[str, Callable[..., Optimum]] = {
     "frank-wolfe": frank_wolfe,
     "gda": gda,
     "ellipsoid": ellipsoid,

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from setpoint.goals.atoms import Affine, Ratio
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.explore import Explorer
 from setpoint.plugin.named.gda import STEPS, Descent
-from setpoint.plugin.named.losses import Losses, score_of
+from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.recombine import recombine
+from setpoint.program.functions import Affine, Ratio
+from setpoint.program.program import Program
 from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.mixed import Mixed
+from setpoint.search.optimum import Optimum
 
 __all__ = ["bisection"]
 
@@ -25,12 +26,13 @@ _FINE = 1e-3
 
 def bisection(
     space: Achievable,
+    program: Program,
     *,
     calls: int | None = None,
     gap: float = 1e-4,
     rounds: int = ROUNDS,
     steps: Sequence[float] = STEPS,
-) -> Mixed:
+) -> Optimum:
     """Bisection for ratios of linear functions; ConBisection where there are constraints.
 
     "Can a score of gamma be had?" is a linear question: one oracle call, or with
@@ -40,6 +42,7 @@ def bisection(
     ----------
     space : Achievable
         With whole rules as columns.
+    program : Program
     calls : int, optional
         Oracle calls; by default 100, with constraints 10,000 over all rounds. (The paper
         names no budget for bisection; 10,000 is what its ConGDA has.)
@@ -52,7 +55,7 @@ def bisection(
 
     Returns
     -------
-    Mixed
+    Optimum
         "optimal" where there are no constraints and the bracket closed to within `gap`.
 
     Raises
@@ -60,27 +63,26 @@ def bisection(
     InfeasibleMasterError
         If no mixture of the rules gathered meets the constraints.
     ShapeError
-        If the score is no ratio, its denominator can be 0, or a constraint is not convex.
+        If the score is not a ratio, its denominator can be 0, or a constraint is not convex.
 
     References
     ----------
     Narasimhan et al., "Consistent multiclass algorithms for complex metrics and
     constraints", Algorithms 4 and 8.
     """
-    score = _ratio(space)
-    if not space.program.constraints:
-        run = Explorer(space, "bisection", CALLS if calls is None else calls, gap)
+    score = _ratio(program)
+    if not program.constraints:
+        run = Explorer(space, program, "bisection", CALLS if calls is None else calls, gap)
         return run.finish(lambda: _halve(run, score))
-    losses = Losses(space, "bisection", score.above, by_row=True)
+    losses = Losses(space, program, "bisection", score.above, by_row=True)
     run = Explorer(
-        space, "constrained bisection", CONSTRAINED_CALLS if calls is None else calls, gap
+        space, program, "constrained bisection", CONSTRAINED_CALLS if calls is None else calls, gap
     )
     return run.finish(lambda: _halve_constrained(run, score, losses, rounds, steps))
 
 
-def _ratio(space: Achievable) -> Ratio:
-    program = space.program
-    score = score_of(program)
+def _ratio(program: Program) -> Ratio:
+    score = program.score
     if isinstance(score, Affine):
         return Ratio(score, Affine({}, 1.0))
     what = f"{program.goal.objective}: solver='bisection' takes"
@@ -90,7 +92,7 @@ def _ratio(space: Achievable) -> Ratio:
             f"{what} ratios of linear functions, this score is {score.shape_name}; "
             f"{other}'auto' takes every shape that can be solved"
         )
-    if program.weights.range(score.below)[0] <= _TINY:
+    if program.forms.range(score.below)[0] <= _TINY:
         raise ShapeError(
             f"{what} ratios whose denominator is above 0 whatever is decided, this one can "
             "vanish; 'auto' puts a floor under it"
@@ -101,7 +103,7 @@ def _ratio(space: Achievable) -> Ratio:
 def _halve(run: Explorer, score: Ratio) -> None:
     """Algorithm 4 for a score: the largest gamma with max A - gamma B >= 0."""
     space = run.space
-    b_low, b_high = space.program.weights.range(score.below)
+    b_low, b_high = run.program.forms.range(score.below)
     points = [space.features(c) for c in space.constants()]
     v = max(points, key=lambda x: float(score.value(x)))
     # A bracket from a point that is reached, not [0, 1].
@@ -128,7 +130,7 @@ def _halve_constrained(
     """
     descents = [Descent(losses, *pair) for pair in product(steps, steps)]
     low, high = score.low, score.high
-    best: Mixed | None = None
+    best: Optimum | None = None
     v = losses.middle
     for k in range(rounds):
         gamma = 0.5 * (low + high)
@@ -138,7 +140,7 @@ def _halve_constrained(
                 return
             descents[run.made % len(descents)].step(run)
         try:
-            best = recombine(run.space, start=None if best is None else best.choice)
+            best = recombine(run.space, run.program, start=None if best is None else best.choice)
         except InfeasibleMasterError:
             low, high = score.low, score.high
             continue

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.goals import algebra
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.explore import Explorer
 from setpoint.plugin.named.inner import Inner
 from setpoint.plugin.named.losses import Losses
-from setpoint.search.mixed import Mixed
-from setpoint.search.space import Floats
+from setpoint.program import algebra
+from setpoint.program.program import Program
+from setpoint.search.optimum import Optimum
+from setpoint.typing import Floats
 
 __all__ = ["Ellipsoid", "ellipsoid"]
 
@@ -58,8 +59,13 @@ class Ellipsoid:
 
 
 def ellipsoid(
-    space: Achievable, *, calls: int | None = None, gap: float = 1e-4, radius: float = RADIUS
-) -> Mixed:
+    space: Achievable,
+    program: Program,
+    *,
+    calls: int | None = None,
+    gap: float = 1e-4,
+    radius: float = RADIUS,
+) -> Optimum:
     """The ellipsoid method for concave scores; ConEllipsoid where there are constraints.
 
     It maximises the dual function over lambda (one for each feature) and mu (one for each
@@ -70,6 +76,7 @@ def ellipsoid(
     ----------
     space : Achievable
         With whole rules as columns.
+    program : Program
     calls : int, optional
         Oracle calls; by default 1000 (appendix B of the paper).
     gap : float
@@ -79,7 +86,7 @@ def ellipsoid(
 
     Returns
     -------
-    Mixed
+    Optimum
         "optimal" where the bound closed to within `gap`.
 
     Raises
@@ -94,9 +101,9 @@ def ellipsoid(
     Narasimhan et al., "Consistent multiclass algorithms for complex metrics and
     constraints", Algorithms 3, 3(a) and 7.
     """
-    losses = Losses(space, "ellipsoid")
+    losses = Losses(space, program, "ellipsoid")
     name = "constrained ellipsoid" if losses.phi else "ellipsoid"
-    run = Explorer(space, name, CALLS if calls is None else calls, gap)
+    run = Explorer(space, program, name, CALLS if calls is None else calls, gap)
     return run.finish(lambda: _shrink(run, losses, radius))
 
 

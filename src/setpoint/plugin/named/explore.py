@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.recombine import recombine
+from setpoint.program.program import Program
+from setpoint.search.limits import StoppedError, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.mixed import Mixed
-from setpoint.search.space import Floats
-from setpoint.search.watch import StoppedError, StoppedWarning
+from setpoint.search.optimum import Optimum
+from setpoint.typing import Floats
 
 __all__ = ["Explorer"]
 
@@ -28,6 +29,7 @@ class Explorer:
     Parameters
     ----------
     space : Achievable
+    program : Program
     method : str
     calls : int
         The budget.
@@ -35,16 +37,19 @@ class Explorer:
         The run ends where no mixture is better by more.
     """
 
-    def __init__(self, space: Achievable, method: str, calls: int, gap: float) -> None:
+    def __init__(
+        self, space: Achievable, program: Program, method: str, calls: int, gap: float
+    ) -> None:
         if calls < 1:
             raise ValueError(f"calls is a whole number >= 1, got {calls!r}")
         self.space = space
+        self.program = program
         self.method = method
         self.calls = calls
         self.gap = gap
         self.made = 0
         self.bound = INF
-        self.best: Mixed | None = None
+        self.best: Optimum | None = None
         self._next = _FIRST
         self._recorded = (0, INF)
 
@@ -55,7 +60,7 @@ class Explorer:
         Raises
         ------
         StoppedError
-            At the limits of the space's watch.
+            At the limits of the space.
         """
         atom = self.space.ask(-L)
         self.made += 1
@@ -81,7 +86,7 @@ class Explorer:
         closed = best is not None and self.bound - best.value <= self.gap
         return self.made < self.calls and not closed
 
-    def finish(self, body: Callable[[], None]) -> Mixed:
+    def finish(self, body: Callable[[], None]) -> Optimum:
         """Run the algorithm, to its end or a limit, and recombine.
 
         Raises
@@ -99,6 +104,7 @@ class Explorer:
             )
         mixed = recombine(
             self.space,
+            self.program,
             f"{self.method}, recombined",
             bound=self.bound,
             gap=self.gap,
@@ -112,11 +118,11 @@ class Explorer:
     def _recombine(self) -> None:
         start = None if self.best is None else self.best.choice
         try:
-            self.best = recombine(self.space, self.method, start=start)
+            self.best = recombine(self.space, self.program, self.method, start=start)
         except InfeasibleMasterError:
             return
         self._record(self.best.v)
 
     def _record(self, v: Floats) -> None:
         self._recorded = (self.made, self.bound)
-        self.space.watch.record(self.space.program, v, self.bound)
+        self.space.limits.record(self.program, v, self.bound)

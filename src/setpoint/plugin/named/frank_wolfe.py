@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from setpoint.goals.atoms import Bound
-from setpoint.goals.composites import has_kinks
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.explore import Explorer
 from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.slack import Slack
-from setpoint.search.mixed import Mixed
-from setpoint.search.space import Floats
+from setpoint.program.functions import RateFunction
+from setpoint.program.program import Program
+from setpoint.search.optimum import Optimum
+from setpoint.typing import Floats
 
 __all__ = ["frank_wolfe"]
 
@@ -24,12 +24,13 @@ _TRUSTED = 1e-9
 
 def frank_wolfe(
     space: Achievable,
+    program: Program,
     *,
     calls: int | None = None,
     gap: float = 1e-4,
     zeta: float = ZETA,
     steps: tuple[float, ...] = STEPS,
-) -> Mixed:
+) -> Optimum:
     """Frank-Wolfe for concave scores; split Frank-Wolfe where there are constraints.
 
     Without constraints the step is an exact line search. Both bound the optimum at each
@@ -39,6 +40,7 @@ def frank_wolfe(
     ----------
     space : Achievable
         With whole rules as columns.
+    program : Program
     calls : int, optional
         Oracle calls; by default 5000, with constraints 10,000 (appendix B of the paper).
     gap : float
@@ -49,7 +51,7 @@ def frank_wolfe(
 
     Returns
     -------
-    Mixed
+    Optimum
         "optimal" where the bound closed to within `gap`.
 
     Raises
@@ -65,17 +67,21 @@ def frank_wolfe(
     algorithms for complex metrics and constraints", Algorithms 1 and 5; Gidel, Pedregosa
     and Lacoste-Julien (2018), "Frank-Wolfe splitting via augmented Lagrangian method".
     """
-    losses = Losses(space, "frank-wolfe")
-    if has_kinks(losses.score):
+    losses = Losses(space, program, "frank-wolfe")
+    if losses.score.has_kinks:
         raise ShapeError(
-            f"{space.program.goal.objective}: solver='frank-wolfe' takes smooth scores, this one "
+            f"{program.goal.objective}: solver='frank-wolfe' takes smooth scores, this one "
             "has kinks, where a gradient says too little; 'gda' and 'ellipsoid' take it, "
             "and 'auto' certifies it"
         )
     if losses.phi:
-        run = Explorer(space, "split Frank-Wolfe", SPLIT_CALLS if calls is None else calls, gap)
+        run = Explorer(
+            space, program, "split Frank-Wolfe", SPLIT_CALLS if calls is None else calls, gap
+        )
         return run.finish(lambda: _split(run, losses, zeta, steps))
-    run = Explorer(space, "Frank-Wolfe with line search", CALLS if calls is None else calls, gap)
+    run = Explorer(
+        space, program, "Frank-Wolfe with line search", CALLS if calls is None else calls, gap
+    )
     return run.finish(lambda: _plain(run, losses))
 
 
@@ -88,7 +94,7 @@ def _plain(run: Explorer, losses: Losses) -> None:
         s = run.ask(-gain)
         left = float(gain @ (s - v))
         # A gradient that a floor bends proves nothing.
-        if score.floored(v) >= _TRUSTED:
+        if score.smallest_floored_argument(v) >= _TRUSTED:
             run.learn(value + left)
             if left <= run.gap:
                 break
@@ -99,7 +105,7 @@ def _plain(run: Explorer, losses: Losses) -> None:
         value = float(score.value(v))
 
 
-def line_search(score: Bound, v: Floats, s: Floats) -> float:
+def line_search(score: RateFunction, v: Floats, s: Floats) -> float:
     """The step in [0, 1] from v to s with the largest concave score."""
 
     def loss(step: float) -> float:
@@ -124,7 +130,12 @@ def _split(run: Explorer, losses: Losses, zeta: float, steps: tuple[float, ...])
         joint = lam + zeta * (C - F)
         s = run.ask(at_C + joint)
         least, f = feasible.minimise(at_F - joint)
-        if min(losses.score.floored(C), losses.score.floored(F)) >= _TRUSTED:
+        if (
+            min(
+                losses.score.smallest_floored_argument(C), losses.score.smallest_floored_argument(F)
+            )
+            >= _TRUSTED
+        ):
             # The Lagrangian at `joint` bounds 2 psi from below by its two linear parts.
             psi = -float(losses.score.value(C)) - float(losses.score.value(F))
             psi += float((at_C + joint) @ s - at_C @ C) + least - float(at_F @ F)

@@ -7,12 +7,13 @@ from itertools import product
 
 import numpy as np
 
-from setpoint.goals import algebra
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.explore import Explorer
 from setpoint.plugin.named.inner import Inner
 from setpoint.plugin.named.losses import Losses
-from setpoint.search.mixed import Mixed
+from setpoint.program import algebra
+from setpoint.program.program import Program
+from setpoint.search.optimum import Optimum
 
 __all__ = ["Descent", "gda"]
 
@@ -61,11 +62,12 @@ class Descent:
 
 def gda(
     space: Achievable,
+    program: Program,
     *,
     calls: int | None = None,
     gap: float = 1e-4,
     steps: Sequence[float] = STEPS,
-) -> Mixed:
+) -> Optimum:
     """Gradient descent-ascent for concave scores; ConGDA where there are constraints.
 
     The paper tunes the two step sizes on a grid and keeps one pair. Here all pairs run in
@@ -75,6 +77,7 @@ def gda(
     ----------
     space : Achievable
         With whole rules as columns.
+    program : Program
     calls : int, optional
         Oracle calls of all pairs together; by default 5000, with constraints 10,000.
     gap : float
@@ -84,7 +87,7 @@ def gda(
 
     Returns
     -------
-    Mixed
+    Optimum
         "optimal" where a bound from the dual function closed to within `gap`.
 
     Raises
@@ -99,11 +102,11 @@ def gda(
     Narasimhan et al., "Consistent multiclass algorithms for complex metrics and
     constraints", Algorithms 2 and 6, appendix B.
     """
-    losses = Losses(space, "gda", by_row=True)
+    losses = Losses(space, program, "gda", by_row=True)
     name = "constrained GDA" if losses.phi else "GDA"
     if calls is None:
         calls = CONSTRAINED_CALLS if losses.phi else CALLS
-    run = Explorer(space, name, calls, gap)
+    run = Explorer(space, program, name, calls, gap)
     descents = [Descent(losses, *pair) for pair in product(steps, steps)]
     inner = Inner(losses, [algebra.scaled(-1.0, losses.score), *losses.phi])
 

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from setpoint.goals.atoms import Affine, Bound
-from setpoint.goals.composites import has_kinks
 from setpoint.plugin.named.losses import Losses
 from setpoint.plugin.named.slack import Slack
-from setpoint.search.pieces import nearest_trusted
-from setpoint.search.space import Floats
+from setpoint.program.functions import Affine, RateFunction
+from setpoint.search.epigraph import nearest_trusted
+from setpoint.typing import Floats
 
 __all__ = ["Inner"]
 
@@ -41,14 +40,14 @@ class Inner:
         The convex functions f.
     """
 
-    def __init__(self, losses: Losses, functions: Sequence[Bound]) -> None:
+    def __init__(self, losses: Losses, functions: Sequence[RateFunction]) -> None:
         self.losses = losses
         self.functions = tuple(functions)
         self._affine = [k for k, f in enumerate(functions) if isinstance(f, Affine)]
         self._smooth: list[_Part] = []
         kinked: list[int] = []
         for numbers, features in _apart(functions):
-            if any(has_kinks(functions[k]) for k in numbers):
+            if any(functions[k].has_kinks for k in numbers):
                 kinked += numbers
             else:
                 self._smooth.append(_Part(numbers, np.array(sorted(features))))
@@ -126,11 +125,11 @@ class Inner:
         return scale * below, found.x
 
 
-def _features(functions: Sequence[Bound], numbers: Sequence[int]) -> set[int]:
+def _features(functions: Sequence[RateFunction], numbers: Sequence[int]) -> set[int]:
     return set().union(*(functions[k].features for k in numbers))
 
 
-def _apart(functions: Sequence[Bound]) -> list[tuple[list[int], set[int]]]:
+def _apart(functions: Sequence[RateFunction]) -> list[tuple[list[int], set[int]]]:
     """The functions that are not affine, in groups that share no feature."""
     groups: list[tuple[list[int], set[int]]] = []
     for k, f in enumerate(functions):

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.goals import algebra
-from setpoint.goals.atoms import Affine, Bound, Ratio
 from setpoint.goals.errors import ShapeError
-from setpoint.goals.program import BoundConstraint, Program
-from setpoint.goals.rows import NotLinearError, without_auxiliaries
-from setpoint.search.space import Floats, Space
+from setpoint.program import algebra
+from setpoint.program.functions import Affine, RateFunction, Ratio
+from setpoint.program.program import Program, ProgramConstraint
+from setpoint.program.rows import NotLinearError, without_auxiliaries
+from setpoint.search.achievable_set import AchievableSet
+from setpoint.typing import Floats
 
-__all__ = ["Losses", "score_of"]
-
-
-def score_of(program: Program) -> Bound:
-    """The objective as a score, higher is better."""
-    return algebra.scaled(program.sense, program.objective)
+__all__ = ["Losses"]
 
 
 class Losses:
@@ -28,7 +24,8 @@ class Losses:
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
+    program : Program
     solver : str
         Its name, for messages.
     score : Bound, optional
@@ -55,11 +52,16 @@ class Losses:
     """
 
     def __init__(
-        self, space: Space, solver: str, score: Bound | None = None, *, by_row: bool = False
+        self,
+        space: AchievableSet,
+        program: Program,
+        solver: str,
+        score: RateFunction | None = None,
+        *,
+        by_row: bool = False,
     ) -> None:
-        program = space.program
-        self.space = space
-        self.score = score_of(program) if score is None else score
+        self.program = program
+        self.score = program.score if score is None else score
         if not self.score.shape.concave:
             other = "'bisection' takes ratios, " if isinstance(self.score, Ratio) else ""
             raise ShapeError(
@@ -70,7 +72,7 @@ class Losses:
         self.phi = tuple(
             f for c in program.constraints for f in _convex(program, c, solver, by_row)
         )
-        ranges = [program.weights.range(Affine({j: 1.0}, 0.0)) for j in range(space.d)]
+        ranges = [program.forms.range(Affine({j: 1.0}, 0.0)) for j in range(space.d)]
         self.low, self.high = np.array(ranges).reshape(-1, 2).T
         self.middle: Floats = np.mean([space.features(c) for c in space.constants()], axis=0)
 
@@ -95,7 +97,9 @@ class Losses:
         return np.clip(v, self.low, self.high)
 
 
-def _convex(program: Program, c: BoundConstraint, solver: str, by_row: bool) -> list[Bound]:
+def _convex(
+    program: Program, c: ProgramConstraint, solver: str, by_row: bool
+) -> list[RateFunction]:
     """Convex functions that are all <= 0 just where a constraint holds."""
     past = algebra.add([(-c.sign, c.function), (1.0, algebra.constant(c.sign * c.level))])
     if past.shape.convex and not by_row:

@@ -8,18 +8,17 @@ never worse than an average, and what it returns meets the constraints.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
 
 import numpy as np
 
 from setpoint.evidence import Confusion
-from setpoint.goals.program import Program
-from setpoint.plugin.named.losses import score_of
+from setpoint.program.program import Program
 from setpoint.rules import Rule
-from setpoint.search.mixed import Mixed, mixed_of
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
+from setpoint.search.limits import Limits
 from setpoint.search.mixtures import best_mixture
-from setpoint.search.space import Choice, Floats, Priced, Space
-from setpoint.search.watch import Watch
+from setpoint.search.optimum import Optimum
+from setpoint.typing import Floats
 
 __all__ = ["Gathered", "recombine"]
 
@@ -28,26 +27,26 @@ _NEAR = 1e-7
 """To within so much the master is solved."""
 
 
-class Gathered(Space):
+class Gathered(AchievableSet):
     """The columns that a space has at hand, and no others: asking costs no oracle call.
 
-    It has its own watch, for what is known of mixtures of these columns is no bound for
+    It has its own limits, for what is known of mixtures of these columns is no bound for
     the space.
 
     Parameters
     ----------
-    space : Space
-    start : Choice, optional
+    space : AchievableSet
+    start : MixtureWeights, optional
         What the master begins with, beside the constant classifiers. It asks for the
         others, a few of which it needs.
     """
 
-    def __init__(self, space: Space, start: Choice | None = None) -> None:
-        super().__init__(space.program, Watch())
+    def __init__(self, space: AchievableSet, start: MixtureWeights | None = None) -> None:
+        super().__init__(space.rates, Limits())
         self.space = space
         self.is_certain = True  # all columns are looked through
         self._start = [*space.constants(), *([] if start is None else [start])]
-        self._numbers = [np.array(space.at_hand(b)) for b in range(space.n_blocks)]
+        self._numbers = [np.array(space.initial_columns(b)) for b in range(space.n_blocks)]
         self._columns = [space.columns(b, list(k)) for b, k in enumerate(self._numbers)]
 
     @property
@@ -55,13 +54,22 @@ class Gathered(Space):
         """As in the space."""
         return self.space.n_blocks
 
-    def at_hand(self, block: int) -> Sequence[int]:
+    def initial_columns(self, block: int) -> Sequence[int]:
         """The constants and the start."""
         return sorted({k for choice in self._start for k in choice[block]})
 
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """As in the space."""
         return self.space.columns(block, numbers)
+
+    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
+        """As in the space."""
+        return self.space.numbers(block, keys)
+
+    @property
+    def table(self) -> Floats:
+        """As in the space."""
+        return self.space.table
 
     def price(self, slopes: Floats) -> Priced:
         """The best of all columns gathered."""
@@ -73,41 +81,39 @@ class Gathered(Space):
             values.append(worth[at])
         return Priced(np.array(best), np.array(values))
 
-    def constants(self) -> list[Choice]:
+    def constants(self) -> list[MixtureWeights]:
         """As in the space."""
         return self.space.constants()
 
-    def rule(self, choice: Choice) -> Rule:
+    def rule(self, choice: MixtureWeights) -> Rule:
         """As in the space."""
         return self.space.rule(choice)
 
-    def confusion(self, choice: Choice) -> Confusion:
+    def confusion(self, choice: MixtureWeights) -> Confusion:
         """As in the space."""
         return self.space.confusion(choice)
 
-    def drawn(self, choice: Choice) -> float:
+    def randomized_share(self, choice: MixtureWeights) -> float:
         """As in the space."""
-        return self.space.drawn(choice)
-
-    def with_program(self, program: Program) -> Self:
-        """Another program on the same rows: its columns are yet to be gathered."""
-        return type(self)(self.space.with_program(program))
+        return self.space.randomized_share(choice)
 
 
 def recombine(
-    space: Space,
+    space: AchievableSet,
+    program: Program,
     method: str = "recombined",
     *,
     bound: float = INF,
     gap: float = 0.0,
     stopped: str = "",
-    start: Choice | None = None,
-) -> Mixed:
+    start: MixtureWeights | None = None,
+) -> Optimum:
     """The best mixture of the columns gathered, without any oracle call.
 
     Parameters
     ----------
-    space : Space
+    space : AchievableSet
+    program : Program
     method : str
         What found the columns.
     bound : float
@@ -116,7 +122,7 @@ def recombine(
         A bound within so much of the value certifies it.
     stopped : str
         The limit that ended the search for columns.
-    start : Choice, optional
+    start : MixtureWeights, optional
         A mixture to begin with.
 
     Raises
@@ -126,5 +132,7 @@ def recombine(
     ShapeError
         If there is no exact method for mixtures under this goal.
     """
-    found = best_mixture(Gathered(space, start), _NEAR)
-    return mixed_of(space, score_of(space.program), found.choice, bound, method, gap, stopped)
+    choice = best_mixture(Gathered(space, start), program, _NEAR).choice
+    v = space.features(choice)
+    value = float(program.score.value(v))
+    return Optimum(choice, v, value, INF, "optimal", method, stopped).bounded(bound, gap)

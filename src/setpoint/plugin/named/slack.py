@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setpoint.goals.atoms import Affine, Bound
-from setpoint.goals.rows import NotLinearError
 from setpoint.plugin.named.losses import Losses
+from setpoint.program.functions import Affine, RateFunction
+from setpoint.program.rows import NotLinearError
+from setpoint.search.epigraph import nearest_trusted, tangent
+from setpoint.search.linear_program import IncrementalLP
 from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.pieces import nearest_trusted, tangent
-from setpoint.search.program import GrowingProgram
-from setpoint.search.space import Floats
+from setpoint.typing import Floats
 
 __all__ = ["Slack"]
 
@@ -31,7 +31,7 @@ _ROUNDS = 60
 class _Curved:
     """A convex function that stays under a variable of the program, or under 0."""
 
-    function: Bound
+    function: RateFunction
     under: int | None
 
 
@@ -48,12 +48,15 @@ class Slack:
     """
 
     def __init__(
-        self, losses: Losses, weighed: Sequence[Bound] = (), under_zero: Sequence[Bound] = ()
+        self,
+        losses: Losses,
+        weighed: Sequence[RateFunction] = (),
+        under_zero: Sequence[RateFunction] = (),
     ) -> None:
         self.losses = losses
         self.weighed = tuple(weighed)
-        self._builder = losses.space.program.row_builder()
-        self._lp = GrowingProgram()
+        self._builder = losses.program.row_builder()
+        self._lp = IncrementalLP()
         self._columns: dict[int, int] = {}
         for j, (low, high) in enumerate(zip(losses.low, losses.high, strict=True)):
             self._columns[j] = self._lp.add_column(np.zeros(0), low, high)
@@ -122,7 +125,7 @@ class Slack:
             self._columns[j] = self._lp.add_column(np.zeros(self._lp.n_rows), -INF, INF)
         return self._columns[j]
 
-    def _put(self, f: Bound, z: Affine | None) -> None:
+    def _put(self, f: RateFunction, z: Affine | None) -> None:
         """Keep a convex function under z, or under 0."""
         start = len(self._builder.rows)
         try:

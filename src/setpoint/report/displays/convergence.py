@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.program import SATISFIED
 from setpoint.report.displays import style
 from setpoint.report.report import GoalReport
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ConvergenceDisplay"]
 
-Floats = NDArray[np.float64]
 
 _NO_TRACE = (
     "there is no trace: exact solvers of two classes have none. Searches over posteriors of "

@@ -20,7 +20,7 @@ _MOST_NAMED = 8
 _FEW = 40
 """Up to so many thresholds are marked one by one."""
 
-# Several slots: told apart by ink and by dashes, so in greyscale too.
+# Several segments: told apart by ink and by dashes, so in greyscale too.
 _LINES: tuple[tuple[str, Any], ...] = (
     (style.BLUE, "-"),
     (style.INK, (0, (6, 2))),
@@ -76,7 +76,7 @@ def draw_bounds(ax: Axes, plane: Plane, positive: Any, roc: bool) -> None:
 
 
 def draw_curves(ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, goal: bool) -> None:
-    """Each slot's thresholds, the hull over them, thicker where the goal is met.
+    """Each segment's thresholds, the hull over them, thicker where the goal is met.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def _thicker(ax: Axes, curve: OperatingCurve, plane: Plane, roc: bool) -> None:
 
 
 def _plane_of(curve: OperatingCurve, plane: Plane, several: bool) -> Plane:
-    """The plane with the prior of one slot, which is the precision of everybody."""
+    """The plane with the prior of one segment, which is the precision of everybody."""
     if not several:
         return plane
     prior = curve.precision[-1]

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.program import SATISFIED
 from setpoint.inputs.inputs import DecideOn
 from setpoint.report.displays import style
-from setpoint.report.displays.handed import scored_rows
-from setpoint.report.displays.stretch import known_line, out_of_reach, shown_bounds
+from setpoint.report.displays.extent import known_line, out_of_reach, shown_bounds
+from setpoint.report.displays.inputs import scored_rows
 from setpoint.report.report import GoalReport
 from setpoint.report.words import number
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.outcome import Randomized
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FrontierDisplay"]
 
-Floats = NDArray[np.float64]
 
 _FEW = 40
 """Up to so many marks are large."""
@@ -137,12 +136,12 @@ class FrontierDisplay:
         Raises
         ------
         ValueError
-            If there are more than two classes, or `vary` is no constraint.
+            If there are more than two classes, or `vary` is not a constraint.
         """
         style.require_matplotlib()
         from setpoint.exact.frontier import frontier_exact
 
-        # A constraint that is added may speak of columns of its own.
+        # A constraint that is added may refer to columns of its own.
         goal, moving = vary_of(as_goal(goal), vary)
         evidence = scored_rows(
             goal,

@@ -9,10 +9,11 @@ import numpy as np
 
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.decided import decided
+from setpoint.inputs.predictions import decided
+from setpoint.program.link import link
 from setpoint.report.counting import report_on
 from setpoint.report.displays import style
-from setpoint.report.displays.allowed import Allowed, allowed_of, not_drawn
+from setpoint.report.displays.group_bounds import Allowed, allowed_of, not_drawn
 from setpoint.report.entry import GroupRow
 from setpoint.report.report import GoalReport
 
@@ -174,7 +175,8 @@ class GroupRatesDisplay:
             datasets=datasets,
             pos_label=pos_label,
         )
-        report = report_on(goal, evidence.confusion(evidence.scores), level=level)
+        linked = link(goal, evidence.codebook)
+        report = report_on(linked, evidence.confusion(evidence.scores), level=level)
         return cls.from_report(report, ax=ax, metric=metric)
 
     @classmethod

@@ -10,9 +10,10 @@ from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.inputs import DecideOn
+from setpoint.program.link import link
 from setpoint.report.displays import style
 from setpoint.report.displays.curves import draw_bounds, draw_chosen, draw_curves, draw_region
-from setpoint.report.displays.handed import scored_rows
+from setpoint.report.displays.inputs import scored_rows
 from setpoint.report.displays.plane import Plane
 from setpoint.report.operating import OperatingPoints, operating_points
 from setpoint.report.report import GoalReport
@@ -37,13 +38,13 @@ class OperatingPointDisplay:
     ----------
     points : OperatingPoints
     goal : Goal, str or metric
-        Constraints on the whole population are shaded. Those that speak of groups, data
+        Constraints on the whole population are shaded. Those that refer to groups, data
         sets or the deployed model cannot be: a caption names them.
 
     Attributes
     ----------
     points : OperatingPoints
-        The curves, one for each slot, and what the whole rule reaches.
+        The curves, one for each segment, and what the whole rule reaches.
     goal : Goal
     plane : Plane
         The constraints that a point of the picture settles, and a test of them.
@@ -154,7 +155,7 @@ class OperatingPointDisplay:
         _check(kind)
         goal = as_goal(goal)
         if rule is not None:
-            decide_on = sorted({column for key in rule.slot_keys for column, _ in key})
+            decide_on = sorted({column for key in rule.segment_keys for column, _ in key})
         evidence = scored_rows(
             goal,
             y_true,
@@ -167,7 +168,11 @@ class OperatingPointDisplay:
             decide_on=decide_on,
         )
         if rule is None:
-            rule = solve_exact(goal.bind(evidence.schema), evidence, randomized=randomized).rule
+            rule = solve_exact(
+                link(goal, evidence.codebook).at(evidence.marginals),
+                evidence,
+                randomized=randomized,
+            ).rule
         return cls(_points(goal, evidence, rule), goal).plot(ax, kind=kind)
 
     @classmethod
@@ -257,9 +262,9 @@ def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
             f"operating points are those of thresholds on one score, and {what}; possible are "
             "two classes with one score a row, or GroupRatesDisplay and ConvergenceDisplay"
         )
-    found = operating_points(goal, evidence, rule)
+    found = operating_points(link(goal, evidence.codebook), evidence, rule)
     if found is None:
-        held = evidence.schema.marginals[[c.dataset is None for c in evidence.cells]]
+        held = evidence.marginals.weights[[c.dataset is None for c in evidence.strata]]
         if not held[:, :2].sum(axis=0).all():
             raise ValueError(
                 "y holds one class only: recall or the false positive rate has no rows"

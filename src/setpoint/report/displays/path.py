@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.goals.goal import Goal
 from setpoint.report.displays import style
 from setpoint.report.path import BoundPath, check_trainable
 from setpoint.search.frontier import Vary
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BoundPathDisplay"]
 
-Floats = NDArray[np.float64]
 Kind: TypeAlias = Literal["bound", "tradeoff"]
 
 _AIR = 0.06

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Const, Constraint, Metric
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE
-from setpoint.goals.program import SATISFIED, Program
-from setpoint.goals.schema import Cell, Schema
+from setpoint.program.link import link
+from setpoint.program.program import Program
 from setpoint.report.operating import OperatingPoints
+from setpoint.typing import Floats
 
 __all__ = ["Plane", "plain_bound"]
 
-Floats = NDArray[np.float64]
 
 _PIECES = 80
 """Straight pieces of a line across the whole picture, where it bends."""
@@ -39,7 +39,7 @@ class Plane:
     constraints : tuple of Constraint
         Those that a point of the plane settles.
     left_out : tuple of Constraint
-        Those that speak of groups, data sets or the deployed model.
+        Those that refer to groups, data sets or the deployed model.
     programs : tuple of Program
         One for each of `constraints`.
     """
@@ -64,7 +64,7 @@ class Plane:
         (['recall.min("sex") >= 0.4'], array([ True, False]))
         """
         counts = np.array([[[0.0, points.negatives], [0.0, points.positives], [0.0, 0.0]]])
-        schema = Schema.of_counts(points.labels, (Cell(),), counts)
+        codebook, marginals = Codebook.of(points.labels), Marginals.of_counts(counts)
         inside, outside, programs = [], [], []
         for c in goal.constraints:
             alone = Goal("maximize", Metric("accuracy"), (c,))
@@ -73,7 +73,7 @@ class Plane:
                 outside.append(c)
                 continue
             try:
-                programs.append(alone.bind(schema))
+                programs.append(link(alone, codebook).at(marginals))
             except GoalError:  # such as a bound that is outside the range on these rows
                 outside.append(c)
             else:
@@ -108,13 +108,9 @@ class Plane:
         fpr = self.fpr(r, p)
         return np.minimum(self.slack(np.minimum(fpr, 1.0), r), np.maximum(1.0 - fpr, -_FAR))
 
-    def is_met(self, fpr: Any, recall: Any) -> NDArray[np.bool_]:
-        """Whether each point meets all `constraints`."""
-        return np.asarray(self.slack(fpr, recall) >= -SATISFIED)
-
     def _features(self, program: Program, fpr: Floats, recall: Floats) -> Floats:
         """Features are affine in the two rates: three corners tell them."""
-        corners = [program.features_of(self._counts(*at)) for at in ((0, 0), (1, 0), (0, 1))]
+        corners = [program.rates_of(self._counts(*at)) for at in ((0, 0), (1, 0), (0, 1))]
         origin, by_fpr, by_recall = corners
         return np.asarray(
             origin + fpr[..., None] * (by_fpr - origin) + recall[..., None] * (by_recall - origin)

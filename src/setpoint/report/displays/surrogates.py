@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.goals.expressions import Expression, External
+from setpoint.goals.expressions import BlackBoxMetric, Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.report.adaptive import AdaptiveTold
 from setpoint.report.displays import style
 from setpoint.report.report import GoalReport
 from setpoint.report.words import number
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SurrogatePathDisplay"]
 
-Floats = NDArray[np.float64]
 
 _MOST_BANDS = 10
 
@@ -92,8 +91,8 @@ class SurrogatePathDisplay:
     def __init__(self, told: AdaptiveTold, goal: Goal | Expression | str | None = None) -> None:
         if not isinstance(told, AdaptiveTold):
             raise TypeError(
-                f"told= is the adaptive part of a report, got {type(told).__name__}; reports of "
-                "AdaptiveSurrogateClassifier have one"
+                f"told= is the adaptive part of a report, got {type(told).__name__}; reports "
+                "on a search over surrogates have one"
             )
         if not told.path:
             raise ValueError("the search made no step: there is no path to draw")
@@ -107,7 +106,8 @@ class SurrogatePathDisplay:
 
         Parameters
         ----------
-        clf : AdaptiveSurrogateClassifier, fitted
+        clf : fitted classifier
+            One that searched over surrogates.
         ax
             As in :meth:`plot`.
 
@@ -129,13 +129,12 @@ class SurrogatePathDisplay:
         Raises
         ------
         ValueError
-            If it was no search over surrogates.
+            If it was not a search over surrogates.
         """
         style.require_matplotlib()
         if report.adaptive is None:
             raise ValueError(
-                "the report tells of no search over surrogates; goal_report_ of an "
-                "AdaptiveSurrogateClassifier does"
+                "the report is not on a search over surrogates, and only such a search has a path"
             )
         return cls(report.adaptive, report.goal).plot(ax)
 
@@ -185,7 +184,7 @@ class SurrogatePathDisplay:
     def _metric_name(self) -> str:
         if self.goal is None:
             return "metric"
-        if isinstance(self.goal.objective, External):
+        if isinstance(self.goal.objective, BlackBoxMetric):
             # An import path: it holds no spaces to break it at.
             return _cut(self.goal.objective.name, _LONGEST).replace(":", ":\n")
         return style.wrapped(str(self.goal.objective), 30)

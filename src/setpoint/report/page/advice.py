@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from setpoint.goals.expressions import Const, Constraint, Expression, Metric, Reduce
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED
 from setpoint.goals.table import TABLE
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import smallest_group
-from setpoint.report.page.goal_words import in_words
 from setpoint.report.page.told import tone_of
+from setpoint.report.page.verbalize import in_words
 from setpoint.report.words import HALF_THE_TIME, certificate, holds, number, sentence
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport
@@ -71,7 +71,7 @@ def notes_of(report: GoalReport, held_out: GoalReport | None = None) -> list[Not
 
 
 def _unreachable(report: GoalReport) -> Iterator[Note]:
-    if report.status not in ("nearest", "infeasible"):
+    if report.status != "nearest":
         return
     what = "No rule of this kind meets every constraint on these scores"
     if report.status == "nearest":

@@ -13,10 +13,10 @@ from setpoint.inputs.files import atomic_write
 from setpoint.report.deployed import TITLE
 from setpoint.report.entry import GroupRow
 from setpoint.report.page.advice import notes_of
-from setpoint.report.page.goal_words import cases, glossary, goal_in_words
 from setpoint.report.page.pictures import Picture, pictures_of
 from setpoint.report.page.svg import cleaned
 from setpoint.report.page.told import cards_of, how_found, rule_told, verdict_of
+from setpoint.report.page.verbalize import cases, glossary, goal_in_words
 from setpoint.report.words import certificate, number
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def page_text(
     ImportError
         If jinja2 or matplotlib is not installed.
     ValueError
-        If `held_out` speaks of another goal.
+        If `held_out` refers to another goal.
     """
     if held_out is not None and held_out.goal != report.goal:
         raise ValueError(

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
-from setpoint.goals.program import SATISFIED
 from setpoint.report.entry import Entry
 from setpoint.report.page.bars import Bar, bar_of
-from setpoint.report.page.goal_words import constraint_in_words, in_words
+from setpoint.report.page.verbalize import constraint_in_words, in_words
 from setpoint.report.words import (
     HOW,
     constraint_lines,
@@ -22,6 +21,7 @@ from setpoint.report.words import (
     sentence,
     verdict,
 )
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport
@@ -171,7 +171,7 @@ def verdict_of(report: GoalReport, where: str) -> Verdict:
             word = "A rule was found"
     elif "bad" in tones:
         tone, word = "bad", "Not reached"
-        if report.status in ("nearest", "infeasible"):
+        if report.status == "nearest":
             word = "Not reached: no rule can"
     elif "unknown" in tones:
         tone, word = "unknown", "Cannot be told"

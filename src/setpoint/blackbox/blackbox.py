@@ -1,0 +1,267 @@
+"""Metrics without a formula: a function of true labels and decisions, or of scores."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+
+from setpoint.blackbox.errors import MetricError
+from setpoint.blackbox.signature import Parameters, Takes, imported, kind_of, path_of
+from setpoint.goals.errors import nearest
+from setpoint.goals.expressions import BlackBoxMetric
+from setpoint.goals.goal import Goal
+
+__all__ = ["BlackBox"]
+
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class BlackBox:
+    """A metric that is known only as a function.
+
+    It stands where a goal stands, for the solvers that need no formula. It is an immutable
+    value; a copy is the same object, and pickles carry the function as pickle does.
+
+    Parameters
+    ----------
+    function : callable or str
+        ``function(y_true, y_pred, **columns)`` or ``function(y_true, scores, **columns)``,
+        one number from arrays of shape (n,): labels as they were given to ``fit``; scores
+        higher for the positive class. Or its import path, ``"module:name"``.
+    greater_is_better : bool, default=True
+    takes : {"auto", "predictions", "scores"}, default="auto"
+        What the second argument is. "auto" tells it by the parameter's name: `y_pred`,
+        `pred`, `predictions`, `decisions` or `y_decided`; `y_score`, `score` or `scores`.
+        Scores are on the model's own scale with 0 as the cut-off, no probabilities. As an
+        attribute it is never "auto".
+    columns : list of str, optional
+        Names of further columns, passed by keyword as arrays of shape (n,). By default every
+        further parameter without a default.
+    limits : (float, float), optional
+        Least and largest possible value; infinities are allowed. A value more than 1e-9
+        outside is an error.
+    name : str, optional
+        By default the import path of the function (of a partial: of what it wraps; of an
+        object: of its class).
+
+    Attributes
+    ----------
+    takes_weight : bool
+        Whether the function has a parameter `sample_weight`: it gets the rows' weights, or
+        None where there are none.
+
+    Raises
+    ------
+    ValueError
+        If what the function takes cannot be told, or an argument does not fit it.
+    ImportError
+        If an import path leads to no module or to no name in it.
+    TypeError
+        If the function cannot be called, or an argument is of the wrong type.
+
+    Examples
+    --------
+    >>> from setpoint import BlackBox
+    >>> def revenue(y_true, y_pred, amount):
+    ...     return float((amount * y_pred * (2 * y_true - 1)).sum())
+    >>> metric = BlackBox(revenue, name="revenue")
+    >>> metric.takes, metric.columns, str(metric.goal)
+    ('predictions', ('amount',), 'maximize blackbox("revenue")')
+    >>> metric([0, 1, 1], [1, 1, 0], {"amount": [10, 50, 20]})
+    40.0
+    """
+
+    function: Callable[..., Any] | None = field(hash=False)
+    greater_is_better: bool
+    takes: Takes
+    columns: tuple[str, ...]
+    limits: tuple[float, float] | None
+    name: str
+    takes_weight: bool
+
+    def __init__(
+        self,
+        function: Callable[..., Any] | str,
+        greater_is_better: bool = True,
+        *,
+        takes: Literal["auto", "predictions", "scores"] = "auto",
+        columns: Iterable[str] | None = None,
+        limits: tuple[float, float] | None = None,
+        name: str | None = None,
+    ) -> None:
+        if isinstance(function, str):
+            name = function if name is None else name
+            function = imported(function)
+        if not callable(function):
+            raise TypeError(
+                "function is a callable or its import path such as 'module:name', got "
+                f"{kind_of(function)}"
+            )
+        if not isinstance(greater_is_better, (bool, np.bool_)):
+            raise TypeError(f"greater_is_better is True or False, got {greater_is_better!r}")
+        name = path_of(function) if name is None else name
+        BlackBoxMetric(name)
+        parameters = Parameters(function, name)
+        # Frozen: the fields are set around the dataclass's own guard.
+        vars(self).update(
+            function=function,
+            greater_is_better=bool(greater_is_better),
+            takes=parameters.takes(takes),
+            columns=parameters.columns(columns),
+            limits=_checked_limits(limits),
+            name=name,
+            takes_weight=parameters.takes_weight,
+        )
+
+    @property
+    def goal(self) -> Goal:
+        """The goal that asks for this metric by its name."""
+        return Goal("maximize" if self.greater_is_better else "minimize", BlackBoxMetric(self.name))
+
+    def __goal__(self) -> Goal:
+        """The goal that stands for this metric wherever a goal is wanted."""
+        return self.goal
+
+    @property
+    def path(self) -> str:
+        """The import path of the function; the name where a file held no function."""
+        return self.name if self.function is None else path_of(self.function)
+
+    def __call__(
+        self,
+        y_true: Any,
+        second: Any,
+        columns: Mapping[str, Any] | None = None,
+        sample_weight: Any = None,
+    ) -> float:
+        """The metric's value; the function gets copies.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels.
+        second : array-like of shape (n,)
+            Decided labels, or scores, as `takes` says.
+        columns : dict of array-like of shape (n,), optional
+            At least the metric's columns; others are left aside.
+        sample_weight : array-like of shape (n,), optional
+
+        Raises
+        ------
+        MetricError
+            If the function raises, or returns what is not a finite number inside the limits;
+            also where a model file has left the function behind.
+        ValueError
+            If a column is missing, or weights are given that the function does not take.
+        """
+        if not callable(self.function):
+            raise MetricError(
+                f"the file names the metric {self.name} and holds no code: "
+                f"set_params(goal=BlackBox({self.name!r})) gives it back"
+            )
+        named: dict[str, Any] = {c: np.array(_column(c, columns or {}, self)) for c in self.columns}
+        if self.takes_weight:
+            named["sample_weight"] = None if sample_weight is None else np.array(sample_weight)
+        elif sample_weight is not None and not (np.asarray(sample_weight) == 1).all():
+            raise ValueError(
+                f"sample_weight is given and the metric {self.name} has no such parameter"
+            )
+        true, other = np.array(y_true), np.array(second)
+        try:
+            answer = self.function(true, other, **named)
+        except (Exception, SystemExit) as error:
+            text = " ".join(str(error).split())
+            what = f"raised {type(error).__name__}{': ' if text else ''}{text}"
+            raise self._error(what, second) from error
+        return self._checked(answer, second)
+
+    def _checked(self, answer: object, second: Any) -> float:
+        """The answer as a finite number inside the limits."""
+        if isinstance(answer, np.ndarray) and answer.ndim == 0:
+            answer = answer[()]
+        if isinstance(answer, np.ndarray):
+            raise self._error(f"returned an array of shape {answer.shape}, not a number", second)
+        if not _is_real(answer):
+            raise self._error(f"returned {kind_of(answer)}, not a number", second)
+        try:
+            value = float(answer)  # type: ignore[arg-type]
+        except OverflowError:
+            value = math.inf
+        if not math.isfinite(value):
+            raise self._error(f"returned {value}, not a finite number", second)
+        low, high = self.limits or (-math.inf, math.inf)
+        if not low - _TOLERANCE <= value <= high + _TOLERANCE:
+            raise self._error(f"returned {value:g}, outside its limits {low:g} to {high:g}", second)
+        return value
+
+    def _error(self, what: str, second: Any) -> MetricError:
+        return MetricError(f"the metric {self.name} {what}; {self._called_with(second)}")
+
+    def _called_with(self, second: Any) -> str:
+        """The call in words: rows, and how they were decided or how far the scores go."""
+        other = np.asarray(second)
+        rows = f"it was called with {len(other)} row{'' if len(other) == 1 else 's'}"
+        if not len(other):
+            return rows
+        if self.takes == "scores":
+            return f"{rows}, scores from {other.min():.4g} to {other.max():.4g}"
+        counts = Counter(other.ravel().tolist())
+        told = [f"{n} decided {label!r}" for label, n in counts.most_common(6)]
+        return f"{rows}, {', '.join(told)}{' and more' if len(counts) > len(told) else ''}"
+
+    # Model files take the state: plain values, no code. Pickle and copy carry the function.
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k != "function"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({"function": None, **state})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.function, self.__getstate__())
+
+    def __copy__(self) -> BlackBox:
+        return self
+
+    def __deepcopy__(self, memo: object) -> BlackBox:
+        return self
+
+    def __repr__(self) -> str:
+        return f"BlackBox({self.name!r}, greater_is_better={self.greater_is_better})"
+
+
+def _restored(function: Callable[..., Any] | None, state: dict[str, Any]) -> BlackBox:
+    out = object.__new__(BlackBox)
+    out.__setstate__({**state, "function": function})
+    return out
+
+
+def _column(name: str, columns: Mapping[str, Any], metric: BlackBox) -> Any:
+    if name not in columns:
+        raise ValueError(
+            f"the metric {metric.name} needs the column {name!r} ({nearest(name, columns)}); "
+            "columns come from sensitive_features"
+        )
+    return columns[name]
+
+
+def _checked_limits(limits: Any) -> tuple[float, float] | None:
+    if limits is None:
+        return None
+    pair = tuple(limits) if isinstance(limits, Iterable) else ()
+    if len(pair) != 2 or not all(map(_is_real, pair)):
+        raise TypeError(f"limits is None or two numbers (low, high), got {limits!r}")
+    if not pair[0] < pair[1]:
+        raise ValueError(f"limits are (low, high) with low < high, got {limits!r}")
+    return float(pair[0]), float(pair[1])
+
+
+def _is_real(x: object) -> bool:
+    return isinstance(x, (numbers.Real, Decimal)) and not isinstance(x, bool)

@@ -1,0 +1,11 @@
+"""What goes wrong when a metric is called."""
+
+__all__ = ["MetricError"]
+
+
+class MetricError(ValueError):
+    """A metric's function raised, or what it returned is not a value of the metric.
+
+    The message names the metric, what it returned or raised, and what it was called with;
+    an exception of the function is the cause.
+    """

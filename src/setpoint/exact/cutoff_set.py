@@ -1,0 +1,209 @@
+"""Cut-offs: one column of features for each cut-off of each segment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.evidence import Confusion, Curve, Evidence
+from setpoint.program.accepted_rates import AcceptedRates
+from setpoint.program.functions import RateFunction
+from setpoint.program.rate_table import RateTable
+from setpoint.rules import PerSegment, Rule, Threshold, mixture
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
+from setpoint.typing import Floats
+
+__all__ = ["CutoffSet", "Segment"]
+
+_BLOCK = 8192
+_PRICED = 1024
+
+_ALL_AT_ONCE = 600
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """The cut-offs of one segment and what each adds to the features.
+
+    Parameters
+    ----------
+    curve : Curve
+    rows : AcceptedRates
+        The rates over the accepted weights of the segment's kinds.
+    """
+
+    curve: Curve
+    rows: AcceptedRates
+
+    @property
+    def base(self) -> Floats:
+        """The features (d,) of the segment's rows when nobody is accepted."""
+        return self.rows.base
+
+    def features(self, cutoffs: NDArray[np.int64] | slice) -> Floats:
+        """Features (m, d) of some cut-offs; each feature lies contiguous in memory."""
+        return np.asarray(
+            (self.rows.gains.T @ self.curve.counts[:, cutoffs] + self.base[:, None]).T
+        )
+
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """All cut-offs with their features, some at a time: what is made of them stays in cache."""
+        for start in range(0, self.curve.n_cutoffs, _BLOCK):
+            cutoffs = slice(start, min(start + _BLOCK, self.curve.n_cutoffs))
+            yield cutoffs, self.features(cutoffs)
+
+    @cached_property
+    def columns(self) -> Floats:
+        """Features (m, d) of the cut-offs on the hull."""
+        every = len(self.curve.hull) == self.curve.n_cutoffs
+        return self.features(slice(None) if every else self.curve.hull)
+
+    @cached_property
+    def _ends(self) -> Floats:
+        """Counts (K, blocks + 1) where blocks of the columns begin and end."""
+        counts = self.curve.counts[:, self.curve.hull]
+        at = np.append(np.arange(0, counts.shape[1], _PRICED), counts.shape[1] - 1)
+        return np.asarray(counts[:, at])
+
+    def best(self, slopes: Floats) -> tuple[int, float]:
+        """The first column with the largest ``slopes @ column``, and that.
+
+        Counts only grow along the curve, so the ends of a block bound what is in it, and
+        most blocks need not be looked into.
+        """
+        columns = self.columns
+        if len(columns) <= 4 * _PRICED:
+            gains = columns @ slopes
+            k = int(np.argmax(gains))
+            return k, float(gains[k])
+        ends, rates = self._ends, (self.rows.gains @ slopes)[:, None]
+        most = np.maximum(rates * ends[:, :-1], rates * ends[:, 1:]).sum(axis=0)
+        most += self.base @ slopes
+        # What rounding may add to a sum of so few terms.
+        most += 1e-12 * np.abs(rates * ends[:, -1:]).sum() + 1e-12 * abs(self.base @ slopes)
+        top, at = -np.inf, 0
+        for block in np.argsort(-most, kind="stable").tolist():
+            if most[block] < top:
+                break
+            start = block * _PRICED
+            gains = columns[start : start + _PRICED] @ slopes
+            k = int(np.argmax(gains))
+            if gains[k] > top or (gains[k] == top and start + k < at):
+                top, at = float(gains[k]), start + k
+        return at, top
+
+
+class CutoffSet(AchievableSet):
+    """What cut-offs do to binary rates: a block is a segment, a column a cut-off.
+
+    Parameters
+    ----------
+    rates : RateTable
+        Of a goal that is linked to the codebook of `evidence`.
+    evidence : Evidence
+        Binary, one score a row.
+    curves : sequence of Curve, optional
+        The evidence's, one a segment, where they are known already.
+    most : int
+        Up to this many columns linear programs begin with all; else they grow.
+    """
+
+    def __init__(
+        self,
+        rates: RateTable,
+        evidence: Evidence,
+        curves: Sequence[Curve] | None = None,
+        most: int = _ALL_AT_ONCE,
+    ) -> None:
+        super().__init__(rates)
+        self.evidence = evidence
+        curves = curves or [evidence.curve(s) for s in range(len(evidence.segments))]
+        # Totals from the prefix sums: "all but the accepted" must end at nothing.
+        self.segments = tuple(
+            Segment(curve, AcceptedRates(rates, curve.kinds, curve.counts[:, -1]))
+            for curve in curves
+        )
+        n_columns = sum(len(s.curve.hull) for s in self.segments)
+        self._whole = n_columns <= max(most, 2 * len(self.segments))
+
+    otherwise = "with one segment and randomized=False every cut-off is tried"
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of segments."""
+        return len(self.segments)
+
+    def initial_columns(self, block: int) -> Sequence[int]:
+        """All cut-offs on the hull where they are few, else the constants."""
+        hull = self.segments[block].curve.hull
+        return list(dict.fromkeys((hull if self._whole else hull[[0, -1]]).tolist()))
+
+    def columns(self, block: int, numbers: Sequence[int]) -> Floats:
+        """Features (k, d) of some cut-offs."""
+        return self.segments[block].features(np.asarray(numbers, np.int64))
+
+    def price(self, slopes: Floats) -> Priced:
+        """Each segment's best cut-off: a product over those on its hull."""
+        self.limits.call()
+        best, values = [], []
+        for segment in self.segments:
+            k, gain = segment.best(slopes)
+            best.append(int(segment.curve.hull[k]))
+            values.append(gain)
+        return Priced(np.array(best, np.int64), np.array(values))
+
+    def segments_of(self, x: RateFunction) -> frozenset[int]:
+        """The segments whose decisions change a function."""
+        strata = {c for j in x.features if j >= 0 for c in self.rates.rates[j].strata}
+        return frozenset(int(self.evidence.stratum_segment[c]) for c in strata)
+
+    def features(self, choice: MixtureWeights) -> Floats:
+        """Features (d,) of a choice of cut-offs, expected over its draws."""
+        total = np.zeros(self.d)
+        for segment, part in zip(self.segments, choice, strict=True):
+            index = np.fromiter(part, np.int64, len(part))
+            total += np.array(list(part.values())) @ segment.features(index)
+        return total
+
+    def constants(self) -> list[MixtureWeights]:
+        """Accept nobody, and accept everybody."""
+        nobody = [{0: 1.0} for _ in self.segments]
+        everybody = [{s.curve.n_cutoffs - 1: 1.0} for s in self.segments]
+        return [nobody, everybody]
+
+    def confusion(self, choice: MixtureWeights) -> Confusion:
+        """The expected confusion of a choice; without weights the prefix sums know it."""
+        evidence = self.evidence
+        if evidence.weight is not None:
+            segments = evidence.segment if evidence.decide_on else None
+            return evidence.confusion(self.rule(choice).distribution(evidence.scores, segments))
+        accepted = np.zeros((len(evidence.strata), 3))
+        for segment, part in zip(self.segments, choice, strict=True):
+            index = np.fromiter(part, np.int64, len(part))
+            expected = segment.curve.counts[:, index] @ np.array(list(part.values()))
+            for (stratum, true), count in zip(segment.curve.kinds, expected, strict=True):
+                accepted[stratum, true] = count
+        return evidence.confusion_of_accepted(accepted)
+
+    def randomized_share(self, choice: MixtureWeights) -> float:
+        """The share of the rows' weight whose decision depends on a draw."""
+        drawn = 0.0
+        for segment, part in zip(self.segments, choice, strict=True):
+            always, ever = min(part), max(part)
+            counts = segment.curve.counts
+            drawn += float((counts[:, ever] - counts[:, always]).sum())
+        return drawn / float(self.evidence.marginals.weights.sum())
+
+    def rule(self, choice: MixtureWeights) -> Rule:
+        """The rule that a choice of cut-offs stands for."""
+        rules = tuple(
+            mixture([(p, Threshold(segment.curve.threshold(j))) for j, p in sorted(part.items())])
+            for segment, part in zip(self.segments, choice, strict=True)
+        )
+        if not self.evidence.decide_on:
+            return rules[0]
+        return PerSegment(rules, self.evidence.segments)

@@ -1,0 +1,114 @@
+"""What a goal refers to: columns, data sets and the deployed model's predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from setpoint.goals.entries import TABLE
+from setpoint.goals.errors import GoalError
+from setpoint.goals.expressions import Baseline, Expression, Metric, Reduce
+from setpoint.goals.populations import Label, Other
+
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
+
+__all__ = ["Requirements", "require_rows_alone", "requirements_of"]
+
+Split = frozenset[Label] | None
+"""The values of a column that are told apart; None for all of them."""
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What has to be known about the rows before a goal can be counted.
+
+    Parameters
+    ----------
+    columns : mapping of data set to (mapping of column to split)
+        For each data set the goal refers to (None: the rows of X), the columns and how
+        they split: into some values and the rest, or (None) into all values.
+    baseline : frozenset of data sets
+        Where the deployed model's predictions are needed.
+    labels : frozenset of data sets
+        Where true classes are needed.
+    """
+
+    columns: Mapping[str | None, Mapping[str, Split]] = field(default_factory=dict)
+    baseline: frozenset[str | None] = frozenset()
+    labels: frozenset[str | None] = frozenset()
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Names of the data sets, without X."""
+        return tuple(sorted(d for d in self.columns if d is not None))
+
+    def split_of(self, column: str) -> Split:
+        """What is told apart of a column somewhere: all of it where nothing names it."""
+        splits = [columns[column] for columns in self.columns.values() if column in columns]
+        if not splits:
+            return None
+        out: frozenset[Label] = frozenset()
+        for split in splits:
+            if split is None:
+                return None
+            out |= split
+        return out
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns of all data sets, sorted."""
+        return tuple(sorted({c for columns in self.columns.values() for c in columns}))
+
+
+def requirements_of(sides: Iterable[Expression]) -> Requirements:
+    """Read off the leaves of some expressions what has to be known about the rows."""
+    columns: dict[str | None, dict[str, Split]] = {}
+    baseline: set[str | None] = set()
+    labels: set[str | None] = set()
+
+    def visit(e: Expression, dataset: str | None, grouped: frozenset[str], deployed: bool) -> None:
+        if isinstance(e, Metric):
+            entry = TABLE[e.name]
+            dataset = e.population.dataset if dataset is None else dataset
+            splits = columns.setdefault(dataset, {})
+            for column, value in e.population.where:
+                known = splits.get(column, frozenset())
+                if known is not None and not isinstance(value, Other):
+                    splits[column] = known | {value}
+            for column in grouped:
+                splits[column] = None
+            if entry.formula is not None:
+                visit(entry.formula(**dict(e.params)), dataset, grouped, deployed)
+                return
+            if deployed or (entry.event is not None and entry.event.needs_baseline):
+                baseline.add(dataset)
+            events = [x for x in (entry.event, entry.given) if x is not None]
+            if entry.event is None or any(x.needs_truth for x in events):
+                labels.add(dataset)
+            return
+        if isinstance(e, Reduce):
+            grouped = grouped | frozenset(e.columns)
+        for child in e.children:
+            visit(child, dataset, grouped, deployed or isinstance(e, Baseline))
+
+    for e in sides:
+        visit(e, None, frozenset(), False)
+    return Requirements(columns, frozenset(baseline), frozenset(labels))
+
+
+def require_rows_alone(goal: Goal, why: str) -> None:
+    """Refuse a goal over more than true and predicted class; `why` ends the message.
+
+    Raises
+    ------
+    GoalError
+        If it names groups, data sets or the deployed model.
+    """
+    needs = goal.needs
+    strange = [*map(repr, needs.names), *map(repr, needs.datasets)]
+    if needs.baseline:
+        strange.append("the deployed model")
+    if strange:
+        raise GoalError(f"the goal refers to {', '.join(strange)}, and {why}")

@@ -1,0 +1,103 @@
+"""Decisions as users hand them over, as rows that can be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from setpoint.evidence import Evidence
+from setpoint.goals.goal import Goal
+from setpoint.inputs.classes import classes_of
+from setpoint.inputs.dataset import Dataset
+from setpoint.inputs.inputs import Inputs, Rows
+from setpoint.inputs.labels import check_labels
+from setpoint.typing import Codes
+
+__all__ = ["decided", "decided_inputs"]
+
+
+def decided(
+    goal: Goal,
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+    sample_weight: Any = None,
+    datasets: Mapping[str, Any] | None = None,
+    classes: Any = None,
+    pos_label: Any = None,
+) -> Evidence:
+    """The rows with class codes of the decisions where scores stand.
+
+    Arguments as of :func:`setpoint.evaluate`.
+    """
+    inputs, decisions = decided_inputs(
+        goal,
+        y_true,
+        y_pred,
+        sensitive_features=sensitive_features,
+        baseline=baseline,
+        sample_weight=sample_weight,
+        datasets=datasets,
+        classes=classes,
+        pos_label=pos_label,
+    )
+    return inputs.evidence(decisions)
+
+
+def decided_inputs(
+    goal: Goal,
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+    sample_weight: Any = None,
+    datasets: Mapping[str, Any] | None = None,
+    classes: Any = None,
+    pos_label: Any = None,
+) -> tuple[Inputs, dict[str | None, Codes]]:
+    """The rows, checked, and for each data set the class codes of the decisions."""
+    if datasets is not None and not isinstance(datasets, Mapping):
+        raise TypeError(
+            "datasets must be a dict from names to (y_true or None, y_pred) or Dataset, found "
+            f"{type(datasets).__name__}"
+        )
+    sets = {name: _pair(name, value) for name, value in (datasets or {}).items()}
+    if classes is None:
+        given = [(y_true, "y_true"), (y_pred, "y_pred")]
+        for name, d in sets.items():
+            given += [(d.y, f"datasets[{name!r}]: y_true"), (d.X, f"datasets[{name!r}]: y_pred")]
+        classes = _union([(y, name) for y, name in given if y is not None])
+    known = classes_of(y_true, classes, pos_label, "y_true")
+    decisions: dict[str | None, Codes] = {None: known.codes(y_pred, "y_pred")}
+    n_rows = len(decisions[None])
+    rows: dict[str | None, Rows] = {
+        None: Rows(n_rows, y_true, sample_weight, sensitive_features, baseline)
+    }
+    for name, d in sets.items():
+        codes = decisions[name] = known.codes(d.X, f"datasets[{name!r}]: y_pred")
+        rows[name] = Rows(len(codes), d.y, d.sample_weight, d.sensitive_features, d.baseline)
+    return Inputs.check(goal, known, rows, None, "y_true"), decisions
+
+
+def _pair(name: str, value: Any) -> Dataset:
+    if isinstance(value, Dataset):
+        return value
+    if isinstance(value, tuple) and len(value) == 2 and value[1] is not None:
+        return Dataset(value[1], value[0])
+    raise TypeError(
+        f"datasets[{name!r}] is (y_true or None, y_pred) or a Dataset, got {value!r:.60}"
+    )
+
+
+def _union(labels: list[tuple[Any, str]]) -> Any:
+    """All labels that occur, as one array of one kind."""
+    found = [check_labels(y, name)[0] for y, name in labels]
+    kinds = {f.dtype.kind if f.dtype.kind not in "biuf" else "n" for f in found}
+    if len(kinds) > 1 and kinds != {"U", "O"}:
+        raise TypeError(f"labels are of different kinds: {[str(f.dtype) for f in found]}")
+    return np.unique(np.concatenate(found))

@@ -1,0 +1,206 @@
+"""Arithmetic of bound expressions that keeps the simplest atom: affine, then fractional.
+
+Affine functions are closed under + - and numbers; fractional ones ``c + A/B`` under
+numbers and under sums over the same B; A/B over C/B is A/C, and a constant over A/B is
+fractional where A >= 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from setpoint.goals.errors import GoalError
+from setpoint.program.functions import (
+    INF,
+    Absolute,
+    Affine,
+    Log,
+    Max,
+    MaxMinusMin,
+    Min,
+    MinOverMax,
+    PowerMean,
+    Product,
+    Quotient,
+    RateFunction,
+    Ratio,
+    Sqrt,
+    WeightedSum,
+)
+
+__all__ = ["absolute", "add", "constant", "divide", "logarithm", "multiply", "reduced", "root"]
+
+_TINY = 1e-9
+
+
+def constant(value: float) -> Affine:
+    """A number as an affine function."""
+    return Affine({}, value)
+
+
+def scaled(k: float, x: RateFunction) -> RateFunction:
+    """The multiple k x."""
+    if k == 1.0:
+        return x
+    if k == 0.0:
+        return constant(0.0)
+    if isinstance(x, (Affine, Ratio)):
+        return x.scaled(k)
+    if isinstance(x, WeightedSum):
+        return WeightedSum([k * c for c in x.coefs], x.children)
+    return WeightedSum([k], [x])
+
+
+def add(terms: Sequence[tuple[float, RateFunction]]) -> RateFunction:
+    """The weighted sum of several functions."""
+    linear: dict[int, float] = {}
+    boxes: dict[int, tuple[float, float]] = {}
+    const = 0.0
+    ratios: dict[frozenset[int], list[Ratio]] = {}
+    others: list[tuple[float, RateFunction]] = []
+    for k, x in terms:
+        parts = zip(x.coefs, x.children, strict=True) if isinstance(x, WeightedSum) else [(1.0, x)]
+        for c, part in parts:
+            if isinstance(part, Affine):
+                const += k * c * part.const
+                boxes.update(part.boxes)
+                for j, a in part.terms.items():
+                    linear[j] = linear.get(j, 0.0) + k * c * a
+            elif isinstance(part, Ratio):
+                _join(ratios.setdefault(part.below.features, []), part.scaled(k * c))
+            else:
+                others.append((k * c, part))
+    affine = Affine(linear, const, boxes)
+    others = [(1.0, x) for same in ratios.values() for x in same] + others
+    if not others:
+        return affine
+    if len(others) == 1 and not affine.terms:
+        k, x = others[0]
+        if isinstance(x, Ratio):
+            return x.shifted(affine.const)
+        if affine.const == 0.0:
+            return scaled(k, x)
+    if affine.terms or affine.const:
+        others.append((1.0, affine))
+    return WeightedSum([k for k, _ in others], [x for _, x in others])
+
+
+def _join(ratios: list[Ratio], new: Ratio) -> None:
+    """Append a ratio, or add it to one over the same denominator."""
+    for i, x in enumerate(ratios):
+        plain = x.at_zero == x.offset and new.at_zero == new.offset
+        if plain and x.below.same_as(new.below):
+            both = Ratio(x.above.plus(new.above), x.below, x.offset + new.offset)
+            ratios[i] = both.clip_range(x.low + new.low, x.high + new.high)
+            return
+    ratios.append(new)
+
+
+def multiply(x: RateFunction, y: RateFunction) -> RateFunction:
+    """The product."""
+    if isinstance(x, Affine) and x.is_constant:
+        return scaled(x.const, y)
+    if isinstance(y, Affine) and y.is_constant:
+        return scaled(y.const, x)
+    return Product((x, y))
+
+
+def divide(x: RateFunction, y: RateFunction) -> RateFunction:
+    """The quotient; fractional wherever numerator and denominator allow it."""
+    if isinstance(y, Affine) and y.is_constant:
+        if y.const == 0.0:
+            # 0/0 is 0; anything else over 0 is left to the exact value.
+            return constant(0.0) if _is_zero(x) else Quotient((x, y))
+        return scaled(1.0 / y.const, x)
+    if isinstance(x, Affine) and isinstance(y, Affine):
+        if y.low >= -_TINY:
+            return Ratio(x, y)
+        if y.high <= _TINY:
+            return Ratio(x.scaled(-1.0), y.scaled(-1.0))
+    if isinstance(y, Ratio) and y.offset == 0.0 and y.at_zero == 0.0:
+        shared = isinstance(x, Ratio) and x.offset == x.at_zero == 0.0
+        if isinstance(x, Ratio) and shared and x.below.same_as(y.below) and y.above.low >= -_TINY:
+            return Ratio(x.above, y.above)
+        if isinstance(x, Affine) and x.is_constant and y.above.low >= -_TINY:
+            zero = math.copysign(INF, x.const) if x.const else 0.0
+            return Ratio(y.below.scaled(x.const), y.above, 0.0, zero)
+    return Quotient((x, y))
+
+
+def _is_zero(x: RateFunction) -> bool:
+    return isinstance(x, Affine) and x.is_constant and x.const == 0.0
+
+
+def absolute(x: RateFunction) -> RateFunction:
+    """The absolute value."""
+    if isinstance(x, Affine) and x.is_constant:
+        return constant(abs(x.const))
+    if x.low >= 0:
+        return x
+    return scaled(-1.0, x) if x.high <= 0 else Absolute((x,))
+
+
+def logarithm(x: RateFunction) -> RateFunction:
+    """The natural logarithm; log(c/B) is written log c - log B, which is convex."""
+    if isinstance(x, Affine) and x.is_constant:
+        return constant(math.log(x.const)) if x.const > 0 else Log((x,))
+    if (
+        isinstance(x, Ratio)
+        and x.offset == x.at_zero == 0.0
+        and x.above.is_constant
+        and x.above.const > 0
+    ):
+        return add([(1.0, constant(math.log(x.above.const))), (-1.0, Log((x.below,)))])
+    return Log((x,))
+
+
+def root(x: RateFunction) -> RateFunction:
+    """The square root; of a product of concave functions it is their geometric mean."""
+    if isinstance(x, Affine) and x.is_constant:
+        return constant(math.sqrt(max(x.const, 0.0)))
+    if isinstance(x, Product) and all(c.shape.concave and c.low >= 0 for c in x.children):
+        return PowerMean(0, x.children)
+    return Sqrt((x,))
+
+
+def reduced(
+    kind: str, children: Sequence[RateFunction], pooled: RateFunction | None, where: str
+) -> RateFunction:
+    """One number from several: the reducers of the language.
+
+    Raises
+    ------
+    GoalError
+        If a geometric or harmonic mean, or a ratio, is taken of values that may be
+        negative.
+    """
+    xs = list(children)
+    if kind in ("geometric_mean", "harmonic_mean", "ratio") and min(x.low for x in xs) < -_TINY:
+        low = min(x.low for x in xs)
+        raise GoalError(f"{where}: .{kind} needs values >= 0, these go down to {low:.4g}")
+    if kind == "deviation":
+        assert pooled is not None
+        return reduced("max", [absolute(add([(1.0, x), (-1.0, pooled)])) for x in xs], None, where)
+    if kind == "sum":
+        return add([(1.0, x) for x in xs])
+    if kind == "mean":
+        return add([(1.0 / len(xs), x) for x in xs])
+    if len(xs) == 1 and kind in ("max", "min", "geometric_mean", "harmonic_mean"):
+        return xs[0]
+    if all(isinstance(x, Affine) and x.is_constant for x in xs) and kind in ("max", "min"):
+        values = [x.low for x in xs]
+        return constant(max(values) if kind == "max" else min(values))
+    if kind == "quadratic_mean":
+        return PowerMean(2, xs)
+    if kind == "geometric_mean":
+        return PowerMean(0, xs)
+    if kind == "harmonic_mean":
+        return PowerMean(-1, xs)
+    extremes: dict[str, type[Max | Min | MaxMinusMin | MinOverMax]] = {
+        "max": Max,
+        "min": Min,
+        "difference": MaxMinusMin,
+        "ratio": MinOverMax,
+    }
+    return extremes[kind](xs)

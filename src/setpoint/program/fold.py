@@ -1,0 +1,138 @@
+"""Folding: a linked term and the marginals of some rows give a function of rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.goals.errors import EmptyPopulationError, GoalError, UnlabelledError
+from setpoint.program import algebra
+from setpoint.program.functions import Affine, RateFunction
+from setpoint.program.linear_forms import LinearForms
+from setpoint.program.rates import Rate
+from setpoint.program.terms import Clipped, Leaf, Missing, Number, Operation, Term
+
+__all__ = ["Folder"]
+
+_NEGATIVE = -1e-9
+
+
+class Folder:
+    """Collects the rates of terms, with their norms and ranges on some rows.
+
+    Parameters
+    ----------
+    codebook : Codebook
+    marginals : Marginals
+    fixed : bool
+        Turn rates that no decision changes into numbers: the shapes that solvers need.
+        Without it they stay rates, which intervals need.
+    corners : sequence of Marginals
+        Ranges hold on these marginals, too.
+
+    Attributes
+    ----------
+    rates : dict of Rate to int
+        In the order in which terms mention them.
+    norms : list of float
+    """
+
+    def __init__(
+        self,
+        codebook: Codebook,
+        marginals: Marginals,
+        fixed: bool = True,
+        corners: Sequence[Marginals] = (),
+    ) -> None:
+        self.codebook = codebook
+        self.marginals = marginals
+        self.fixed = fixed
+        self.corners = tuple(corners)
+        self.rates: dict[Rate, int] = {}
+        self.norms: list[float] = []
+        self._known: dict[Rate, Affine] = {}
+
+    def function(self, term: Term) -> RateFunction:
+        """The term as a function of the rates.
+
+        Raises
+        ------
+        GoalError
+            What the rows cannot give: EmptyPopulationError, UnlabelledError, NoFormulaError,
+            or a function outside its domain.
+        """
+        if isinstance(term, Number):
+            return algebra.constant(term.value)
+        if isinstance(term, Leaf):
+            return self._known.get(term.rate) or self._rate(term)
+        if isinstance(term, Clipped):
+            return self.function(term.term).clip_range(term.low, term.high)
+        if isinstance(term, Missing):
+            raise term.error
+        xs = [self.function(t) for t in term.terms]
+        return self._applied(term, xs)
+
+    def _applied(self, term: Operation, xs: list[RateFunction]) -> RateFunction:
+        kind = term.kind
+        if kind == "sum" and term.signs:
+            return algebra.add([(float(s), x) for s, x in zip(term.signs, xs, strict=True)])
+        if kind == "product":
+            return algebra.multiply(*xs)
+        if kind == "quotient":
+            return algebra.divide(xs[0], self.exact_range(xs[1]))
+        pooled = xs.pop() if kind == "deviation" else None
+        if kind not in ("sum", "mean"):
+            xs = [self.exact_range(x) for x in xs]
+        if kind == "abs":
+            return algebra.absolute(xs[0])
+        if kind in ("log", "sqrt"):
+            if term.text and xs[0].low < _NEGATIVE:
+                raise GoalError(
+                    f"{term.text}: {kind} needs a value >= 0, this one goes down to {xs[0].low:.4g}"
+                )
+            return algebra.logarithm(xs[0]) if kind == "log" else algebra.root(xs[0])
+        return algebra.reduced(kind, xs, pooled, term.text)
+
+    def exact_range(self, x: RateFunction) -> RateFunction:
+        """An affine function with its exact range over all decisions."""
+        if not isinstance(x, Affine) or len(x.terms) < 2:
+            return x
+        ranges = [self.forms.range(x)]
+        for corner in self.corners:
+            norms = [rate.norm(corner) for rate in self.rates]
+            forms = LinearForms(self.codebook, corner, tuple(self.rates), norms)
+            ranges.append(forms.range(x))
+        return x.plus(0.0).clip_range(min(r[0] for r in ranges), max(r[1] for r in ranges))
+
+    @property
+    def forms(self) -> LinearForms:
+        """The rates so far, as functions of the counts."""
+        return LinearForms(self.codebook, self.marginals, tuple(self.rates), self.norms)
+
+    def _rate(self, leaf: Leaf) -> Affine:
+        rate, metric, weights = leaf.rate, leaf.metric, self.marginals.weights
+        needs_truth = rate.event.needs_truth or rate.given.needs_truth
+        if needs_truth and weights[list(rate.strata), -1].sum() > 0:
+            raise UnlabelledError(
+                f"{metric} needs labels, and {leaf.population.in_words} have none: "
+                "predicted_rate, churn and their groups can be measured there"
+            )
+        norm = rate.norm(self.marginals)
+        if not norm > 0:
+            of = ""
+            if rate.given.needs_truth and rate.label is not None:
+                of = f" with the true class {self.codebook.classes[rate.label]!r}"
+            raise EmptyPopulationError(
+                f"{metric} has no rows: {leaf.population.in_words} hold none{of}"
+            )
+        bounds = [rate.bounds(self.codebook, self.marginals, norm)]
+        bounds += [rate.bounds(self.codebook, c, rate.norm(c)) for c in self.corners]
+        low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
+        if rate.is_fixed and self.fixed:
+            out = algebra.constant(low)
+        else:
+            j = self.rates.setdefault(rate, len(self.rates))
+            self.norms.append(norm)
+            out = Affine({j: 1.0}, 0.0, {j: (low, high)})
+        self._known[rate] = out
+        return out

@@ -1,0 +1,127 @@
+"""Weighted sums, products, quotients and absolute values of functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from setpoint.program.backend import Array
+from setpoint.program.functions.affine import Affine
+from setpoint.program.functions.base import INF, Node, RateFunction, Shape
+
+__all__ = ["Absolute", "Product", "Quotient", "WeightedSum"]
+
+_ROUNDING = 1e-14
+
+
+def _times(a: float, b: float) -> float:
+    return 0.0 if a == 0 or b == 0 else a * b
+
+
+class WeightedSum(Node):
+    """A weighted sum ``sum_k coef_k child_k``; at most one child is affine."""
+
+    def __init__(self, coefs: Sequence[float], children: Sequence[RateFunction]) -> None:
+        self.coefs = tuple(float(c) for c in coefs)
+        super().__init__(children)
+
+    def forward(self, xp: Any, xs: list[Array]) -> Array:
+        out = self.coefs[0] * xs[0]
+        for k, x in zip(self.coefs[1:], xs[1:], strict=True):
+            out = out + k * x
+        return out
+
+    def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
+        return [xp.like(x, k) for k, x in zip(self.coefs, xs, strict=True)]
+
+    def derive(self) -> Shape:
+        signed = [
+            c.shape if k > 0 else c.shape.negated()
+            for k, c in zip(self.coefs, self.children, strict=True)
+        ]
+        varying = [s for s, c in zip(signed, self.children, strict=True) if not c.is_constant]
+        alone = len(varying) == 1
+        return Shape(
+            convex=all(s.convex for s in signed),
+            concave=all(s.concave for s in signed),
+            quasiconvex=all(s.convex for s in signed) or (alone and varying[0].quasiconvex),
+            quasiconcave=all(s.concave for s in signed) or (alone and varying[0].quasiconcave),
+            ratios=all(s.ratios for s in signed),
+        )
+
+    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
+        low = sum(
+            _times(k, r[0] if k > 0 else r[1]) for k, r in zip(self.coefs, ranges, strict=True)
+        )
+        high = sum(
+            _times(k, r[1] if k > 0 else r[0]) for k, r in zip(self.coefs, ranges, strict=True)
+        )
+        return (-INF if math.isnan(low) else low), (INF if math.isnan(high) else high)
+
+
+class Product(Node):
+    """A product; zero times anything is zero."""
+
+    def forward(self, xp: Any, xs: list[Array]) -> Array:
+        return xp.times(xs[0], xs[1])
+
+    def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
+        return [xp.finite(xs[1]), xp.finite(xs[0])]
+
+    def derive(self) -> Shape:
+        return Shape()
+
+    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
+        corners = [_times(a, b) for a in ranges[0] for b in ranges[1]]
+        return min(corners), max(corners)
+
+
+class Quotient(Node):
+    """A quotient that is not fractional; 0/0 is 0, rounding errors over 0 too."""
+
+    def forward(self, xp: Any, xs: list[Array]) -> Array:
+        above = xp.where((xp.abs(xs[0]) <= _ROUNDING) & (xs[1] == 0), xs[1], xs[0])
+        return xp.divide(above, xs[1])
+
+    def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
+        below = xp.where(xs[1] < 0, -xp.floor(-xs[1]), xp.floor(xs[1]))
+        return [1.0 / below, -xp.finite(xs[0]) / below / below]
+
+    def derive(self) -> Shape:
+        return Shape()
+
+    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
+        (a, b), (c, d) = ranges
+        if c > 0 or d < 0:
+            corners = [x / y for x in (a, b) for y in (c, d)]
+            if any(math.isnan(x) for x in corners):
+                return -INF, INF
+            return min(corners), max(corners)
+        return (0.0, INF) if a >= 0 and c >= 0 else (-INF, INF)
+
+    def floored_argument(self, xs: list[float]) -> float:
+        return abs(xs[1])
+
+
+class Absolute(Node):
+    """The absolute value."""
+
+    is_kinked = True
+
+    def forward(self, xp: Any, xs: list[Array]) -> Array:
+        return xp.abs(xs[0])
+
+    def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
+        return [xp.where(xs[0] < 0, xp.like(xs[0], -1.0), xp.like(xs[0], 1.0))]
+
+    def derive(self) -> Shape:
+        inner = self.children[0]
+        affine = isinstance(inner, Affine)
+        quasi = inner.shape.quasiconvex and inner.shape.quasiconcave
+        return Shape(convex=affine, quasiconvex=affine or quasi)
+
+    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
+        a, b = ranges[0]
+        low = 0.0 if a <= 0 <= b else min(abs(a), abs(b))
+        return low, max(abs(a), abs(b))

@@ -1,0 +1,285 @@
+"""Linking: every name of a goal is looked up in a codebook, once, without any data.
+
+What results is a function of counts. Its method ``at`` turns it into a program for the
+marginals of some rows: training rows, a fold, another month; all over the same rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from setpoint.evidence.codebook import Codebook
+from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, nearest
+from setpoint.goals.events import Event
+from setpoint.goals.expressions import (
+    Apply,
+    Baseline,
+    BlackBoxMetric,
+    Const,
+    Expression,
+    Metric,
+    Product,
+    Quotient,
+    Reduce,
+    Sum,
+    walk,
+)
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import EVERYWHERE, Key, Label, Other, Population
+from setpoint.goals.table import TABLE, Entry
+from setpoint.program.program import LinkedConstraint, LinkedGoal
+from setpoint.program.rates import Rate
+from setpoint.program.terms import Clipped, Leaf, Missing, Number, Operation, Term
+
+__all__ = ["Linker", "link", "waits_for_class"]
+
+
+def link(goal: Goal, codebook: Codebook) -> LinkedGoal:
+    """The goal as functions of the counts of a codebook's strata.
+
+    Raises
+    ------
+    GoalError
+        An unknown column, label or data set, or a class that is not named.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from setpoint import Goal
+    >>> from setpoint.evidence.codebook import Codebook, Marginals
+    >>> linked = link(Goal.parse("maximize f1"), Codebook.of(("no", "yes")))
+    >>> counts = np.array([[[5.0, 1.0], [2.0, 4.0], [0.0, 0.0]]])
+    >>> program = linked.at(Marginals.of_counts(counts))
+    >>> round(float(program.value(program.rates_of(counts))), 4)
+    0.7273
+    """
+    linker = Linker(codebook)
+    objective = linker.link(goal.objective)
+    constraints = tuple(
+        LinkedConstraint(c, linker.link(c.lhs), linker.link(c.rhs), linker.link(c.lhs - c.rhs))
+        if not isinstance(c.rhs, Const)
+        else LinkedConstraint(c, linker.link(c.lhs), Number(c.rhs.value), None)
+        for c in goal.constraints
+    )
+    return LinkedGoal(goal, codebook, objective, constraints)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an expression stands: its class, its group, the deployed model, a formula."""
+
+    label: int | None = None
+    population: Population = EVERYWHERE
+    deployed: bool = False
+    formula: bool = False
+
+
+class Linker:
+    """Turns expressions into terms over the strata of a codebook.
+
+    Parameters
+    ----------
+    codebook : Codebook
+    """
+
+    def __init__(self, codebook: Codebook) -> None:
+        self.codebook = codebook
+
+    def link(self, expression: Expression) -> Term:
+        """The expression as a function of the counts.
+
+        Raises
+        ------
+        GoalError
+            A name that the codebook does not know, or a class that is not named.
+        """
+        return self._link(expression, _Place())
+
+    def _link(self, e: Expression, at: _Place) -> Term:
+        if isinstance(e, Const):
+            return Number(e.value)
+        if isinstance(e, Metric):
+            return self._metric(e, at)
+        if isinstance(e, Sum):
+            terms = tuple(self._link(t, at) for _, t in e.terms)
+            return Operation("sum", terms, signs=tuple(s for s, _ in e.terms))
+        if isinstance(e, (Product, Quotient)):
+            kind = "product" if isinstance(e, Product) else "quotient"
+            return Operation(kind, (self._link(e.left, at), self._link(e.right, at)))
+        if isinstance(e, Apply):
+            kind = {"maximum": "max", "minimum": "min"}.get(e.function, e.function)
+            terms = tuple(self._link(a, at) for a in e.args)
+            return Operation(kind, terms, "" if at.formula else str(e))
+        if isinstance(e, Reduce):
+            return self._groups(e, at) if e.columns else self._classes(e, at)
+        if isinstance(e, Baseline):
+            return self._link(e.inner, replace(at, deployed=True))
+        if isinstance(e, BlackBoxMetric):
+            return Missing(NoFormulaError(f"{e} has no formula"))
+        raise TypeError(f"not an expression of the language: {type(e).__name__}")
+
+    # -- metrics --------------------------------------------------------------------
+    def _metric(self, e: Metric, at: _Place) -> Term:
+        entry = TABLE[e.name]
+        try:
+            population = at.population.narrowed(e.population.dataset, dict(e.population.where))
+        except GoalError as error:
+            raise GoalError(f"{e}: {error}") from None
+        if population.dataset is not None or population.where:
+            missing = self._check(population, e)
+            if missing is not None:
+                return Missing(missing)
+        label = at.label
+        if e.label is not None:
+            label = self._code(e.label, e)
+        elif entry.of_class and label is None:
+            label = self.codebook.positive
+            if label is None:
+                raise GoalError(
+                    f"{e} is a metric of one class and there are {self.codebook.n_classes}: write "
+                    f"{e.name}(label={self.codebook.classes[0]!r}), or reduce over the classes, "
+                    f"as in {e.name}.mean() or {e.name}.min()"
+                )
+        if entry.formula is None:
+            return self._rate(e, entry, label, population, at.deployed)
+        for name, value in e.params:
+            if name in ("default", "true", "predicted"):
+                self._code(value, e)
+        place = _Place(label, population, at.deployed, True)
+        # The table knows more than interval arithmetic does.
+        return Clipped(self._link(entry.formula(**dict(e.params)), place), entry.low, entry.high)
+
+    def _rate(
+        self, e: Metric, entry: Entry, label: int | None, population: Population, deployed: bool
+    ) -> Leaf:
+        event = entry.event
+        if event is None:
+            costs: Any = dict(e.params)["costs"]
+            event = Event(
+                costs=tuple((self._code(t, e), self._code(p, e), c) for (t, p), c in costs)
+            )
+        given = entry.given or Event()
+        known = self.codebook.strata
+        strata = tuple(i for i, c in enumerate(known) if c.is_in(population))
+        if deployed or event.needs_baseline:
+            for i in strata:
+                if known[i].baseline is None:
+                    raise GoalError(f"{e} needs the deployed model's predictions: give baseline=")
+        own = label if event.names_class or given.names_class else None
+        return Leaf(Rate(event, given, own, deployed, strata), e, population)
+
+    def _code(self, label: object, e: Expression) -> int:
+        for code, known in enumerate(self.codebook.classes):
+            if known == label:
+                return code
+        near = nearest(label, self.codebook.classes)
+        raise GoalError(f"{e}: unknown label {label!r} ({near})")
+
+    def _check(self, population: Population, e: Expression) -> GoalError | None:
+        """Refuse a data set or column that the codebook does not know; a value may be missing."""
+        columns = self.codebook.columns
+        if population.dataset not in columns:
+            known = [d for d in columns if d is not None]
+            near = nearest(population.dataset, known)
+            raise GoalError(f"{e}: unknown data set {population.dataset!r} ({near})")
+        for column, value in population.where:
+            self._check_column(column, population.dataset, e)
+            values = self._values(column, population.dataset)
+            if value not in values:
+                plain = [v for v in values if not isinstance(v, Other)]
+                others = {w for v in values if isinstance(v, Other) for w in v.than}
+                if value in others:
+                    continue
+                return EmptyPopulationError(
+                    f"{e}: column {column!r} has no value {value!r} ({nearest(value, plain)})"
+                )
+        return None
+
+    def _check_column(self, column: str, dataset: str | None, e: Expression) -> None:
+        known = self.codebook.columns[dataset]
+        if column not in known:
+            where = "" if dataset is None else f" in the data set {dataset!r}"
+            raise GoalError(
+                f"{e}: unknown column {column!r}{where} ({nearest(column, known)}); "
+                "columns come from sensitive_features"
+            )
+
+    def _values(self, column: str, dataset: str | None) -> list[Label | Other]:
+        found = (dict(c.key).get(column) for c in self.codebook.strata if c.dataset == dataset)
+        return list(dict.fromkeys(v for v in found if v is not None))
+
+    # -- reducers -------------------------------------------------------------------
+    def _classes(self, e: Reduce, at: _Place) -> Term:
+        if not _of_one_class(e.inner):
+            raise GoalError(
+                f"{e}: without a column .{e.kind} goes over the classes, and {e.inner} is not of "
+                f"one class; name a column, as in .{e.kind}('sex')"
+            )
+        classes = range(self.codebook.n_classes)
+        terms = tuple(self._link(e.inner, replace(at, label=k)) for k in classes)
+        return Operation(e.kind, terms, str(e))
+
+    def _groups(self, e: Reduce, at: _Place) -> Term:
+        try:
+            groups = self.groups(e, at.population)
+        except EmptyPopulationError as error:
+            return Missing(error)
+        terms = tuple(self._link(e.inner, replace(at, population=p)) for p in groups)
+        if e.kind == "deviation":
+            terms += (self._link(e.inner, at),)
+        return Operation(e.kind, terms, str(e))
+
+    def groups(self, e: Reduce, outer: Population = EVERYWHERE) -> list[Population]:
+        """The populations that a reducer over columns goes through, in order.
+
+        Raises
+        ------
+        GoalError
+            An unknown data set or column; or, as EmptyPopulationError, no rows at all.
+        """
+        datasets = {m.population.dataset for m in _metrics(e.inner)}
+        if len(datasets) > 1:
+            raise GoalError(f"{e}: a reducer goes over the groups of one data set")
+        inner = next(iter(datasets), None)
+        dataset = outer.dataset if inner is None else inner
+        if dataset not in self.codebook.columns:
+            self._check(Population(dataset), e)
+        for column in e.columns:
+            self._check_column(column, dataset, e)
+            if any(column == c for m in _metrics(e.inner) for c, _ in m.population.where) or any(
+                column == c for c, _ in outer.where
+            ):
+                raise GoalError(f"{e}: the column {column!r} is already fixed by .on")
+        within = Population(dataset, outer.where)
+        keys: dict[Key, None] = {}
+        for stratum in self.codebook.strata:
+            if stratum.is_in(within):
+                key = dict(stratum.key)
+                if not key.keys() >= set(e.columns):
+                    raise GoalError(f"{e}: the strata of these data are not split by its columns")
+                keys[tuple((c, key[c]) for c in sorted(e.columns))] = None
+        if not keys:
+            raise EmptyPopulationError(f"{e} has no rows: {within.in_words} hold none")
+        ordered = sorted(keys, key=lambda k: [(str(type(v)), str(v)) for _, v in k])
+        return [outer.narrowed(None, dict(k)) for k in ordered]
+
+
+def _metrics(e: Expression) -> Iterator[Metric]:
+    return (x for x in walk(e) if isinstance(x, Metric))
+
+
+def _of_one_class(e: Expression) -> bool:
+    """Whether a metric in it still waits for a class."""
+    if isinstance(e, Metric):
+        return TABLE[e.name].of_class and e.label is None
+    if isinstance(e, Reduce) and not e.columns:
+        return False
+    return any(_of_one_class(c) for c in e.children)
+
+
+def waits_for_class(goal: Goal) -> bool:
+    """Whether a metric in the goal waits for the positive class of two."""
+    sides = [goal.objective, *(x for c in goal.constraints for x in (c.lhs, c.rhs))]
+    return any(_of_one_class(x) for x in sides)

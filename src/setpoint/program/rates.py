@@ -1,0 +1,97 @@
+"""Rates: the few linear functions of the counts that a goal depends on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.goals.events import Event
+from setpoint.typing import Floats
+
+__all__ = ["Rate"]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """One rate of one population: ``v = <event, C> / <given, M>`` over some strata.
+
+    It holds no number: what the rows weigh comes with the marginals.
+
+    Parameters
+    ----------
+    event, given : Event
+        What is counted, and the rows it is a share of.
+    label : int or None
+        Code of the class that both refer to, if they do.
+    deployed : bool
+        Whether the deployed model's predictions take the place of the decisions.
+    strata : tuple of int
+        The strata of the population.
+    """
+
+    event: Event
+    given: Event
+    label: int | None
+    deployed: bool
+    strata: tuple[int, ...]
+
+    @cached_property
+    def is_fixed(self) -> bool:
+        """Whether every decision gives the same value."""
+        return self.deployed or self.event.ignores_prediction
+
+    @cached_property
+    def sees_baseline(self) -> bool:
+        """Whether it tells rows apart by the deployed model's prediction."""
+        return self.deployed or self.event.needs_baseline
+
+    def given_rows(self, n: int) -> Floats:
+        """Which true classes (n + 1,) its rows have; the last stands for unlabelled."""
+        rows = self.given.factors(n, self.label, None, False)[0]
+        if self.event.needs_truth and rows[n]:
+            rows = rows.copy()
+            rows[n] = 0.0
+        return rows
+
+    def norm(self, marginals: Marginals) -> float:
+        """The weight of its rows."""
+        weights = marginals.weights
+        held = weights[list(self.strata)].sum(axis=0) if self.strata else 0.0 * weights[0]
+        return float(held @ self.given_rows(weights.shape[1] - 1))
+
+    def matrix(self, baseline: int | None, n: int) -> Floats:
+        """Weights (n + 1, n) of the counts of a stratum with this deployed class; no `norm`."""
+        out = self.event.matrix(n, self.label, baseline, self.deployed)
+        return np.asarray(out * self.given_rows(n)[:, None])
+
+    def bounds(self, codebook: Codebook, marginals: Marginals, norm: float) -> tuple[float, float]:
+        """The smallest and largest value over all decisions."""
+        low = high = 0.0
+        by_baseline: dict[int | None, list[int]] = {}
+        for c in self.strata:
+            known = codebook.strata[c].baseline if self.sees_baseline else None
+            by_baseline.setdefault(known, []).append(c)
+        for baseline, strata in by_baseline.items():
+            rows = marginals.weights[strata].sum(axis=0)
+            least, most = self._extremes(codebook.n_classes, baseline)
+            low += float(least @ rows)
+            high += float(most @ rows)
+        return low / norm, high / norm
+
+    def _extremes(self, n: int, baseline: int | None) -> tuple[Floats, Floats]:
+        """Smallest and largest weight (n + 1,) by true class, over predicted classes."""
+        if self.event.costs is not None:
+            weights = self.matrix(baseline, n)
+            return weights.min(axis=1), weights.max(axis=1)
+        true, predicted, diagonal = self.event.factors(n, self.label, baseline, self.deployed)
+        true = true * self.given_rows(n)
+        if diagonal == "any":
+            return true * predicted.min(), true * predicted.max()
+        if diagonal == "on":
+            return np.zeros(n + 1), np.append(true[:n] * predicted, 0.0)
+        # Off the diagonal some other class must be left to predict.
+        others = np.append(predicted.sum() - predicted, predicted.sum())
+        return np.zeros(n + 1), true * (others > 0)

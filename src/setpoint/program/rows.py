@@ -1,0 +1,224 @@
+"""Constraints and objectives as linear rows ``<a, v> + b.t <= c`` with free auxiliaries t.
+
+A row is an :class:`Affine` function that must not exceed 0; auxiliaries are negative
+feature numbers. ``difference <= k`` takes one auxiliary and 2m rows, ``ratio >= k``
+likewise, a fractional bound one row and, where the rule that makes the denominator 0
+would violate it, a floor on the denominator.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import count
+
+from setpoint.program.functions import (
+    Absolute,
+    Affine,
+    Log,
+    Max,
+    MaxMinusMin,
+    Min,
+    MinOverMax,
+    RateFunction,
+    Ratio,
+    Sqrt,
+    WeightedSum,
+)
+from setpoint.program.linear_forms import LinearForms
+
+__all__ = ["NotLinearError", "RowBuilder", "without_auxiliaries"]
+
+_TINY = 1e-12
+_NEVER = Affine({}, 1.0)
+"""A row that nothing meets."""
+_MOST_ROWS = 3000
+
+
+class NotLinearError(Exception):
+    """The bound is not a conjunction of linear rows."""
+
+
+class RowBuilder:
+    """Collects the rows of several bounds over shared auxiliaries.
+
+    Parameters
+    ----------
+    weights : Weights
+        What the features weigh on the data, for the floor under a denominator.
+    least : float
+        The weight of rows that such a floor asks for: one row's, or this where it is more.
+    """
+
+    def __init__(self, weights: LinearForms, least: float = 0.0) -> None:
+        self._weights = weights
+        self._least = least
+        self._numbers = count(-1, -1)
+        self.rows: list[Affine] = []
+
+    def auxiliary(self) -> Affine:
+        """A new free variable."""
+        return Affine({next(self._numbers): 1.0}, 0.0)
+
+    def at_least(self, x: RateFunction, k: Affine | float) -> None:
+        """Add rows that hold exactly where x >= k (k a number, or affine with auxiliaries).
+
+        Raises
+        ------
+        NotLinearError
+            If x >= k is not a conjunction of rows.
+        """
+        self._bound(x, k, 1.0)
+
+    def at_most(self, x: RateFunction, k: Affine | float) -> None:
+        """Add rows that hold exactly where x <= k."""
+        self._bound(x, k, -1.0)
+
+    def _bound(self, x: RateFunction, k: Affine | float, sign: float) -> None:
+        """Rows for sign * x >= sign * k."""
+        if not math.isfinite(k.const if isinstance(k, Affine) else k):
+            raise NotLinearError
+        if isinstance(x, Affine):
+            self.rows.append(_level(k).plus(x.scaled(-1.0)).scaled(sign))
+        elif isinstance(x, Ratio):
+            self._ratio(x, _number(k), sign)
+        elif isinstance(x, (Min if sign > 0 else Max)):
+            for child in x.children:
+                self._bound(child, k, sign)
+        elif isinstance(x, WeightedSum):
+            self._total(x, k, sign)
+        elif isinstance(x, (Log, Sqrt)):
+            self._rising(x, _number(k), sign)
+        elif isinstance(x, Absolute) and sign < 0:
+            self._bound(x.children[0], k, -1.0)
+            self._bound(x.children[0], _level(k).scaled(-1.0), 1.0)
+        elif isinstance(x, MaxMinusMin) and sign < 0:
+            self._spread(x, _level(k))
+        elif isinstance(x, MinOverMax) and sign > 0:
+            self._extremes(x, _number(k))
+        else:
+            raise NotLinearError
+
+    def _rising(self, x: Log | Sqrt, k: float, sign: float) -> None:
+        if x.low >= k if sign > 0 else x.high <= k:
+            return  # holds for every decision
+        if x.low > k if sign < 0 else x.high < k:
+            self.rows.append(_NEVER)
+            return
+        self._bound(x.children[0], x.inverse(k), sign)
+
+    def _total(self, x: WeightedSum, k: Affine | float, sign: float) -> None:
+        rest = _level(k).scaled(-1.0)
+        parts = []
+        for coef, child in zip(x.coefs, x.children, strict=True):
+            if isinstance(child, Affine):
+                rest = rest.plus(child.scaled(coef))
+            else:
+                parts.append((coef, child))
+        # sign * (rest + sum coef * child) >= 0
+        if len(parts) == 1:
+            coef, child = parts[0]
+            self._bound(child, rest.scaled(-1.0 / coef), sign if coef > 0 else -sign)
+            return
+        for coef, child in parts:
+            t = self.auxiliary()
+            self._bound(child, t, sign if coef > 0 else -sign)
+            rest = rest.plus(t.scaled(coef))
+        self.rows.append(rest.scaled(-sign))
+
+    def _ratio(self, x: Ratio, k: float, sign: float) -> None:
+        # sign * (offset + A/B - k) >= 0, times B >= 0
+        row = x.below.scaled(k - x.offset).plus(x.above.scaled(-1.0)).scaled(sign)
+        self.rows.append(row)
+        if sign * (x.at_zero - k) < 0:
+            self.floor(x, sign)
+
+    def floor(self, x: Ratio, sign: float) -> None:
+        """Keep out A = B = 0: B (or where that asks too much, B + |A|) is one step or more.
+
+        Parameters
+        ----------
+        x : Ratio
+        sign : float
+            1 where a large A/B is wanted, -1 where a small one is.
+
+        Raises
+        ------
+        NotLinearError
+            If with B = 0 both signs of A are possible.
+        """
+        if self._weights.range(x.below)[0] > _TINY:
+            return
+        above, below = x.above.scaled(sign), x.below
+        low, high = self._weights.range_at_least(above, below)
+        if low > _TINY or high < -_TINY:
+            return  # where B is 0, A is not
+        if high > _TINY:
+            # With B = 0 the row still allows A > 0 (wins without losses).
+            if self._weights.range(above)[0] < -_TINY:
+                raise NotLinearError
+            below = below.plus(above)
+        step = self._weights.step(below, self._least)
+        self.rows.append(_NEVER if step is None else Affine({}, step).plus(below.scaled(-1.0)))
+
+    def _spread(self, x: MaxMinusMin, k: Affine) -> None:
+        t, half = self.auxiliary(), k.scaled(0.5)
+        for child in x.children:
+            self._bound(_affine(child), t.plus(half), -1.0)
+            self._bound(_affine(child), t.plus(half.scaled(-1.0)), 1.0)
+
+    def _extremes(self, x: MinOverMax, k: float) -> None:
+        if k <= 0:
+            return
+        t = self.auxiliary()
+        children = [_affine(c) for c in x.children]
+        for child in children:
+            self._bound(child, t, -1.0)
+            self._bound(child, t.scaled(k), 1.0)
+        # Not all of them are 0: the largest, and with it t, is at least this.
+        lows = [self._weights.range(c)[0] for c in children]
+        if max(lows) > _TINY:
+            return
+        steps = [s for c in children if (s := self._weights.step(c, self._least)) is not None]
+        self.rows.append(Affine({}, min(steps)).plus(t.scaled(-1.0)) if steps else _NEVER)
+
+
+def _level(k: Affine | float) -> Affine:
+    return k if isinstance(k, Affine) else Affine({}, k)
+
+
+def _number(k: Affine | float) -> float:
+    if isinstance(k, Affine):
+        if k.terms:
+            raise NotLinearError
+        return k.const
+    return float(k)
+
+
+def _affine(x: RateFunction) -> Affine:
+    if not isinstance(x, Affine):
+        raise NotLinearError
+    return x
+
+
+def without_auxiliaries(rows: list[Affine]) -> list[Affine]:
+    """The same region of the features without free variables (Fourier and Motzkin).
+
+    Raises
+    ------
+    NotLinearError
+        If there are too many.
+    """
+    while free := {j for row in rows for j in row.terms if j < 0}:
+        j = max(free)
+        ups = [r for r in rows if r.terms.get(j, 0.0) > 0]
+        downs = [r for r in rows if r.terms.get(j, 0.0) < 0]
+        rows = [r for r in rows if j not in r.terms]
+        for up in ups:
+            for down in downs:
+                row = up.scaled(1.0 / up.terms[j]).plus(down.scaled(-1.0 / down.terms[j]))
+                row = Affine({i: a for i, a in row.terms.items() if i != j}, row.const)
+                if row.terms or row.const > 0.0:
+                    rows.append(row)
+        if len(rows) > _MOST_ROWS:
+            raise NotLinearError
+    return rows

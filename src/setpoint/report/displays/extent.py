@@ -1,0 +1,80 @@
+"""The shape of a frontier in a picture: what is shown, known, and out of reach."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from setpoint.goals.errors import GoalError
+from setpoint.goals.goal import Goal
+from setpoint.goals.ranges import range_of
+from setpoint.search.frontier import Frontier
+from setpoint.typing import Floats
+
+__all__ = ["known_line", "out_of_reach", "shown_bounds"]
+
+
+def shown_bounds(f: Frontier) -> tuple[float, float]:
+    """The ends of the horizontal axis: all bounds at hand, with air, in the side's range.
+
+    Parameters
+    ----------
+    f : Frontier
+
+    Returns
+    -------
+    (float, float)
+    """
+    at = np.append(f.bounds, f.asked)
+    at = at[np.isfinite(at)]
+    low, high = float(at.min()), float(at.max())
+    air = 0.08 * (high - low) or 0.05
+    try:
+        least, most = range_of(Goal.parse(f"maximize {f.side}").objective)
+    except GoalError:
+        least, most = -np.inf, np.inf
+    low, high = max(low - air, min(least, low)), min(high + air, max(most, high))
+    return (low, high) if low < high else (low - 0.05, high + 0.05)
+
+
+def known_line(f: Frontier, low: float, high: float) -> tuple[Floats, Floats]:
+    """The breakpoints with a value, ascending; where it is known, on to the lax end.
+
+    A bound that is laxer than all of them changes nothing.
+
+    Examples
+    --------
+    >>> at, best = np.array([0.5, 0.9]), np.array([0.8, np.nan])
+    >>> f = Frontier(
+    ...     "maximize recall subject to precision >= 0.5", "precision >= 0.5", "recall",
+    ...     "precision", ">=", 0.5, at, best, at, "steps",
+    ... )
+    >>> [x.tolist() for x in known_line(f, 0.25, 1.0)], out_of_reach(f, 0.25, 1.0)
+    ([[0.25, 0.5], [0.8, 0.8]], (0.5, 1.0))
+    """
+    known = np.isfinite(f.values)
+    x, y = f.bounds[known], f.values[known]
+    if not len(x) or f.kind == "points":
+        return x, y
+    if f.relation == ">=" and low < x[0]:
+        return np.append(low, x), np.append(y[0], y)
+    if f.relation == "<=" and high > x[-1]:
+        return np.append(x, high), np.append(y, y[-1])
+    return x, y
+
+
+def out_of_reach(f: Frontier, low: float, high: float) -> tuple[float, float] | None:
+    """From where to where no rule meets the bound; None where that is nowhere, or not known."""
+    strict = f.relation == ">="
+    known = ~np.isnan(f.values)
+    if not known.any():
+        return low, high
+    edge = float(f.bounds[known].max() if strict else f.bounds[known].min())
+    if f.kind == "points":
+        # What is between the last bound met and the first one missed is not known.
+        gone = f.bounds[~known]
+        gone = gone[gone > edge] if strict else gone[gone < edge]
+        if not len(gone):
+            return None
+        edge = float(gone.min() if strict else gone.max())
+    start, end = (edge, high) if strict else (low, edge)
+    return (start, end) if end - start > 1e-6 * (high - low) else None

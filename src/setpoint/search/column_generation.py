@@ -1,0 +1,151 @@
+"""Column generation: solve over the columns so far, ask for better ones, until there are none.
+
+A search keeps its tangents and multipliers from one step to the next; between two steps
+the space is asked once for columns. Asking at a point between the best multipliers so far
+and the present ones takes fewer calls (Wentges 1997).
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Protocol
+
+from setpoint.program.functions import RateFunction
+from setpoint.program.program import Program
+from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.search.master import MasterResult, Pricing
+from setpoint.search.optimum import Optimum
+from setpoint.search.region import Region
+
+__all__ = ["Search", "generate"]
+
+INF = float("inf")
+_COARSEST, _FINEST = 1e-2, 1e-10
+_UNSMOOTHED = 5
+"""Early multipliers are not worth going back to."""
+_SHARE = 0.1
+"""A step is solved to this share of the gap that is left."""
+
+
+class Search(Protocol):
+    """A way to the best mixture of the columns so far, for one shape.
+
+    `smooths`: all its programs have one objective, so their multipliers can be mixed.
+    `certain`: bounds of its programs lead to bounds of the score.
+    `best` and `value`: the best mixture of the last step, and its score.
+    """
+
+    method: str
+    smooths: bool
+    certain: bool
+    best: MasterResult | None
+    value: float
+
+    @property
+    def score(self) -> RateFunction:
+        """What is maximised."""
+        ...
+
+    def step(self, gap: float) -> MasterResult | None:
+        """Solve over the columns so far, to within about `gap`.
+
+        Returns
+        -------
+        MasterResult or None
+            The linear program whose duals are priced; None: nothing can be better.
+        """
+        ...
+
+    def bound_at(self, bound: float) -> float:
+        """From a bound on that program's objective to one on the score."""
+        ...
+
+
+def generate(
+    region: Region, search: Search, gap: float = 0.0, *, traced: Program | None = None
+) -> Optimum:
+    """The best mixture of a region's space, to within `gap`; 0: as near as can be told.
+
+    Parameters
+    ----------
+    region : Region
+    search : Search
+    gap : float
+    traced : Program, optional
+        Whose objective the search is for: the trace records what is known of it.
+
+    Raises
+    ------
+    InfeasibleMasterError
+        If the region is empty.
+    StoppedError
+        If a limit was reached before there was any mixture.
+    """
+    known = _Known()
+    sure = search.certain and region.space.is_certain
+    stopped = ""
+    inner, toward = _COARSEST, None
+    try:
+        while True:
+            found = search.step(inner)
+            known.take(search)
+            if found is None:
+                known.bound = min(known.bound, known.value)
+                break
+            priced = region.master.price(found, toward)
+            left = known.left(region, search, priced, traced)
+            if left <= gap and (sure or inner <= max(gap, _FINEST)):
+                break
+            if not priced.grown and toward is not None:
+                toward = None  # mis-priced: ask where the program stands
+                continue
+            if not priced.grown and inner <= _FINEST:
+                break
+            inner = max(_FINEST, min(_SHARE * left, inner)) if priced.grown else _FINEST
+            smooth = search.smooths and region.space.smoothing and known.asked >= _UNSMOOTHED
+            toward = known.toward if smooth else None
+    except (StoppedError, KeyboardInterrupt) as error:
+        if known.best is None:
+            raise
+        stopped = str(error) or "interrupted"
+        warnings.warn(
+            f"{stopped}: the best rule found so far is returned", StoppedWarning, stacklevel=2
+        )
+    assert known.best is not None
+    v = region.space.features(known.best.choice)
+    value = float(search.score.value(v))
+    best = Optimum(known.best.choice, v, value, INF, "optimal", search.method, stopped)
+    return best.bounded(known.bound, gap)
+
+
+class _Known:
+    """The best mixture and bound so far, and the multipliers that gave the bound."""
+
+    def __init__(self) -> None:
+        self.best: MasterResult | None = None
+        self.value, self.bound = -INF, INF
+        self.toward: Pricing | None = None
+        self.asked = 0
+
+    def take(self, search: Search) -> None:
+        if self.best is None or search.value >= self.value:
+            self.best, self.value = search.best, search.value
+
+    def left(
+        self, region: Region, search: Search, priced: Pricing, traced: Program | None
+    ) -> float:
+        """Use a pricing; how much better than the best some mixture could still be."""
+        assert self.best is not None
+        self.asked += 1
+        space = region.space
+        bound = INF
+        if space.is_certain:
+            bound = min(search.bound_at(priced.bound), search.score.high)
+        if bound < self.bound:
+            self.bound, self.toward = bound, priced
+        if traced is not None:
+            space.limits.record(traced, self.best.v, self.bound)
+        if search.certain and space.is_certain:
+            return self.bound - self.value
+        # No bound closes here: nothing left to gain from the program's own objective.
+        return priced.slack

@@ -1,0 +1,269 @@
+"""The best mixtures as one bound moves: the columns found for one serve the next."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.program.functions import Affine
+from setpoint.program.program import Program
+from setpoint.search.achievable_set import AchievableSet, MixtureWeights
+from setpoint.search.infeasibility import Infeasible
+from setpoint.search.master import InfeasibleMasterError, Master
+from setpoint.search.mixtures import UnfinishedError, best_mixture
+from setpoint.search.optimum import Optimum
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
+
+__all__ = [
+    "FrontierPoints",
+    "bound_range",
+    "breakpoints",
+    "enforce_monotone",
+    "solve_levels",
+    "trace_frontier",
+]
+
+INF = float("inf")
+Corner: TypeAlias = tuple[float, float]
+"""Score and strictness: higher is better, and stricter."""
+
+_EDGE = 1e-9
+"""A corner that stands out less, relative to the objective, is rounding."""
+MOST_CORNERS = 400
+
+
+@dataclass(frozen=True)
+class FrontierPoints:
+    """What the best rules under some bounds reach.
+
+    Parameters
+    ----------
+    bounds, values, reached : array of shape (m,)
+        Bound, objective and bounded side, in the user's units; NaN where there is no rule.
+    gap : float
+        By how much a value may fall short.
+    choices : tuple of m choices
+        The rule of each point; None where there is none.
+    """
+
+    bounds: Floats
+    values: Floats
+    reached: Floats
+    gap: float
+    choices: tuple[MixtureWeights | None, ...]
+
+    def unproved(self) -> FrontierPoints:
+        """The same, where bounds are none."""
+        return replace(self, gap=INF)
+
+
+def trace_frontier(
+    space: AchievableSet,
+    program: Program,
+    i: int,
+    levels: Floats | None,
+    points: int,
+    gap: float = 0.0,
+) -> tuple[FrontierPoints, Literal["lines", "points"]]:
+    """The best mixtures as the i-th bound moves: all corners, or those of some levels.
+
+    Parameters
+    ----------
+    space : AchievableSet
+    program : Program
+    i : int
+    levels : array of shape (m,) or None
+    points : int
+        How many levels, where none are given and the corners are not known.
+    gap : float
+        To which each search goes.
+
+    Raises
+    ------
+    Infeasible
+        If the other constraints cannot be met.
+    ShapeError
+        If the goal's shape is none that mixtures can be searched for.
+    """
+    sides = (program.objective, program.constraints[i].function)
+    try:
+        if levels is None and gap == 0.0 and all(isinstance(x, Affine) for x in sides):
+            return breakpoints(space, program, i), "lines"
+        if levels is None:
+            free, strictest = bound_range(space, program, i)
+            asked = program.constraints[i].level
+            if not np.isfinite(free):  # a divergence, where a class is never predicted
+                free = 2.0 * asked - strictest
+            inside = min(free, strictest) < asked < max(free, strictest)
+            levels = np.linspace(free, strictest, points)
+            levels = np.unique(np.append(levels, asked) if inside else levels)
+    except InfeasibleMasterError:
+        raise Infeasible(
+            f"without {program.constraints[i]} no rule meets the other constraints either"
+        ) from None
+    if program.constraints[i].sign < 0:
+        found = solve_levels(space, program, i, levels[::-1].tolist(), gap)
+        turned = (found.bounds[::-1], found.values[::-1], found.reached[::-1])
+        return FrontierPoints(*turned, found.gap, found.choices[::-1]), "points"
+    return solve_levels(space, program, i, levels.tolist(), gap), "points"
+
+
+def solve_levels(
+    space: AchievableSet, program: Program, i: int, levels: Sequence[float], gap: float
+) -> FrontierPoints:
+    """The best mixture under each level of the i-th bound.
+
+    Parameters
+    ----------
+    space : AchievableSet
+    program : Program
+    i : int
+    levels : sequence of float
+        From the laxest to the strictest.
+    gap : float
+        To which each search goes.
+    """
+    master = Master(space)
+    moving = program.constraints[i]
+    # Last, so that the rows of the others stay in the linear program.
+    last = len(program.constraints) - 1
+    others = program.without(i)
+    ordered = others.changed(constraints=[*others.constraints, moving])
+    values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
+    choices: list[MixtureWeights | None] = [None] * len(levels)
+    worst = 0.0
+    found: Optimum | None = None
+    for k, level in enumerate(levels):
+        asked = ordered.at_level(last, level)
+        # What was best under a laxer bound, and meets this one, still is.
+        if found is None or float(asked.violation(found.v)) > SATISFIED:
+            try:
+                found = best_mixture(space, asked, max(gap, _EDGE), master)
+            except InfeasibleMasterError:
+                break  # so are all stricter ones
+            except UnfinishedError:
+                continue
+        values[k] = float(program.value(found.v))
+        reached[k] = float(moving.function.value(found.v))
+        choices[k] = found.choice
+        worst = max(worst, found.bound - found.value)
+    enforce_monotone(values, reached, choices, np.arange(len(levels))[::-1], program.sense)
+    bounds = np.asarray(levels, dtype=np.float64)
+    return FrontierPoints(bounds, values, reached, worst, tuple(choices))
+
+
+def enforce_monotone(
+    values: Floats,
+    reached: Floats,
+    choices: list[MixtureWeights | None],
+    order: NDArray[np.int64],
+    sense: float,
+) -> None:
+    """A rule that meets a bound meets the laxer ones: `order` leads from strict to lax.
+
+    What a search ended at may be worse than the rule of a stricter bound, or nothing.
+    """
+    for strict, lax in pairwise(order):
+        worse = sense * values[strict] > sense * values[lax] or np.isnan(values[lax])
+        if worse and not np.isnan(values[strict]):
+            values[lax], reached[lax] = values[strict], reached[strict]
+            choices[lax] = choices[strict]
+
+
+def bound_range(space: AchievableSet, program: Program, i: int) -> tuple[float, float]:
+    """Where the i-th bound begins to bind, and the strictest that can be met.
+
+    Raises
+    ------
+    InfeasibleMasterError
+        If the other constraints cannot be met.
+    """
+    side = program.constraints[i]
+    others = program.without(i)
+    free = float(side.function.value(best_mixture(space, others).v))
+    tight = others.changed(side.function, sense=side.sign)
+    strictest = float(side.function.value(best_mixture(space, tight).v))
+    return free, strictest
+
+
+def breakpoints(space: AchievableSet, program: Program, i: int) -> FrontierPoints:
+    """All corners of the frontier of an affine objective and an affine side.
+
+    What mixtures reach in the plane of both is a convex polygon, and the frontier a part of
+    its edge. Between two corners the mixture that lies furthest out in the direction normal
+    to them is another corner, or proves that there is none (the dichotomic scheme of Aneja
+    and Nair 1979).
+
+    Raises
+    ------
+    InfeasibleMasterError
+        If the other constraints cannot be met.
+    """
+    objective, constraint = program.objective, program.constraints[i]
+    side = constraint.function
+    assert isinstance(objective, Affine)
+    assert isinstance(side, Affine)
+    others, master = program.without(i), Master(space)
+    choice_of: dict[Corner, MixtureWeights] = {}
+
+    def furthest(a: float, b: float) -> Corner:
+        """Score and strictness of a mixture with the largest a score + b strictness."""
+        mixed = objective.scaled(a).plus(side.scaled(b * constraint.sign * program.sense))
+        found = best_mixture(space, others.changed(mixed), 0.0, master)
+        f, g = float(objective.value(found.v)), float(side.value(found.v))
+        corner = (program.sense * f, constraint.sign * g)
+        choice_of.setdefault(corner, found.choice)
+        return corner
+
+    first, last = furthest(1.0, 0.0), furthest(0.0, 1.0)
+    corners, left = _corners(first, last, furthest)
+    kept = _undominated(corners)
+    f, g = np.array(kept).T
+    order = np.argsort(constraint.sign * g)
+    bounds = constraint.sign * g[order]
+    choices = tuple(choice_of[kept[k]] for k in order.tolist())
+    return FrontierPoints(bounds, program.sense * f[order], bounds.copy(), left, choices)
+
+
+def _corners(
+    first: Corner, last: Corner, furthest: Callable[[float, float], Corner]
+) -> tuple[list[Corner], float]:
+    """Corners between two points; and how far a corner that was left out may stand out."""
+    # The widest first: what is left out in the end lies in the smallest box.
+    corners = [first, last]
+    heap = [(-INF, first, last)]
+    left = 0.0
+    while heap:
+        most, p, q = heapq.heappop(heap)
+        if len(corners) >= MOST_CORNERS:
+            left = -most
+            break
+        a, b = q[1] - p[1], p[0] - q[0]
+        size = max(abs(a), abs(b))
+        if a <= 0.0 or b < 0.0 or size <= _EDGE:
+            continue
+        a, b = a / size, b / size
+        r = furthest(a, b)
+        out = a * (r[0] - p[0]) + b * (r[1] - p[1])
+        if out <= _EDGE * (1.0 + abs(p[0])):
+            continue
+        corners.append(r)
+        for s, t in ((p, r), (r, q)):
+            heapq.heappush(heap, (-abs(s[0] - t[0]), s, t))
+    return corners, left
+
+
+def _undominated(corners: list[Corner]) -> list[Corner]:
+    """Corners from lax to strict, each with less objective than the one before."""
+    out: list[Corner] = []
+    for f, g in sorted(corners, key=lambda c: (-c[1], -c[0])):
+        if not out or f > out[-1][0] + _EDGE * (1.0 + abs(f)):
+            out.append((f, g))
+    return out

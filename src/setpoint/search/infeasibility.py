@@ -1,0 +1,171 @@
+"""Goals that cannot be met: what is reachable, and which constraints are to blame."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from setpoint.goals.errors import ShapeError
+from setpoint.program.program import Program, ProgramConstraint
+from setpoint.search.achievable_set import AchievableSet
+from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.search.optimum import Optimum
+from setpoint.search.outcome import NoRuleError, Outcome
+from setpoint.tolerances import SATISFIED
+
+__all__ = ["Infeasible", "explain", "not_found"]
+
+
+S = TypeVar("S", bound=AchievableSet)
+_MOST_CALLS = 1000
+
+
+class Infeasible(ValueError):
+    """No rule of the kind asked for meets the goal on these rows.
+
+    Attributes
+    ----------
+    violation : float
+        The least violation that a rule of this kind reaches, in the user's units.
+    blame : dict of str to float
+        The constraints that cannot hold together, with their shares of the proof.
+    reachable : dict of str to float
+        For each of them the best value of its left side, the other constraints kept.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        violation: float = float("nan"),
+        blame: dict[str, float] | None = None,
+        reachable: dict[str, float] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.violation = violation
+        self.blame = blame or {}
+        self.reachable = reachable or {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (str(self), self.violation, self.blame, self.reachable))
+
+
+def not_found(
+    error: Infeasible, who: str, rules: str, blame: dict[str, float] | None = None
+) -> Infeasible:
+    """The error for a model: what is certain of rules on its scores is not of other models.
+
+    Parameters
+    ----------
+    error : Infeasible
+        Of the rules on the scores of the best model.
+    who : str
+        What was looked for in vain, and "which does not say that ..." follows.
+    rules : str
+        What `error` is about, such as "thresholds".
+    blame : dict, optional
+        In place of that of `error`.
+    """
+    what = f"the least violation of all bounds is {error.violation:.4g}"
+    if error.reachable:
+        best = "; ".join(f"{text}: {value:.4g}" for text, value in error.reachable.items())
+        what = f"for each bound the best that its {rules} reach is ({best}), and {what}"
+    return Infeasible(
+        f"{who}, which does not say that no model can. With the scores of the best one {what} "
+        "(on_infeasible='nearest' returns it)",
+        violation=error.violation,
+        blame=blame or error.blame,
+        reachable=error.reachable,
+    )
+
+
+def _rebuild(
+    message: str, violation: float, blame: dict[str, float], reachable: dict[str, float]
+) -> Infeasible:
+    return Infeasible(message, violation=violation, blame=blame, reachable=reachable)
+
+
+def explain(
+    space: S,
+    program: Program,
+    nearest: Outcome,
+    error: NoRuleError,
+    solve: Callable[[S, Program], Optimum],
+) -> Infeasible:
+    """The error for a goal that no rule meets; `solve` finds how far one side can be taken."""
+    violation = float(program.violation(nearest.v))
+    if error.drawing_helps:
+        found = "meets" if error.certain else "was found to meet"
+        return Infeasible(
+            f"no rule without draws {found} the goal (the least violation is {violation:.4g}); a "
+            "mixture of rules does: allow it with randomized='auto'",
+            violation=violation,
+        )
+    # Words are worth no more than so many calls.
+    limits = space.limits.rest()
+    limits.max_calls = min(limits.max_calls or _MOST_CALLS, _MOST_CALLS)
+    space = space.within(limits)
+    alone = {c: _reach(space, program, c, (), solve) for c in program.constraints}
+    hopeless = [c for c in program.constraints if _misses(c, alone[c])]
+    blamed = hopeless or [c for c in program.constraints if str(c) in nearest.blame]
+    blamed = blamed or list(program.constraints)
+    reachable: dict[str, float] = {}
+    lines = []
+    cannot, best = ("cannot be", "reachable") if error.certain else ("was not", "found")
+    for c in blamed:
+        others = tuple(o for o in program.constraints if o is not c)
+        reached = alone[c] if c in hopeless else _reach(space, program, c, others, solve)
+        if reached is None:
+            lines.append(str(c))
+            continue
+        reachable[str(c)] = reached.value
+        word = "highest" if c.sign > 0 else "lowest"
+        value = _apart(reached.value, c.level)
+        at = f"{value}, at {program.goal.objective} = {reached.objective:.4g}"
+        if c in hopeless:
+            lines.append(f"{c} {cannot} met: the {word} {best} is {at}")
+        else:
+            lines.append(f"{c} (with the others met the {word} {best} is {at})")
+    together = "these cannot hold together: " if error.certain else "no rule found meets these: "
+    message = "; ".join(lines) if hopeless else together + "; ".join(lines)
+    return Infeasible(
+        f"{message}. The least violation of all constraints is {violation:.4g} "
+        "(on_infeasible='nearest' returns that rule)",
+        violation=violation,
+        blame=dict(nearest.blame) or {str(c): 1.0 / len(blamed) for c in blamed},
+        reachable=reachable,
+    )
+
+
+def _apart(value: float, level: float) -> str:
+    """The value with four digits, or as many as tell it from the bound."""
+    digits = next((d for d in range(4, 17) if f"{value:.{d}g}" != f"{level:.{d}g}"), 17)
+    return f"{value:.{digits}g}"
+
+
+class _Reached(NamedTuple):
+    value: float
+    objective: float
+
+
+def _misses(c: ProgramConstraint, reached: _Reached | None) -> bool:
+    return reached is not None and c.sign * (c.level - reached.value) > SATISFIED
+
+
+def _reach(
+    space: S,
+    program: Program,
+    c: ProgramConstraint,
+    others: tuple[ProgramConstraint, ...],
+    solve: Callable[[S, Program], Optimum],
+) -> _Reached | None:
+    """How far the left side of one constraint can be taken, and the objective there."""
+    furthest = program.changed(c.function, others, sense=c.sign)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StoppedWarning)
+            v = space.features(solve(space, furthest).choice)
+    except (NoRuleError, ShapeError, StoppedError):
+        return None
+    return _Reached(float(furthest.value(v)), float(program.value(v)))

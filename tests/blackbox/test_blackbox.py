@@ -1,0 +1,317 @@
+"""Metrics without a formula: what they take, what they return, and how a goal names them."""
+
+import copy
+import functools
+import pickle
+import sys
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, fbeta_score, roc_auc_score
+
+from setpoint import BlackBox, Goal, GoalError, GoalSyntaxError, MetricError, maximize
+from setpoint.evidence import Confusion
+from setpoint.goals import NoFormulaError, as_goal
+from setpoint.goals.expressions import BlackBoxMetric
+from setpoint.goals.ranges import range_of
+from setpoint.metrics import recall
+from setpoint.program.link import link
+
+
+def revenue(y_true, y_pred, amount, *, region, rate=1.0, sample_weight=None):
+    return float((amount * y_pred).sum())
+
+
+class Counted:
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, y_true, y_pred):
+        self.calls += 1
+        return np.float32(0.5)
+
+
+# -- the leaf ---------------------------------------------------------------------------
+@given(st.text(min_size=1, max_size=60))
+def test_every_name_survives_as_text(name):
+    goal = Goal("minimize", BlackBoxMetric(name))
+    assert Goal.parse(str(goal)) == goal
+
+
+def test_text_of_a_goal():
+    goal = as_goal(BlackBox(revenue, name="shop:revenue"))
+    assert str(goal) == 'maximize blackbox("shop:revenue")'
+    assert str(as_goal(BlackBox(revenue, False, name="a"))) == 'minimize blackbox("a")'
+    assert as_goal(str(goal)) == goal
+    assert goal.is_blackbox
+    assert not maximize(recall).is_blackbox
+
+
+def test_parsing_imports_nothing():
+    Goal.parse('maximize blackbox("antigravity:fly")')
+    assert "antigravity" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'maximize 2 * blackbox("a:b")',
+        'maximize blackbox("a:b") + recall',
+        'maximize recall subject to blackbox("a:b") >= 0.5',
+        'maximize recall subject to recall >= blackbox("a:b") / 2',
+        'maximize blackbox("a:b") subject to recall >= 0.5',
+        'maximize blackbox("a:b").min("sex")',
+        'maximize blackbox("a:b").baseline()',
+        'maximize blackbox("a:b").on(sex="f")',
+        'maximize blackbox("a:b")(label="f")',
+    ],
+)
+def test_a_black_box_stands_alone(text):
+    with pytest.raises(GoalSyntaxError, match=r"blackbox\(.a:b.\)"):
+        Goal.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["blackbox", "blackbox()", "blackbox(a)", 'blackbox("a", "b")', "blackbox(1)"]
+)
+def test_a_black_box_is_spelled_one_way(text):
+    with pytest.raises(GoalSyntaxError, match=r'blackbox\("module:name"\)'):
+        Goal.parse(f"maximize {text}")
+
+
+def test_a_name_is_a_text():
+    for name in ("", 3, None):
+        with pytest.raises(GoalError, match="name of a black box"):
+            BlackBoxMetric(name)
+
+
+def test_a_goal_in_python_refuses_too():
+    with pytest.raises(GoalError, match="whole objective"):
+        maximize(BlackBoxMetric("a") * 2)
+    with pytest.raises(GoalError, match="whole objective"):
+        maximize(BlackBoxMetric("a")).subject_to(recall >= 0.5)
+    with pytest.raises(GoalError, match="say which way"):
+        as_goal(BlackBoxMetric("a"))
+
+
+def test_no_formula():
+    goal = BlackBox(revenue).goal
+    assert range_of(goal.objective) == (-np.inf, np.inf)
+    assert (goal.needs.names, goal.needs.datasets) == ((), ())
+    found = Confusion.of_counts(("no", "yes"), [[9, 1], [1, 9], [0, 0]])
+    with pytest.raises(NoFormulaError, match="has no formula"):
+        link(goal, found.codebook).at(found.marginals)
+
+
+# -- what a function takes --------------------------------------------------------------
+def test_what_is_read_from_a_signature():
+    metric = BlackBox(revenue)
+    assert metric.takes == "predictions"
+    assert metric.columns == ("amount", "region")
+    assert metric.takes_weight
+    assert metric.name == metric.path == f"{__name__}:revenue"
+
+
+@pytest.mark.parametrize(
+    ("function", "takes", "name"),
+    [
+        (f1_score, "predictions", "sklearn.metrics:f1_score"),
+        (roc_auc_score, "scores", "sklearn.metrics:roc_auc_score"),
+        (functools.partial(fbeta_score, beta=2), "predictions", "sklearn.metrics:fbeta_score"),
+        (Counted(), "predictions", f"{__name__}:Counted"),
+        ("sklearn.metrics:f1_score", "predictions", "sklearn.metrics:f1_score"),
+    ],
+)
+def test_functions_of_every_make(function, takes, name):
+    metric = BlackBox(function)
+    assert (metric.takes, metric.columns, metric.name) == (takes, (), name)
+
+
+@pytest.mark.parametrize(
+    ("second", "takes"),
+    [("decisions", "predictions"), ("y_scores", "scores"), ("score", "scores")],
+)
+def test_the_second_name_tells(second, takes):
+    scope = {}
+    exec(f"def f(y_true, {second}): return 1", scope)  # noqa: S102
+    assert BlackBox(scope["f"]).takes == takes
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "error", "told"),
+    [
+        ((3,), {}, TypeError, "callable or its import path.*got an int"),
+        (("shop",), {}, ValueError, "'module:name'.*got 'shop'"),
+        (("shop.revenue",), {}, ValueError, "spelled 'module:name'"),
+        (("no_such_shop:revenue",), {}, ImportError, "no module 'no_such_shop'"),
+        (("json.no_such:revenue",), {}, ImportError, "no module 'json.no_such'"),
+        (("math:sqroot",), {}, ImportError, "no name 'sqroot'.*'sqrt'"),
+        (("math:pi",), {}, TypeError, "is a float, which cannot be called"),
+        ((max,), {}, ValueError, "no signature: say takes="),
+        ((lambda a, b: 1,), {}, ValueError, "second parameter 'b': say takes="),
+        ((lambda *args: 1,), {}, ValueError, "say takes="),
+        ((lambda: 1,), {}, ValueError, "takes 0 arguments by position"),
+        ((dict,), {}, ValueError, "builtins:dict is a class, which makes an object"),
+        ((np.random.RandomState,), {}, ValueError, "is a class"),
+        ((lambda y_true: 1,), {}, ValueError, "takes 1 argument by position"),
+        ((revenue,), {"takes": "labels"}, ValueError, "takes is 'auto'.*got 'labels'"),
+        ((revenue, 1), {}, TypeError, "greater_is_better is True or False, got 1"),
+        ((revenue,), {"columns": ["amount"]}, ValueError, r"needs \['region'\] too"),
+        ((revenue,), {"columns": ["amont"]}, ValueError, "no parameter 'amont'.*'amount'"),
+        ((revenue,), {"columns": ["amount", "amount"]}, ValueError, "different names"),
+        ((revenue,), {"columns": [1]}, TypeError, "names of columns"),
+        ((revenue,), {"limits": (1, 0)}, ValueError, "low < high"),
+        ((revenue,), {"limits": (0, np.nan)}, ValueError, "low < high"),
+        ((revenue,), {"limits": 3}, TypeError, r"two numbers \(low, high\), got 3"),
+        ((revenue,), {"limits": ("0", "1")}, TypeError, "two numbers"),
+        ((revenue,), {"name": ""}, GoalError, "name of a black box"),
+    ],
+)
+def test_bad_arguments(args, kwargs, error, told):
+    with pytest.raises(error, match=told):
+        BlackBox(*args, **kwargs)
+
+
+def test_a_module_that_fails_says_so_itself(tmp_path, monkeypatch):
+    (tmp_path / "failing_shop.py").write_text("import no_such_dependency\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
+        BlackBox("failing_shop:revenue")
+
+
+def test_without_a_signature():
+    assert BlackBox(max, takes="scores").columns == ()
+    metric = BlackBox(lambda *args, **named: len(named), takes="scores", columns=["a"])
+    assert metric([0, 1], [0.5, 0.6], {"a": [1, 2]}) == 1.0
+
+
+# -- what a function returns ------------------------------------------------------------
+@pytest.mark.parametrize(
+    "value", [1, 1.0, True + 0, np.float32(1), np.int8(1), np.array(1.0), Decimal(1)]
+)
+def test_numbers(value):
+    assert BlackBox(lambda y_true, y_pred: value)([0, 1], [1, 1]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (np.nan, "nan"),
+        (-np.inf, "-inf"),
+        pytest.param(10**400, "inf", id="huge"),
+        (np.array([1.0]), r"an array of shape \(1,\)"),
+        ([1.0], "a list"),
+        (True, "a bool"),
+        (np.True_, "a bool"),
+        (1j, "a complex"),
+        (None, "None"),
+        ("1", "a str"),
+        (2.5, "2.5, outside its limits 0 to 2"),
+    ],
+)
+def test_what_is_no_value(value, told):
+    metric = BlackBox(lambda y_true, y_pred: value, limits=(0, 2), name="mine")
+    with pytest.raises(MetricError, match=f"the metric mine returned {told}") as caught:
+        metric(["a", "b", "b"], ["b", "b", "a"])
+    assert "3 rows, 2 decided 'b', 1 decided 'a'" in str(caught.value)
+
+
+def test_limits_allow_for_rounding():
+    assert BlackBox(lambda y_true, y_pred: 1 + 1e-12, limits=(0, 1))([0], [0]) > 1
+    assert BlackBox(lambda y_true, y_pred: -9, limits=(-np.inf, 0))([0], [0]) == -9
+
+
+def test_an_exception_is_the_cause():
+    def failing(y_true, scores):
+        raise KeyError("amount")
+
+    with pytest.raises(
+        MetricError, match=r"raised KeyError.*2 rows, scores from -1 to 3"
+    ) as caught:
+        BlackBox(failing)([0, 1], [-1.0, 3.0])
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(MetricError, match="0 rows"):
+        BlackBox(failing)([], [])
+
+
+def test_an_interrupt_passes():
+    def stopped(y_true, scores):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        BlackBox(stopped)([0, 1], [0.0, 1.0])
+
+
+def test_a_function_cannot_spoil_what_it_is_given():
+    def spoiling(y_true, y_pred, amount, sample_weight):
+        for array in (y_true, y_pred, amount, sample_weight):
+            array[:] = 7
+        return 1
+
+    given = [np.arange(3), np.arange(3), np.arange(3), np.arange(3.0)]
+    BlackBox(spoiling)(given[0], given[1], {"amount": given[2]}, given[3])
+    assert all((array == range(3)).all() for array in given)
+
+
+def test_columns_and_weights():
+    seen = {}
+
+    def f(y_true, y_pred, amount, **more):
+        seen.update(more, amount=amount)
+        return 0
+
+    metric = BlackBox(f, columns=["amount", "region"])
+    metric([0, 1], [0, 1], {"amount": [1, 2], "region": ["a", "b"], "unasked": [0, 0]})
+    assert set(seen) == {"amount", "region"}
+    with pytest.raises(ValueError, match="needs the column 'region'"):
+        metric([0, 1], [0, 1], {"amount": [1, 2]})
+    assert metric([0], [0], {"amount": [1], "region": ["a"]}, [1.0]) == 0.0
+    with pytest.raises(ValueError, match="sample_weight is given"):
+        metric([0], [0], {"amount": [1], "region": ["a"]}, [2.0])
+    weighted = BlackBox(f1_score)
+    assert weighted.takes_weight
+    assert weighted([0, 1, 1], [1, 1, 0], {}, [0, 1, 0]) == 1.0
+
+
+# -- a value like others ----------------------------------------------------------------
+def test_equality_hash_and_copies():
+    metric = BlackBox(f1_score, limits=[0, 1])
+    assert metric == BlackBox(f1_score, limits=(0.0, 1.0))
+    assert hash(metric) == hash(BlackBox(f1_score, limits=(0, 1)))
+    assert metric != BlackBox(f1_score)
+    assert metric != BlackBox(f1_score, False, limits=(0, 1))
+    assert pickle.loads(pickle.dumps(metric)) == metric
+    counted = BlackBox(Counted())
+    for other in (copy.copy(counted), copy.deepcopy(counted)):
+        assert other == counted
+        other([0, 1], [0, 1])
+    assert counted.function.calls == 2
+    assert "Counted" in repr(counted)
+    with pytest.raises(AttributeError):
+        metric.name = "other"
+
+
+def test_pickle_carries_the_function_as_pickle_does():
+    cloudpickle = pytest.importorskip("cloudpickle")
+    metric = BlackBox(lambda y_true, y_pred: 3)
+    assert pickle.loads(cloudpickle.dumps(metric))([0], [0]) == 3.0
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(metric)
+    partial = pickle.loads(pickle.dumps(BlackBox(functools.partial(fbeta_score, beta=2))))
+    assert partial([0, 1], [0, 1]) == 1.0
+
+
+def test_the_state_is_plain_and_holds_no_function():
+    metric = BlackBox(revenue)
+    state = metric.__getstate__()
+    assert "function" not in state
+    left = BlackBox.__new__(BlackBox)
+    left.__setstate__(state)
+    assert left.function is None
+    assert (left.name, left.path, left.goal) == (metric.name, metric.name, metric.goal)
+    assert copy.deepcopy(left) == pickle.loads(pickle.dumps(left)) == left
+    with pytest.raises(MetricError, match=r"holds no code: set_params\(goal=BlackBox\("):
+        left([0, 1], [0, 1])

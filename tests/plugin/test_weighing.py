@@ -1,0 +1,112 @@
+"""Evidence chosen by cross-validation, where rows are tied or classes rare."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from setpoint import PlugInClassifier, solve
+from setpoint.evidence import Evidence
+from setpoint.evidence.canonical import in_order, merged
+from setpoint.plugin import weighing
+from setpoint.search.linear_program import UNSOLVED, IncrementalLP, UnfinishedError
+
+TIED = np.eye(3)[np.arange(30) % 3] * 0.7 + 0.1
+SUMS = ["macro_f1", "macro_precision"]
+
+
+@pytest.mark.parametrize("goal", SUMS)
+def test_few_distinct_posteriors(goal):
+    found = solve(goal, TIED, np.arange(30) % 3)
+    assert found.report.objective.value == 1.0
+
+
+@pytest.mark.parametrize("evidence", ["label", "soft", "auto"])
+@pytest.mark.parametrize("goal", SUMS)
+def test_a_class_without_rows_counts_nothing(goal, evidence):
+    y = np.array([0, 1, 0, 0, 1, 0])
+    found = solve(goal, TIED[:6], y, classes=[0, 1, 2], evidence=evidence)
+    if found.report.evidence == "label":
+        # The best of all rules that decide the three distinct rows.
+        rules = np.stack(np.meshgrid(*[range(3)] * 3), axis=-1).reshape(-1, 3)
+        best = max(score(goal, y, rule[np.arange(6) % 3]) for rule in rules)
+        assert found.report.objective.value == pytest.approx(best, abs=1e-12)
+
+
+def score(goal, y, decided):
+    total = 0.0
+    for k in range(3):
+        hit = ((y == k) & (decided == k)).sum()
+        below = (decided == k).sum()
+        if goal == "macro_f1":
+            hit, below = 2 * hit, below + (y == k).sum()
+        total += hit / below if below else 0.0
+    return total / 3
+
+
+@pytest.mark.parametrize("goal", SUMS)
+@pytest.mark.parametrize("seed", [1])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        KNeighborsClassifier(5),
+        DecisionTreeClassifier(max_depth=3, random_state=0),
+        RandomForestClassifier(20, random_state=0),
+    ],
+    ids=["neighbours", "tree", "forest"],
+)
+def test_learners_with_few_posteriors(learner, seed, goal):
+    X, y = make_blobs(300, centers=4, random_state=seed)
+    report = PlugInClassifier(learner, goal).fit(X, y).goal_report_
+    assert "cross-validation" in report.why
+    assert report.objective.value > 0.5
+
+
+def test_a_search_that_fails_means_soft_evidence(monkeypatch):
+    def fails(*_):
+        raise UnfinishedError(UNSOLVED)
+
+    monkeypatch.setattr(weighing, "search_rule", fails)
+    report = solve("macro_f1", TIED, np.arange(30) % 3).report
+    assert report.evidence == "soft"
+    assert "soft evidence, as cross-validation failed (a linear program" in report.why
+
+
+def test_no_status_of_a_solver_is_shown():
+    program = IncrementalLP()
+    program.add_column(np.zeros(0))
+    program.set_costs(np.array([-1.0]))
+    with pytest.raises(UnfinishedError, match="orders of magnitude apart") as error:
+        program.solve()
+    assert "Highs" not in str(error.value)
+    assert "kUn" not in str(error.value)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_folds_share_out_rows_of_each_kind(weighted):
+    rng = np.random.default_rng(0)
+    true = rng.choice(3, 200, p=[0.8, 0.15, 0.05])
+    P = np.eye(3)[rng.integers(3, size=200)] * 0.7 + 0.1
+    P[::4] = rng.dirichlet(np.ones(3), 50)
+    weight = rng.integers(1, 3, 200).astype(float) if weighted else None
+    rows = merged(in_order(Evidence.from_arrays((0, 1, 2), P, true, weight=weight)))
+    held = np.zeros((3, 3))
+    for k, (most, rest) in enumerate(weighing._folds(rows)):
+        held[k] = rest.marginals.weights[0, :3]
+        both = most.marginals.weights[0, :3] + held[k]
+        assert np.allclose(both, rows.marginals.weights[0, :3], atol=1e-9)
+    # A few rows more or less; the most that one part of a row can weigh.
+    ordinary = np.median(rows.weight)
+    assert np.ptp(held, axis=0).max() <= 2 * weighing._MANY * ordinary
+
+
+def test_one_heavy_row_falls_apart():
+    P = np.concatenate([np.tile([0.6, 0.4], (60, 1)), np.linspace(0.1, 0.9, 20)[:, None] * [1, -1]])
+    P[60:, 1] += 1.0
+    rows = merged(in_order(Evidence.from_arrays((0, 1), P, np.arange(80) % 2)))
+    assert rows.weight.max() == 30.0
+    held = [rest.weight[rest.scores[:, 0] == 0.6] for _, rest in weighing._folds(rows)]
+    assert np.sum(held, axis=0) == pytest.approx([30.0, 30.0])
+    assert np.min(held) >= 3.0

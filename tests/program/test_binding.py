@@ -1,0 +1,208 @@
+"""Errors about names arise in bind, and say what is known; needs say what has to be known."""
+
+import numpy as np
+import pytest
+
+from goals.samples import BINARY, FIVE, Schema, grouped, linear_rows, plain, program_of
+from setpoint import Goal, GoalError
+from setpoint.evidence.codebook import Stratum
+from setpoint.goals import EmptyPopulationError
+from setpoint.goals.populations import Other
+
+BINARY_DATA = grouped(BINARY, 0, baseline=True, datasets=True)[0]
+FIVE_DATA = grouped(FIVE, 0)[0]
+
+
+def bind(text, schema=BINARY_DATA):
+    return program_of(Goal.parse(f"maximize {text}"), schema)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("recall.min(sxe)", r"unknown column 'sxe' \(did you mean 'sex'\?\); columns come from"),
+        ("recall.on(contry=IN)", r"unknown column 'contry' \(did you mean 'country'\?\)"),
+        ("recall.on(audit, sex=F)", r"unknown column 'sex' in the data set 'audit'"),
+        ("recall.on(country=XX)", r"has no value 'XX' \(known: 'IN'\)"),
+        ("recall.on(sex=f)", r"has no value 'f' \(known: 'F', 'M', 'X'\)"),
+        ("recall(label=Yes)", r"unknown label 'Yes' \(did you mean 'yes'\?\)"),
+        ("recall(label=1)", r"unknown label 1 \(known: 'no', 'yes'\)"),
+        ("micro_f1(neg)", r"unknown label 'neg'"),
+        ("cost({(no, maybe): 1})", r"unknown label 'maybe'"),
+        ("confusion_rate(no, maybe)", r"unknown label 'maybe'"),
+        ("prior_divergence({no: 0.5, maybe: 0.5})", r"unknown label 'maybe'"),
+        ("recall.on(audits)", r"unknown data set 'audits' \(did you mean 'audit'\?\)"),
+        ("recall.on(zzz)", r"unknown data set 'zzz' \(known: 'audit', 'unlabelled'\)"),
+        ("recall.on(nowhere).mean(sex)", r"unknown data set 'nowhere'"),
+        ("recall.on(unlabelled)", r"needs labels, and the rows of data set 'unlabelled' have none"),
+        ("f1.on(unlabelled)", r"needs labels"),
+        ("prior.on(unlabelled)", r"needs labels"),
+        ("recall.on(sex=F).mean(sex)", r"column 'sex' is already fixed by .on"),
+        ("recall.mean(sex).max(sex)", r"column 'sex' is already fixed by .on"),
+        ("(recall + recall.on(audit)).mean(country)", r"groups of one data set"),
+        ("recall.mean().min()", r"goes over the classes, and .* is not of one class"),
+        ("accuracy.mean()", r"\.mean\('sex'\)"),
+        ("recall(label=yes).mean()", r"is not of one class"),
+        ("log(recall - specificity)", r"log needs a value >= 0, this one goes down to -1"),
+        ("sqrt(mcc)", r"sqrt needs a value >= 0"),
+        ("mcc.geometric_mean(sex)", r"needs values >= 0, these go down to -1"),
+        ("(recall - 0.5).ratio(sex)", r"needs values >= 0, these go down to -0.5"),
+        ("recall subject to precision >= 1.5", r"bound 1.5 is outside the range of precision"),
+        ("recall subject to precision >= -0.1", r"which is \[0, 1\]$"),
+        ("recall subject to recall.difference(sex) <= 1.01", r"outside the range"),
+        ("recall subject to mcc >= -2", r"\[-1, 1\]"),
+        ("recall subject to prior >= 0.99", r"outside the range of prior"),
+        ("recall subject to tp + fn >= 0.99", r"outside the range"),
+        ("recall subject to recall >= precision + 1.5", r"the left side minus the right one"),
+        ("recall subject to win_loss_ratio >= -1", r"\[0, inf\]"),
+    ],
+)
+def test_errors_of_names_and_bounds(text, message):
+    with pytest.raises(GoalError, match=message):
+        bind(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("recall", r"is a metric of one class and there are 5: write recall\(label='a'\)"),
+        ("precision.mean(sex)", r"reduce over the classes, as in precision.mean\(\)"),
+        ("accuracy subject to f1 >= 0.5", r"is a metric of one class"),
+        ("recall.baseline().mean()", r"needs the deployed model's predictions: give baseline="),
+        ("churn", r"give baseline="),
+        ("win_loss_ratio", r"give baseline="),
+        ("recall(label=A)", r"unknown label 'A' \(known: 'a', 'b', 'c', 'd', 'e'\)"),
+    ],
+)
+def test_errors_of_several_classes(text, message):
+    with pytest.raises(GoalError, match=message):
+        bind(text, FIVE_DATA)
+
+
+def test_a_goal_without_groups_names_none():
+    schema, _ = plain(BINARY)
+    with pytest.raises(GoalError, match=r"unknown column 'sex' \(there are none\)"):
+        bind("recall.min(sex)", schema)
+    with pytest.raises(GoalError, match=r"unknown data set 'audit' \(there are none\)"):
+        bind("recall.on(audit)", schema)
+
+
+def test_empty_populations():
+    counts = np.ones((2, 3, 2))
+    counts[:, 2] = 0
+    counts[1, 1] = 0  # the second group has no positives
+    strata = tuple(Stratum(None, (("sex", s),)) for s in "FM")
+    schema = Schema.of_counts(BINARY, strata, counts)
+    for text in ("recall.min(sex)", "recall.on(sex=M)", "false_negative_rate.difference(sex)"):
+        with pytest.raises(EmptyPopulationError, match="sex = M hold none with the true class"):
+            bind(text, schema)
+    # Rates of all rows of the group are there; a denominator that can be 0 is no error.
+    v = bind("precision.min(sex) + predicted_rate.max(sex) + f1.min(sex)", schema)
+    assert np.isfinite(v.value(v.rates_of(counts)))
+    named = Schema.of_counts(
+        BINARY,
+        (Stratum(None, (("country", Other(("IN",))),)),),
+        np.ones((1, 3, 2)) * [[1], [1], [0]],
+    )
+    with pytest.raises(EmptyPopulationError, match="country = IN hold none"):
+        bind("accuracy.on(country=IN)", named)
+    assert issubclass(EmptyPopulationError, GoalError)
+
+
+def test_denominators_that_are_always_zero():
+    counts = np.zeros((1, 3, 2))
+    counts[0, 1] = [3, 4]  # positives only, and the deployed model finds none
+    schema = Schema.of_counts(BINARY, (Stratum(None, (), 0),), counts)
+    for text, value in [("win_loss_ratio", np.inf), ("fp / (2 * fp)", 0.0), ("losses / wins", 0.0)]:
+        program = bind(text, schema)
+        assert program.value(program.rates_of(counts)) == value
+        assert program.range[0] <= value <= program.range[1]
+    program = bind("recall subject to fp / fp >= 0", schema)
+    assert program.violation(program.rates_of(counts)) == 0
+
+
+def test_columns_that_are_known_but_not_split():
+    counts = np.ones((1, 3, 2))
+    counts[0, 2] = 0
+    marginals = counts.sum(axis=2)
+    smallest = np.where(marginals > 0, 1.0, np.inf)
+    schema = Schema(BINARY, (Stratum(),), marginals, smallest, {None: ("sex",)})
+    with pytest.raises(GoalError, match="not split"):
+        bind("recall.min(sex)", schema)
+
+
+def test_other_than():
+    schema, counts = grouped(BINARY, 2)
+    program = bind("accuracy.on(country=IN)", schema)
+    held = [i for i, c in enumerate(schema.strata) if dict(c.key)["country"] == "IN"]
+    assert program.rates[0].strata == tuple(held)
+    value = program.value(program.rates_of(counts))
+    assert value == pytest.approx(counts[held][:, [0, 1], [0, 1]].sum() / counts[held].sum())
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "baseline", "labels"),
+    [
+        ("recall", {None: {}}, set(), {None}),
+        ("predicted_rate", {None: {}}, set(), set()),
+        ("predicted_rate.difference(sex)", {None: {"sex": None}}, set(), set()),
+        ("recall.on(sex=F)", {None: {"sex": {"F"}}}, set(), {None}),
+        ("recall.on(sex=F) + recall.on(sex=M)", {None: {"sex": {"F", "M"}}}, set(), {None}),
+        ("recall.on(sex=F) + recall.max(sex)", {None: {"sex": None}}, set(), {None}),
+        ("churn.on(free) + recall", {None: {}, "free": {}}, {"free"}, {None}),
+        ("recall.baseline()", {None: {}}, {None}, {None}),
+        ("predicted_rate.baseline()", {None: {}}, {None}, set()),
+        ("win_loss_ratio", {None: {}}, {None}, {None}),
+        ("prior_divergence", {None: {}}, set(), {None}),
+        ("prior_divergence({no: 0.5, yes: 0.5})", {None: {}}, set(), set()),
+        ("cost({(no, yes): 1})", {None: {}}, set(), {None}),
+        ("f1.min(sex).on(audit)", {"audit": {"sex": None}}, set(), {"audit"}),
+        ("f1.on(a=1).min(b, c)", {None: {"a": {1}, "b": None, "c": None}}, set(), {None}),
+    ],
+)
+def test_needs(text, columns, baseline, labels):
+    needs = Goal.parse(f"maximize {text}").needs
+    assert {d: dict(c) for d, c in needs.columns.items()} == columns
+    assert needs.baseline == baseline
+    assert needs.labels == labels
+
+
+def test_needs_of_constraints():
+    needs = Goal.parse(
+        "maximize recall subject to predicted_rate.on(free) <= 0.1 and "
+        "recall.on(audit, country=IN) >= recall.baseline().on(audit, country=IN)"
+    ).needs
+    assert needs.datasets == ("audit", "free")
+    assert needs.names == ("country",)
+    assert needs.labels == {None, "audit"}
+    assert needs.baseline == {"audit"}
+
+
+def test_many_classes_in_bounded_time_and_memory():
+    import time
+
+    n = 400
+    rng = np.random.default_rng(0)
+    strata = tuple(Stratum(None, (("g", i),)) for i in range(4))
+    counts = rng.integers(0, 3, (4, n + 1, n)).astype(float)
+    counts[:, n] = 0
+    schema = Schema.of_counts(tuple(range(n)), strata, counts)
+    start = time.process_time()
+    goal = "maximize macro_f1 subject to precision.min() >= 0.0001"
+    program = program_of(Goal.parse(goal), schema)
+    v = program.rates_of(counts)
+    assert len(v) == 3 * n
+    c = counts.sum(axis=0)[:n]
+    want = (2 * np.diag(c) / (c.sum(axis=0) + c.sum(axis=1))).mean()
+    assert program.value(v) == pytest.approx(want, abs=1e-12)
+    assert sum(len(rows) for _, rows in linear_rows(program)) == 2 * n
+    assert "_masks" not in vars(program)
+    assert time.process_time() - start < 20
+
+
+def test_a_bound_that_these_data_make_idle_is_no_error():
+    """`fp <= 0.9` can slip on other data; a deployed model's poor rate is no slip either."""
+    for text in ("fp <= 0.9", "recall >= recall.baseline() - 0.99"):
+        assert bind(f"recall subject to {text}").constraints
+    with pytest.raises(GoalError, match="on these data"):
+        bind("recall subject to tp >= 0.99")

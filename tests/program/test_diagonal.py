@@ -1,0 +1,134 @@
+"""The features over diagonals and columns are the features."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from goals.samples import Schema, decisions, grouped, program_of
+from setpoint import Goal, GoalError
+from setpoint.evidence.codebook import Stratum
+from setpoint.goals.events import Event
+from setpoint.goals.table import TABLE
+from setpoint.program.diagonal import diagonal_form
+
+CLASSES = {2: ("no", "yes"), 3: ("a", "b", "c"), 5: ("a", "b", "c", "d", "e")}
+PARAMETERS = {
+    "fbeta": "(2)",
+    "micro_f1": "({0})",
+    "cost": "({{({0}, {1}): 2, ({1}, {0}): 1}})",
+    "confusion_rate": "({0}, {1})",
+}
+COSTS = {"cost", "confusion_rate"}
+
+
+def of_both(counts):
+    n = counts.shape[2]
+    return np.diagonal(counts[:, :n], axis1=1, axis2=2), counts.sum(axis=1)
+
+
+def goal_of(name, n, where=""):
+    classes = CLASSES[n]
+    metric = name + PARAMETERS.get(name, "").format(*classes[-2:])
+    label = f"(label={classes[1]})" if TABLE[name].of_class and not PARAMETERS.get(name) else ""
+    if name == "fbeta":
+        label = f"(label={classes[1]})"
+    return Goal.parse(f"maximize {metric}{label}{where}")
+
+
+def check(program, schema, rng):
+    form = diagonal_form(program.table)
+    assert form is not None
+    for _ in range(3):
+        counts = decisions(schema, rng)
+        v = form.const + form.features(*of_both(counts))
+        np.testing.assert_allclose(v, program.rates_of(counts), rtol=0, atol=1e-12)
+        dense = (program.tensors * counts).sum(axis=(1, 2, 3))
+        np.testing.assert_allclose(v, dense, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("baseline", [False, True])
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("name", TABLE)
+def test_every_metric_of_the_table(name, n, baseline):
+    schema, _ = grouped(CLASSES[n], n, baseline=baseline, datasets=True)
+    rng = np.random.default_rng(n)
+    bound = 0
+    for where in ("", ".on(unlabelled)", ".on(audit, country=IN)", ".mean(sex)"):
+        try:
+            program = program_of(goal_of(name, n, where), schema)
+        except GoalError:  # no labels there, or no baseline
+            continue
+        bound += 1
+        if name in COSTS:
+            assert diagonal_form(program.table) is None
+        else:
+            check(program, schema, rng)
+    words = f"{TABLE[name].event or ''}"
+    assert bound or "changed" in words or "was" in words or name.startswith(("win", "loss"))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_programs_of_many_features(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([2, 3, 5]))
+    schema, _ = grouped(CLASSES[n], seed, baseline=True, datasets=True)
+    plain = [name for name in TABLE if name not in PARAMETERS]
+    names = rng.choice(plain, 4)
+    reducers = rng.choice(["", ".mean(sex)", ".max(country)", ".mean(country, sex)"], 4)
+    parts = [
+        str(goal_of(a, n, b)).removeprefix("maximize ")
+        for a, b in zip(names, reducers, strict=True)
+    ]
+    program = program_of(Goal.parse("maximize " + " + ".join(parts)), schema)
+    check(program, schema, rng)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_weights_give_the_best_rule_for_a_sum_of_features(n):
+    schema, counts = grouped(CLASSES[n], 1, baseline=True)
+    goal = Goal.parse("maximize macro_f1 + churn + wins + specificity.min()")
+    form = diagonal_form(program_of(goal, schema).table)
+    rng = np.random.default_rng(n)
+    slopes = rng.normal(size=len(form.const))
+    diag, col = of_both(counts)
+    W, B = form.weights(slopes)
+    assert W.shape == B.shape == (len(schema.strata), n)
+    total = (W * diag).sum() - (B * col).sum()
+    np.testing.assert_allclose(slopes @ form.features(diag, col), total, rtol=1e-12)
+
+
+def test_blocks_have_their_own_features_and_share_the_constant():
+    schema, counts = grouped(CLASSES[3], 2)
+    program = program_of(Goal.parse("maximize specificity.min() + accuracy"), schema)
+    form = diagonal_form(program.table)
+    diag, col = of_both(counts)
+    share = np.random.default_rng(0).random((4, 2, *diag.shape))
+    share /= share.sum(axis=(0, 1))
+    blocks = form.features(share * diag, share * col)
+    assert blocks.shape == (4, 2, len(form.const))
+    v = form.const + blocks.sum(axis=(0, 1))
+    np.testing.assert_allclose(v, program.rates_of(counts), atol=1e-12)
+
+
+def test_one_true_and_another_predicted_class_are_not_of_the_form(monkeypatch):
+    schema, _ = grouped(CLASSES[3], 2, baseline=True)
+    program = program_of(Goal.parse("maximize churn"), schema)
+    event = Event("predicted was_correct")
+    odd = replace(program.rates[0], event=event, label=1)
+    monkeypatch.setattr(program.table, "rates", (odd,))
+    assert diagonal_form(program.table) is None
+
+
+def test_a_thousand_classes_in_ten_cells():
+    n, strata = 1000, tuple(Stratum(None, (("g", g),)) for g in range(10))
+    marginals = np.ones((10, n + 1))
+    marginals[:, n] = 0
+    schema = Schema(tuple(range(n)), strata, marginals, np.ones((10, n + 1)), {None: ("g",)})
+    program = program_of(Goal.parse("maximize macro_f1 subject to accuracy.min(g) >= 0.1"), schema)
+    start = time.process_time()
+    form = diagonal_form(program.table)
+    assert time.process_time() - start < 10
+    assert form.diagonal.nnz + form.columns.nnz <= 6 * n * 10
+    assert form.features(np.ones((10, n)), np.ones((10, n))).shape == (len(program.rates),)

@@ -1,0 +1,256 @@
+"""Goals at the edge: constant or infinite sides, less than one row, weights far apart."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setpoint import Evidence, Goal, solve
+from setpoint.exact import solve_exact
+from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.goals.errors import GoalError, ShapeError
+from setpoint.program.link import link
+from setpoint.program.program import ProgramConstraint
+from setpoint.program.rows import NotLinearError, RowBuilder
+from setpoint.search import ConstantGoalWarning, Infeasible
+from setpoint.search.master import InfeasibleMasterError, Master
+from setpoint.search.nearest import nearest_mixture
+from setpoint.search.region import Region
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
+]
+S, Y = [0.1, 0.4, 0.35, 0.8, 0.7, 0.9], [0, 0, 1, 1, 0, 1]
+ANY = pytest.mark.parametrize("randomized", [False, "auto", True])
+
+
+def program_of(text, **columns):
+    goal = Goal.parse(text)
+    rows = Evidence.from_arrays((0, 1), np.array(S), np.array(Y), needs=goal.needs, **columns)
+    return link(goal, rows.codebook).at(rows.marginals), rows
+
+
+# ---------------------------------------------------------------- less than one row
+@ANY
+def test_a_ratio_to_maximise_rests_on_one_expected_row(randomized):
+    s = np.arange(16) / 16
+    y = (s > 0.8).astype(int)
+    found = solve("maximize precision subject to predicted_rate <= 0.001", s, y,
+                  randomized=randomized)  # fmt: skip
+    assert found.report.objective.value == 0.0
+    assert not found.rule.decide(s).any()
+
+
+def test_the_floor_leaves_what_has_a_row():
+    s = np.arange(16) / 16
+    y = (s > 0.8).astype(int)
+    found = solve("maximize precision subject to predicted_rate <= 0.1", s, y, randomized=True)
+    assert found.report.objective.value == pytest.approx(1.0)
+
+
+# ---------------------------------------------------------------- no decision in it
+@ANY
+def test_a_constant_bound_that_is_met_costs_nothing(randomized):
+    goal = "maximize recall subject to precision >= 0.6"
+    free = solve(goal, S, Y, randomized=randomized)
+    same = solve(f"{goal} and prior <= 0.5", S, Y, randomized=randomized)
+    assert same.report.objective.value == pytest.approx(free.report.objective.value, abs=1e-9)
+
+
+@ANY
+def test_a_constant_bound_that_is_not_met_is_blamed_alone(randomized):
+    goal = "maximize recall subject to precision >= 0.6 and prior <= 0.4 and predicted_rate <= 0.9"
+    with pytest.raises((Infeasible, GoalError), match=r"prior <= 0\.4") as caught:
+        solve(goal, S, Y, randomized=randomized)
+    if isinstance(caught.value, Infeasible):
+        assert list(caught.value.blame) == ["prior <= 0.4"]
+
+
+def test_rows_without_a_coefficient():
+    program, rows = program_of("maximize recall")
+    master = Master(CutoffSet(program.table, rows))
+    idle = program.objective.scaled(0.0)
+    aim = program.objective
+    assert master.solve(aim, [idle]).value == master.solve(aim, []).value
+    with pytest.raises(InfeasibleMasterError) as caught:
+        master.solve(aim, [idle, idle.plus(0.5)])
+    assert caught.value.duals.tolist() == [0.0, 1.0]
+
+
+# ---------------------------------------------------------------- infinite
+@ANY
+def test_an_infinite_bound_is_met_by_an_infinite_value(randomized):
+    deployed = [0, 0, 1, 1, 0, 1]
+    goal = "maximize recall subject to tp / fp >= (tp / fp).baseline()"
+    if randomized is True:
+        with pytest.raises(ShapeError, match="no exact method takes"):
+            solve(goal, S, Y, baseline=deployed, randomized=True)
+        return
+    found = solve(goal, S, Y, baseline=deployed, randomized=randomized)
+    # Of 1, 0, 1 with the largest scores the first alone accepts no negative.
+    assert found.report.objective.value == pytest.approx(2 / 3)
+    assert found.report.satisfied
+
+
+def test_infinite_sides_are_compared():
+    program, _ = program_of("maximize recall subject to tp / fp >= 2 and precision >= 0.5")
+    (c, _) = program.constraints
+    v = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    for level, sign in ((np.inf, ">="), (-np.inf, "<=")):
+        written = Goal.parse(f"maximize recall subject to tp / fp {sign} 2").constraints[0]
+        at = ProgramConstraint(written, c.side, _Fixed(level), level)
+        assert at.slack(v).tolist() == [0.0, 0.0]
+        assert at.violation(v).tolist() == [0.0, 0.0]
+        off = ProgramConstraint(written, c.side, _Fixed(1.0), level)
+        assert (off.violation(v) == np.inf).all()
+        unknown = ProgramConstraint(written, c.side, _Fixed(np.nan), level)
+        assert (unknown.violation(v) == np.inf).all()
+
+
+class _Fixed:
+    """A function with one value."""
+
+    def __init__(self, value):
+        self.own = value
+
+    def value(self, v):
+        return np.full(v.shape[:-1], self.own)
+
+
+@pytest.mark.parametrize("level", [np.inf, -np.inf, np.nan])
+def test_no_row_has_an_infinite_level(level):
+    program, _ = program_of("maximize recall")
+    for side in ("at_least", "at_most"):
+        with pytest.raises(NotLinearError):
+            getattr(RowBuilder(program.forms), side)(program.objective, level)
+
+
+@ANY
+def test_an_objective_that_is_infinite_for_every_rule(randomized):
+    goal = "minimize prior_divergence subject to recall <= 0"
+    with pytest.warns(ConstantGoalWarning, match="infinite or not a number"):
+        found = solve(goal, S, Y, randomized=randomized)
+    assert found.report.objective.value == np.inf
+    assert found.report.satisfied
+
+
+def test_an_objective_that_is_not_a_number_for_some_rules():
+    more = {"sensitive_features": {"g": ["a", "b"] * 3}}
+    found = solve("minimize prior_divergence.deviation(g)", S, Y, randomized=False, **more)
+    assert np.isfinite(found.report.objective.value)
+    goal = (
+        "maximize prior_divergence / (f1(label=0) / min_recall) + 1.31 subject to "
+        "macro_f1 <= 0.497436 and mcc <= 0.016"
+    )
+    found = solve(goal, [1.0, 0.0], [1, 0], sample_weight=[1.0, 2.0], randomized=False)
+    assert found.report.satisfied
+
+
+# ---------------------------------------------------------------- weights far apart
+@ANY
+def test_weights_far_apart(randomized):
+    """Below what a linear program sees the sweep over cut-offs decides."""
+    s, y, w = [0.67, 0.33, 0.0], [0, 0, 1], [1e5, 1e-5, 1.0]
+    with pytest.raises(Infeasible) as caught:
+        solve("maximize recall subject to precision >= 0.33", s, y, sample_weight=w,
+              randomized=randomized)  # fmt: skip
+    text = str(caught.value)
+    assert "randomized=" not in text
+    assert "highest" in text
+    assert caught.value.reachable["precision >= 0.33"] == pytest.approx(1 / (1e5 + 1 + 1e-5))
+
+
+# ---------------------------------------------------------------- work
+def test_nearest_shares_one_master(monkeypatch):
+    goal = "maximize recall subject to precision.min(g) >= 0.99 and recall >= 0.9"
+    program, rows = program_of(goal, columns={"g": np.array(list("ababab"))}, decide_on=("g",))
+    made = []
+    begin = Master.__init__
+
+    def counted(self, space):
+        made.append(space)
+        begin(self, space)
+
+    monkeypatch.setattr(Master, "__init__", counted)
+    near = nearest_mixture(CutoffSet(program.table, rows), program)
+    assert near.violation > 0.0
+    assert len(made) == 1
+
+
+def test_a_shared_master_keeps_no_rows_of_its_builder():
+    program, rows = program_of("maximize recall subject to precision >= 0.5")
+    problem = CutoffSet(program.table, rows)
+    master = Master(problem)
+    for level in (0.4, 0.5, 0.6):
+        region = Region(problem, program.at_level(0, level), master=master)
+        assert region.rows
+    assert master.builder.rows == []
+
+
+def test_no_linear_program_is_made_where_a_draw_answers(monkeypatch):
+    monkeypatch.setattr("setpoint.search.master.IncrementalLP", None)
+    program, rows = program_of("maximize recall subject to precision >= 0.8")
+    assert solve_exact(program, rows, randomized=True).status == "optimal"
+
+
+# ---------------------------------------------------------------- random goals
+OBJECTIVES = (
+    "maximize recall", "maximize precision", "maximize f1", "minimize prior_divergence",
+    "maximize tp / fp", "minimize error_rate", "maximize recall(label=0)", "maximize g_mean",
+)  # fmt: skip
+BOUNDS = (
+    "prior <= {k}", "tp + fn <= {k}", "precision >= {k}", "recall >= {k}", "tp / fp >= {k}",
+    "predicted_rate <= {k}", "recall <= 0", "prior_divergence <= {k}",
+    "tp / fp >= (tp / fp).baseline()", "recall.difference(g) <= {k}",
+    "recall.on(g='b') >= {k}",
+)  # fmt: skip
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_random_goals_against_every_cutoff(seed):
+    """Classes, groups or sides that are rare, constant or infinite; every cut-off is tried."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    s = np.round(rng.random(n), 1)
+    y = (rng.random(n) < rng.choice([0.15, 0.5, 0.85])).astype(int)
+    y[0] = 1
+    y[1] = 0
+    w = rng.choice([1.0, 1e-4, 3.0], n)
+    g = np.where(rng.random(n) < 0.2, "b", "a")
+    deployed = (rng.random(n) < 0.5).astype(int)
+    bounds = rng.choice(BOUNDS, int(rng.integers(0, 3)), replace=False)
+    text = rng.choice(OBJECTIVES)
+    if len(bounds):
+        text += " subject to " + " and ".join(b.format(k=round(rng.random(), 2)) for b in bounds)
+    goal = Goal.parse(text)
+    try:
+        rows = Evidence.from_arrays((0, 1), s, y, needs=goal.needs, weight=w, columns={"g": g},
+                                    baseline=deployed)  # fmt: skip
+        program = link(goal, rows.codebook).at(rows.marginals)
+    except GoalError:
+        return
+    best, feasible = -np.inf, False
+    for cut in [np.inf, *np.unique(s)]:
+        v = program.rates_of(rows.confusion((s >= cut).astype(int)).counts)
+        with np.errstate(all="ignore"):
+            met = float(program.violation(v)) <= 1e-9
+            value = program.sense * float(program.value(v))
+        feasible |= met
+        best = max(best, value) if met and not np.isnan(value) else best
+    for randomized in (False, "auto"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                found = solve_exact(program, rows, randomized=randomized)
+            except Infeasible:
+                assert not feasible
+                continue
+        assert randomized == "auto" or feasible
+        assert float(program.violation(found.v)) <= 1e-9
+        reached = program.score_at(found.v)
+        assert reached >= best - 1e-4 - 1e-9 or reached == best
+        if randomized is False:
+            assert reached == pytest.approx(best, abs=1e-9)

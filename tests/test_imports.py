@@ -1,0 +1,83 @@
+"""What is imported when, by the names of packages: only what a step needs."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from setpoint import (
+    AdaptiveSurrogateClassifier,
+    ExactPenaltyClassifier,
+    PlugInClassifier,
+    RampClassifier,
+    save_model,
+)
+
+# What compiles, solves, draws and trains networks.
+HEAVY = {"cupy", "dask", "llvmlite", "matplotlib", "numba", "torch"}
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(200, 3))
+y = (X[:, 0] + rng.normal(size=200) > 0.3).astype(int)
+three = np.digitize(X[:, 0] + rng.normal(size=200), [-0.5, 0.5])
+
+COSTS = "minimize cost({(0, 1): 2, (1, 0): 1, (1, 2): 1, (2, 0): 3, (0, 2): 3, (2, 1): 2})"
+
+
+def plugin(goal, labels):
+    return PlugInClassifier(LogisticRegression(), goal).fit(X, labels)
+
+
+MODELS = {
+    "threshold": lambda: plugin("f1", y),
+    "argmax": lambda: plugin("macro_f1", three),
+    "costs": lambda: plugin(COSTS, three),
+    "penalty": lambda: ExactPenaltyClassifier("f1").fit(X, y),
+    "ramp": lambda: RampClassifier("f1").fit(X, y),
+    "surrogates": lambda: AdaptiveSurrogateClassifier("f1").fit(X, y),
+}
+
+
+def loaded(*steps):
+    """The modules in a fresh process after each step."""
+    shown = "; import sys, json; print(json.dumps(sorted(sys.modules)))"
+    code = "\n".join(step + shown for step in steps)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return [set(json.loads(line)) for line in done.stdout.splitlines()]
+
+
+def packages(modules):
+    """Names of packages that do not come with Python; of SciPy's parts as well."""
+    tops = {name.partition(".")[0] for name in modules} - sys.stdlib_module_names
+    parts = {".".join(name.split(".")[:2]) for name in modules if name.startswith("scipy.")}
+    return {name for name in tops | parts if "._" not in f".{name}"}
+
+
+def test_setpoint_alone_imports_no_package():
+    (found,) = loaded("import setpoint")
+    assert packages(found) == {"setpoint"}
+
+
+@pytest.mark.parametrize("name", ["PlugInClassifier", "load_model"])
+def test_a_name_imports_little_more_than_scikit_learn(name):
+    before, after = loaded(
+        "from sklearn.calibration import CalibratedClassifierCV", f"from setpoint import {name}"
+    )
+    # scikit-learn imports SciPy's statistics by itself.
+    assert packages(after) - packages(before) <= {"setpoint", "highspy", "narwhals"}
+    assert not packages(after) & HEAVY
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_is_read_and_predicts_without_what_trained_it(kind, tmp_path):
+    path = str(tmp_path / "m.skops")
+    save_model(MODELS[kind](), path)
+    read, predicted = loaded(
+        f"from setpoint import load_model; model = load_model({path!r})",
+        f"model.predict({X[:5].tolist()})",
+    )
+    assert not packages(read) & HEAVY
+    assert packages(predicted) == packages(read)

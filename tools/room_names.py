@@ -1,0 +1,83 @@
+"""Find texts of a lower room that name a class or function of a room above it.
+
+Usage: ``python tools/room_names.py [folder of the package]``. Exits with 1, and names each
+place, if there is one.
+
+What a lower room needs it says in its errors; who can help is known above. The rooms and
+their order are those of the import contract in ``pyproject.toml``, the names those that the
+package exports. Examples in docstrings do not count: they run.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def levels_of(project: Path) -> dict[str, int]:
+    """The level of each room, the lowest 0."""
+    with (project / "pyproject.toml").open("rb") as file:
+        contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    layers = next(c["layers"] for c in contracts if c["type"] == "layers")
+    return {
+        room.strip(" ()"): level
+        for level, layer in enumerate(reversed(layers))
+        for room in layer.split("|")
+    }
+
+
+def exported(package: Path) -> dict[str, str]:
+    """The room of each name that the package exports."""
+    tree = ast.parse((package / "__init__.py").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_HOME":
+            homes: dict[str, str] = ast.literal_eval(node.value)
+            return homes
+    raise SystemExit(f"{package}/__init__.py: no table _HOME of exported names")
+
+
+def texts_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Each line of the string literals of a file, with its number; examples are left out."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for i, line in enumerate(node.value.splitlines()):
+                if not line.lstrip().startswith((">>>", "...")):
+                    yield node.lineno + i, line
+
+
+def found_in(package: Path, project: Path) -> list[str]:
+    """The places where a room names one above it."""
+    levels, homes = levels_of(project), exported(package)
+    # Plain words such as "solve" and "evaluate" are not names in a sentence.
+    names = [n for n in homes if n[:1].isupper() and n != "Goal"]
+    pattern = re.compile(r"\b(" + "|".join(names) + r")\b")
+    out = []
+    for path in sorted(package.rglob("*.py")):
+        room = path.relative_to(package).parts[0]
+        if room not in levels:
+            continue
+        for number, line in texts_of(path):
+            for name in pattern.findall(line):
+                if levels[homes[name].split(".")[0]] > levels[room]:
+                    place = path.relative_to(project)
+                    out.append(f"{place}:{number}: {room} names {name} of {homes[name]}")
+    return out
+
+
+def main(package: Path, project: Path) -> int:
+    """Print what is wrong; the exit code."""
+    found = found_in(package, project)
+    for line in found:
+        print(line)
+    if not found:
+        print("no room names one above it")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    root = Path(__file__).parents[1]
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else root / "src" / "setpoint", root))
