@@ -79,8 +79,8 @@ def factorize(values: NDArray[Any]) -> tuple[list[Any], Codes]:
     kind = values.dtype.kind
     if kind == "U" and values.itemsize == 4 and values.dtype.isnative:
         # One character a row is a number: that of the character, 0 for no character.
-        letters, codes = factorize(np.ascontiguousarray(values).view(np.uint32))
-        return [chr(c) if c else "" for c in letters], codes
+        letters, codes = compress(np.ascontiguousarray(values).view(np.uint32).astype(np.int64))
+        return [chr(c) if c else "" for c in letters.tolist()], codes
     if kind in "biu":
         codes = values.astype(np.int64)
         low = int(codes.min()) if codes.size else 0
@@ -98,8 +98,18 @@ def factorize(values: NDArray[Any]) -> tuple[list[Any], Codes]:
     return found.tolist(), inverse.astype(np.int64).ravel()
 
 
-def compress(codes: Codes, size: int) -> tuple[Codes, Codes]:
-    """The codes that occur, ascending, and each row's place among them."""
+def compress(codes: Codes, size: int | None = None) -> tuple[Codes, Codes]:
+    """The codes that occur, ascending, and each row's place among them.
+
+    Parameters
+    ----------
+    codes : array of shape (N,)
+        At least 0.
+    size : int, optional
+        All are below it; found out if left out.
+    """
+    if size is None:
+        size = int(codes.max(initial=0)) + 1
     if size == 1:
         return codes[:1], codes
     if size > _DENSE:

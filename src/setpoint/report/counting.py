@@ -37,6 +37,7 @@ FEW_ROWS = 0.05
 """A wider half of a constraint's interval says that the rows hardly tell."""
 
 
+_FEW = ": measured on few rows"
 _NOT_CALLED = "it has no formula; evaluate(BlackBox(...), ...) calls its function"
 
 
@@ -272,8 +273,10 @@ def warn_few_rows(report: GoalReport, stacklevel: int = 2) -> None:
     stacklevel : int
         As in :func:`warnings.warn`.
     """
-    for text in _few_rows(Goal.parse(report.goal), report.constraints, report.groups):
-        warnings.warn(text, FewRowsWarning, stacklevel=stacklevel)
+    for entry in report.constraints:
+        for text in report.warnings if entry.few_rows else ():
+            if text.startswith(f"{entry.text}{_FEW}"):
+                warnings.warn(text, FewRowsWarning, stacklevel=stacklevel)
 
 
 def _few_rows(goal: Goal, entries: Sequence[Entry], groups: Sequence[GroupRow]) -> list[str]:
@@ -288,7 +291,7 @@ def _few_rows(goal: Goal, entries: Sequence[Entry], groups: Sequence[GroupRow]) 
             if small is not None:
                 behind = f"{small.rows:,} in the smallest group, {small.name}"
             out.append(
-                f"{entry.text}: measured on few rows ({behind}); half the width of its interval "
+                f"{entry.text}{_FEW} ({behind}); half the width of its interval "
                 f"is {(entry.high - entry.low) / 2.0:.3g}"
             )
     return out
