@@ -60,7 +60,7 @@ def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float,
     low, high : float
         Tail of the lower and of the upper limit.
     """
-    two = fraction.merged()
+    two = fraction.merged
     if len(two.counts) == 0:
         return None
     if len(two.counts) == 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,7 @@ class Fraction:
     around: Floats
     at_zero: float
 
-    @property
+    @cached_property
     def units(self) -> Floats:
         """Weight of a typical row of each profile (profiles,)."""
         return typical_weights(self.counts, self.squares, self.around)
@@ -62,7 +63,7 @@ class Fraction:
         """``(sum w)^2 / sum w^2`` of the rows that count."""
         return effective(float(self.counts.sum()), float(self.squares.sum()))
 
-    @property
+    @cached_property
     def range(self) -> tuple[float, float]:
         """The smallest and largest value that any counts give."""
         ends = [
@@ -71,6 +72,7 @@ class Fraction:
         ]
         return min(ends, default=self.at_zero), max(ends, default=self.at_zero)
 
+    @cached_property
     def merged(self) -> Fraction:
         """The same fraction with profiles of equal weights in one."""
         pairs = np.stack([rounded(self.above), rounded(self.below)], axis=1)

@@ -147,7 +147,7 @@ def _varying(x: RateFunction) -> Sequence[RateFunction]:
 def _kind(x: RateFunction, counted: Counted) -> str:
     fraction = counted.fraction(x)
     if fraction is not None:
-        return "wilson" if len(fraction.merged().counts) <= 2 else "delta"
+        return "wilson" if len(fraction.merged.counts) <= 2 else "delta"
     if isinstance(x, (MaxMinusMin, MinOverMax)):
         return "pairs"
     if isinstance(x, (Max, Min)):

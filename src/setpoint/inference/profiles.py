@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -254,9 +254,12 @@ class Counted:
         return weight if abs(spread) <= 1e-9 * weight * float(total.sum()) else None
 
 
+@lru_cache(maxsize=64)
 def _weights(n: int) -> Floats:
     """Random weights that give different columns different sums."""
-    return np.random.default_rng(n).uniform(1.0, 2.0, 2 * n)
+    out = np.random.default_rng(n).uniform(1.0, 2.0, 2 * n)
+    out.flags.writeable = False
+    return out
 
 
 def bind_counted(

@@ -156,7 +156,7 @@ def exact_limits(
     weight = counted.weight_of_rows(x)
     if fraction is None or weight is None:
         return None
-    two = fraction.merged()
+    two = fraction.merged
     if len(two.counts) != 2:
         return None
     first, second = (_whole(float(c) / weight) for c in two.counts)
