@@ -242,13 +242,17 @@ def test_a_file_has_the_usual_rights(tmp_path):
     assert (tmp_path / "m.skops").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
-def test_a_file_of_a_newer_format_is_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("step", "mend"), [(1, "install a newer one"), (-1, "fit the model again and save it")]
+)
+def test_a_file_of_another_format_is_refused(step, mend, tmp_path, monkeypatch):
     clf, _ = fitted()
-    monkeypatch.setattr(files, "FORMAT", files.FORMAT + 1)
-    save_model(clf, tmp_path / "new.skops")
+    written, read = files.FORMAT + step, files.FORMAT
+    monkeypatch.setattr(files, "FORMAT", written)
+    save_model(clf, tmp_path / "other.skops")
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match=r"in format 2; .* reads up to format 1: install"):
-        load_model(tmp_path / "new.skops")
+    with pytest.raises(ModelFileError, match=rf"in format {written}; .* format {read}: {mend}"):
+        load_model(tmp_path / "other.skops")
 
 
 def test_a_file_of_skops_itself_is_read(tmp_path):

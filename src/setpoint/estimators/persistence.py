@@ -33,8 +33,8 @@ TRUSTED_TYPES: tuple[str, ...] = _stored_types()
 """What a model file may hold beside the types that skops trusts, scikit-learn's among them."""
 
 
-FORMAT = 1
-"""Version of model files; a reader refuses what is newer."""
+FORMAT = 2
+"""Version of model files; a reader refuses any other."""
 
 _MEMBER = "setpoint.json"
 
@@ -105,7 +105,7 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
     Raises
     ------
     ModelFileError
-        If the file is damaged or of a newer format, or holds a type that is neither
+        If the file is damaged or of another format, or holds a type that is neither
         setpoint's nor scikit-learn's nor in `trusted`; the message names it.
     OSError
         If the file cannot be read.
@@ -149,9 +149,10 @@ def _check_archive(data: bytes, path: str | os.PathLike[str]) -> None:
     if damaged is not None:
         raise ModelFileError(f"{path} is damaged: the checksum of {damaged} does not fit")
     found = json.loads(told)
-    if found.get("format", FORMAT) > FORMAT:
+    written = found.get("format", FORMAT)
+    if written != FORMAT:
+        mend = "install a newer one" if written > FORMAT else "fit the model again and save it"
         raise ModelFileError(
-            f"{path} was written by setpoint {found.get('setpoint', '?')} in format "
-            f"{found['format']}; this is setpoint {version('setpoint')}, which reads up to format "
-            f"{FORMAT}: install a newer one"
+            f"{path} was written by setpoint {found.get('setpoint', '?')} in format {written}; "
+            f"this is setpoint {version('setpoint')}, which reads format {FORMAT}: {mend}"
         )
