@@ -186,7 +186,7 @@ def train(
         classes = np.array(labels)
         if (
             baseline is not None and scores is None
-        ):  # a label that is not a class is told with its line, before the fit
+        ):  # a label that is not a class is refused with its line, before the fit
             whole = replace(whole, baseline=labels_of(table, baseline, classes, deployed=True))
         if scores is not None and choices.baseline_threshold is not None:
             check_threshold(whole.X[scores], choices.baseline_threshold, table.name)

@@ -117,7 +117,7 @@ def build(module: str | Callable[..., Any], n_features: int, seed: int) -> torch
     Raises
     ------
     TypeError
-        If `module` is no such thing, or what a callable returns is not a module.
+        If `module`, or what a callable returns, is not a module.
     ValueError
         If the module does not take such rows, gives logits of another shape, or has
         nothing to train.

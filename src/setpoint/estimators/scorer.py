@@ -22,7 +22,7 @@ from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.classes import Classes, classes_of
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.inputs import Rows, deployed_decisions
-from setpoint.inputs.predictions import decided
+from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.fold import Folder
 from setpoint.program.link import link
 from setpoint.report import report_on
@@ -72,7 +72,7 @@ class GoalScorer:
         if self.metric is not None:
             return self._called(self.metric, estimator, X, y, sample_weight, sensitive_features)
         goal = Goal.parse(self.goal)
-        evidence = decided(
+        inputs, decisions = decided_inputs(
             goal,
             y,
             estimator.predict(X),
@@ -82,6 +82,7 @@ class GoalScorer:
             classes=getattr(estimator, "classes_", None),
             pos_label=self.pos_label,
         )
+        evidence = inputs.evidence(decisions)
         return _score(goal, evidence)
 
     def _columns(self, goal: Goal, estimator: Any, X: Any, given: Any) -> Any:

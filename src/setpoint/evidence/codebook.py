@@ -49,7 +49,7 @@ class Stratum:
 
 @dataclass(frozen=True, eq=False)
 class Codebook:
-    """What the rows are told apart by, before any is counted.
+    """What distinguishes the rows, before any is counted.
 
     Parameters
     ----------

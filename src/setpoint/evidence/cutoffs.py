@@ -34,7 +34,7 @@ def cutoffs(
     scores : ndarray of shape (N,)
         Real scores without NaN (not checked); -0.0 equals 0.0.
     kind : integer ndarray of shape (N,)
-        What is told apart, in [0, n_kinds): the label (bool too), or stratum x label.
+        The kind of each row, in [0, n_kinds): the label (bool too), or stratum x label.
     weight : ndarray of shape (N,) or None
         Finite weights >= 0 (not checked); None counts rows. A row of weight zero is
         as if absent.

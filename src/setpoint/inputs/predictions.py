@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.dataset import Dataset
@@ -15,37 +14,7 @@ from setpoint.inputs.inputs import Inputs, Rows
 from setpoint.inputs.labels import check_labels
 from setpoint.typing import Codes
 
-__all__ = ["decided", "decided_inputs"]
-
-
-def decided(
-    goal: Goal,
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any = None,
-    baseline: Any = None,
-    sample_weight: Any = None,
-    datasets: Mapping[str, Any] | None = None,
-    classes: Any = None,
-    pos_label: Any = None,
-) -> Evidence:
-    """The rows with class codes of the decisions where scores stand.
-
-    Arguments as of :func:`setpoint.evaluate`.
-    """
-    inputs, decisions = decided_inputs(
-        goal,
-        y_true,
-        y_pred,
-        sensitive_features=sensitive_features,
-        baseline=baseline,
-        sample_weight=sample_weight,
-        datasets=datasets,
-        classes=classes,
-        pos_label=pos_label,
-    )
-    return inputs.evidence(decisions)
+__all__ = ["decided_inputs"]
 
 
 def decided_inputs(
@@ -60,7 +29,11 @@ def decided_inputs(
     classes: Any = None,
     pos_label: Any = None,
 ) -> tuple[Inputs, dict[str | None, Codes]]:
-    """The rows, checked, and for each data set the class codes of the decisions."""
+    """The rows, checked, and for each data set the class codes of the decisions.
+
+    Arguments as of :func:`setpoint.evaluate`. ``inputs.evidence(decisions)`` has the codes
+    where scores stand.
+    """
     if datasets is not None and not isinstance(datasets, Mapping):
         raise TypeError(
             "datasets must be a dict from names to (y_true or None, y_pred) or Dataset, found "

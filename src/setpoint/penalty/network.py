@@ -67,7 +67,7 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
     CheckpointError
         If the file is no checkpoint, or that of another training.
     TypeError, ValueError
-        If the module or the device is no such thing.
+        If `module` is not a module, or the device is unknown.
     """
     plan = replace(plan, device=device_for(plan.device))
     made = build(module, plan.train.X.shape[1], plan.seed)

@@ -160,7 +160,7 @@ def fit_body(
     ImportError
         If torch is missing.
     TypeError
-        If `module` is no such thing.
+        If `module` is not a module.
     ValueError
         If the module does not give one logit a row, has no last ``torch.nn.Linear`` layer
         that gives it, is not the same twice in evaluation mode, or ends with numbers that

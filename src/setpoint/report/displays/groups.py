@@ -9,7 +9,7 @@ import numpy as np
 
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.predictions import decided
+from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.link import link
 from setpoint.report.counting import report_on
 from setpoint.report.displays import style
@@ -165,7 +165,7 @@ class GroupRatesDisplay:
         """
         style.require_matplotlib()
         goal = as_goal(goal)
-        evidence = decided(
+        inputs, decisions = decided_inputs(
             goal,
             y_true,
             y_pred,
@@ -175,6 +175,7 @@ class GroupRatesDisplay:
             datasets=datasets,
             pos_label=pos_label,
         )
+        evidence = inputs.evidence(decisions)
         linked = link(goal, evidence.codebook)
         report = report_on(linked, evidence.confusion(evidence.scores), level=level)
         return cls.from_report(report, ax=ax, metric=metric)
