@@ -171,10 +171,10 @@ def wives() -> tuple[Floats, np.ndarray, np.ndarray]:
     X, _, _, split = load("a9a")
     rows = split == "train"
     X, frame = X[rows].toarray(), load("adult")[0][rows]
-    told = [
+    known = [
         (frame[c] == v).to_numpy(float) for c in ("sex", "relationship") for v in frame[c].unique()
     ]
-    kept = [k for k in range(X.shape[1]) if not any((X[:, k] == t).all() for t in told)]
+    kept = [k for k in range(X.shape[1]) if not any((X[:, k] == t).all() for t in known)]
     woman = np.int64(frame["sex"] == "Female")
     return X[:, kept], woman, np.int64(frame["relationship"] == "Wife")
 

@@ -136,7 +136,7 @@ def covariance_path(task: Task, n: int = 25) -> tuple[Covariance, ...]:
 
         return minimize(value, w, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
 
-    def told(w: Floats, since: float) -> Covariance:
+    def measured(w: Floats, since: float) -> Covariance:
         found = [
             Measured.of(rows.encoded @ w[:-1] + w[-1] >= 0, rows) for rows in (part, task.test)
         ]
@@ -154,7 +154,7 @@ def covariance_path(task: Task, n: int = 25) -> tuple[Covariance, ...]:
     for multiplier in np.linspace(0.0, high, n):
         since = time.process_time()
         w = fitted(multiplier, w)
-        out.append(told(w, since))
+        out.append(measured(w, since))
     return tuple(out)
 
 

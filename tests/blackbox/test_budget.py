@@ -65,7 +65,7 @@ def test_equal_decisions_are_paid_once():
     assert (metered.used, metered.hits, function.calls) == (3, 6, 3)
 
 
-def test_scores_are_told_apart_by_their_bits():
+def test_scores_are_compared_by_their_bits():
     metered = BudgetedMetric(metric(gap))
     F = vectors(2)
     metered(np.concatenate([F, 2.0 * F]))
@@ -100,13 +100,13 @@ def test_budget_is_asked_before_anything_is_made():
 
 
 def test_progress_tells_used_and_left():
-    told = []
+    seen = []
     metered = BudgetedMetric(
-        metric(), budget=5, progress=lambda used, left: told.append((used, left))
+        metric(), budget=5, progress=lambda used, left: seen.append((used, left))
     )
     metered(vectors(2))
     metered.drawn([np.arange(metered.metric.n_rows)], vectors(2))
-    assert told == [(1, 4), (2, 3), (4, 1)]
+    assert seen == [(1, 4), (2, 3), (4, 1)]
 
 
 def test_processes_find_the_same():

@@ -472,7 +472,7 @@ def test_reading_goes_on_where_it_stopped():
         assert more == b"".join(rest) + data.encode()[len(TABLE) :]
 
 
-def test_another_source_is_told_apart():
+def test_another_source_is_recognized():
     first = stream(TABLE)
     first.place.take(next(first.batches(first.schema("y"))).text)
     for other in (TABLE.replace("31", "32"), TABLE[:-40], TABLE.split("\n")[0] + "\n"):
@@ -532,14 +532,14 @@ def test_hashes_are_the_same_in_every_process():
         "X, _ = StreamEncoder([StreamColumn('city', 'category')]).encode(text)\n"
         "print(X.indices.tolist())\n"
     )
-    told = {
+    checksums = {
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(SRC), **seed},
             capture_output=True, check=True,
         ).stdout.strip()
         for seed in ({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "2"})
     }  # fmt: skip
-    assert told == {b"[24415, 4490, 53607, 41449]"}
+    assert checksums == {b"[24415, 4490, 53607, 41449]"}
 
 
 def test_numbers_are_those_that_tables_have():

@@ -53,8 +53,8 @@ def test_scores_that_are_no_posteriors():
     assert not hasattr(clf, "predict_proba")
     margin = clf.learner_.decision_function(X)
     np.testing.assert_array_equal(clf.predict(X), margin >= clf.threshold_)
-    told = clf.goal_report_.stream
-    assert (told.slope, told.intercept, told.calibration_error) == (None, None, None)
+    summary = clf.goal_report_.stream
+    assert (summary.slope, summary.intercept, summary.calibration_error) == (None, None, None)
     assert clf.evaluate(X, Y).objective.value > 0.35
     half = online(learner=HINGE, solver="half").partial_fit(X, Y)
     assert half.threshold_ == 0.0

@@ -253,7 +253,7 @@ def test_nothing_finite_at_all():
 
 # ---------------------------------------------------------------------- modules
 @pytest.mark.parametrize(
-    ("module", "error", "told"),
+    ("module", "error", "message"),
     [
         (lambda d: nn.Linear(d, 2), ValueError, r"a Tensor of shape \(2, 2\) of 2 rows"),
         (
@@ -277,8 +277,8 @@ def test_nothing_finite_at_all():
         (3, TypeError, "module=3"),
     ],
 )
-def test_refused_modules(module, error, told):
-    with pytest.raises(error, match=told):
+def test_refused_modules(module, error, message):
+    with pytest.raises(error, match=message):
         modules.build(module, 4, 0)
 
 
@@ -335,8 +335,8 @@ def test_bytes_that_are_no_weights():
 def test_devices():
     assert modules.device_for("cpu") == "cpu"
     assert modules.device_for("auto") in ("cpu", "cuda")
-    for name, told in (("warp", "device='warp' cannot be used"), ("meta", "holds no numbers")):
-        with pytest.raises(ValueError, match=told):
+    for name, message in (("warp", "device='warp' cannot be used"), ("meta", "holds no numbers")):
+        with pytest.raises(ValueError, match=message):
             modules.device_for(name)
     if not torch.cuda.is_available():
         with pytest.raises(ValueError, match="device='cuda' cannot be used"):

@@ -123,7 +123,7 @@ def test_joint_posteriors_reach_the_optimum_of_the_population(goal, objective, c
     for seed in range(2):
         mass = population(seed, **shape)
         if "on(g=0)" in goal and shape:
-            mass = mass[:, :, :2]  # a column of which one value is told apart
+            mass = mass[:, :, :2]  # a column of which one value is distinguished
         found = searched(goal, mass, joint=True)
         best = exact(mass, objective, constraints)
         assert found.space.is_certain

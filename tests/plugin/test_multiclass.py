@@ -106,16 +106,16 @@ def test_order_copies_and_zero_weights_do_not_matter(goal, evidence):
 def test_the_report_counts_what_the_rule_does(goal, evidence):
     eta, y, _ = posteriors(seed=1)
     found = solve(goal, eta, y, evidence=evidence)
-    told = found.report
+    report = found.report
     decided = found.rule.distribution(eta)
     recalls = np.array([decided[y == c, k].mean() for k, c in enumerate("abcd")])
-    assert told.objective.value == pytest.approx(value_of(goal, decided, y, recalls), abs=1e-12)
+    assert report.objective.value == pytest.approx(value_of(goal, decided, y, recalls), abs=1e-12)
     if not found.rule.randomized:
         again = evaluate(goal, y, np.array(list("abcd"))[decided.argmax(axis=1)])
-        assert again.objective.value == pytest.approx(told.objective.value, abs=1e-12)
-    assert told.evidence == evidence
-    assert (told.gap is None) == (evidence == "label")
-    assert (told.expected_objective is None) == (evidence == "label")
+        assert again.objective.value == pytest.approx(report.objective.value, abs=1e-12)
+    assert report.evidence == evidence
+    assert (report.gap is None) == (evidence == "label")
+    assert (report.expected_objective is None) == (evidence == "label")
 
 
 def test_constraints_hold_where_they_were_solved():
@@ -496,12 +496,12 @@ def test_search_over_options():
     assert clone(search.best_estimator_).get_params()["goal"] == "h_mean"
 
 
-def test_progress_is_told_on_request(capsys):
+def test_progress_is_shown_on_request(capsys):
     X, y = load_iris(return_X_y=True)
     PlugInClassifier(GaussianNB(), "h_mean", cv=3, evidence="soft", verbose=1).fit(X, y)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "gap" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "gap" in printed.err
     PlugInClassifier(GaussianNB(), "h_mean", cv=3).fit(X, y)
     assert capsys.readouterr().err == ""
 

@@ -178,12 +178,12 @@ def test_new_rows_are_counted(randomized):
 def test_new_rows_are_compared_with_the_deployed_model():
     clf = fitted(CHURN)
     fresh = sample(700, seed=5)
-    told = clf.evaluate(fresh.X, fresh.y, baseline=fresh.old).deployed
+    comparison = clf.evaluate(fresh.X, fresh.y, baseline=fresh.old).deployed
     D = decided(clf, fresh)
-    assert told.changed == pytest.approx(churn(D), abs=1e-12)
-    assert told.wins == pytest.approx(wins(D), abs=1e-12)
-    assert told.losses == pytest.approx(losses(D), abs=1e-12)
-    assert told.fresh_labels is not None
+    assert comparison.changed == pytest.approx(churn(D), abs=1e-12)
+    assert comparison.wins == pytest.approx(wins(D), abs=1e-12)
+    assert comparison.losses == pytest.approx(losses(D), abs=1e-12)
+    assert comparison.fresh_labels is not None
     mine = clf.goal_report_.deployed
     if mine is not None:
         assert mine.changed == pytest.approx(churn(decided(clf)), abs=1e-12)
@@ -346,9 +346,9 @@ def test_the_deployed_score_is_a_feature():
     assert np.array_equal(on.coef_, model.coef_)
     # New rows are scored by the deployed model.
     fresh = sample(300, seed=9)
-    told = model.evaluate(fresh.X, fresh.y, baseline=DEPLOYED)
+    judged = model.evaluate(fresh.X, fresh.y, baseline=DEPLOYED)
     by_hand = np.mean(model.predict(fresh.X) != DEPLOYED.predict(fresh.X))
-    assert told.constraints[0].value == pytest.approx(by_hand, abs=1e-12)
+    assert judged.constraints[0].value == pytest.approx(by_hand, abs=1e-12)
 
 
 def test_a_model_with_probabilities_gives_their_logit():
@@ -665,9 +665,9 @@ def test_interrupted(monkeypatch, after):
 
 def test_verbose_says_how_far_it_is(capsys):
     ramp(COVERAGE, verbose=1).fit(S.X, S.y)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "violation" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "violation" in printed.err
     ramp(COVERAGE).fit(S.X, S.y)
     assert capsys.readouterr().err == ""
 
@@ -719,9 +719,9 @@ def test_the_frontier_of_a_trained_model():
 
 def test_evaluate_by_hand_is_the_same():
     clf = fitted(CHURN)
-    told = evaluate(CHURN, S.y, clf.predict(S.X), baseline=S.old)
-    assert told.objective.value == clf.goal_report_.objective.value
-    assert [c.value for c in told.constraints] == [c.value for c in clf.goal_report_.constraints]
+    judged = evaluate(CHURN, S.y, clf.predict(S.X), baseline=S.old)
+    assert judged.objective.value == clf.goal_report_.objective.value
+    assert [c.value for c in judged.constraints] == [c.value for c in clf.goal_report_.constraints]
 
 
 # ---------------------------------------------------------------------- solvers

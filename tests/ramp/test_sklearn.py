@@ -221,9 +221,9 @@ def test_copies_decide_alike(options, tmp_path):
         assert copy.multipliers_ == clf.multipliers_
         assert copy.trace_ == clf.trace_
         assert not hasattr(copy, "evidence_")
-        told = copy.evaluate(X, S.y, **given)
+        report = copy.evaluate(X, S.y, **given)
         value = clf.goal_report_.objective.value
-        assert told.objective.value == pytest.approx(value, abs=1e-12)
+        assert report.objective.value == pytest.approx(value, abs=1e-12)
         assert clone(copy).get_params()["goal"] == goal
 
 

@@ -8,8 +8,8 @@ from setpoint.evidence import Confusion
 from setpoint.program.link import link
 from setpoint.report import Entry, report_on
 from setpoint.report.page.advice import notes_of
+from setpoint.report.page.cards import cards_of, verdict_of
 from setpoint.report.page.page import page_text
-from setpoint.report.page.told import cards_of, verdict_of
 
 NAMES = ["shop:revenue", "a$b$c_d^2:<lambda>", 'q"uote:f\\n', "m:<script>alert(1)</script>"]
 
@@ -72,11 +72,11 @@ def test_advice_reads_as_a_sentence(status):
     goal = goal_of()
     entry = Entry(str(goal.objective), 40.0)
     report = reported(goal, status=status, objective=entry)
-    told = [note.what for note in notes_of(report)]
-    assert any("another one may do better by the metric shop:revenue." in t for t in told)
+    notes = [note.what for note in notes_of(report)]
+    assert any("another one may do better by the metric shop:revenue." in t for t in notes)
 
 
-def test_an_adaptive_search_is_told_its_budget():
+def test_an_adaptive_search_receives_its_budget():
     report = searched()
     assert "Allow the search more evaluations (budget) if this matters." in [
         note.remedy for note in notes_of(report)

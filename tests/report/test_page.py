@@ -139,8 +139,8 @@ def test_the_goal_in_words():
     }.items():
         assert goal_in_words(Goal.parse(text)) == words
     long = " + ".join(f"recall(label='class number {i}')" for i in range(40))
-    told = goal_in_words(Goal.parse(f"maximize {long} s.t. churn <= 0.1"))
-    assert told == "Make a measure of one's own as high as possible, under 1 constraints"
+    sentence = goal_in_words(Goal.parse(f"maximize {long} s.t. churn <= 0.1"))
+    assert sentence == "Make a measure of one's own as high as possible, under 1 constraints"
 
 
 def test_every_metric_has_words():
@@ -201,7 +201,7 @@ def test_verdicts():
     assert "Measure on more rows before you decide." in text
 
     tone, word, text = verdict(constrained(value=None, low=None, high=None))
-    assert (tone, word) == ("unknown", "Cannot be told")
+    assert (tone, word) == ("unknown", "Cannot be sentence")
     assert "there are no rows to count it on" in text
 
     assert verdict(PLAIN)[:2] == ("plain", "Measured")

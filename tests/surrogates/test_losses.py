@@ -195,7 +195,7 @@ def test_weight_two_is_a_row_twice_and_zero_is_none(kind):
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
         (1.0, r"returns \(value, gradient\), got a float"),
         ((1.0, np.zeros(3)), r"given 10 scores and returned a gradient of shape \(3,\)"),
@@ -203,9 +203,9 @@ def test_weight_two_is_a_row_twice_and_zero_is_none(kind):
         ((1.0, np.full(N, np.nan)), "gradient with NaN"),
     ],
 )
-def test_answers_of_own_callables(answer, told):
+def test_answers_of_own_callables(answer, message):
     def bad(f, y, sample_weight):
         return answer
 
-    with pytest.raises((TypeError, ValueError), match=f"surrogates: bad.*{told}"):
+    with pytest.raises((TypeError, ValueError), match=f"surrogates: bad.*{message}"):
         terms(bad, TRUE).values(np.zeros((1, N)))

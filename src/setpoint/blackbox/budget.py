@@ -101,7 +101,7 @@ class BudgetedMetric:
         A file of JSON lines to which each evaluation is added as it is made. A run that is
         taken up again finds them there, and counts them as it did before.
     progress : callable, optional
-        Told ``progress(used, left)`` after evaluations; `left` is None without a budget.
+        Called as ``progress(used, left)`` after evaluations; `left` is None without a budget.
 
     Attributes
     ----------

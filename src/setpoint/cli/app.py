@@ -75,7 +75,7 @@ class App(click.Group):
                 return _stopped(session)
             with suppress(OSError):
                 written = session.written()
-                report_error(error, session.debug, session.told_written() if written else "")
+                report_error(error, session.debug, session.describe_written() if written else "")
             return ERROR
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fit"]
 
-_TOLD = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates")
+_EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates")
 
 
 @click.command(
@@ -62,7 +62,7 @@ _TOLD = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates")
     help="auto finds the rule for the scores of a model; portfolio trains a model for the goal, "
     "augmented-lagrangian a linear one for goals over groups, data sets and the deployed model "
     "too, adaptive-surrogates one for a metric without a formula (auto, with --metric). "
-    f"Or {', '.join(name for name in SOLVERS if name not in _TOLD)}.",
+    f"Or {', '.join(name for name in SOLVERS if name not in _EXPLAINED)}.",
 )
 @click.option(
     "--estimator",

@@ -1,4 +1,4 @@
-"""What each column of a table is used for, as ``setpoint fit`` was told."""
+"""What each column of a table is used for, according to the options of ``setpoint fit``."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ class Layout:
     @property
     def used(self) -> set[str]:
         """The columns that somebody looks at, or would if they said something."""
-        told = {c.name for c in (*self.columns, *self.handed)}
-        return {*self.hidden_in_use, *told, *self.grouped, *self.left_out}
+        looked_at = {c.name for c in (*self.columns, *self.handed)}
+        return {*self.hidden_in_use, *looked_at, *self.grouped, *self.left_out}
 
     @property
     def hidden_in_use(self) -> list[str]:

@@ -152,7 +152,7 @@ def _tell(run: Run, data: str, output: str | None, as_json: bool) -> None:
     for remark in run.remarks():
         session.note(remark)
     report = run.report()
-    told, run_of_report = report_json(report)
+    report_values, run_of_report = report_json(report)
     seconds = session.seconds["learning"]
     if as_json:
         out = {
@@ -169,7 +169,7 @@ def _tell(run: Run, data: str, output: str | None, as_json: bool) -> None:
                 "features": {c.name: c.kind for c in schema.columns},
                 "left_out": schema.left_out,
             },
-            "report": told,
+            "report": report_values,
         }
         print_json(
             out,

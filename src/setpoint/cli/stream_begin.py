@@ -226,13 +226,13 @@ def _difference(option: str, path: str, known: Any, wanted: Any) -> str:
     if isinstance(known, bool) and isinstance(wanted, bool):  # --track, --no-track
         return f"{option}: {path} was learnt {_with(known, option)}, not {_with(wanted, option)}"
     if known is None:
-        return f"{option}: {path} was learnt without {option}, not with {option} {_told(wanted)}"
-    return f"{option}: {path} was learnt with {_told(known)}, not {_told(wanted)}"
+        return f"{option}: {path} was learnt without {option}, not with {option} {_as_text(wanted)}"
+    return f"{option}: {path} was learnt with {_as_text(known)}, not {_as_text(wanted)}"
 
 
 def _with(is_on: bool, option: str) -> str:
     return f"{'with' if is_on else 'without'} {option}"
 
 
-def _told(value: Any) -> str:
-    return " and ".join(map(_told, value)) if isinstance(value, (tuple, set)) else str(value)
+def _as_text(value: Any) -> str:
+    return " and ".join(map(_as_text, value)) if isinstance(value, (tuple, set)) else str(value)

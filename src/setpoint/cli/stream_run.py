@@ -162,14 +162,14 @@ class Run:
         """The line that a terminal shows."""
         n, clf = self.state.n_rows, self.state.classifier
         rate = (n - self.n_before) / max(time.monotonic() - began, 1e-9)
-        told = [f"{n:,} rows ({rate:,.0f}/s)"]
+        parts = [f"{n:,} rows ({rate:,.0f}/s)"]
         if n:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the report at the end says it once
                 report = self.report()
-            told.append(f"{report.objective.text} {report.objective.value:.4f}")
+            parts.append(f"{report.objective.text} {report.objective.value:.4f}")
             last = report.stream
             if last is not None and last.window_value is not None:
-                told.append(f"the last {last.window_rows:,}: {last.window_value:.4f}")
-            told.append(f"threshold {clf.threshold_:.4f}")
-        return ", ".join(told)
+                parts.append(f"the last {last.window_rows:,}: {last.window_value:.4f}")
+            parts.append(f"threshold {clf.threshold_:.4f}")
+        return ", ".join(parts)

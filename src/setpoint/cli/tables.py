@@ -108,10 +108,10 @@ def check_datasets(goal: Goal, files: Mapping[str, str]) -> dict[str, str]:
             )
     for name in files:
         if name not in wanted:
-            told = "the goal refers to no data sets"
+            reason = "the goal refers to no data sets"
             if wanted:
-                told = f"the goal does not refer to it ({nearest(name, wanted)})"
-            current().note(f"--dataset {name}: {told}, so it is not read")
+                reason = f"the goal does not refer to it ({nearest(name, wanted)})"
+            current().note(f"--dataset {name}: {reason}, so it is not read")
     return {name: files[name] for name in wanted}
 
 

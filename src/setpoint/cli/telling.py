@@ -146,15 +146,15 @@ def _tried(trained: Trained) -> list[str]:
 
 def searched(trained: Trained) -> list[str]:
     """What an adaptive search found, where the report on rows held out cannot say it."""
-    told = trained.report.adaptive
-    if told is None or trained.held_out is None:
+    summary = trained.report.adaptive
+    if summary is None or trained.held_out is None:
         return []
     where = trained.chosen_on
-    lines = told.lines(Goal.parse(trained.report.goal).sense == "maximize")
+    lines = summary.lines(Goal.parse(trained.report.goal).sense == "maximize")
     wrapped = (
         textwrap.fill(line, 88, initial_indent="  ", subsequent_indent="    ") for line in lines
     )
-    return [f"{told.TITLE}, on {where}", *wrapped, ""]
+    return [f"{summary.TITLE}, on {where}", *wrapped, ""]
 
 
 def _some(names: list[str]) -> str:

@@ -216,7 +216,7 @@ def train(
                 "metric: the best model until then is kept"
             )
     report = _with_notes(classifier.goal_report_, notes, held_out=held is not None)
-    told = None
+    held_report = None
     if held is not None:
         small = [
             _not_held(name, made.part.n_rows)
@@ -233,8 +233,8 @@ def train(
             datasets = {
                 name: (made.judging or made.fitted).as_dataset() for name, made in halves.items()
             }
-            told = classifier.evaluate(held.X, held.y, datasets=datasets, **held.sides())
-        told = _with_notes(told, [*small, *notes], held_out=True)
+            held_report = classifier.evaluate(held.X, held.y, datasets=datasets, **held.sides())
+        held_report = _with_notes(held_report, [*small, *notes], held_out=True)
     rows = {
         name: Rows(made.fitted.n_rows, int(made.held.sum()), made.shared)
         for name, made in halves.items()
@@ -244,7 +244,7 @@ def train(
     if second is not None and validation is not None:
         on, name = Rows(second.fitted.n_rows, n_held, first.shared), validation.name
     return Trained(
-        classifier, report, told, counts, fitted.n_rows, n_held, way.trains, rows, on, name
+        classifier, report, held_report, counts, fitted.n_rows, n_held, way.trains, rows, on, name
     )
 
 
@@ -276,7 +276,7 @@ def _not_held(name: str, n_rows: int) -> str:
 
 def _with_notes(report: GoalReport, notes: Sequence[str], *, held_out: bool) -> GoalReport:
     """The report with what else was warned of, in words of the shell."""
-    told = [*report.warnings, *(note for note in notes if note not in report.warnings)]
+    warnings = [*report.warnings, *(note for note in notes if note not in report.warnings)]
     if held_out:
-        told = [_EVALUATE.sub("; the rows held out judge it", note) for note in told]
-    return replace(report, warnings=tuple(map(in_shell_words, told)))
+        warnings = [_EVALUATE.sub("; the rows held out judge it", note) for note in warnings]
+    return replace(report, warnings=tuple(map(in_shell_words, warnings)))

@@ -20,7 +20,7 @@ __all__ = [
 Decimal = Literal[".", ",", "auto"]
 """The decimal mark; "auto": a column may have the comma throughout."""
 
-_LARGEST = 2**53  # integers beyond are not told apart by float64
+_LARGEST = 2**53  # integers beyond are not distinct in float64
 _PROBE = 32  # values that are tried before a whole column
 
 _COMMA = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?$"

@@ -90,7 +90,7 @@ def bound_path(
     judged_by = _arguments(held_out, classifier)
     failed: Infeasible | None = None
     reports: list[GoalReport | None] = []
-    told = np.full((4, len(levels)), np.nan)
+    measured = np.full((4, len(levels)), np.nan)
     for k, level in enumerate(levels):
         constraints = list(goal.constraints)
         constraints[i] = replace(moved, rhs=Const(float(level)))
@@ -103,9 +103,9 @@ def bound_path(
             reports.append(None)
             continue
         reports.append(model.goal_report_)
-        told[:2, k] = _of(model.goal_report_, i)
+        measured[:2, k] = _of(model.goal_report_, i)
         if judged_by is not None:
-            told[2:, k] = _of(model.evaluate(**judged_by), i)
+            measured[2:, k] = _of(model.evaluate(**judged_by), i)
     if failed is not None and not any(reports):
         warnings.warn(
             f"bound_path: no model was found for any of the bounds. Of {levels[-1]:g}: {failed}",
@@ -119,10 +119,10 @@ def bound_path(
         str(moved.lhs),
         moved.relation,
         levels,
-        told[0],
-        told[1],
-        None if held_out is None else told[2],
-        None if held_out is None else told[3],
+        measured[0],
+        measured[1],
+        None if held_out is None else measured[2],
+        None if held_out is None else measured[3],
         tuple(reports),
     )
 

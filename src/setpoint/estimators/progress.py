@@ -40,8 +40,8 @@ class Progress:
 
     def _line(self, now: TracePoint) -> str:
         gap = abs(now.bound - now.objective)
-        told = f"gap {gap:.2e}" if gap < float("inf") else "no bound"
+        gap_text = f"gap {gap:.2e}" if gap < float("inf") else "no bound"
         return (
-            f"call {now.call:4d}  objective {now.objective:.5f}  {told}  "
+            f"call {now.call:4d}  objective {now.objective:.5f}  {gap_text}  "
             f"violation {now.violation:.1e}  {now.seconds:.1f} s "
         )

@@ -37,7 +37,7 @@ class Other:
     Parameters
     ----------
     than : tuple of Label
-        The values that are told apart, sorted by their text.
+        The values that are distinguished, sorted by their text.
 
     Examples
     --------

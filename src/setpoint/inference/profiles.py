@@ -36,7 +36,7 @@ _AT_ONCE = 2_000_000
 """Weights of features that are looked at together."""
 
 MOST_WEIGHTS = 30_000_000
-"""Beyond so many weights (features times entries) profiles are not told apart."""
+"""Beyond so many weights (features times entries) profiles are not distinguished."""
 
 
 @dataclass(frozen=True, eq=False)

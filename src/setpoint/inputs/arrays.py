@@ -152,7 +152,7 @@ def levels_of(column: Column, name: str) -> list[Any]:
     Raises
     ------
     TypeError
-        If the values cannot be told apart (lists, dicts).
+        If the values cannot be compared (lists, dicts).
     """
     try:
         return column.levels

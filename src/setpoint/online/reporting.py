@@ -14,7 +14,7 @@ from setpoint.online.engine import Engine
 from setpoint.online.options import SOLVERS
 from setpoint.online.sketch import calibrate
 from setpoint.program.link import link
-from setpoint.report import GoalReport, StreamTold, report_on
+from setpoint.report import GoalReport, StreamSummary, report_on
 from setpoint.rules import Names, Threshold
 
 __all__ = ["stream_report"]
@@ -46,7 +46,7 @@ def stream_report(engine: Engine) -> GoalReport:
     (wtn, wfp), (wfn, wtp) = tally[at.WINDOW_WEIGHT].tolist()
     slope, intercept, error = _calibration(engine)
     rows = tn + fp + fn + tp
-    told = StreamTold(
+    summary = StreamSummary(
         threshold=engine.threshold,
         prior=(tp + fn) / rows if rows else None,
         tp=tp, fp=fp, fn=fn, tn=tn,
@@ -59,7 +59,7 @@ def stream_report(engine: Engine) -> GoalReport:
         waiting=len(engine.waiting),
         expired=engine.waiting.n_expired,
     )  # fmt: skip
-    return replace(report, stream=told)
+    return replace(report, stream=summary)
 
 
 def _confusion(engine: Engine) -> Confusion:

@@ -19,7 +19,7 @@ from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, one_column
 from setpoint.inputs.classes import two_classes_for
 from setpoint.inputs.labels import check_weight
-from setpoint.penalty.deciding import decide, told
+from setpoint.penalty.deciding import decide, selection_notes
 from setpoint.penalty.fitting import Data, carry_out, prepare
 from setpoint.penalty.options import check_options
 from setpoint.penalty.trained import plain, scores_of
@@ -273,7 +273,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
             plan.pool,
             solver=self.solver,
             on_infeasible=self.on_infeasible,
-            notes=[*told(plan), *plan.notes],
+            notes=[*selection_notes(plan), *plan.notes],
             seconds=time.perf_counter() - started,
         )
         self.parameters_, self.preprocessor_ = parameters, prepared.preprocessor

@@ -19,7 +19,7 @@ from setpoint.rules import Rule
 from setpoint.search.infeasibility import Infeasible, not_found
 from setpoint.search.outcome import Outcome
 
-__all__ = ["decide", "told"]
+__all__ = ["decide", "selection_notes"]
 
 _ROUNDING = 1e-9
 
@@ -116,7 +116,7 @@ def _best_threshold(
         ) from None
 
 
-def told(plan: Plan) -> list[str]:
+def selection_notes(plan: Plan) -> list[str]:
     """What whoever reads the report has to know of how it came about."""
     notes, pool = [], plan.pool
     if pool.least > 0:

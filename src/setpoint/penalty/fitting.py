@@ -228,7 +228,7 @@ def _checkpoint(e: Any, prepared: Prepared) -> Checkpoint | None:
         return None
     plan = prepared.plan
     module = e.module if isinstance(e.module, str) else getattr(e.module, "__qualname__", "own")
-    told = {
+    settings = {
         "goal": str(plan.goal.goal),
         "module": module,
         "solver": e.solver,
@@ -240,7 +240,7 @@ def _checkpoint(e: Any, prepared: Prepared) -> Checkpoint | None:
         **asdict(plan.schedule),
         "data": "-".join(_digest(rows) for rows in (plan.train, plan.choose) if rows is not None),
     }
-    return Checkpoint(e.checkpoint, told, float(e.checkpoint_every))
+    return Checkpoint(e.checkpoint, settings, float(e.checkpoint_every))
 
 
 def _digest(rows: Rows) -> str:

@@ -196,7 +196,7 @@ class _Descent:
         """One step on a batch, of which this process takes its part."""
         import torch
 
-        stop = self.told_to_stop()
+        stop = self.stop_request()
         at = torch.from_numpy(rows).to(self.device)
         own = self.team.part(len(rows))
         share: torch.Tensor | float = 1.0 / len(rows)
@@ -221,7 +221,7 @@ class _Descent:
         self.optimizer.step()
         self.loss.advance(z, self.positive[at], at)
 
-    def told_to_stop(self) -> BaseException | None:
+    def stop_request(self) -> BaseException | None:
         """What ends the training, kept until the other processes know."""
         try:
             self.plan.tick()

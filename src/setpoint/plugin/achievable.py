@@ -95,7 +95,7 @@ class Achievable(AchievableSet):
         constants: list[Atom] = [Constant(code, n_scores, n) for code in range(n)]
         self.atoms = constants if atoms is None else atoms
         self._columns = DenseColumns(self._n_blocks, self.d)
-        self._told: tuple[MixtureWeights, Floats] | None = None
+        self._distribution: tuple[MixtureWeights, Floats] | None = None
         self.frozen = False
 
     def _can_split(self) -> bool:
@@ -219,11 +219,11 @@ class Achievable(AchievableSet):
 
     def distribution(self, choice: MixtureWeights) -> Floats:
         """The probability (N, n) with which each row is decided each class."""
-        if self._told is None or self._told[0] is not choice:
+        if self._distribution is None or self._distribution[0] is not choice:
             rule, rows = self.rule(choice), self._rows
             segments = rows.segment if rule.needs_segments else None
-            self._told = (choice, np.asarray(rule.distribution(rows.scores, segments)))
-        return self._told[1]
+            self._distribution = (choice, np.asarray(rule.distribution(rows.scores, segments)))
+        return self._distribution[1]
 
     @property
     def _rows(self) -> Evidence:

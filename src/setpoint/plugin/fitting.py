@@ -169,8 +169,8 @@ class Task:
             notes=self.notes + self._counted_twice(fitted),
         )
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
-        told = f"{solution.report.rule}\nThe score has columns for group and class: {columns}."
-        solution = replace(solution, report=replace(solution.report, rule=told))
+        text = f"{solution.report.rule}\nThe score has columns for group and class: {columns}."
+        solution = replace(solution, report=replace(solution.report, rule=text))
         model = clone(self.model).fit(self.X, self.y, **self.params)
         return Fitted(model, JointModel(joint, fitted.model), solution, evidence)
 

@@ -40,7 +40,7 @@ def weight_parameter(learner: Any) -> str:
     if not has_fit_parameter(learner, "sample_weight"):
         raise ValueError(
             f"oracle: {type(learner).__name__}.fit takes no sample_weight, and a learner that is "
-            "trained for costs is told of them by weights; use one that takes them, such as "
+            "trained for costs receives them as weights; use one that takes them, such as "
             "LogisticRegression"
         )
     return "sample_weight"

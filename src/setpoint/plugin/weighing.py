@@ -75,10 +75,10 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
         better = label > soft + _HALF_A_POINT
     chosen: Kind = "label" if better else "soft"
     sense = 1.0 if goal.sense == "maximize" else -1.0
-    told = f"objective {sense * soft:.4g} with soft and {sense * label:.4g} with label evidence"
+    values = f"objective {sense * soft:.4g} with soft and {sense * label:.4g} with label evidence"
     if goal.constraints:
-        told += f", violation {soft_past:.4g} and {label_past:.4g}"
-    return chosen, f"{chosen} evidence by {_FOLDS}-fold cross-validation ({told})"
+        values += f", violation {soft_past:.4g} and {label_past:.4g}"
+    return chosen, f"{chosen} evidence by {_FOLDS}-fold cross-validation ({values})"
 
 
 def _folds(evidence: Evidence) -> Iterator[tuple[Evidence, Evidence]]:

@@ -317,8 +317,8 @@ class RampClassifier(TrainedClassifier):
                 stacklevel=3,
             )
         if prepared.deployed is not None:
-            told = prepared.compared(rule.distribution(evidence.scores))
-            report = replace(report, deployed=told)
+            comparison = prepared.compared(rule.distribution(evidence.scores))
+            report = replace(report, deployed=comparison)
         self.rule_, self.goal_report_ = rule, report
         self.parameters_, self.preprocessor_ = prepared.unscaled(w), preprocessor
         self.score_feature_ = score

@@ -97,7 +97,7 @@ class Solved:
     stopped: str = ""
 
 
-Told = Callable[[Iterate, int], None]
+Callback = Callable[[Iterate, int], None]
 
 
 def augmented_lagrangian(
@@ -106,7 +106,7 @@ def augmented_lagrangian(
     *,
     tol: float = 1e-3,
     drawn: bool = True,
-    told: Told | None = None,
+    callback: Callback | None = None,
     rng: np.random.Generator | None = None,
 ) -> Solved:
     """Minimise the ramp problem from a start that need not meet the rows.
@@ -119,8 +119,8 @@ def augmented_lagrangian(
         What a scaled row may exceed 0 by.
     drawn : bool
         Whether the ramp itself decides in the end; else the sign of the scores does.
-    told : callable, optional
-        Told of each round. If it raises StoppedError, or on Ctrl-C, the best round is kept.
+    callback : callable, optional
+        Called with each round. If it raises StoppedError, or on Ctrl-C, the best round is kept.
     rng : Generator, optional
         Draws the rows of the first rounds where there are very many.
 
@@ -129,7 +129,7 @@ def augmented_lagrangian(
     Solved
     """
     w = np.array(start, np.float64)
-    state = _Descent(problem, w, tol, drawn, told, rng or np.random.default_rng(0))
+    state = _Descent(problem, w, tol, drawn, callback, rng or np.random.default_rng(0))
     return carried_out(state)
 
 
@@ -198,11 +198,11 @@ class _Descent:
         w: Floats,
         tol: float,
         drawn: bool,
-        told: Told | None,
+        callback: Callback | None,
         rng: np.random.Generator,
     ) -> None:
         self.problem, self.rng = problem, rng
-        self.w, self.tol, self.drawn, self.told = w, tol, drawn, told
+        self.w, self.tol, self.drawn, self.callback = w, tol, drawn, callback
         self.v = np.zeros(len(problem.const))
         self.shift = np.zeros(len(problem.const))
         self.rho = _PENALTY
@@ -286,7 +286,7 @@ class _Descent:
     def solved(self) -> Solved:
         """The best round at the sharpest ramp."""
         if not self.path:
-            self.told = None  # stopped in the first round
+            self.callback = None  # stopped in the first round
             self._note(self.problem, WIDTHS[0])
         best = self.best or self.path[-1]
         n = len(self.path)
@@ -302,8 +302,8 @@ class _Descent:
         self.path.append(now)
         if t == WIDTHS[-1] and now.better(self.best, self._tol):
             self.best = now
-        if self.told is not None:
-            self.told(now, self.n_passes)
+        if self.callback is not None:
+            self.callback(now, self.n_passes)
 
     @property
     def _tol(self) -> float:

@@ -14,9 +14,9 @@ from setpoint.ramp.cutting import Convex, cutting_planes
 from setpoint.ramp.lagrangian import (
     CORRECTIONS,
     LARGEST_MULTIPLIER,
+    Callback,
     Iterate,
     Solved,
-    Told,
     carried_out,
     correction,
 )
@@ -48,7 +48,7 @@ def majorize_minimize(
     chooser: str = "max",
     svm: str = "sdca",
     drawn: bool = True,
-    told: Told | None = None,
+    callback: Callback | None = None,
     seed: int = 0,
 ) -> Solved:
     """Minimise the ramp problem by convex problems, each solved by cutting planes.
@@ -70,8 +70,8 @@ def majorize_minimize(
     drawn : bool
         Whether the ramp itself decides in the end; else the sign of the scores does, and the
         rows are moved by how far that is off them.
-    told : callable, optional
-        Told of each convex problem. If it raises StoppedError, or on Ctrl-C, the best
+    callback : callable, optional
+        Called with each convex problem. If it raises StoppedError, or on Ctrl-C, the best
         solution is kept.
     seed : int
         Of the order of rows in the SVM, and of the random walk to a centre.
@@ -86,7 +86,7 @@ def majorize_minimize(
         If the objective is not a linear function of rates.
     """
     w = np.array(start, np.float64)
-    state = _Majorized(problem, w, tol, chooser, svm, drawn, told, seed)
+    state = _Majorized(problem, w, tol, chooser, svm, drawn, callback, seed)
     return carried_out(state)
 
 
@@ -101,10 +101,10 @@ class _Majorized:
         chooser: str,
         svm: str,
         drawn: bool,
-        told: Told | None,
+        callback: Callback | None,
         seed: int,
     ) -> None:
-        self.problem, self.w, self.tol, self.told = problem, w, tol, told
+        self.problem, self.w, self.tol, self.callback = problem, w, tol, callback
         self.chooser, self.drawn = chooser, drawn
         self.svm = SVM(problem.X, problem.lam, svm, seed)
         self.split = Split(problem)
@@ -158,7 +158,7 @@ class _Majorized:
     def solved(self) -> Solved:
         """The best of the problems' solutions."""
         if not self.path:
-            self.told = None  # stopped before the first problem was solved
+            self.callback = None  # stopped before the first problem was solved
             self._note()
         best = self.best or self.path[-1]
         n = len(self.path)
@@ -207,8 +207,8 @@ class _Majorized:
         self.path.append(now)
         if now.better(self.best, 0.0 if self.shift.any() else self.tol):
             self.best = now
-        if self.told is not None:
-            self.told(now, self.n_passes)
+        if self.callback is not None:
+            self.callback(now, self.n_passes)
 
     def _excess(self) -> Floats:
         return self.problem.excess(self.problem.accepted(self.w)) + self.shift

@@ -94,32 +94,32 @@ class Comparison:
         if neither > 1e-9:
             out += f", {_percent(neither)} from one wrong class to another"
         if self.fresh_labels is None:
-            told = (
+            text = (
                 "If that holds for new rows too, no number of labels shows the new model to be "
                 "better: it does not win more than it loses."
             )
         else:
-            told = (
+            text = (
                 f"To show with {_percent(CONFIDENCE)} confidence that the new model is better, "
                 "label fresh rows on which the two models differ until "
             )
             if neither > 1e-9:
                 decisive = fresh_labels(self.wins, self.losses)
                 assert decisive is not None
-                told += (
+                text += (
                     f"{decisive.labels:,} of them are wins or losses; that takes about "
                     f"{self.fresh_labels:,} labels and {self.fresh_rows:,} rows on average. "
                 )
             else:
-                told += (
+                text += (
                     f"there are {self.fresh_labels:,} of them; that takes about "
                     f"{self.fresh_rows:,} rows on average. "
                 )
-            told += (
+            text += (
                 "If the shares above hold for them too, the one-sided sign test then succeeds in "
                 f"{_percent(POWER)} of cases."
             )
-        return [f"{out}.", told]
+        return [f"{out}.", text]
 
 
 def compared(

@@ -43,7 +43,7 @@ def report_on_outcome(
         As in :func:`report_on`.
     solver, trace : optional
         Those of `outcome` where nothing else is said. With a `trace` of something else its
-        calls are not told.
+        calls are not reported.
     notes : sequence of str
         Warnings of the report.
     """

@@ -196,11 +196,11 @@ class Rule(ABC):
             )
         leaves = set(self._leaves())
 
-        def told_apart(digits: int) -> int:
+        def distinguished(digits: int) -> int:
             return len({rule._words(names, digits) for rule in leaves})
 
-        most, digits = told_apart(LONGEST), SHORTEST
-        while told_apart(digits) < most:
+        most, digits = distinguished(LONGEST), SHORTEST
+        while distinguished(digits) < most:
             digits += 1
         return self._words(names, digits)
 

@@ -230,11 +230,11 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
             f"'{goal}' has no bound to move: a goal without a formula has no constraints"
         )
     own = goal.constraints
-    told = [str(c) for c in own]
+    texts = [str(c) for c in own]
     if vary is None:
         if len(own) == 1:
             return goal, 0
-        what = f"one of {told}" if own else "a constraint such as 'precision >= 0.9'"
+        what = f"one of {texts}" if own else "a constraint such as 'precision >= 0.9'"
         raise GoalError(f"vary= says which bound moves: {what}")
     if isinstance(vary, (int, np.integer)) and not isinstance(vary, bool):
         if not 0 <= vary < len(own):
@@ -247,12 +247,12 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
         if sides:
             raise GoalError(
                 f"vary={vary!r} is the left side of several constraints: say which, of "
-                f"{[told[i] for i in sides]}"
+                f"{[texts[i] for i in sides]}"
             )
         if ">=" not in vary and "<=" not in vary and "≥" not in vary and "≤" not in vary:
-            sides_told = [str(c.lhs) for c in own]
+            left_sides = [str(c.lhs) for c in own]
             raise GoalError(
-                f"vary={vary!r} is the left side of no constraint ({nearest(vary, sides_told)}); "
+                f"vary={vary!r} is the left side of no constraint ({nearest(vary, left_sides)}); "
                 "a new one is written with its bound"
             )
         parsed = Goal.parse(f"{goal.sense} {goal.objective} subject to {vary}").constraints

@@ -393,8 +393,8 @@ class Master:
                 least -= z * c
         scales = np.array([s for *_, s in self._scaled])
         unscaled = duals / scales if len(scales) else duals
-        told = {j: float(x[at]) for j, at in self._aux.items()}
-        return MasterResult(choice, v, const - value, unscaled, slopes, least, -y[:m], told)
+        values = {j: float(x[at]) for j, at in self._aux.items()}
+        return MasterResult(choice, v, const - value, unscaled, slopes, least, -y[:m], values)
 
     # ------------------------------------------------------------------ pricing
     def price(self, found: MasterResult, toward: Pricing | None = None) -> Pricing:

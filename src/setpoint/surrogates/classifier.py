@@ -33,7 +33,7 @@ from setpoint.surrogates.parts import overlapping, parts_of
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.preparing import Training, of_folds, of_validation
 from setpoint.surrogates.splitting import splits_of
-from setpoint.surrogates.telling import SearchProgress, reported, told_of
+from setpoint.surrogates.telling import SearchProgress, reported, summarize
 from setpoint.typing import Floats
 
 __all__ = ["AdaptiveSurrogateClassifier"]
@@ -359,9 +359,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
                 stacklevel=3,
             )
         rule = Threshold(0.0)
-        told = told_of(self, plan, prepared, metered, found, search.steps)
+        summary = summarize(self, plan, prepared, metered, found, search.steps)
         report, evidence = reported(
-            goal, inputs, prepared, metered, found, rule, told, time.perf_counter() - started
+            goal, inputs, prepared, metered, found, rule, summary, time.perf_counter() - started
         )
         deployed = baseline_codes(rows, classes, "baseline")
         if deployed is not None:
@@ -388,9 +388,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     def path_(self) -> tuple[AdaptiveStep, ...]:
         """Every model of the search."""
         self._check_there("path_")
-        told = self.goal_report_.adaptive
-        assert told is not None
-        return told.path
+        summary = self.goal_report_.adaptive
+        assert summary is not None
+        return summary.path
 
     # ------------------------------------------------------------------ shared steps
     def _scores(self, X: Any) -> Floats:

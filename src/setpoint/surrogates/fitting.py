@@ -87,7 +87,7 @@ class Search:
     first : array of shape (folds, d + 1)
         Logistic regressions, or the last layers of trained networks.
     rng : Generator
-    told : callable, optional
+    callback : callable, optional
         Given each Step.
     """
 
@@ -98,10 +98,10 @@ class Search:
         plan: Plan,
         first: Floats,
         rng: np.random.Generator,
-        told: Callable[[Step], None] | None = None,
+        callback: Callable[[Step], None] | None = None,
     ) -> None:
         self.sample, self.metered, self.plan = sample, metered, plan
-        self.first, self.rng, self.told = first, rng, told
+        self.first, self.rng, self.callback = first, rng, callback
         self.steps: Sequence[Step] = ()
         self.stopped = ""
 
@@ -191,7 +191,7 @@ class Search:
             first = plan.starts[0]
             search = WeightSearch(
                 self.sample, self.metered, first, known[first], most, 10 * plan.inner_iter,
-                plan.reserve, self.told,
+                plan.reserve, self.callback,
             )  # fmt: skip
         else:
             slope = Estimator(
@@ -200,7 +200,7 @@ class Search:
             starts = {name: known[name] for name in plan.starts}
             search = Descent(
                 self.sample, self.metered, slope, starts, plan.step, plan.max_iter,
-                plan.inner_iter, plan.reserve, self.told,
+                plan.inner_iter, plan.reserve, self.callback,
             )  # fmt: skip
         self.steps = search.steps
         try:

@@ -27,7 +27,7 @@ HASHED = 2**16
 _WIDTHS = {"number": 1, "boolean": 1, "date": 3, "category": 0}
 _ZONE = r"[T ].*(Z|[+-]\d{2}(:?\d{2})?)$"
 
-_LARGEST = 2**53  # integers from here on are not told apart by float64
+_LARGEST = 2**53  # integers from here on are not distinct in float64
 _CODE = r"^(0\d|[+-]?\d{16,}$)"
 
 
@@ -48,7 +48,7 @@ class StreamEncoder:
     n_features : int
     codes : dict of int to str
         Rows of the last ones with a number that looks like a code, and what it is: the
-        first one that this encoder met, for it to be told once.
+        first one that this encoder met, to be noted once.
 
     Examples
     --------

@@ -224,8 +224,8 @@ class GroupRatesDisplay:
             raise ValueError(f"metric= is one of {list(self.metrics)}, got {metric!r}")
         shown = self.metrics if metric is None else (metric,)
         sizes = [len(self._of(m)) for m in shown]
-        told = [len(self.allowed(m)) for m in shown]
-        tall = sum(0.27 * n + 1.0 + 0.2 * k for n, k in zip(sizes, told, strict=True))
+        n_bounds = [len(self.allowed(m)) for m in shown]
+        tall = sum(0.27 * n + 1.0 + 0.2 * k for n, k in zip(sizes, n_bounds, strict=True))
         self.figure_, panels, mode = style.axes(ax, (6.8, max(2.2, tall)), [n + 1.0 for n in sizes])
         for panel, m in zip(panels, shown, strict=False):
             self._panel(panel, m, mode)

@@ -12,7 +12,7 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.table import TABLE
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import smallest_group
-from setpoint.report.page.told import tone_of
+from setpoint.report.page.cards import tone_of
 from setpoint.report.page.verbalize import in_words
 from setpoint.report.words import HALF_THE_TIME, certificate, holds, number, sentence
 from setpoint.tolerances import SATISFIED
@@ -79,8 +79,8 @@ def _unreachable(report: GoalReport) -> Iterator[Note]:
     remedy = "Loosen a constraint, or give the model better data to learn from."
     if report.blame:
         shares = sorted(report.blame.items(), key=lambda pair: -abs(pair[1]))
-        told = ", ".join(f"{text} ({number(share)})" for text, share in shares)
-        what += f". What cannot hold together, with the share of each in it: {told}"
+        blamed = ", ".join(f"{text} ({number(share)})" for text, share in shares)
+        what += f". What cannot hold together, with the share of each in it: {blamed}"
         remedy = (
             f"Loosen {shares[0][0]} first"
             + (", which weighs most" if len(shares) > 1 else "")
@@ -208,7 +208,7 @@ def _search(report: GoalReport, goal: Goal) -> Iterator[Note]:
         report.gap is not None
         and report.gap > SATISFIED
         and report.status != "optimal"
-        and report.evidence == "label"  # else the certificate is told below
+        and report.evidence == "label"  # else the certificate stands below
     ):
         yield Note(
             certificate(report),
@@ -228,11 +228,11 @@ def _search(report: GoalReport, goal: Goal) -> Iterator[Note]:
 
 
 def _warnings(report: GoalReport, held_out: GoalReport | None) -> list[Note]:
-    """The reports' own notes, each once, but for those that are told above with a remedy."""
+    """The reports' own notes, each once, except those that stand above with a remedy."""
     reports = [report] if held_out is None else [held_out, report]
     out: dict[str, None] = {}
     for r in reports:
-        told = tuple(f"{e.text}: measured on few rows" for e in r.constraints)
+        shown = tuple(f"{e.text}: measured on few rows" for e in r.constraints)
         unseen = tuple(f"{e.text}: not evaluated" for e in r.constraints)
-        out.update(dict.fromkeys(w for w in r.warnings if not w.startswith(told + unseen)))
+        out.update(dict.fromkeys(w for w in r.warnings if not w.startswith(shown + unseen)))
     return [Note(w if w.endswith(".") else f"{w}.") for w in out]

@@ -52,7 +52,7 @@ class Picture:
     title : str
     plot : callable
         Draws on the axes or the empty figure that it is given.
-    told : str
+    description : str
         The picture in words, for who cannot see it.
     caption : str
         How to read it.
@@ -63,7 +63,7 @@ class Picture:
 
     title: str
     plot: Callable[[Any], object]
-    told: str
+    description: str
     caption: str
     size: tuple[float, float] = _SIZE
     panels: bool = False
@@ -76,7 +76,13 @@ class Picture:
         ImportError
             If matplotlib is not installed.
         """
-        return drawn(self.plot, size=self.size, prefix=prefix, told=self.told, panels=self.panels)
+        return drawn(
+            self.plot,
+            size=self.size,
+            prefix=prefix,
+            description=self.description,
+            panels=self.panels,
+        )
 
 
 def pictures_of(report: GoalReport) -> list[Picture]:
