@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cma_data import H_MEAN, H_MEAN_COVERED, MINMAX, OUTPUT, SETS, quiet, run_with_one_thread, split
 
-from setpoint import Infeasible, solve
+from setpoint import InfeasibleError, solve
 from setpoint.search.limits import TracePoint
 
 FIGURES = {
@@ -49,7 +49,7 @@ def traced(goal: str, name: str, solver: str, share: float) -> tuple[Curve, int]
                 goal, part.P, part.y, solver=solver, evidence="soft", randomized=True, tol=tol,
                 **options,
             )  # fmt: skip
-    except Infeasible:
+    except InfeasibleError:
         return [], options.get("max_oracle_calls", 0)
     return curve(found.trace), found.report.n_oracle_calls or 0
 

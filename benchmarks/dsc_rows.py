@@ -21,7 +21,7 @@ from dsc_peers import scored
 from scipy.special import expit
 from sklearn.metrics import precision_recall_curve
 
-from setpoint import Dataset, Goal, Infeasible, PlugInClassifier, RampClassifier
+from setpoint import Dataset, Goal, InfeasibleError, PlugInClassifier, RampClassifier
 from setpoint.report import GoalReport
 
 PRECISION = "maximize recall subject to precision >= {}"
@@ -187,7 +187,7 @@ def out_of_reach() -> bool:
                 task.train.X, task.train.y
             )
         blame: tuple[str, ...] = ()
-    except Infeasible as error:
+    except InfeasibleError as error:
         blame = tuple(error.blame)
     seconds = time.process_time() - start
     with quiet():

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from setpoint import Goal, Infeasible
+from setpoint import Goal, InfeasibleError
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.penalty import losses
 from setpoint.penalty.cuts import best_cut
@@ -280,7 +280,7 @@ def test_where_no_threshold_meets_the_goal_it_is_said():
     loss = GoalLoss(FPOR)
     cut = loss.cut(scores, y)
     assert cut.violation > 0.1
-    with pytest.raises(Infeasible, match=r"violation is 0\.\d+.* cut\(\) returns") as caught:
+    with pytest.raises(InfeasibleError, match=r"violation is 0\.\d+.* cut\(\) returns") as caught:
         loss.threshold(scores, y)
     assert caught.value.violation == cut.violation
 

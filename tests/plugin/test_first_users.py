@@ -8,7 +8,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from setpoint import (
     ConstantGoalWarning,
-    Infeasible,
+    InfeasibleError,
     PlugInClassifier,
     evaluate,
     load_model,
@@ -105,7 +105,7 @@ def test_rows_that_cannot_be_drawn_for_are_found_in_fit():
 
 def test_the_reachable_value_is_distinct_from_the_bound():
     y = np.r_[np.ones(89_998, int), np.zeros(10_002, int)]
-    with pytest.raises(Infeasible, match=r"the highest reachable is 0\.89998"):
+    with pytest.raises(InfeasibleError, match=r"the highest reachable is 0\.89998"):
         solve("maximize recall subject to precision >= 0.9", np.zeros(len(y)), y)
 
 

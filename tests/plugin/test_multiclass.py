@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 
 from setpoint import (
     GoalError,
-    Infeasible,
+    InfeasibleError,
     PlugInClassifier,
     evaluate,
     goal_scorer,
@@ -340,10 +340,10 @@ def test_what_cannot_hold_together():
     goal = (
         "maximize accuracy subject to predicted_rate(label='a') <= 0.1 and recall(label='a') >= 0.9"
     )
-    with pytest.raises(Infeasible, match="cannot hold together") as soft:
+    with pytest.raises(InfeasibleError, match="cannot hold together") as soft:
         solve(goal, eta, y, evidence="soft")
     assert set(soft.value.blame) == {'predicted_rate(label="a") <= 0.1', 'recall(label="a") >= 0.9'}
-    with pytest.raises(Infeasible, match="no rule found meets these"):
+    with pytest.raises(InfeasibleError, match="no rule found meets these"):
         solve(goal, eta, y, evidence="label")
     near = solve(goal, eta, y, evidence="soft", on_infeasible="nearest").report
     assert near.status == "nearest"

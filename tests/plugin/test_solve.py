@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from plugin.samples import GOALS, same, sample
-from setpoint import Dataset, Goal, Infeasible, evaluate, maximize, solve
+from setpoint import Dataset, Goal, InfeasibleError, evaluate, maximize, solve
 from setpoint.metrics import f1, precision, recall
 from setpoint.rules import Threshold
 from setpoint.search import ConstantGoalWarning
@@ -232,7 +232,7 @@ def test_churn_and_the_deployed_model():
 def test_infeasible():
     s = sample()
     goal = "maximize recall subject to precision >= 0.999 and recall >= 0.9"
-    with pytest.raises(Infeasible, match="the highest reachable is") as caught:
+    with pytest.raises(InfeasibleError, match="the highest reachable is") as caught:
         solve(goal, s.scores, s.y)
     assert caught.value.violation > 0
     assert set(caught.value.blame) <= {"precision >= 0.999", "recall >= 0.9"}

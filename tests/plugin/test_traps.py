@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_va
 from sklearn.neighbors import KNeighborsClassifier
 
 from plugin.samples import sample, table
-from setpoint import Goal, Infeasible, PlugInClassifier, evaluate, goal_scorer, solve
+from setpoint import Goal, InfeasibleError, PlugInClassifier, evaluate, goal_scorer, solve
 from setpoint.estimators import load_model, save_model
 from setpoint.rules import Threshold
 
@@ -143,7 +143,7 @@ def test_07_precision_without_predicted_positives_is_0_and_meets_no_floor():
     assert report.constraints[0].value == 0.0
     assert report.constraints[0].satisfied is False
     s = sample()
-    with pytest.raises(Infeasible):
+    with pytest.raises(InfeasibleError):
         solve("minimize predicted_rate subject to precision >= 0.99", -s.scores, s.y)
     found = solve("minimize predicted_rate subject to precision >= 0.6", s.scores, s.y)
     assert found.report.objective.value > 0
@@ -189,7 +189,7 @@ def test_11_nothing_is_returned_quietly_where_a_goal_cannot_be_met():
     s = sample()
     goal = "maximize recall subject to precision >= 0.99 and recall >= 0.9"
     model = PlugInClassifier(ByScore(), goal)
-    with pytest.raises(Infeasible, match="the highest reachable is"):
+    with pytest.raises(InfeasibleError, match="the highest reachable is"):
         model.fit(s.scores[:, None], s.y)
     assert not hasattr(model, "rule_")
     near = model.set_params(on_infeasible="nearest").fit(s.scores[:, None], s.y).goal_report_

@@ -19,7 +19,7 @@ from setpoint import (
     Dataset,
     FewRowsWarning,
     Goal,
-    Infeasible,
+    InfeasibleError,
     StoppedWarning,
     evaluate,
     frontier,
@@ -537,7 +537,7 @@ def test_infeasible_goals_name_what_pulls():
     y = (rng.random(800) < 0.3).astype(int)
     goal = "maximize accuracy subject to recall >= 0.99 and precision >= 0.9"
     for randomized in (False, True):
-        with pytest.raises(Infeasible, match="does not say that no model can") as hopeless:
+        with pytest.raises(InfeasibleError, match="does not say that no model can") as hopeless:
             ramp(goal, randomized=randomized).fit(noise, y)
         assert set(hopeless.value.blame) == {"recall >= 0.99", "precision >= 0.9"}
         assert hopeless.value.violation > 0.01
@@ -562,7 +562,9 @@ def test_nearest_never_raises(randomized):
     noise = rng.normal(size=(400, 2))
     y = (rng.random(400) < 0.2).astype(int)
     goal = "maximize recall subject to precision >= 0.7"
-    with pytest.raises(Infeasible, match=r"min_positives allows that|no linear model was found"):
+    with pytest.raises(
+        InfeasibleError, match=r"min_positives allows that|no linear model was found"
+    ):
         ramp(goal, randomized=randomized).fit(noise, y)
     near = ramp(goal, randomized=randomized, on_infeasible="nearest").fit(noise, y)
     assert near.goal_report_.status == "nearest"
@@ -679,7 +681,7 @@ def test_a_failed_fit_keeps_the_old_model():
         clf.set_params(solver="wrong").fit(S.X, S.y)
     clf.set_params(solver="augmented-lagrangian", goal="maximize recall subject to precision >= 1")
     noise = np.random.default_rng(5).normal(size=(N, 4))
-    with pytest.raises(Infeasible):
+    with pytest.raises(InfeasibleError):
         clf.fit(noise, S.y)
     assert np.array_equal(clf.predict(S.X), before)
     assert clf.goal_report_ == report
@@ -774,5 +776,7 @@ def test_the_deployed_model_stays_a_candidate(goal):
 
 def test_an_error_after_a_stop_says_so_and_names_all():
     goal = "minimize error_rate subject to predicted_rate <= 0.05"
-    with pytest.raises(Infeasible, match=r"stopped after 1e-09 seconds.*predicted_rate <= 0.05"):
+    with pytest.raises(
+        InfeasibleError, match=r"stopped after 1e-09 seconds.*predicted_rate <= 0.05"
+    ):
         ramp(goal, randomized=True, max_seconds=1e-9).fit(S.X, S.y)

@@ -211,7 +211,7 @@ def fit(
         tell(used, layout.used)
     for name, why in layout.left_out.items():
         current().note(f"the model does not look at column {name!r}: {why}")
-    from setpoint.search import Infeasible
+    from setpoint.search import InfeasibleError
 
     paths = {"data": data, "model": model, "report": report, "datasets": files} | (
         {} if validation is None else {"validation": validation}
@@ -220,7 +220,7 @@ def fit(
         current().expect(checkpoint)
     try:
         trained = train(table, others, goal, choices, layout, judging)
-    except Infeasible as error:
+    except InfeasibleError as error:
         if as_json:
             print_json({"command": "fit", "goal": str(goal), **infeasible_json(error)}, paths)
         else:

@@ -90,13 +90,13 @@ def frontier(
         vary=vary,
     )
     from setpoint.plugin import frontier as frontier_of
-    from setpoint.search import Infeasible
+    from setpoint.search import InfeasibleError
 
     paths = {"model": model, "data": data, "picture": picture, "datasets": files}
     try:
         with heeded(), step("moving the bound"):
             found = frontier_of(judged.model.classifier, vary=vary, values=levels, **judged.rows())
-    except Infeasible as error:
+    except InfeasibleError as error:
         if as_json:
             print_json({"command": "frontier", **infeasible_json(error)}, paths)
         else:

@@ -144,7 +144,7 @@ def train(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no rule meets the constraints.
     TableError, CommandError, GoalError
         If something does not fit; whatever can be known before the fit is.

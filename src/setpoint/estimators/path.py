@@ -17,7 +17,7 @@ from setpoint.goals.goal import as_goal
 from setpoint.report import BoundPath, GoalReport
 from setpoint.report.path import check_trainable
 from setpoint.search.frontier import Vary, levels_of, vary_of
-from setpoint.search.infeasibility import Infeasible
+from setpoint.search.infeasibility import InfeasibleError
 
 __all__ = ["bound_path"]
 
@@ -88,7 +88,7 @@ def bound_path(
     if levels is None:
         raise ValueError("values= is a list of bounds, got None")
     judged_by = _arguments(held_out, classifier)
-    failed: Infeasible | None = None
+    failed: InfeasibleError | None = None
     reports: list[GoalReport | None] = []
     measured = np.full((4, len(levels)), np.nan)
     for k, level in enumerate(levels):
@@ -98,7 +98,7 @@ def bound_path(
         model = copy(classifier).set_params(goal=replace(goal, constraints=tuple(constraints)))
         try:
             model.fit(X, y, **rows)
-        except Infeasible as error:
+        except InfeasibleError as error:
             failed = error
             reports.append(None)
             continue

@@ -70,7 +70,7 @@ def solve_exact(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no rule of the kind asked for meets the constraints.
     ShapeError
         If the goal's shape is none that an exact method takes.

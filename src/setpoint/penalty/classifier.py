@@ -229,7 +229,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
 
         Raises
         ------
-        Infeasible
+        InfeasibleError
             If no threshold on the best candidate meets the goal, unless
             ``on_infeasible="nearest"``.
         GoalError, ShapeError

@@ -16,7 +16,7 @@ from setpoint.penalty.pool import Pool
 from setpoint.program.link import link
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule
-from setpoint.search.infeasibility import Infeasible, not_found
+from setpoint.search.infeasibility import InfeasibleError, not_found
 from setpoint.search.outcome import Outcome
 
 __all__ = ["decide", "selection_notes"]
@@ -52,7 +52,7 @@ def decide(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no threshold meets the goal, unless `on_infeasible` is "nearest".
     """
     with warnings.catch_warnings(record=True) as caught:
@@ -96,7 +96,7 @@ def _best_threshold(
 
     try:
         free = solved(goal)
-    except Infeasible as error:
+    except InfeasibleError as error:
         who = (
             f"none of the {pool.n_offered:,} iterates that were trained was found to meet the goal"
         )
@@ -107,8 +107,8 @@ def _best_threshold(
     share = pool.least * (1.0 - _ROUNDING) / float(pool.goal.totals.sum())
     try:
         return solved(goal.subject_to(Metric("predicted_rate") >= share))
-    except Infeasible as error:
-        raise Infeasible(
+    except InfeasibleError as error:
+        raise InfeasibleError(
             f"no threshold on the best of {pool.n_offered:,} iterates meets the goal and predicts "
             f"{pool.least:g} rows positive, as min_positives asks; with {accepted:g} rows it is "
             "met",

@@ -25,7 +25,7 @@ from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.losses import CrossEntropy, Loss, Seen
 from setpoint.penalty.methods import Choices, stages_of
 from setpoint.penalty.tradeoff import Tradeoff
-from setpoint.search.infeasibility import Infeasible
+from setpoint.search.infeasibility import InfeasibleError
 
 __all__ = ["GoalLoss"]
 
@@ -253,12 +253,12 @@ class GoalLoss(torch.nn.Module):
 
         Raises
         ------
-        Infeasible
+        InfeasibleError
             If no threshold meets the goal on these rows.
         """
         cut = self.cut(scores, y, weight)
         if cut.violation > 0:
-            raise Infeasible(
+            raise InfeasibleError(
                 f"no threshold on these scores meets the goal {str(self.goal)!r}: the least "
                 f"violation is {cut.violation:.4g} (threshold {cut.threshold:.6g}). cut() returns "
                 "that threshold with its violation",

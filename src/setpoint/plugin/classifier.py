@@ -245,7 +245,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
 
         Raises
         ------
-        Infeasible
+        InfeasibleError
             If no rule meets the constraints, unless ``on_infeasible="nearest"``.
         StoppedError
             If a limit was reached before there was any rule.
@@ -343,7 +343,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         ------
         GoalError
             If a constraint of the goal needs labels, or the goal refers to other data sets.
-        Infeasible
+        InfeasibleError
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)

@@ -68,7 +68,7 @@ def search_rule(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no rule was found that meets the constraints.
     ShapeError
         If the solver does not take the goal's shape.

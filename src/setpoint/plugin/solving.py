@@ -149,7 +149,7 @@ def solve(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no rule meets the constraints; it says what is reachable.
     GoalError
         If the goal names what the data do not have, or (ShapeError) has a shape that

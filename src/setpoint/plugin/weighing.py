@@ -17,7 +17,7 @@ from setpoint.goals.goal import Goal
 from setpoint.plugin.options import Options
 from setpoint.plugin.searching import search_rule
 from setpoint.program.link import link
-from setpoint.search.infeasibility import Infeasible
+from setpoint.search.infeasibility import InfeasibleError
 from setpoint.typing import Floats
 
 __all__ = ["choose_evidence"]
@@ -28,7 +28,7 @@ _ENOUGH = 50_000
 _CALLS = 100
 _MANY, _PARTS = 4, 300
 """How many ordinary weights make a row many, and the most parts that it falls into."""
-_FAILURES = (GoalError, Infeasible, RuntimeError, ArithmeticError)
+_FAILURES = (GoalError, InfeasibleError, RuntimeError, ArithmeticError)
 _HALF_A_POINT = 0.005
 """Held-out differences of the objective up to this are noise."""
 

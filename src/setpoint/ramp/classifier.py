@@ -228,7 +228,7 @@ class RampClassifier(TrainedClassifier):
 
         Raises
         ------
-        Infeasible
+        InfeasibleError
             If no model was found that meets the goal, unless ``on_infeasible="nearest"``.
         GoalError, ShapeError
             If the goal refers to what is not there, or is of another kind.

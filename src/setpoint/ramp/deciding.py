@@ -21,7 +21,7 @@ from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.ramp.problem import Problem, Row, rows_of
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule, Threshold
-from setpoint.search.infeasibility import Infeasible, not_found
+from setpoint.search.infeasibility import InfeasibleError, not_found
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 from setpoint.tolerances import SATISFIED
@@ -115,7 +115,7 @@ def decide(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no cut-off on these scores meets the goal, unless `on_infeasible` is "nearest".
     """
     program = link(goal, evidence.codebook).at(evidence.marginals)
@@ -227,7 +227,7 @@ def _drawn(
     if not _meets(program, floors, outcome):
         violation = float(program.violation(outcome.v))
         if on_infeasible == "raise":
-            raise _not_found(Infeasible("", violation=violation), problem, solved)
+            raise _not_found(InfeasibleError("", violation=violation), problem, solved)
         outcome = replace(outcome, status="nearest", blame=_blame(problem, solved))
     return _Choice(model, scored, outcome)
 
@@ -292,7 +292,7 @@ def _nearest(
     """The cut-off with the least violation, where none meets the goal."""
     try:
         outcome = solve_exact(program, scored, randomized=False, on_infeasible=on_infeasible)
-    except Infeasible as error:
+    except InfeasibleError as error:
         raise _not_found(error, problem, solved) from None
     blame = _blame(problem, solved)
     if float(program.violation(outcome.v)) <= SATISFIED:
@@ -302,13 +302,13 @@ def _nearest(
             "many rows as min_positives asks for"
         )
         if on_infeasible == "raise":
-            raise Infeasible(few, violation=0.0, blame=blame)
+            raise InfeasibleError(few, violation=0.0, blame=blame)
         outcome = replace(outcome, status="nearest", why=few)
     outcome = replace(outcome, gap=None, bound=None, blame=blame or outcome.blame)
     return _Choice(model, scored, outcome)
 
 
-def _not_found(error: Infeasible, problem: Problem, solved: Solved) -> Infeasible:
+def _not_found(error: InfeasibleError, problem: Problem, solved: Solved) -> InfeasibleError:
     """All constraints that pull against each other are named."""
     blame = _blame(problem, solved) or error.blame
     constraints = [str(c) for c in problem.program.constraints]

@@ -149,7 +149,7 @@ class OperatingPointDisplay:
         ------
         ValueError
             If there are more than two classes, or the rule has no operating points.
-        Infeasible
+        InfeasibleError
             If no rule meets the constraints, and none is given.
         """
         _check(kind)
