@@ -142,11 +142,11 @@ def tensor(rng: np.random.Generator, n: int, n_rows: int) -> list[Figure]:
     scores /= scores.sum(axis=1, keepdims=True)
     group = rng.integers(0, 3, n_rows)
     classes = tuple(range(n))
-    rows = Evidence.from_arrays(classes, scores, None).softened()
+    rows = Evidence.from_arrays(classes, scores, None).with_posteriors()
     needs = Requirements({None: {"g": None}})
     grouped = Evidence.from_arrays(
         classes, scores, None, needs=needs, columns={"g": group}, decide_on=["g"]
-    ).softened()
+    ).with_posteriors()
     G = rng.random((3, n, n))
 
     def product() -> None:

@@ -96,14 +96,14 @@ def test_weights_are_rows():
     index = np.repeat(np.arange(len(y)), weight)
     for goal in ("f1", "minimize recall.difference(sex)", "maximize recall - churn"):
         metric = measured_on(goal, classes_of(y), rows)
-        plain = measured_on(goal, classes_of(y), Rows(len(y), y, **more)).taken(index)
+        plain = measured_on(goal, classes_of(y), Rows(len(y), y, **more)).take(index)
         assert metric(F[:, metric.kept]) == pytest.approx(plain(F[:, plain.kept]), abs=1e-12)
 
 
 def test_rows_taken_are_bound_anew():
     y, more, F = sample()
     index = np.random.default_rng(1).integers(len(y), size=len(y))
-    metric = measured_on("g_mean", classes_of(y), Rows(len(y), y, **more)).taken(index)
+    metric = measured_on("g_mean", classes_of(y), Rows(len(y), y, **more)).take(index)
     assert isinstance(metric, FormulaMetric)
     assert metric.n_rows == len(y)
     assert (metric.true == y[index]).all()
@@ -130,7 +130,7 @@ def test_a_black_box_gets_labels_and_columns_as_they_are():
     assert given.dtype == np.float64
     assert np.array_equal(given, amount, equal_nan=True)
     assert kind.tolist() == ["a", "b", "a", None]
-    taken = metric.taken(np.array([2, 2]))
+    taken = metric.take(np.array([2, 2]))
     assert taken(np.array([[1.0, 1.0]])).tolist() == [4.0]
     assert taken.kept.tolist() == [2, 2]
 

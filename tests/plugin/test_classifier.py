@@ -385,7 +385,7 @@ def test_equivalences_of_fitted_models(how, goal, seed):
     def at(index, weight):
         base = inner if how == "prefit" else FrozenEstimator(inner)
         model = plug(goal, base, cv="prefit" if how == "prefit" else 3, on_infeasible="nearest")
-        part = s.taken(index)
+        part = s.take(index)
         return model.fit(X[index], part.y, **{**part.options(), "sample_weight": weight})
 
     rows = np.arange(90)

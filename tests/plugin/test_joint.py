@@ -59,9 +59,11 @@ def searched(goal, mass, *, joint):
     if joint:
         known = JointPosterior.of(evidence)
         assert known.n_scores == posterior[0].size
-        counted = evidence.softened(posterior.reshape(len(x), -1), known.pairs_of(evidence))
+        counted = evidence.with_posteriors(
+            posterior.reshape(len(x), -1), known.joint_columns(evidence)
+        )
     else:
-        counted = evidence.softened(posterior.sum(axis=1))
+        counted = evidence.with_posteriors(posterior.sum(axis=1))
     program = link(goal, counted.codebook).at(counted.marginals)
     space = Achievable(program.table, evidence, counted)
     mixed = best_mixture(space, program, 1e-7)
@@ -182,7 +184,7 @@ def test_pairs_speak_of_the_cells_of_each_slot():
     joint = JointPosterior.of(rows)
     assert [str(group) for group in joint.groups] == ["g = 0", "g = 1"]
     np.testing.assert_array_equal(joint.labels(rows), g * 3 + y)
-    pairs = joint.pairs_of(rows)
+    pairs = joint.joint_columns(rows)
     assert pairs.shape == (2, 6, 2)
     for segment, key in enumerate(rows.segments):
         for (stratum, true), (group, code) in zip(pairs[segment], np.ndindex(2, 3), strict=True):
@@ -192,7 +194,7 @@ def test_pairs_speak_of_the_cells_of_each_slot():
     some = Evidence.from_arrays(
         ("a", "b", "c"), np.zeros(4), None, needs=BY_G, columns={"g": np.ones(4, int)}
     )  # fmt: skip
-    assert (JointPosterior.of(grouped()[3]).pairs_of(some)[..., 0] == 0).all()
+    assert (JointPosterior.of(grouped()[3]).joint_columns(some)[..., 0] == 0).all()
 
 
 def test_a_slot_without_some_group():
@@ -203,11 +205,11 @@ def test_a_slot_without_some_group():
         columns={"g": g, "s": s}, decide_on=("s",),
     )  # fmt: skip
     joint = JointPosterior.of(rows)
-    pairs = joint.pairs_of(rows).reshape(2, 3, 2, 2)
+    pairs = joint.joint_columns(rows).reshape(2, 3, 2, 2)
     only = next(c for c, stratum in enumerate(rows.strata) if dict(stratum.key)["s"] == 1)
     assert (pairs[1, :, :, 0] == only).all()
     scores = np.full((6, 6), 1 / 6)
-    soft = rows.softened(scores, pairs.reshape(2, 6, 2))
+    soft = rows.with_posteriors(scores, pairs.reshape(2, 6, 2))
     assert soft.marginals.weights.sum() == pytest.approx(6.0)
 
 
@@ -218,7 +220,7 @@ def test_groups_that_were_not_trained_on_are_refused():
         rows.classes, np.zeros(3), None, needs=BY_G, columns={"g": np.array([0, 1, 5])}
     )  # fmt: skip
     with pytest.raises(GoalError, match="without rows of g = 5"):
-        joint.pairs_of(other)
+        joint.joint_columns(other)
     part = Evidence.from_arrays(
         rows.classes, np.zeros(2), np.array([0, 1]), needs=BY_G, columns={"g": np.array([0, 1])}
     )
@@ -308,7 +310,7 @@ def test_scores_out_of_fold():
     for train, test in splits:
         own = LogisticRegression().fit(X[train], labels[train]).predict_proba(X[test])
         np.testing.assert_allclose(fitted.scores[test], own, atol=1e-12)
-    soft = rows.softened(fitted.scores, joint.pairs_of(rows))
+    soft = rows.with_posteriors(fitted.scores, joint.joint_columns(rows))
     # Posteriors fitted to these very rows know how many are of each kind.
     np.testing.assert_allclose(soft.marginals.weights, rows.marginals.weights, rtol=0.05)
     goal = as_goal("maximize accuracy.min(g)")

@@ -31,7 +31,7 @@ def solved(goal, s, **options):
 @given(seed=SEEDS)
 def test_a_weight_of_two_is_the_row_twice(goal, seed):
     s = sample(60, seed)
-    twice = s.taken(np.repeat(np.arange(60), s.weight.astype(int)))
+    twice = s.take(np.repeat(np.arange(60), s.weight.astype(int)))
     one, two = solved(goal, s), solved(goal, twice, sample_weight=None)
     assert one.rule == two.rule
     same(one.report, two.report)
@@ -44,7 +44,7 @@ def test_a_weight_of_zero_is_no_row(goal, seed):
     s = sample(60, seed)
     gone = np.random.default_rng(seed).random(60) < 0.2
     s.weight[gone] = 0.0
-    one, two = solved(goal, s), solved(goal, s.taken(~gone))
+    one, two = solved(goal, s), solved(goal, s.take(~gone))
     assert one.rule == two.rule
     same(one.report, two.report)
 
@@ -55,7 +55,7 @@ def test_a_weight_of_zero_is_no_row(goal, seed):
 def test_the_order_of_rows_does_not_matter(goal, seed):
     s = sample(60, seed)
     order = np.random.default_rng(seed).permutation(60)
-    one, two = solved(goal, s), solved(goal, s.taken(order))
+    one, two = solved(goal, s), solved(goal, s.take(order))
     assert one.rule == two.rule
     same(one.report, two.report)
 

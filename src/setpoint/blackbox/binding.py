@@ -213,7 +213,7 @@ class FormulaMetric:
             weight = None if weight is None else weight[moving]
         return self._values(cutoffs(scores, kind, weight, n_kinds)[1].T + held)
 
-    def taken(self, index: Codes) -> FormulaMetric:
+    def take(self, index: Codes) -> FormulaMetric:
         """The metric on some rows, in the order of `index`.
 
         Raises
@@ -221,7 +221,7 @@ class FormulaMetric:
         EmptyPopulationError
             If a population of the goal has no row among them.
         """
-        return replace(self, evidence=self.evidence.taken(index), kept=self.kept[index])
+        return replace(self, evidence=self.evidence.take(index), kept=self.kept[index])
 
     def _values(self, accepted: Floats) -> Floats:
         """Values (m,) at the accepted weight (m, kinds) of each kind of row."""
@@ -310,7 +310,7 @@ class CalledMetric:
             out[i] = self.metric(true, second, self.columns, weight)
         return out
 
-    def taken(self, index: Codes) -> CalledMetric:
+    def take(self, index: Codes) -> CalledMetric:
         """The metric on some rows, in the order of `index`."""
         return replace(
             self,

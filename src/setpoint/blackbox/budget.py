@@ -82,7 +82,7 @@ class RowMetric(Protocol):
         """Values (m,), in the user's units, of m score vectors (m, n)."""
         ...
 
-    def taken(self, index: NDArray[np.int64]) -> RowMetric:
+    def take(self, index: NDArray[np.int64]) -> RowMetric:
         """The metric on some of its n rows, in the order of `index`; repeats are allowed."""
         ...
 
@@ -304,6 +304,6 @@ def _digest(data: bytes) -> bytes:
 
 def _values_on(metric: RowMetric, rows: NDArray[np.int64], scores: Floats) -> Floats | None:
     try:
-        return metric.taken(rows)(scores[:, rows])
+        return metric.take(rows)(scores[:, rows])
     except (EmptyPopulationError, MetricError):
         return None

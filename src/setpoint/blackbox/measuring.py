@@ -74,7 +74,7 @@ def rows_taken(metric: RowMetric, index: Codes | None, n_rows: int) -> RowMetric
         return metric
     place = np.full(n_rows, -1)
     place[metric.kept] = np.arange(metric.n_rows)
-    return metric.taken(place[index][place[index] >= 0])
+    return metric.take(place[index][place[index] >= 0])
 
 
 def measured_value(

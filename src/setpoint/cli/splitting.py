@@ -38,12 +38,12 @@ class Halves:
     @property
     def fitted(self) -> Part:
         """The rows to fit on."""
-        return self.part.taken((~self.held).nonzero()[0]) if self.held.any() else self.part
+        return self.part.take((~self.held).nonzero()[0]) if self.held.any() else self.part
 
     @property
     def judging(self) -> Part | None:
         """The rows held out; None where there are none."""
-        return self.part.taken(self.held.nonzero()[0]) if self.held.any() else None
+        return self.part.take(self.held.nonzero()[0]) if self.held.any() else None
 
 
 def halves_of(

@@ -165,7 +165,7 @@ class Part:
         """Rows."""
         return len(self.X)
 
-    def taken(self, index: NDArray[np.int64]) -> Part:
+    def take(self, index: NDArray[np.int64]) -> Part:
         """Some of the rows."""
         return Part(
             self.X.iloc[index],

@@ -43,7 +43,7 @@ from setpoint.rules.segments import segment_in_words
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.outcome import Randomized
 
-__all__ = ["GoalClassifier", "UnknownGroupWarning", "whole"]
+__all__ = ["GoalClassifier", "UnknownGroupWarning", "atomic_fit"]
 
 Array = NDArray[Any]
 
@@ -52,8 +52,8 @@ P = ParamSpec("P")
 E = TypeVar("E", bound=BaseEstimator)
 
 
-def whole(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:
-    """Make a ``fit`` that fails leave an earlier one as it was."""
+def atomic_fit(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:
+    """Restore the previous fit if this one fails."""
 
     @wraps(fit)
     def fitted(self: E, *args: P.args, **kwargs: P.kwargs) -> E:

@@ -71,7 +71,7 @@ class Part:
     columns: Mapping[str, Column]
     baseline: Codes | None
 
-    def taken(self, index: NDArray[np.int64]) -> Part:
+    def take(self, index: NDArray[np.int64]) -> Part:
         """Some of the rows, in the order of `index`."""
         return Part(
             None if self.true is None else self.true[index],
@@ -175,13 +175,13 @@ class Inputs:
                             f"that value ({nearest(value, known)})"
                         )
 
-    def taken(self, index: NDArray[np.int64] | None) -> Inputs:
+    def take(self, index: NDArray[np.int64] | None) -> Inputs:
         """Some rows of X, in the order of `index` (None: all), and all of other data sets."""
         if index is None:
             return self
         return replace(
             self,
-            parts={**self.parts, None: self.parts[None].taken(index)},
+            parts={**self.parts, None: self.parts[None].take(index)},
             n_rows={**self.n_rows, None: len(index)},
         )
 

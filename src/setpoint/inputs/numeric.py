@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-__all__ = ["is_number", "is_whole"]
+__all__ = ["is_integer", "is_number"]
 
 
 def is_number(x: Any) -> bool:
@@ -19,12 +19,12 @@ def is_number(x: Any) -> bool:
     return isinstance(x, numbers.Real) and not isinstance(x, bool)
 
 
-def is_whole(x: Any) -> bool:
+def is_integer(x: Any) -> bool:
     """Whether x is a number of a type without fractions.
 
     Examples
     --------
-    >>> is_whole(3), is_whole(3.0), is_whole(True)
+    >>> is_integer(3), is_integer(3.0), is_integer(True)
     (True, False, False)
     """
     return isinstance(x, numbers.Integral) and not isinstance(x, bool)

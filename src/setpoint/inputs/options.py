@@ -20,20 +20,20 @@ class Number(NamedTuple):
     words : str
         What is allowed, for the message.
     low : float
-    itself : bool
+    closed : bool
         Whether `low` is allowed.
     below : float
         It is less than this.
-    whole : bool
+    integer : bool
     other : object
         A value that is allowed beside numbers, such as "auto" or None.
     """
 
     words: str
     low: float
-    itself: bool = True
+    closed: bool = True
     below: float = float("inf")
-    whole: bool = False
+    integer: bool = False
     other: Any = _NOTHING
 
     def takes(self, x: Any) -> bool:
@@ -47,9 +47,9 @@ class Number(NamedTuple):
         """
         if type(x) is type(self.other) and x == self.other:
             return True
-        if not is_number(x) or not (x > self.low or (self.itself and x == self.low)):
+        if not is_number(x) or not (x > self.low or (self.closed and x == self.low)):
             return False
-        return bool(x < self.below and not (self.whole and x % 1))
+        return bool(x < self.below and not (self.integer and x % 1))
 
 
 def check_one_of(estimator: Any, table: Mapping[str, tuple[Any, ...]]) -> None:

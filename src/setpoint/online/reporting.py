@@ -15,7 +15,7 @@ from setpoint.online.options import SOLVERS
 from setpoint.online.sketch import calibrate
 from setpoint.program.link import link
 from setpoint.report import GoalReport, StreamSummary, report_on
-from setpoint.rules import Names, Threshold
+from setpoint.rules import ClassNames, Threshold
 
 __all__ = ["stream_report"]
 
@@ -31,7 +31,7 @@ def stream_report(engine: Engine) -> GoalReport:
     """The goal on all rows so far, each decided before its label was used."""
     tally, options = engine.state.tally, engine.options
     name = "the score" if options.margin else "the posterior"
-    rule = Threshold(engine.threshold).explain(Names(engine.labels, name))
+    rule = Threshold(engine.threshold).explain(ClassNames(engine.labels, name))
     confusion = _confusion(engine)
     report = report_on(
         link(Goal.parse(options.goal), confusion.codebook),

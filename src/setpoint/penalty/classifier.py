@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from setpoint.estimators.base import whole
+from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.features import checked_features, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier
 from setpoint.estimators.modules import module_of
@@ -210,7 +210,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         self.verbose = verbose
 
     # ------------------------------------------------------------------ fitting
-    @whole
+    @atomic_fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExactPenaltyClassifier:
         """Train the model and find the threshold.
 

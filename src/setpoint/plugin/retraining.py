@@ -212,13 +212,13 @@ class Retraining(AchievableSet):
         best = int(np.argmax(self._known @ slopes)) if self.frozen else self.ask(slopes)
         return Priced(np.array([best]), np.array([float(self._known[best] @ slopes)]))
 
-    def whole(self, weights: dict[int, float]) -> MixtureWeights:
+    def draw_among(self, weights: dict[int, float]) -> MixtureWeights:
         """The choice that draws among columns."""
         return [dict(weights)]
 
     def constants(self) -> list[MixtureWeights]:
         """One class for everybody, class by class."""
-        return [self.whole({code: 1.0}) for code in range(self.evidence.n_classes)]
+        return [self.draw_among({code: 1.0}) for code in range(self.evidence.n_classes)]
 
     @property
     def _known(self) -> Floats:

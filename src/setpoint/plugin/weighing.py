@@ -46,7 +46,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     evidence = merged(in_order(evidence))
     if evidence.n_rows > _ENOUGH:
         some = np.random.default_rng(1).permutation(evidence.n_rows)[:_ENOUGH]
-        evidence = evidence.taken(np.sort(some))
+        evidence = evidence.take(np.sort(some))
     reached: dict[Kind, tuple[float, float]] = {}
     seconds = None if options.max_seconds is None else options.max_seconds / 10.0
     calls = min(options.max_oracle_calls or _CALLS, _CALLS)
@@ -104,7 +104,7 @@ def _weighted(evidence: Evidence, share: Floats) -> Evidence:
     """The rows with a share of their weight each."""
     if evidence.weight is not None:
         evidence = replace(evidence, weight=evidence.weight * share)
-    return evidence.taken(share > 0.0)
+    return evidence.take(share > 0.0)
 
 
 def _held_out(goal: Goal, evidence: Evidence, options: Options) -> tuple[float, float]:

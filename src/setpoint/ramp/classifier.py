@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
-from setpoint.estimators.base import whole
+from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
 from setpoint.goals.goal import as_goal
@@ -192,7 +192,7 @@ class RampClassifier(TrainedClassifier):
         self.verbose = verbose
 
     # ------------------------------------------------------------------ fitting
-    @whole
+    @atomic_fit
     def fit(
         self,
         X: Any,

@@ -139,7 +139,7 @@ class _Search(Protocol):
     path: list[Iterate]
     stopped: str
 
-    def whole(self) -> None: ...
+    def solve(self) -> None: ...
 
     def solved(self) -> Solved: ...
 
@@ -147,7 +147,7 @@ class _Search(Protocol):
 def carried_out(state: _Search) -> Solved:
     """Search; what ends it early leaves the best model, but for Ctrl-C before there is one."""
     try:
-        state.whole()
+        state.solve()
     except StoppedError as error:
         state.stopped = str(error)
     except KeyboardInterrupt:
@@ -212,7 +212,7 @@ class _Descent:
         self.worst = np.inf
         self.converged, self.stopped = False, ""
 
-    def whole(self) -> None:
+    def solve(self) -> None:
         """All rounds, and once more at a higher penalty where they end past the rows."""
         start = self.w
         self._from(start, _PENALTY)

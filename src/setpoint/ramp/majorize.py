@@ -120,7 +120,7 @@ class _Majorized:
         self.converged = False
         self.stopped = ""
 
-    def whole(self) -> None:
+    def solve(self) -> None:
         """Convex problems, and more of them where the sign of the scores is off the rows."""
         self.run()
         for _ in range(CORRECTIONS):

@@ -10,7 +10,7 @@ from setpoint.report.counting import report_on
 from setpoint.report.entry import Entry
 from setpoint.report.operating import operating_points
 from setpoint.report.report import GoalReport
-from setpoint.rules import Names
+from setpoint.rules import ClassNames
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
 
@@ -66,7 +66,7 @@ def report_on_outcome(
         calibration=None if soft is None else soft.calibration,
         folds=folds,
         randomized=outcome.randomized_share,
-        rule=outcome.rule.explain(Names(evidence.classes)),
+        rule=outcome.rule.explain(ClassNames(evidence.classes)),
         positive=evidence.classes[1] if evidence.n_classes == 2 else None,
         decides_on=evidence.decide_on if outcome.rule.needs_segments else (),
         warnings=notes,

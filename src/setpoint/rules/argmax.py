@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import list_of, numbers_of
-from setpoint.rules.words import Names, in_digits
+from setpoint.rules.words import ClassNames, significant
 from setpoint.typing import Floats
 
 __all__ = ["Argmax"]
@@ -203,7 +203,7 @@ class Argmax(Rule, written_as="argmax"):
         out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
         return out
 
-    def _words(self, names: Names, digits: int) -> str:
+    def _words(self, names: ClassNames, digits: int) -> str:
         if self.weights is None:
             return self._words_in_full(names, digits)
         weights = np.array(self.weights)
@@ -221,18 +221,18 @@ class Argmax(Rule, written_as="argmax"):
         text = f"predict the class for which {words} is largest"
         return f"{text} ({'; '.join(lists)})" if lists else text
 
-    def _words_in_full(self, names: Names, digits: int) -> str:
+    def _words_in_full(self, names: ClassNames, digits: int) -> str:
         G, own = self.G, self.score_columns == self.n_classes
         lines = ["predict the class with the largest total, where"]
         for j in range(self.n_classes):
             terms = [
-                f"{in_digits(G[i, j], digits)} x "
+                f"{significant(G[i, j], digits)} x "
                 + (names.score_of(i) if own else f"{names.score} in column {i + 1}")
                 for i in range(self.score_columns)
                 if G[i, j] != 0.0
             ]
             if self.offset is not None and self.offset[j] != 0.0:
-                terms.append(in_digits(self.offset[j], digits))
+                terms.append(significant(self.offset[j], digits))
             total = " + ".join(terms).replace("+ -", "- ") or "0"
             lines.append(f"  the total of {names.label(j)} is {total}")
         return "\n".join(lines)
@@ -259,9 +259,9 @@ def _is_diagonal(G: Floats) -> bool:
     return int(np.count_nonzero(G)) == int(np.count_nonzero(np.diagonal(G)))
 
 
-def _listed(what: str, numbers: Floats, names: Names, digits: int) -> str:
+def _listed(what: str, numbers: Floats, names: ClassNames, digits: int) -> str:
     shown = enumerate(numbers[:_MOST_LISTED])
-    pairs = [f"{names.label(j)} {in_digits(v, digits)}" for j, v in shown]
+    pairs = [f"{names.label(j)} {significant(v, digits)}" for j, v in shown]
     if len(numbers) > _MOST_LISTED:
         pairs.append(f"and {len(numbers) - _MOST_LISTED} more")
     return f"{what}: {', '.join(pairs)}"

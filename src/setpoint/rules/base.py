@@ -15,7 +15,7 @@ from setpoint.evidence.columns import Column
 from setpoint.goals.populations import Key
 from setpoint.rules import codec
 from setpoint.rules.segments import segment_codes
-from setpoint.rules.words import LONGEST, SHORTEST, Names
+from setpoint.rules.words import LONGEST, SHORTEST, ClassNames
 from setpoint.typing import Floats
 
 __all__ = ["Ints", "Rule", "plain_number"]
@@ -173,7 +173,7 @@ class Rule(ABC):
             raise ValueError("this rule looks at no segment: leave `segments` out")
         return segment_codes(self.segment_keys, columns)
 
-    def explain(self, names: Names) -> str:
+    def explain(self, names: ClassNames) -> str:
         """Put the rule in words, for the person who set the goal.
 
         Numbers have four significant digits, and more where two different parts of
@@ -181,7 +181,7 @@ class Rule(ABC):
 
         Parameters
         ----------
-        names : Names
+        names : ClassNames
             What the classes and the score are called.
 
         Raises
@@ -282,7 +282,7 @@ class Rule(ABC):
         """`distribution` on checked arrays."""
 
     @abstractmethod
-    def _words(self, names: Names, digits: int) -> str:
+    def _words(self, names: ClassNames, digits: int) -> str:
         """`explain` with the digits chosen."""
 
     def _leaves(self) -> Iterator[Rule]:

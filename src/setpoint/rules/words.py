@@ -1,4 +1,4 @@
-"""Names for the words in which a rule explains itself."""
+"""The words in which a rule explains itself."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from setpoint.goals.populations import Label
 
-__all__ = ["Names", "in_digits", "indented", "probabilities_in_words"]
+__all__ = ["ClassNames", "indented", "probabilities_in_words", "significant"]
 
 SHORTEST, LONGEST = 4, 17
 """Significant digits: what a reader wants, and what tells any two float64 apart."""
 
 
 @dataclass(frozen=True)
-class Names:
-    """What the classes and the score are called.
+class ClassNames:
+    """The names of the classes and of the score in the words of a rule.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Names:
 
     Examples
     --------
-    >>> names = Names(classes=("no", "yes"))
+    >>> names = ClassNames(classes=("no", "yes"))
     >>> names.label(1), names.score_of(1)
     ("'yes'", "the score of 'yes'")
     """
@@ -52,12 +52,12 @@ class Names:
         return f"{self.score} of {self.label(index)}"
 
 
-def in_digits(value: float, digits: int) -> str:
+def significant(value: float, digits: int) -> str:
     """Write `value` with that many significant digits.
 
     Examples
     --------
-    >>> in_digits(0.43121999, 4)
+    >>> significant(0.43121999, 4)
     '0.4312'
     """
     return f"{value:.{digits}g}"
@@ -74,9 +74,9 @@ def probabilities_in_words(probabilities: Iterable[float]) -> list[str]:
     texts = []
     for p in probabilities:
         digits = SHORTEST
-        while digits < LONGEST and p != 1.0 and float(in_digits(p, digits)) == 1.0:
+        while digits < LONGEST and p != 1.0 and float(significant(p, digits)) == 1.0:
             digits += 1
-        texts.append(in_digits(p, digits))
+        texts.append(significant(p, digits))
     return texts
 
 

@@ -113,17 +113,17 @@ class Frontier:
         if self.relation == "<=":
             at = len(strict) - 1 - at
 
-        def taken(x: Floats) -> Floats:
+        def take(x: Floats) -> Floats:
             if not len(x):
                 return np.full(len(levels), np.nan)
             return np.where(none, np.nan, x[np.where(none, 0, at)])
 
-        cut = None if self.thresholds is None else taken(self.thresholds)
+        cut = None if self.thresholds is None else take(self.thresholds)
         return replace(
             self,
             bounds=levels,
-            values=taken(self.values),
-            reached=taken(self.reached),
+            values=take(self.values),
+            reached=take(self.reached),
             kind="points",
             thresholds=cut,
             choices=tuple(

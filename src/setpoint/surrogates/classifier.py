@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.blackbox.measuring import blackbox_of
-from setpoint.estimators.base import whole
+from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.evaluation import value_of
 from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
@@ -235,7 +235,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @whole
+    @atomic_fit
     def fit(
         self,
         X: Any,
@@ -318,9 +318,12 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         plan = Plan.of(self, len(parts) * sum(2 if isinstance(k, str) else 1 for k in kinds))
 
         key = self._key()
-        taken = slice(None) if len(kept) == n_rows else kept
+        selected = slice(None) if len(kept) == n_rows else kept
         preprocessor = fit_preprocessor(
-            self.preprocessor, X_in[taken], true[taken], None if weight is None else weight[taken]
+            self.preprocessor,
+            X_in[selected],
+            true[selected],
+            None if weight is None else weight[selected],
         )
         training = Training(
             transformed(preprocessor, X_in), true, weight, parts, kinds, classes.labels,
@@ -365,7 +368,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         )
         deployed = baseline_codes(rows, classes, "baseline")
         if deployed is not None:
-            part = inputs.taken(prepared.index).parts[None]
+            part = inputs.take(prepared.index).parts[None]
             decided = rule.distribution(found.scores)
             against = compared(part.true, deployed[prepared.index], decided, part.weight)
             report = replace(report, deployed=against)

@@ -43,7 +43,7 @@ class Part:
     name: str
     rows: NDArray[np.bool_]
 
-    def taken(self, index: NDArray[Any]) -> Part:
+    def take(self, index: NDArray[Any]) -> Part:
         """The same among some of the rows."""
         return Part(self.name, self.rows[index])
 

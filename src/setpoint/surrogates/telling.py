@@ -111,8 +111,8 @@ def reported(
     seconds: float,
 ) -> tuple[GoalReport, Evidence]:
     """The report on the metric's rows, and these with their scores."""
-    taken = inputs.taken(prepared.index)
-    evidence = taken.evidence({None: found.scores})
+    rows = inputs.take(prepared.index)
+    evidence = rows.evidence({None: found.scores})
     confusion = evidence.confusion(rule.decide(evidence.scores))
     linked = link(goal, evidence.codebook)
     v, status = np.zeros(0), "feasible"

@@ -63,7 +63,7 @@ def blocks_of(
     *,
     rest: bytes = b"",
     line: int = 1,
-    is_whole: Callable[[bytes], bool] = bool,
+    is_complete: Callable[[bytes], bool] = bool,
 ) -> Iterator[Block]:
     r"""Pieces of text cut between records.
 
@@ -78,7 +78,7 @@ def blocks_of(
         What was taken from `pieces` before; a record begins in it.
     line : int
         The number of its first line.
-    is_whole : callable
+    is_complete : callable
         Whether what is left in the end, without a line end, is a row.
 
     Raises
@@ -103,7 +103,7 @@ def blocks_of(
                 f"{name}, line {line}: a row of more than {_LONGEST // 2**20} MB begins here; is "
                 "this a table, and is every double quote closed?"
             )
-    if rest and is_whole(rest):
+    if rest and is_complete(rest):
         yield Block(rest if rest.endswith(b"\n") else rest + b"\n", line)
 
 
