@@ -8,7 +8,7 @@ Protocol: 4/9 of the rows train, 2/9 are for the metric, 1/3 to test, drawn at r
 seeds 0, 1, ... Encoders and scalers see training rows only, and nothing is chosen on test
 rows. Adult is a9a, the training part of its source's split; its rows are those of the table
 `adult` in the same order, which tells sex, race and workclass. Classes are 0 and 1, sexes 0
-(female) and 1 (male). Of the paper's sets the two that are at nobody's hand are left out,
+(female) and 1 (male). Of the paper's sets the two that are not available are left out,
 and rankings are learned on Default and Adult.
 """
 

@@ -7,7 +7,7 @@ positives; ours gets it as a function of scores. The peer is that of Kar, Narasi
 precision at K by mini-batches. Where K is the number of positives it is the sum over j of the
 hinge losses of the j-th highest negative against the j-th lowest positive. Its step size and
 its epoch are chosen on validation rows. Higher is better; the paper's own data, KDD Cup 2008,
-are not at hand, so that no target is printed.
+are not available, so that no target is printed.
 """
 
 from __future__ import annotations

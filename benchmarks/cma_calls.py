@@ -186,7 +186,7 @@ def searched(goal: str, scores: np.ndarray, part: Split, **options: Any) -> Solu
 
 
 def groups() -> bool:
-    print("\ntwo classes, groups at hand; differences from the exact values, tol 1e-9")
+    print("\ntwo classes, groups available; differences from the exact values, tol 1e-9")
     print(
         f"     {'':<44} {'soft - LP':>10} {'target':>8} {'calls':>5} {'label - exact':>14} "
         f"{'calls':>5}"

@@ -1,6 +1,6 @@
 """Peers of a classifier with constraints over data sets. No command of its own.
 
-Linear models that know nothing of a bound (logistic regression, a support vector machine)
+Linear models that ignore the bound (logistic regression, a support vector machine)
 with the best threshold under it; one threshold for each group, or for each decision of the
 deployed model; the covariance bound of Zafar and others; a blend of the deployed model's
 score and a new one. All are fitted and chosen on training rows.

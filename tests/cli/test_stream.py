@@ -521,7 +521,9 @@ def number(request):
     signal.signal(request.param, before)
 
 
-def test_ctrl_c_ends_after_the_rows_at_hand(stream, table, whole, tmp_path, monkeypatch, number):
+def test_ctrl_c_ends_after_the_rows_already_read(
+    stream, table, whole, tmp_path, monkeypatch, number
+):
     learn, calls = StreamState.learn, []
 
     def stopped(self, batch, **how):

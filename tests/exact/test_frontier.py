@@ -29,7 +29,7 @@ def moved(case, i, level):
 
 
 def levels_near(rng, frontier):
-    """Some breakpoints, what lies a hair beside them and between them, and beyond the last."""
+    """Some breakpoints, what lies just beside them and between them, and beyond the last."""
     known = frontier.bounds[np.isfinite(frontier.bounds)]
     some = rng.choice(known, min(len(known), 4), replace=False)
     spread = np.ptp(known) + 0.1

@@ -338,7 +338,7 @@ def test_the_nearest_rule_is_returned_on_request(randomized):
 
 
 def test_the_nearest_rule_where_constants_are_infinitely_far():
-    """The divergence of a constant classifier is infinite; a coin is a start."""
+    """The divergence of a constant classifier is infinite; a random classifier is a start."""
     scores, true = np.arange(6.0), np.array([1, 0, 1, 0, 1, 0])
     text = "maximize accuracy subject to prior_divergence <= 0.01 and recall >= 0.9"
     outcome, _, program = solve(text, scores, true, randomized=True, on_infeasible="nearest")

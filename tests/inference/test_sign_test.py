@@ -34,7 +34,7 @@ def test_labels_are_those_of_the_binomial(p, confidence):
 
 
 def test_known_numbers():
-    # Five heads in a row are the first that a fair coin shows in 5 % of cases at most.
+    # Five wins of five are the first that chance alone gives in 5 % of cases at most.
     assert fresh_labels(0.02, 0.0) == FreshLabels(5, 250)
     assert fresh_labels(1.0, 0.0) == FreshLabels(5, 5)
     assert fresh_labels(0.02, 0.0, confidence=0.5).labels == 1

@@ -102,7 +102,7 @@ def test_kinds_of_sparse_rows(form, kind):
     found, same = run(given, **options)
     assert same == decided
     assert numbers(found) == numbers(wanted)
-    for name in ("data", "indices", "indptr"):  # what users hand over stays as it was
+    for name in ("data", "indices", "indptr"):  # what users pass stays as it was
         np.testing.assert_array_equal(getattr(given, name), getattr(before, name))
 
 

@@ -381,7 +381,7 @@ def test_prefit_is_solve():
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_groups_at_hand(kind, tmp_path):
+def test_groups_available(kind, tmp_path):
     X, y = rows(600)
     frame = X if kind == "pandas" else pl.from_pandas(X)
     clf = plug(FAIR, on_numbers(LogisticRegression()), evidence="soft").fit(frame, y)

@@ -237,7 +237,7 @@ def test_recombination_by_blocks():
     assert recombine(blocks, same).value >= best - 1e-7
 
 
-def test_gathered_is_a_space_of_the_columns_at_hand():
+def test_gathered_is_a_space_of_the_columns_so_far():
     space, _ = space_of("maximize h_mean")
     atom = space.ask(np.ones(space.d))
     gathered = Gathered(space)
@@ -296,7 +296,7 @@ def test_a_limit_before_the_first_call():
     with pytest.warns(StoppedWarning):
         found = frank_wolfe(space, program)
     assert space.n_calls == 0
-    assert found.value == pytest.approx(1 / 3, abs=1e-6)  # a coin for everybody
+    assert found.value == pytest.approx(1 / 3, abs=1e-6)  # one half for everybody
 
 
 def test_interrupted(monkeypatch):

@@ -119,7 +119,7 @@ def points(schema, rng):
     for c, stratum in enumerate(schema.strata):
         as_deployed[c, :, stratum.baseline] = schema.marginals[c]
     for k in classes:
-        # One row is accepted into the class at hand, from each true class.
+        # One row is accepted into the class in question, from each true class.
         for i in classes:
             one = constant(schema, (k + 1) % schema.n_classes)
             one[0, i] = 0

@@ -200,7 +200,7 @@ def fit(
             f"--baseline {baseline}: the goal does not refer to the deployed model, so the column "
             f"{looked}"
         )
-    kinds = (*layout.columns, *layout.handed)
+    kinds = (*layout.columns, *layout.metric_columns)
     if files:
         others = {name: read(path, reading, kinds) for name, path in files.items()}
         layout = layout_of(table, goal, choices, list(others.values()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.layout import handed_to
+from setpoint.cli.layout import find_metric_columns
 from setpoint.cli.metric import Named, metric_for
 from setpoint.cli.options import Reading
 from setpoint.cli.output import step
@@ -131,15 +131,20 @@ def opened(
         return part_of(
             table, model.columns, goal, model.target, np.asarray(clf.classes_),
             dataset=dataset, baseline=deployed, scores=clf.baseline if scored else None,
-            groups=groups, handed=handed,
+            groups=groups, metric_columns=metric_columns,
         )  # fmt: skip
 
     table = read(data, reading, model.columns)
-    handed = () if own is None else handed_to(own, table, model.columns)
+    metric_columns = () if own is None else find_metric_columns(own, table, model.columns)
     if baseline is None and not goal.needs.baseline and deployed not in table.frame:
         deployed = None  # named in the fit, and needed nowhere
     others = {name: read(file, reading, model.columns) for name, file in files.items()}
-    used = {*(c.name for c in (*model.columns, *handed)), *goal.needs.names, model.target, deployed}
+    used = {
+        *(c.name for c in (*model.columns, *metric_columns)),
+        *goal.needs.names,
+        model.target,
+        deployed,
+    }
     for one in (table, *others.values()):
         tell(one, used)
     with step("preparing the columns"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Column, Table
 
-__all__ = ["Choices", "Layout", "handed_to", "layout_of"]
+__all__ = ["Choices", "Layout", "find_metric_columns", "layout_of"]
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class Layout:
         What says nothing, with the reason.
     scores : Column, optional
         The deployed model's, which the model takes as they are.
-    handed : tuple of Column
-        The metric is given these, whatever else they are used for.
+    metric_columns : tuple of Column
+        Columns that the metric takes, whatever else they are used for.
     surrogate_groups : tuple of str and dict
         Columns, and values of columns, whose rows are weighed apart.
     """
@@ -88,7 +88,7 @@ class Layout:
     hidden: Mapping[str, str]
     left_out: Mapping[str, str]
     scores: Column | None = None
-    handed: tuple[Column, ...] = ()
+    metric_columns: tuple[Column, ...] = ()
     surrogate_groups: tuple[str | dict[str, Any], ...] = ()
 
     @property
@@ -104,8 +104,8 @@ class Layout:
 
     @property
     def used(self) -> set[str]:
-        """The columns that somebody looks at, or would if they said something."""
-        looked_at = {c.name for c in (*self.columns, *self.handed)}
+        """The columns in use, or that would be if they were not constant."""
+        looked_at = {c.name for c in (*self.columns, *self.metric_columns)}
         return {*self.hidden_in_use, *looked_at, *self.grouped, *self.left_out}
 
     @property
@@ -185,12 +185,14 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
         raise CommandError(f"{table.name} has no column for the model to look at: {reasons}")
     kinds = {c.name: c for c in features}
     decides_on = tuple(kinds.get(name) or kind_by_goal(name, goal, table) for name in decide)
-    handed = () if choices.metric is None else handed_to(choices.metric, table)
+    metric_columns = () if choices.metric is None else find_metric_columns(choices.metric, table)
     groups = _surrogate_groups(table, choices)
-    return Layout(features, decides_on, hidden, left_out, scores, handed, groups)
+    return Layout(features, decides_on, hidden, left_out, scores, metric_columns, groups)
 
 
-def handed_to(metric: BlackBox, table: Table, known: Sequence[Column] = ()) -> tuple[Column, ...]:
+def find_metric_columns(
+    metric: BlackBox, table: Table, known: Sequence[Column] = ()
+) -> tuple[Column, ...]:
     """The columns that a metric asks for.
 
     Parameters

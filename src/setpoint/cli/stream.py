@@ -109,7 +109,7 @@ def stream_command(
     before it is learnt, so the report is of decisions on rows that were new. Rows without
     a label are not learnt, and counted. With --state, a run that was stopped goes on where it
     ended, and other tables of the same columns may follow; of stdin, whatever comes counts as
-    new rows. Ctrl-C ends after the rows at hand, with the report.
+    new rows. Ctrl-C ends after the rows already read, with the report.
     """
     if sys.stdout is None:
         raise CommandError("stdout is closed, and the report goes there; > /dev/null drops it")

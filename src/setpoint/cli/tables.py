@@ -196,7 +196,7 @@ def part_of(
     baseline: str | None = None,
     scores: str | None = None,
     groups: Mapping[str, str] | None = None,
-    handed: Sequence[Column] = (),
+    metric_columns: Sequence[Column] = (),
 ) -> Part:
     """A table as the classifier and the goal take it.
 
@@ -219,7 +219,7 @@ def part_of(
         feature; `baseline` then names scores too.
     groups : mapping of str to str, optional
         Columns that others than the goal look at, and who does.
-    handed : sequence of Column
+    metric_columns : sequence of Column
         Columns that a metric is given.
 
     Raises
@@ -256,9 +256,9 @@ def part_of(
             deployed = scores_of(table, baseline)
     looking = {**(groups or {}), **dict.fromkeys(needs.columns.get(dataset, {}), "the goal")}
     names = sorted(looking)
-    known = {c.name: c for c in (*handed, *columns)}
+    known = {c.name: c for c in (*metric_columns, *columns)}
     wanted = [known.get(name) or kind_by_goal(name, goal, table) for name in names]
-    wanted += [c for c in handed if c.name not in looking]
+    wanted += [c for c in metric_columns if c.name not in looking]
     side = conform(table, wanted) if wanted else None
     if side is not None:
         for name, who in sorted(looking.items()):

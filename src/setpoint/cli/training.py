@@ -167,7 +167,7 @@ def train(
             return part_of(
                 table, layout.columns, goal, choices.target, classes,
                 dataset=dataset, baseline=baseline, scores=scores, groups=looking,
-                handed=layout.handed,
+                metric_columns=layout.metric_columns,
             )  # fmt: skip
 
         whole = prepared(table)

@@ -186,7 +186,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X, y, sample_weight, sensitive_features, baseline, datasets
             As in ``fit``. A rule that draws is measured in expectation. Where the deployed
-            model's decisions on X are at hand, the report compares with them, whether the
+            model's decisions on X are available, the report compares with them, whether the
             goal refers to them or not.
 
         Returns
@@ -277,7 +277,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             evidence = self._evidence(X, y, **rows, goal=wanted)
         if evidence is None:
             raise ValueError(
-                "frontier: the rows that the rule was found on are not at hand (copies and model "
+                "frontier: the rows that the rule was found on are not available (copies and model "
                 "files do not hold them): give X and y"
             )
         drawn: Randomized = "auto"

@@ -89,7 +89,7 @@ def frontier_exact(
 
 
 def _draws(cuts: CutoffSet, program: Program, tol: float) -> bool:
-    """Whether the rule at the bound asked draws; of several thresholds mixtures are at hand."""
+    """Whether the rule at the bound asked draws; of several thresholds mixtures are available."""
     if cuts.n_blocks > 1:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Decisions as users hand them over, as rows that can be counted."""
+"""Decisions as users pass them, as rows that can be counted."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _best_threshold(
 
 
 def selection_notes(plan: Plan) -> list[str]:
-    """What whoever reads the report has to know of how it came about."""
+    """Notes for the report."""
     notes, pool = [], plan.pool
     if pool.least > 0:
         what = "rows have" if pool.weight is None else "of the rows' weight has"

@@ -89,7 +89,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         ``fit``.
     decide_on : "auto", None, str or list of str, default="auto"
         The columns that the rule may look at beside the score. "auto": those of the
-        goal that are columns of X, and so at hand in ``predict``. Others can be named;
+        goal that are columns of X, and so available in ``predict``. Others can be named;
         ``predict`` then asks for them.
     randomized : {"auto", True, False}, default="auto"
         Whether the rule may draw; "auto" only where that gains more than `tol`.
@@ -263,7 +263,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         weight = check_weight(sample_weight, int(_num_samples(X)))
         routed = self._routed(weight, params)
         rows = self._rows(X, y, weight, sensitive_features, baseline, datasets)
-        decide_on, notes = self._at_hand(goal, sensitive_features)
+        decide_on, notes = self._available_columns(goal, sensitive_features)
         inputs = Inputs.check(goal, classes, rows, decide_on)
         measured = None
         if metric is None:
@@ -354,7 +354,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         options = replace(options, solver=solver, evidence="soft")
         require_label_free(goal)
         rows = self._rows(X, None, None, sensitive_features, baseline, None)
-        decide_on, notes = self._at_hand(goal, sensitive_features)
+        decide_on, notes = self._available_columns(goal, sensitive_features)
         inputs = Inputs.check(goal, self._classes, rows, decide_on, unlabelled=True)
         response = Response(self.response_method, self._classes, posterior=True)
         response.name(self.estimator_)
@@ -434,7 +434,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self._check_draw(X)
         return X, y, classes
 
-    def _at_hand(self, goal: Goal, given: Any) -> tuple[DecideOn, tuple[str, ...]]:
+    def _available_columns(self, goal: Goal, given: Any) -> tuple[DecideOn, tuple[str, ...]]:
         """What the rule may look at, as far as ``predict`` will have it, and a note."""
         if self.decide_on != "auto" or given is None:
             return self.decide_on, ()

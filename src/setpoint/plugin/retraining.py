@@ -240,7 +240,7 @@ class Retraining(AchievableSet):
         index, label, weight = self._copies(slopes)
         known, answer = np.unique(label, return_inverse=True)
         if len(known) < 2:
-            return  # a constant, and those are at hand
+            return  # a constant, and those are there already
         every = len(index) == len(self._kind) and bool((np.diff(index) == 1).all())
         X = self._X_train if every else _safe_indexing(self._X_train, index)
         own = {self._parameter: weight / weight.mean()}

@@ -202,7 +202,7 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
         asked = link(program.goal, counted.codebook).at(counted.marginals)
         soft = space.with_posteriors(asked.table)
         stopped = ""
-        # Whatever it finds is at hand.
+        # Whatever it finds is there already.
         with suppress(InfeasibleMasterError, GoalError, StoppedError, UnfinishedError):
             stopped = best_mixture(soft, asked, gap).stopped
         space.limits.calls += soft.limits.calls

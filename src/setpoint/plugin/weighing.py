@@ -1,4 +1,4 @@
-"""Soft or label evidence: chosen by cross-validation on the rows at hand."""
+"""Soft or label evidence: chosen by cross-validation on the given rows."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def _torch_backend() -> Any:
 
 
 def backend(v: Array) -> Any:
-    """The operations for the array at hand."""
+    """The operations for this kind of array."""
     if isinstance(v, (np.ndarray, np.generic)):
         return _Numpy
     if type(v).__module__.split(".")[0] == "torch":

@@ -71,7 +71,7 @@ class RampClassifier(TrainedClassifier):
         ones by their largest value. A transformer may make columns of text into numbers, or
         add kernels or bins.
     baseline_score_feature : {"auto", True, False}, default="auto"
-        Whether the deployed model's score is one more feature. "auto": where it is at hand at
+        Whether the deployed model's score is one more feature. "auto": where it is available at
         prediction, that is where `baseline` is a model or, with `baseline_threshold`, a
         column of X.
     baseline_threshold : float, default=None
@@ -379,7 +379,7 @@ def _warn_small(inputs: Inputs) -> None:
 
 
 def _notes(prepared: Prepared, stopped: str) -> list[str]:
-    """What whoever reads the report has to know of how it came about."""
+    """Notes for the report."""
     n = len(prepared.problem.kind)
     notes = [
         f"What is counted on the {n:,} rows that the model was trained on flatters it somewhat; "

@@ -59,7 +59,7 @@ def score_feature(
     positive: Any,
     weight: Floats | None = None,
 ) -> ScoreFeature | None:
-    """The deployed model's score as a feature, where it is at hand at prediction.
+    """The deployed model's score as a feature, where it is available at prediction.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ class Frontier:
             return np.full(k.shape, np.nan)
         if self.relation == "<=":
             x, y, k = -x[::-1], y[::-1], -k
-        # Ascending in strictness now: no bound at hand is stricter than the last.
+        # Ascending in strictness now: no bound so far is stricter than the last.
         inside = k <= x[-1] + SATISFIED
         if self.kind == "steps":
             at = np.searchsorted(x, k - SATISFIED)

@@ -239,7 +239,7 @@ class Master:
     def solve(self, objective: Affine, rows: Sequence[Affine]) -> MasterResult:
         """The best mixture of the columns so far with all rows <= 0.
 
-        Columns are looked for only where those at hand meet no rows.
+        Columns are looked for only where those so far do not meet the rows.
 
         Raises
         ------

@@ -87,17 +87,17 @@ def best_mixture(
 
 
 def _nudge_inside(space: AchievableSet, program: Program, mixed: Optimum) -> Optimum:
-    """A hair towards the constants, if that meets the constraints better.
+    """Move slightly towards the constant rules, if that meets the constraints better.
 
-    Logarithms and roots may rule out 0 and hardly more than that, which no tangent tells.
+    Logarithms and roots may rule out 0 and hardly more than that, which tangents do not show.
     """
-    coin = uniform_mixture(space.constants())
+    uniform = uniform_mixture(space.constants())
     least, best = float(program.violation(mixed.v)), mixed
     for share in _NUDGES:
         choice: list[dict[int, float]] = []
-        for part, fair in zip(mixed.choice, coin, strict=True):
+        for part, even in zip(mixed.choice, uniform, strict=True):
             choice.append({k: (1.0 - share) * p for k, p in part.items()})
-            for k, p in fair.items():
+            for k, p in even.items():
                 choice[-1][k] = choice[-1].get(k, 0.0) + share * p
         v = space.features(choice)
         violation = float(program.violation(v))

@@ -1,4 +1,4 @@
-"""Rows as users hand them to a display, checked as ``solve`` and ``evaluate`` check them."""
+"""Rows as users pass them to a display, checked as ``solve`` and ``evaluate`` check them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _NO_CHANCE = (
 )
 
 _MOST_TIMES = 50
-"""No honest advice asks for more rows than so many times those at hand."""
+"""Advice asks for at most so many times the rows that there are."""
 
 
 @dataclass(frozen=True)
