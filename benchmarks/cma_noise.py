@@ -136,7 +136,7 @@ def many_classes(n_splits: int) -> None:
                 found.append(measured(clf.decision_distribution(P[b]), y[b], shares))
             name = f"{what}, {options['evidence']}" if "evidence" in options else what
             line(name, np.mean(found, axis=0), TABLE_9[what])
-    print("     other rows than the paper's for finding rules: its figures are no target here")
+    print("     other rows than the paper's for finding rules: its figures are not targets here")
 
 
 def main() -> int:

@@ -212,7 +212,7 @@ def test_numbers(value):
         (2.5, "2.5, outside its limits 0 to 2"),
     ],
 )
-def test_what_is_no_value(value, message):
+def test_what_is_not_a_value(value, message):
     metric = BlackBox(lambda y_true, y_pred: value, limits=(0, 2), name="mine")
     with pytest.raises(MetricError, match=f"the metric mine returned {message}") as caught:
         metric(["a", "b", "b"], ["b", "b", "a"])

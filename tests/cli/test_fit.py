@@ -106,7 +106,7 @@ def test_positive_label_may_be_a_number(fit, positive):
     assert out["positive"] == 0
 
 
-def test_positive_label_that_is_none(fit, tmp_path):
+def test_positive_label_that_is_invalid(fit, tmp_path):
     done = fit("--positive", "yes")
     assert done.exit_code == 1
     last = done.stderr.splitlines()[-1]

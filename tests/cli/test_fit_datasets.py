@@ -164,7 +164,7 @@ def test_labels_that_are_all_missing(fit, tmp_path):
 
 
 @pytest.mark.parametrize("value", ["nan", "inf"])
-def test_thresholds_that_are_no_numbers(run, value):
+def test_thresholds_that_are_not_numbers(run, value):
     done = run("fit", "no.csv", "--target", "y", "--goal", "f1", "--model", "m.skops", "--solver",
                "cutting-plane", "--baseline", "s", "--baseline-threshold", value)  # fmt: skip
     assert error_of(done) == f"--baseline-threshold is a number, got {value}"

@@ -347,7 +347,7 @@ def test_a_checkpoint_is_taken_up(fit, at):
         ("shop:constant", "shop:constant is 3 for all of 30 different decisions"),
     ],
 )
-def test_metrics_that_are_none(fit, at, metric, words):
+def test_metrics_that_are_invalid(fit, at, metric, words):
     assert words in error_of(fit("--metric", metric, "--budget", "150"))
     assert not (at / "m.skops").exists()
 

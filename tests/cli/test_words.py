@@ -50,7 +50,7 @@ def test_goal_as_json(run):
         ("maximize " + "recall + " * 600 + "recall", "4000 characters"),
     ],
 )
-def test_goal_that_is_none(run, goal, words):
+def test_goal_that_is_invalid(run, goal, words):
     done = run("goal", goal)
     assert (done.exit_code, done.stdout) == (1, "")
     assert words in done.stderr.replace("4,000", "4000")

@@ -582,7 +582,7 @@ def test_numbers_that_look_like_codes(word, is_code):
 
 
 @pytest.mark.parametrize("word", ["0x1F", "NAN", "1_000", "1,5", "one", "1e", "--1"])
-def test_words_that_are_no_numbers(word):
+def test_words_that_are_not_numbers(word):
     encoder = StreamEncoder([StreamColumn("x", "number")])
     X, misfits = encoder.encode({"x": pa.chunked_array([["1", word, "3"]])})
     assert X.tolist() == [[1, 0], [0, 1], [3, 0]]

@@ -90,7 +90,7 @@ def test_features_are_those_of_the_decisions(n, groups, n_blocks, weighted, soft
 
 
 @pytest.mark.parametrize("decide_on", [(), ("h",)])
-def test_pairs_credit_the_cell_and_class_that_the_posterior_speaks_of(decide_on):
+def test_joint_columns_credit_stratum_and_class_of_the_posterior(decide_on):
     rng = np.random.default_rng(1)
     columns = {"g": rng.integers(0, 2, 400), "h": rng.integers(0, 3, 400)}
     rows = Evidence.from_arrays(

@@ -240,7 +240,7 @@ def test_a_precision_floor_is_not_met_by_predicting_nobody(randomized):
 
 
 @KINDS
-def test_a_gap_is_no_deviation(randomized):
+def test_a_gap_is_not_a_deviation(randomized):
     """A bound on the largest difference of two groups is not one on the distance to the mean."""
     true = np.array([1, 1, 0, 0] * 10)
     group = np.array(["a", "a", "b", "b"] * 10)

@@ -48,7 +48,7 @@ def test_each_row_is_scored_before_it_is_taught(learner, solver):
     assert clf.learner is learner
 
 
-def test_scores_that_are_no_posteriors():
+def test_scores_that_are_not_posteriors():
     clf = online(learner=HINGE).partial_fit(X, Y)
     assert not hasattr(clf, "predict_proba")
     margin = clf.learner_.decision_function(X)
@@ -225,7 +225,7 @@ def test_a_learner_that_stops_leaves_the_rows_before_it():
 
 
 @pytest.mark.parametrize("kind", ["posteriors", "scores"])
-def test_scores_that_are_no_numbers(kind):
+def test_scores_that_are_not_numbers(kind):
     """An error or a warning that names the learner; never a threshold that is NaN."""
 
     class Broken:

@@ -257,7 +257,7 @@ def test_large_values_whose_sum_overflows_are_numbers():
     ids=str,
 )
 @pytest.mark.parametrize("before", [1.0, 2.0])
-def test_values_that_are_no_finite_numbers_are_named(value, before):
+def test_values_that_are_not_finite_numbers_are_named(value, before):
     model = OnlineF()
     model.learn_one({"a": 1.0, "city": before}, True)
     state = pickle.dumps(model)

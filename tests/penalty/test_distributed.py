@@ -109,7 +109,7 @@ path = f"{folder}/training.checkpoint"
 try:
     train_network(small(tick=after(9)), "mlp", Checkpoint(path, {}, 0.0))
 except Enough:
-    found["stopped"] = "both stops"
+    found["stopped"] = "both stopped"
 dist.barrier()
 plan = small()
 train_network(plan, "mlp", Checkpoint(path, {}, 0.0))
@@ -136,7 +136,7 @@ found["ended"] = outcome(plan)
         train_network(plan, "mlp")
         assert_near(zero[name], outcome(plan))
     assert len(zero["normalised"][0]) == 2
-    assert zero["stopped"] == "both stops"
+    assert zero["stopped"] == "both stopped"
     assert not (tmp_path / "training.checkpoint").exists()
     assert (stops[0][0], stops[1][0]) == ("StoppedError", "Enough")
     assert stops[0][1] == stops[1][1]

@@ -197,7 +197,7 @@ def test_nothing_is_remembered_in_eval_mode():
     assert same(before, loss.state_dict())
 
 
-def test_weight_two_is_the_row_twice_and_zero_is_none():
+def test_weight_two_is_the_row_twice_and_zero_is_left_out():
     z, y = logits(300)
     w = torch.randint(0, 3, z.shape, generator=torch.Generator().manual_seed(1))
     twice = torch.arange(300).repeat_interleave(w)

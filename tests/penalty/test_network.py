@@ -270,7 +270,7 @@ def test_nothing_finite_at_all():
         ),
         (lambda d: nn.Linear(d, 1).requires_grad_(False), ValueError, "no parameters to train"),
         (lambda d: "mlp", TypeError, "returned a str"),
-        (lambda d: None, TypeError, "a NoneType, which is no torch.nn.Module"),
+        (lambda d: None, TypeError, "a NoneType, which is not a torch.nn.Module"),
         (lambda a, b: None, TypeError, r"module takes \(a, b\)"),
         (nn.Linear(4, 1), TypeError, "made already"),
         ("resnet", TypeError, "'linear', 'mlp' or a function"),
@@ -324,9 +324,9 @@ def test_scores_in_any_batches_and_of_read_only_rows():
     assert modules.scores(made, X[:0]).shape == (0,)
 
 
-def test_bytes_that_are_no_weights():
+def test_bytes_that_are_not_weights():
     made = modules.build("linear", 4, 0)
-    with pytest.raises(ValueError, match="no weights of a module"):
+    with pytest.raises(ValueError, match="not the weights of a module"):
         modules.load_bytes(made, b"nothing of the kind")
     with pytest.raises(ValueError, match="weights of another module"):
         modules.load_bytes(made, modules.to_bytes(modules.build("linear", 5, 0)))

@@ -413,7 +413,7 @@ def test_a_fitted_model_of_other_classes():
         PlugInClassifier(inner, "f1", cv="prefit").fit(S.scores[:, None], S.y)
 
 
-def test_scores_of_a_model_that_are_no_numbers():
+def test_scores_of_a_model_that_are_not_numbers():
     class Broken(ClassifierMixin, BaseEstimator):
         def fit(self, X, y):
             self.classes_ = np.unique(y)

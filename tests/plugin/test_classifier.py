@@ -454,7 +454,7 @@ def test_draws():
         assert abs(share - by_row.decision_distribution(X)[undecided, 1].mean()) < 0.2
 
 
-def test_the_distribution_is_no_posterior():
+def test_the_distribution_is_not_a_posterior():
     X, y = numbers()
     model = plug(FLOOR, randomized=True).fit(X, y)
     shares = model.decision_distribution(X)

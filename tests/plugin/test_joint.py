@@ -269,7 +269,7 @@ class Says:
         return self.out
 
 
-def test_what_is_no_posterior_is_refused():
+def test_what_is_not_a_posterior_is_refused():
     joint = JointPosterior.of(grouped(n=2)[3])
     X = np.zeros((1, 1))
     np.testing.assert_allclose(joint(Says([[0.1, 0.2, 0.3, 0.4]]), X), [[0.1, 0.2, 0.3, 0.4]])
@@ -321,7 +321,7 @@ def test_scores_out_of_fold():
     assert mixed.status == "optimal"
 
 
-def test_rare_combinations_are_no_reason_to_fail():
+def test_rare_combinations_are_not_a_reason_to_fail():
     X, y, g, _ = grouped(300)
     rare = (g == 1) & (y == 2)
     kept = ~rare | (np.cumsum(rare) <= 1)

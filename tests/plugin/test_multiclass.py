@@ -545,7 +545,7 @@ def test_baselines_where_groups_are_hidden(name):
 
 
 @pytest.mark.parametrize("mean", ["g_mean >= 0.4", "h_mean >= 0.4", "q_mean >= 0.4"])
-def test_curved_bounds_over_many_classes_are_no_false_proof(mean):
+def test_curved_bounds_over_many_classes_are_not_a_false_proof(mean):
     n = 30
     y = np.arange(300) % n
     eta = np.eye(n)[y] * 0.9 + 0.1 / n

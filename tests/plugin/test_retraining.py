@@ -291,7 +291,9 @@ def test_metadata_routing_asks_the_step():
 
 def test_what_predicts_no_class_is_refused():
     space, program = space_of("maximize accuracy", rows_of(), LinearRegression())
-    with pytest.raises(ValueError, match="oracle: LinearRegression predicts what is none"):
+    with pytest.raises(
+        ValueError, match="oracle: LinearRegression predicts a value that is not a class"
+    ):
         best_mixture(space, program)
 
 

@@ -40,7 +40,7 @@ def test_a_weight_of_two_is_the_row_twice(goal, seed):
 @pytest.mark.parametrize("goal", GOALS)
 @settings(max_examples=8)
 @given(seed=SEEDS)
-def test_a_weight_of_zero_is_no_row(goal, seed):
+def test_a_weight_of_zero_is_not_a_row(goal, seed):
     s = sample(60, seed)
     gone = np.random.default_rng(seed).random(60) < 0.2
     s.weight[gone] = 0.0

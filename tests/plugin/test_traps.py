@@ -39,7 +39,7 @@ class ByScore(ClassifierMixin, BaseEstimator):
         return np.asarray(X["score"] if hasattr(X, "columns") else X[:, 0], dtype=float)
 
 
-def test_01_an_unseen_group_is_no_silent_class_0():
+def test_01_an_unseen_group_is_not_silently_class_0():
     X, y = table()
     model = PlugInClassifier(ByScore(), FAIR, sensitive_features="g").fit(X, y)
     new = X.head(4).assign(g="z", score=99.0)
@@ -197,7 +197,7 @@ def test_11_nothing_is_returned_quietly_where_a_goal_cannot_be_met():
     assert not all(c.satisfied for c in near.constraints)
 
 
-def test_12_mixture_weights_are_no_posterior():
+def test_12_mixture_weights_are_not_a_posterior():
     s = sample()
     X = s.scores[:, None]
     model = PlugInClassifier(LogisticRegression(), FLOOR, randomized=True).fit(X, s.y)
@@ -226,7 +226,7 @@ def test_14_no_lambdas_in_a_fitted_model(tmp_path):
         )
         model.estimator = ByScore()
         model.fit(X, y)
-        model.estimator = model.estimator_ = None  # a class of these tests is none of ours
+        model.estimator = model.estimator_ = None  # a class of these tests is not one of ours
         save_model(model, tmp_path / "m.skops")
         assert load_model(tmp_path / "m.skops").rule_ == model.rule_
         pickle.loads(pickle.dumps(model))

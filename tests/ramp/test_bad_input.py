@@ -79,7 +79,7 @@ def test_numbers_out_of_range(name, what, value):
     ],
 )
 @pytest.mark.parametrize("value", ["other", None, 1, 0])
-def test_words_that_are_no_option(name, allowed, value):
+def test_words_that_are_not_options(name, allowed, value):
     what = f"^{name} is one of {re.escape(str(allowed))}, got {re.escape(repr(value))}$"
     refused(ValueError, what, options={name: value})
 

@@ -267,7 +267,7 @@ def test_columns_of_data_sets_are_matched_by_name(make):
     assert again.constraints[0].value == clf.goal_report_.constraints[0].value
 
 
-def test_a_column_that_is_no_feature_may_be_missing():
+def test_a_column_that_is_not_a_feature_may_be_missing():
     """What the goal asks of a data set without its deployed decisions."""
     goal = "minimize error_rate subject to churn <= 0.2 and recall.on('hard') >= 0.9"
     hard = pd.DataFrame(HARD.X, columns=list("abcd"))
@@ -608,7 +608,7 @@ def test_a_floor_on_precision_is_not_met_by_accepting_nobody():
 
 
 @pytest.mark.parametrize("options", [{}, {"randomized": True}, {"min_positives": 200}])
-def test_the_best_precision_is_no_denominator_of_nobody(options):
+def test_the_best_precision_has_a_denominator(options):
     """Precision of nobody counts 0, and a moment before it was the best."""
     clf = ramp("maximize precision", **options).fit(S.X, S.y)
     p = decided(clf).p

@@ -115,7 +115,7 @@ def test_a_score_at_a_kink_is_tight_from_both_sides():
     np.testing.assert_allclose(rows[0] > 0, np.mean(np.abs(DEPLOYED - p)) > 0.3)
 
 
-def test_an_objective_that_is_no_sum_of_rates_is_refused():
+def test_an_objective_that_is_not_a_sum_of_rates_is_refused():
     problem = oracle.problem_of("maximize f1 subject to recall >= 0.5", ROWS)
     with pytest.raises(ShapeError, match="solver='augmented-lagrangian' takes it"):
         majorize_minimize(problem, np.zeros(X.shape[1] + 1))

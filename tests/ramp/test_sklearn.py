@@ -161,7 +161,7 @@ def test_columns_of_text():
     ids=["kernels", "bins", "splines"],
 )
 def test_steps_that_bend_the_boundary(step):
-    """A ring is no matter of one line, before a transformer has bent it."""
+    """A ring cannot be cut by one line, before a transformer has bent it."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(1500, 2))
     y = ((X**2).sum(axis=1) < 2.0).astype(int)

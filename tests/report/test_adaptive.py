@@ -51,7 +51,7 @@ def test_a_report_of_an_earlier_version_is_read():
 
 
 @pytest.mark.parametrize("spoil", [lambda d: d.pop("why"), lambda d: d.update(more=1)])
-def test_a_search_with_other_fields_is_no_report(spoil):
+def test_a_search_with_other_fields_is_not_a_report(spoil):
     data = searched().to_dict()
     spoil(data["adaptive"])
     with pytest.raises(ValueError, match="not a report"):
@@ -277,7 +277,7 @@ def test_from_estimator():
         def fit(self, X, y):
             return self
 
-    assert SurrogatePathDisplay.from_estimator(Fitted()).adaptive_summary == adaptive_summary()
+    assert SurrogatePathDisplay.from_estimator(Fitted()).summary == adaptive_summary()
 
 
 def test_bad_arguments():

@@ -59,7 +59,7 @@ def test_a_bootstrap_interval_is_called_so():
     assert ("95 % bootstrap interval", "35.0000 to 44.0000") in cards_of(report)[0].facts
 
 
-def test_the_page_speaks_of_the_metric():
+def test_the_page_refers_to_the_metric():
     report = measured()
     assert cards_of(report)[0].title == "The metric shop:revenue, as high as it goes"
     assert "The metric shop:revenue, to be as high as it goes, is 40" in " ".join(

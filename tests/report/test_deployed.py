@@ -70,7 +70,7 @@ def test_no_changes_and_no_labels():
     found = compared(true, old, old)
     assert found == Comparison(200, 0.0, 0.0, 0.0)
     assert found.fresh_labels is found.fresh_rows is None
-    # What a mixture's weights leave behind is no change.
+    # What a mixture's weights leave behind is not a change.
     assert compared(true, old, np.eye(3)[old] * (1 - 1e-16)) == found
     unknown = compared(None, old, (old + 1) % 3)
     assert unknown == Comparison(200, 1.0)

@@ -201,7 +201,7 @@ def test_verdicts():
     assert "Measure on more rows before you decide." in text
 
     tone, word, text = verdict(constrained(value=None, low=None, high=None))
-    assert (tone, word) == ("unknown", "Cannot be sentence")
+    assert (tone, word) == ("unknown", "Not known")
     assert "there are no rows to count it on" in text
 
     assert verdict(PLAIN)[:2] == ("plain", "Measured")
@@ -210,7 +210,7 @@ def test_verdicts():
     assert verdict(nearest())[:2] == ("bad", "Not reached: no rule can")
 
 
-def test_just_met_is_no_number():
+def test_just_met_is_not_a_number():
     report = constrained(value=0.9 + 1e-16, low=0.85, high=0.95)
     assert "to spare nothing: just met" in verdict(report)[2]
 
@@ -331,7 +331,7 @@ def test_infinite_and_missing_numbers():
     checked(page_text(bound))
 
 
-def test_one_text_is_no_section():
+def test_one_text_is_not_a_section():
     assert Section("The data", ["a", "b"]) == Section("The data", ("a", "b"))
     with pytest.raises(TypeError, match="sequence of sentences"):
         Section("The data", "500 rows")

@@ -107,7 +107,7 @@ def test_other_errors_propagate():
         on("maximize recall.min(sex)")
     with pytest.raises(GoalError, match="outside the range"):
         on("maximize recall subject to precision >= 1.2")
-    # What these data happen to allow is no reason to refuse.
+    # What these data happen to allow is not a reason to refuse.
     assert on("maximize recall subject to tp >= 0.5").constraints[0].satisfied is False
 
 
@@ -299,7 +299,7 @@ def test_times_and_versions_do_not_make_reports_differ():
 
 
 @pytest.mark.parametrize("data", [{}, {"format": 2}, {"format": 1}, [], None])
-def test_what_is_no_report(data):
+def test_what_is_not_a_report(data):
     with pytest.raises(ValueError, match="report"):
         GoalReport.from_dict(data)
 

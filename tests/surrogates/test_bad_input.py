@@ -153,7 +153,7 @@ def test_a_group_that_a_fold_lacks():
         ({1: "b"}, TypeError, "an entry is a column or a dict"),
     ],
 )
-def test_groups_that_are_none(groups, error, text):
+def test_groups_that_are_invalid(groups, error, text):
     with pytest.raises(error, match=text):
         adaptive(surrogate_groups=groups).fit(G3, GY, sensitive_features={"g": G})
 
@@ -190,7 +190,7 @@ def test_classes():
         (V, ValueError, "validation holds no labels"),
     ],
 )
-def test_validation_samples_that_are_none(validation, error, text):
+def test_validation_samples_that_are_invalid(validation, error, text):
     with pytest.raises(error, match=text):
         adaptive(cv=None).fit(X, Y, validation=validation)
 
@@ -201,7 +201,7 @@ def test_two_ways_to_hold_rows_out():
 
 
 @pytest.mark.parametrize("cv", [0.0, 1.0, 1.5, -0.2, float("nan")])
-def test_shares_that_are_none(cv):
+def test_shares_that_are_invalid(cv):
     with pytest.raises(ValueError, match="cv as a share lies between 0 and 1"):
         adaptive(cv=cv).fit(X, Y)
 
@@ -234,7 +234,7 @@ def test_estimates_that_need_one_sample(gradient):
             adaptive(gradient=gradient, surrogates=kinds).fit(X, Y)
 
 
-def test_they_are_no_matter_to_a_search_over_weights():
+def test_a_search_over_weights_ignores_them():
     held = {"validation": (V, VY)}
     adaptive(gradient="two-step", search="weights", cv=None, budget=80).fit(X, Y, **held)
 
@@ -243,7 +243,7 @@ def test_they_are_no_matter_to_a_search_over_weights():
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"surrogates": "sigmod"}, ValueError, r"'sigmod' is none of .*did you mean|sigmoid"),
+        ({"surrogates": "sigmod"}, ValueError, r"'sigmod' is not one of .*did you mean|sigmoid"),
         ({"surrogates": []}, ValueError, "surrogates is empty"),
         ({"surrogates": 3}, TypeError, "surrogates: names among"),
         ({"surrogates": ["hinge", 3]}, TypeError, "got 3"),

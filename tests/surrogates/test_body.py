@@ -301,7 +301,7 @@ def test_modules_without_a_last_layer(factory, message, ready):
         body_of(factory() if ready else factory, epochs=1)
 
 
-def test_modules_that_are_none():
+def test_modules_that_are_invalid():
     with pytest.raises(TypeError, match="module='tree'"):
         body_of("tree")
     with pytest.raises(TypeError, match="returned a int"):

@@ -376,7 +376,7 @@ def test_coefficients_are_the_model():
 
 
 # ---------------------------------------------------------------------- weights
-def test_weight_two_is_a_row_twice_and_zero_is_none():
+def test_weight_two_is_a_row_twice_and_zero_is_left_out():
     """To rounding, which a search by steps leaves alone as long as no decision is a tie."""
     w = np.random.default_rng(0).integers(0, 3, 400)
     twice = np.repeat(np.arange(400), w)

@@ -136,7 +136,7 @@ def _plain(text: Any) -> Any | None:
         return None if _any(text, _HEXADECIMAL) else whole  # Arrow reads 0x1F as an integer
     numbers = _cast(text, "double")
     if numbers is not None:
-        # NAN is no missing value here.
+        # NAN is not a missing value here.
         return None if pc.any(pc.is_nan(numbers)).as_py() else numbers
     trimmed = _trimmed(text)
     return None if trimmed is text else _plain(trimmed)

@@ -132,7 +132,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like, sparse matrix or frame of shape (N, p)
         sensitive_features : column, dict or frame, optional
-            The columns that the rule looks at, where they are no columns of X.
+            The columns that the rule looks at, where they are not columns of X.
 
         Returns
         -------

@@ -152,7 +152,7 @@ def _made(module: str | Callable[..., Any], d: int) -> torch.nn.Module:
         )
     made = module(*_arguments(module, d))
     if not isinstance(made, nn.Module):
-        raise TypeError(f"module returned {_describe(made)}, which is no torch.nn.Module")
+        raise TypeError(f"module returned {_describe(made)}, which is not a torch.nn.Module")
     return made
 
 
@@ -332,13 +332,13 @@ def unpack(data: bytes) -> dict[str, torch.Tensor]:
     Raises
     ------
     ValueError
-        If the bytes are no such file.
+        If the bytes are not such a file.
     """
     error = needed("safetensors").SafetensorError
     try:
         out: dict[str, torch.Tensor] = needed("safetensors.torch").load(data)
     except error as why:
-        raise ValueError(f"these are no weights of a module: {why}") from why
+        raise ValueError(f"these are not the weights of a module: {why}") from why
     return out
 
 

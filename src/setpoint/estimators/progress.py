@@ -16,7 +16,7 @@ _PAUSE = 0.1
 class Progress:
     """Calls, objective, gap and violation on one line of stderr; a plain line at the end.
 
-    Used by ``verbose=1``. Where stderr is no terminal only the last line is written.
+    Used by ``verbose=1``. Where stderr is not a terminal, only the last line is written.
     """
 
     def __init__(self) -> None:

@@ -73,7 +73,7 @@ def solve_exact(
     InfeasibleError
         If no rule of the kind asked for meets the constraints.
     ShapeError
-        If the goal's shape is none that an exact method takes.
+        If the goal's shape is not one that an exact method takes.
     """
     cuts = CutoffSet(program.table, evidence)
     try:
@@ -98,7 +98,7 @@ def find_rule(cuts: CutoffSet, program: Program, randomized: Randomized, tol: fl
     NoRuleError
         If none of the kind asked for meets the constraints.
     ShapeError
-        If the goal's shape is none that an exact method takes.
+        If the goal's shape is not one that an exact method takes.
     """
     apart = solve_separable(cuts, program) if randomized is not True else None
     if apart is not None:

@@ -55,7 +55,7 @@ class Classes:
         Raises
         ------
         ValueError
-            If a label is none of the classes, or there are not `n_rows`.
+            If a label is not one of the classes, or there are not `n_rows`.
         """
         if self._seen is not None and y is self._seen[0]:
             found, codes = self.sorted, self._seen[1]
@@ -82,7 +82,7 @@ def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "
     Raises
     ------
     ValueError
-        If there is one class only, or `pos_label` is none of them.
+        If there is one class only, or `pos_label` is not one of them.
     """
     found, codes = check_labels(y, name) if classes is None else check_labels(classes, "classes")
     labels = [plain_label(v, f"a label in {name}") for v in found.tolist()]

@@ -53,7 +53,7 @@ class Number(NamedTuple):
 
 
 def check_one_of(estimator: Any, table: Mapping[str, tuple[Any, ...]]) -> None:
-    """Refuse a value that is none of those listed; True is not 1.
+    """Refuse a value that is not one of those listed; True is not 1.
 
     Raises
     ------

@@ -154,7 +154,7 @@ def _check_own(learner: Any, solver: str) -> None:
 
 
 def check_whole(name: str, value: Any, least: int, why: str) -> None:
-    """Refuse what is no whole number from `least` on."""
+    """Refuse a value that is not a whole number of at least `least`."""
     if not is_integer(value):
         raise TypeError(f"{name} is a whole number or None, got {value!r}")
     if value < least:

@@ -103,7 +103,7 @@ def _complain(z: torch.Tensor, y: torch.Tensor, w: torch.Tensor | None, name: st
 
 
 def check_whole(name: str, value: Any, least: int, other: str = "") -> None:
-    """Refuse what is no whole number from `least` on; `other` says what else is allowed."""
+    """Refuse what is not a whole number of at least `least`; `other`: what else is allowed."""
     if not is_integer(value) or value < least:
         raise ValueError(f"{name} is {other}a whole number of at least {least}, got {value!r}")
 

@@ -55,7 +55,7 @@ class GoalLoss(torch.nn.Module):
     After training, ask :meth:`threshold` with held-out scores: logits at least that high are
     decided positive.
 
-    *The last iterate is no guarantee*: nothing here compares it with an earlier one, or with
+    *The last iterate is not a guarantee*: nothing here compares it with an earlier one, or with
     cross-entropy, and it may be worse than both. Judge the model after each epoch by the `rank` of
     :meth:`cut` on held-out rows, and keep the best, as in the example.
     :class:`setpoint.ExactPenaltyClassifier` does this on its own.

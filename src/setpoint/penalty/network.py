@@ -65,7 +65,7 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
     Raises
     ------
     CheckpointError
-        If the file is no checkpoint, or that of another training.
+        If the file is not a checkpoint, or that of another training.
     TypeError, ValueError
         If `module` is not a module, or the device is unknown.
     """

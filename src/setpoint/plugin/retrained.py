@@ -94,7 +94,7 @@ class Retrained:
         Raises
         ------
         ValueError
-            If a learner predicts what is none of its classes.
+            If a learner predicts a value that is not one of its classes.
         """
         n, n_rows = self.n_classes, int(_num_samples(X))
         out = np.zeros((n_rows, max(len(self.learners), 1) * n))
@@ -108,7 +108,7 @@ def answers(learner: Any, known: NDArray[np.int64], X: Any) -> NDArray[np.int64]
     answer = np.asarray(learner.predict(X)).ravel()
     if answer.dtype.kind not in "iu" or not np.isin(answer, np.arange(len(known))).all():
         raise ValueError(
-            f"oracle: {type(learner).__name__} predicts what is none of the classes that it was "
+            f"oracle: {type(learner).__name__} predicts a value that is not a class that it was "
             "trained on; it has to be a classifier"
         )
     return np.asarray(known[answer])

@@ -103,7 +103,7 @@ class Retraining(AchievableSet):
     classifier on the copies is then a constant less its objective. So each fit sees up to
     ``N * (n - 1)`` rows, and N where gains lie on the diagonal.
 
-    A learner is not an exact oracle: bounds are not certain, and an empty region is no proof.
+    A learner is not an exact oracle: bounds are not certain, and an empty region is not a proof.
     It sees X and never the segment.
 
     Parameters

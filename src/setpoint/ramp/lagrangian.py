@@ -233,7 +233,7 @@ class _Descent:
             known = self.best
             self.run(problem.sampled(size, self.rng), widths, _ROUNDS)
             widths = WIDTHS[-1:]
-            self.best, self.rho = known, penalty  # what is seen on a sample is no candidate
+            self.best, self.rho = known, penalty  # an iterate seen on a sample is not a candidate
         self.run(problem, widths, _ROUNDS)
 
     def run(self, problem: Problem, widths: tuple[float, ...], rounds: int) -> None:

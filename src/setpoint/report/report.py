@@ -198,7 +198,7 @@ class GoalReport:
         Raises
         ------
         ValueError
-            If the text is no JSON, or as in :meth:`from_dict`.
+            If the text is not JSON, or as in :meth:`from_dict`.
         """
         return cls.from_dict(json.loads(text))
 

@@ -240,7 +240,7 @@ class Rule(ABC):
         Raises
         ------
         RuleFormatError
-            (a ValueError) if the text is no JSON, or as in `from_dict`.
+            (a ValueError) if the text is not JSON, or as in `from_dict`.
         """
         return cls.from_dict(codec.parse(text))
 

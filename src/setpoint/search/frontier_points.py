@@ -90,7 +90,7 @@ def trace_frontier(
     InfeasibleError
         If the other constraints cannot be met.
     ShapeError
-        If the goal's shape is none that mixtures can be searched for.
+        If the goal's shape is not one that mixtures can be searched for.
     """
     sides = (program.objective, program.constraints[i].function)
     try:

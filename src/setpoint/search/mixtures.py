@@ -58,7 +58,7 @@ def best_mixture(
     UnfinishedError
         If constraints are met nearly only.
     ShapeError
-        If the goal's shape is none of the above.
+        If the goal's shape is not one of the above.
     """
     constraints = program.constraints
     moved = [0.0] * len(constraints)
@@ -109,7 +109,7 @@ def _nudge_inside(space: AchievableSet, program: Program, mixed: Optimum) -> Opt
 
 
 def _against_constants(space: AchievableSet, program: Program, mixed: Optimum) -> Optimum:
-    """A constant classifier where it is better: the value at 0/0 is no limit of others."""
+    """A constant classifier where it is better: the value at 0/0 is not a limit of others."""
     v = space.features_of_constants()
     values = np.where(program.violation(v) <= SATISFIED, program.scores(v), -INF)
     k = int(np.argmax(values))

@@ -73,7 +73,8 @@ def check_surrogates(given: Any) -> tuple[Any, ...]:
         if isinstance(one, str):
             if one not in _BY_NAME:
                 raise ValueError(
-                    f"surrogates: {one!r} is none of {sorted(_BY_NAME)} ({nearest(one, _BY_NAME)})"
+                    f"surrogates: {one!r} is not one of {sorted(_BY_NAME)} "
+                    f"({nearest(one, _BY_NAME)})"
                 )
             out += _BY_NAME[one]
         elif isinstance(one, _RANKING) or callable(one):

@@ -48,7 +48,7 @@ class Rows:
     lines : array of int64, shape (N,)
         The line in which each row begins.
     bad : dict of int to str
-        Lines in which a record begins that is no row, and what is wrong with it.
+        Lines in which a record begins that is not a row, and what is wrong with it.
     """
 
     columns: list[Any]

@@ -218,7 +218,7 @@ class GroupRatesDisplay:
         Raises
         ------
         ValueError
-            If `metric` is none of them.
+            If `metric` is not one of them.
         """
         if metric is not None and metric not in self.metrics:
             raise ValueError(f"metric= is one of {list(self.metrics)}, got {metric!r}")

@@ -168,7 +168,7 @@ def _tightened(entry: Entry, written: Constraint) -> float | None:
 
 
 def _range(x: Expression) -> tuple[float, float]:
-    """What values an expression can have; wide where it is none of the plain ones."""
+    """What values an expression can have; wide where it is not a plain one."""
     if isinstance(x, Metric):
         return TABLE[x.name].low, TABLE[x.name].high
     if isinstance(x, Reduce) and x.kind in ("min", "max", "mean", "difference", "ratio"):
