@@ -291,7 +291,7 @@ def test_too_few_predicted_positive(fit, tmp_path):
 
 
 @pytest.mark.parametrize("solver", ["auto", "cross-entropy"])
-def test_a_deployed_model_that_the_goal_does_not_speak_of(run, fit, there, tmp_path, solver):
+def test_a_deployed_model_that_the_goal_does_not_refer_to(run, fit, there, tmp_path, solver):
     head, *lines = (there / "rare.csv").read_text().splitlines()
     lines = [f"{line},{'yes' if float(line.split(',')[0]) > 1 else 'no'}" for line in lines]
     (tmp_path / "t.csv").write_text("\n".join([f"{head},old", *lines]) + "\n")

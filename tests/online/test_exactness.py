@@ -118,7 +118,7 @@ def test_sketch(window):
 
 
 def through(p, y, **options):
-    """A classifier that was summary the scores by the kernel alone, which is faster."""
+    """A classifier with scores from the kernel alone, which is faster."""
     clf = online(learner=Known(), **options).partial_fit(p[:1, None], y[:1])
     out = np.column_stack([np.log(p) - np.log1p(-p), p])[1:].copy()
     mode = at.SCORE | at.DECIDE | at.LEARN

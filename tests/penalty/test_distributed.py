@@ -115,7 +115,7 @@ plan = small()
 train_network(plan, "mlp", Checkpoint(path, {}, 0.0))
 found["resumed"] = outcome(plan)
 
-# Only one of them is stops to stop.
+# Only one of them stops.
 plan = small(max_epochs=10_000, patience=10_000, tick=after(30) if rank == 1 else lambda: None)
 try:
     train_network(plan, "mlp")

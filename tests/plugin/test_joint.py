@@ -179,7 +179,7 @@ def test_labels_have_no_gaps_and_name_what_occurs():
         joint_labels(np.array([0, 3]), np.array([0, 0]), 3)
 
 
-def test_pairs_speak_of_the_cells_of_each_slot():
+def test_joint_columns_refer_to_the_strata_of_each_segment():
     _, y, g, rows = grouped(decide_on=("s",))
     joint = JointPosterior.of(rows)
     assert [str(group) for group in joint.groups] == ["g = 0", "g = 1"]

@@ -274,7 +274,7 @@ class GroupRatesDisplay:
 
     def _bounds(self, ax: Axes, rows: list[GroupRow], allowed: Sequence[Allowed]) -> None:
         for i, a in enumerate(allowed):
-            at = [y for y, row in enumerate(rows) if a.speaks_of(row)]
+            at = [y for y, row in enumerate(rows) if a.is_for(row)]
             span = (min(at) - 0.5, max(at) + 0.5)
             if a.is_band:
                 assert a.low is not None
