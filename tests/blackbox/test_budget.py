@@ -13,7 +13,7 @@ from setpoint.blackbox import MetricError
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import Rows
+from setpoint.inputs.inputs import GivenRows
 
 Y = np.array([0, 1, 1, 0, 1, 0, 0, 1])
 
@@ -40,7 +40,7 @@ class Counted:
 
 
 def metric(function=hits, y=Y, **kwargs):
-    return measured_on(BlackBox(function, **kwargs), classes_of(y), Rows(len(y), y))
+    return measured_on(BlackBox(function, **kwargs), classes_of(y), GivenRows(len(y), y))
 
 
 def vectors(m, seed=0, n=8):
@@ -77,7 +77,7 @@ def test_scores_are_compared_by_their_bits():
 
 
 def test_a_formula_is_counted_and_cached_like_a_black_box():
-    formula = BudgetedMetric(measured_on("accuracy", classes_of(Y), Rows(len(Y), Y)))
+    formula = BudgetedMetric(measured_on("accuracy", classes_of(Y), GivenRows(len(Y), Y)))
     called = BudgetedMetric(metric())
     F = np.concatenate([vectors(4), 3.0 * vectors(4)])
     assert formula(F) == pytest.approx(called(F) / len(Y))

@@ -24,9 +24,9 @@ from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import Array, column_names
-from setpoint.inputs.classes import Classes
+from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns
-from setpoint.inputs.inputs import Inputs, Rows
+from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.inputs.labels import check_weight
 from setpoint.program.accepted import Accepted
 from setpoint.program.link import link
@@ -38,8 +38,8 @@ __all__ = ["CalledMetric", "FormulaMetric", "measured_on"]
 
 def measured_on(
     goal: Goal | BlackBox | Expression | str,
-    classes: Classes,
-    rows: Rows,
+    classes: ClassOrder,
+    rows: GivenRows,
     *,
     penalty: float | None = None,
     where: str | None = "y",
@@ -49,7 +49,7 @@ def measured_on(
     Parameters
     ----------
     goal : Goal, BlackBox, str or metric
-    classes : Classes
+    classes : ClassOrder
         Two.
     rows : Rows
         With labels. Columns come from `sensitive_features`; those of a black box also from
@@ -96,7 +96,7 @@ def measured_on(
                 f"the goal refers to the data sets {list(goal.needs.datasets)}, and a metric is "
                 "measured on one sample"
             )
-        inputs = Inputs.check(goal, classes, {None: rows}, None, where or "y")
+        inputs = CheckedData.check(goal, classes, {None: rows}, None, where or "y")
         inputs.require_values()
         evidence = inputs.evidence({None: np.zeros(rows.n_rows)})
         metric = FormulaMetric(goal, evidence, _kept(inputs.parts[None].weight, rows), penalty)
@@ -321,7 +321,9 @@ class CalledMetric:
         )
 
 
-def _called(metric: BlackBox, classes: Classes, rows: Rows, where: str | None) -> CalledMetric:
+def _called(
+    metric: BlackBox, classes: ClassOrder, rows: GivenRows, where: str | None
+) -> CalledMetric:
     if rows.n_rows == 0:
         raise ValueError("X: there are no rows")
     if rows.y is None:
@@ -340,7 +342,7 @@ def _called(metric: BlackBox, classes: Classes, rows: Rows, where: str | None) -
     return CalledMetric(metric, classes.sorted[classes.order], true[kept], weight, columns, kept)
 
 
-def _columns(metric: BlackBox, rows: Rows) -> dict[str, Array]:
+def _columns(metric: BlackBox, rows: GivenRows) -> dict[str, Array]:
     """The columns that a black box asks for, of `sensitive_features` or else of X."""
     names = tuple(metric.columns or ())
     if not names:
@@ -362,11 +364,11 @@ def _columns(metric: BlackBox, rows: Rows) -> dict[str, Array]:
     return {n: v.astype(object) if v.dtype.kind == "U" else v for n, v in values.items()}
 
 
-def _kept(weight: Floats | None, rows: Rows) -> Codes:
+def _kept(weight: Floats | None, rows: GivenRows) -> Codes:
     return np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
 
 
-def _require_both(true: Codes, classes: Classes, where: str) -> None:
+def _require_both(true: Codes, classes: ClassOrder, where: str) -> None:
     for code, label in enumerate(classes.labels):
         if not (true == code).any():
             raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any
 
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import as_goal
-from setpoint.inputs.classes import Classes
+from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.numeric import is_integer, is_number
 from setpoint.online import layout as at
 from setpoint.online.problem import StreamGoal, f_beta_of
@@ -65,7 +65,7 @@ class Options:
     def check(
         cls,
         goal: Any,
-        classes: Classes,
+        classes: ClassOrder,
         *,
         solver: Any,
         learner: Any,

@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing
 from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
-from setpoint.inputs.classes import Classes
+from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.min_support import least_accepted, row_unit
 from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.penalty.linear import train_linear
@@ -48,13 +48,13 @@ class Data:
     codes : array of shape (N,)
         1 for a positive.
     weight : array of shape (N,) or None
-    classes : Classes
+    classes : ClassOrder
     """
 
     X: Any
     codes: Codes
     weight: Floats | None
-    classes: Classes
+    classes: ClassOrder
 
     def part(self, index: Codes | None) -> Data:
         """Some of the rows; None: all."""

@@ -17,8 +17,8 @@ from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column, some
-from setpoint.inputs.classes import Classes, classes_of
-from setpoint.inputs.inputs import DecideOn, Inputs
+from setpoint.inputs.classes import ClassOrder, classes_of
+from setpoint.inputs.inputs import CheckedData, DecideOn
 from setpoint.inputs.labels import check_weight
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting import Task
@@ -264,7 +264,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         routed = self._routed(weight, params)
         rows = self._rows(X, y, weight, sensitive_features, baseline, datasets)
         decide_on, notes = self._available_columns(goal, sensitive_features)
-        inputs = Inputs.check(goal, classes, rows, decide_on)
+        inputs = CheckedData.check(goal, classes, rows, decide_on)
         measured = None
         if metric is None:
             inputs.bind()
@@ -355,7 +355,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         require_label_free(goal)
         rows = self._rows(X, None, None, sensitive_features, baseline, None)
         decide_on, notes = self._available_columns(goal, sensitive_features)
-        inputs = Inputs.check(goal, self._classes, rows, decide_on, unlabelled=True)
+        inputs = CheckedData.check(goal, self._classes, rows, decide_on, unlabelled=True)
         response = Response(self.response_method, self._classes, posterior=True)
         response.name(self.estimator_)
         evidence = inputs.evidence({None: response(self.estimator_, X)})
@@ -410,7 +410,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self.smooth,
         )
 
-    def _checked(self, X: Any, y: Any, goal: Goal) -> tuple[Any, Any, Classes]:
+    def _checked(self, X: Any, y: Any, goal: Goal) -> tuple[Any, Any, ClassOrder]:
         """X and y as they go to the model, and the classes."""
         if y is None:
             raise ValueError("PlugInClassifier requires y to be passed, but the target y is None")

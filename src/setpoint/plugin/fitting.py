@@ -17,7 +17,7 @@ from setpoint.blackbox.measuring import rows_taken
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.inputs.inputs import Inputs
+from setpoint.inputs.inputs import CheckedData
 from setpoint.plugin.crossfit import CrossFit, Response, cross_fit, splits_of
 from setpoint.plugin.joint import JointModel, JointPosterior
 from setpoint.plugin.options import BASELINES, Options
@@ -49,7 +49,7 @@ class Task:
     ----------
     goal : Goal
     options : Options
-    inputs : Inputs
+    inputs : CheckedData
     model : classifier
         Fitted already if `is_fitted`.
     X, y
@@ -68,7 +68,7 @@ class Task:
 
     goal: Goal
     options: Options
-    inputs: Inputs
+    inputs: CheckedData
     model: Any
     is_fitted: bool
     X: Any
@@ -174,7 +174,7 @@ class Task:
         model = clone(self.model).fit(self.X, self.y, **self.params)
         return Fitted(model, JointModel(joint, fitted.model), solution, evidence)
 
-    def _unscored(self, inputs: Inputs) -> Evidence:
+    def _unscored(self, inputs: CheckedData) -> Evidence:
         return inputs.evidence({name: np.zeros(n) for name, n in inputs.n_rows.items()})
 
     # ------------------------------------------------------------------ a retrained learner

@@ -17,9 +17,9 @@ from setpoint.estimators.features import checked_features, fit_preprocessor, tra
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
-from setpoint.inputs.classes import Classes, two_classes_for
+from setpoint.inputs.classes import ClassOrder, two_classes_for
 from setpoint.inputs.dataset import Dataset
-from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
+from setpoint.inputs.inputs import CheckedData, GivenRows, baseline_codes
 from setpoint.inputs.labels import check_weight
 from setpoint.ramp.deciding import decide, prices
 from setpoint.ramp.deployed import decisions_of_scores, score_feature
@@ -264,7 +264,7 @@ class RampClassifier(TrainedClassifier):
         sets = aligned(datasets, names, deployed if isinstance(deployed, str) else None)
         given = super()._rows(X, y, sample_weight, sensitive_features, baseline, sets)
         rows = self._labelled(given, classes)
-        inputs = Inputs.check(goal, classes, rows, None)
+        inputs = CheckedData.check(goal, classes, rows, None)
         goal.require_formula("AdaptiveSurrogateClassifier trains linear models for such metrics")
         inputs.bind()
         codes = baseline_codes(rows[None], classes, "baseline")
@@ -344,11 +344,13 @@ class RampClassifier(TrainedClassifier):
     def _datasets(self, datasets: Any, X: Any) -> dict[str, Dataset]:
         return aligned(datasets, column_names(X), self.baseline_column_)
 
-    def _rows(self, *args: Any) -> dict[str | None, Rows]:
+    def _rows(self, *args: Any) -> dict[str | None, GivenRows]:
         rows = super()._rows(*args)
         return rows if self.baseline_threshold is None else self._labelled(rows, self._classes)
 
-    def _labelled(self, rows: dict[str | None, Rows], classes: Classes) -> dict[str | None, Rows]:
+    def _labelled(
+        self, rows: dict[str | None, GivenRows], classes: ClassOrder
+    ) -> dict[str | None, GivenRows]:
         """Decisions of the deployed model in place of its scores."""
         out = {}
         for name, r in rows.items():
@@ -363,7 +365,7 @@ class RampClassifier(TrainedClassifier):
         return out
 
 
-def _warn_small(inputs: Inputs) -> None:
+def _warn_small(inputs: CheckedData) -> None:
     """Say which data sets are too small for what a model reaches there to last."""
     for name, part in inputs.parts.items():
         n_rows = inputs.n_rows[name]

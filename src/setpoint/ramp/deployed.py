@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.inputs.arrays import column_names, column_of, one_column, series_values
-from setpoint.inputs.classes import Classes
+from setpoint.inputs.classes import ClassOrder
 from setpoint.typing import Floats
 
 __all__ = ["ScoreFeature", "decisions_of_scores", "score_feature"]
@@ -99,7 +99,7 @@ def score_feature(
 
 
 def decisions_of_scores(
-    given: Any, threshold: float, classes: Classes, X: Any, name: str
+    given: Any, threshold: float, classes: ClassOrder, X: Any, name: str
 ) -> NDArray[Any]:
     """Labels that the deployed model decides by its scores.
 
@@ -109,7 +109,7 @@ def decisions_of_scores(
         Scores, or the column of X that holds them.
     threshold : float
         Positive from here on.
-    classes : Classes
+    classes : ClassOrder
     X : rows
     name : str
         What messages call it.

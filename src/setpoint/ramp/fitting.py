@@ -12,7 +12,7 @@ from scipy import sparse
 
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
-from setpoint.inputs.inputs import Inputs
+from setpoint.inputs.inputs import CheckedData
 from setpoint.inputs.min_support import least_accepted, row_unit
 from setpoint.program.link import link
 from setpoint.ramp.deciding import Model
@@ -83,14 +83,14 @@ def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
 
 
 def prepare(
-    estimator: Any, inputs: Inputs, features: Mapping[str | None, Any], deployed: Codes | None
+    estimator: Any, inputs: CheckedData, features: Mapping[str | None, Any], deployed: Codes | None
 ) -> Prepared:
     """The rows of all data sets as one problem.
 
     Parameters
     ----------
     estimator : RampClassifier
-    inputs : Inputs
+    inputs : CheckedData
     features : dict of data set (None: X) to array or CSR matrix
     deployed : int array or None
         What the deployed model decides of each row of X.

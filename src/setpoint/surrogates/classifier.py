@@ -22,7 +22,7 @@ from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import two_classes_for
 from setpoint.inputs.dataset import Dataset, as_datasets
-from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
+from setpoint.inputs.inputs import CheckedData, GivenRows, baseline_codes
 from setpoint.inputs.labels import check_weight
 from setpoint.report import AdaptiveStep, compared
 from setpoint.rules import Threshold
@@ -314,7 +314,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             black_box or goal, classes, rows, penalty=float(self.penalty),
             where="y" if held is None else "validation",
         )  # fmt: skip
-        inputs = Inputs.check(goal, classes, {None: rows}, None)
+        inputs = CheckedData.check(goal, classes, {None: rows}, None)
         plan = Plan.of(self, len(parts) * sum(2 if isinstance(k, str) else 1 for k in kinds))
 
         key = self._key()
@@ -410,7 +410,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         sensitive_features: Any,
         baseline: Any,
         held: Dataset | None,
-    ) -> Rows:
+    ) -> GivenRows:
         """The rows that the metric is measured on."""
         if held is None:
             return self._rows(X, y, sample_weight, sensitive_features, baseline, None)[None]

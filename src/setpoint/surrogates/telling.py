@@ -14,7 +14,7 @@ from setpoint.blackbox.budget import BudgetedMetric, RowMetric
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
-from setpoint.inputs.inputs import Inputs
+from setpoint.inputs.inputs import CheckedData
 from setpoint.program.link import link
 from setpoint.report import AdaptiveStep, AdaptiveSummary, Entry, GoalReport, report_on_outcome
 from setpoint.report.measured import measured_entry
@@ -102,7 +102,7 @@ def summarize(
 
 def reported(
     goal: Goal,
-    inputs: Inputs,
+    inputs: CheckedData,
     prepared: Prepared,
     metered: BudgetedMetric,
     found: Searched,
