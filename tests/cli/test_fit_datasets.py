@@ -192,11 +192,11 @@ def test_training_that_was_stopped_before_the_goal_was_met(fit):
 
 
 def test_a_note_of_what_is_kept_waits_for_the_end():
-    from setpoint.cli.session import Session, heeded
+    from setpoint.cli.session import Session, warnings_as_notes
 
     def search(fails):
-        with click.Context(click.Command("x"), obj=(session := Session())), heeded():
-            with contextlib.suppress(ValueError), heeded():
+        with click.Context(click.Command("x"), obj=(session := Session())), warnings_as_notes():
+            with contextlib.suppress(ValueError), warnings_as_notes():
                 warnings.warn(
                     "training was stopped: the best iterate until then is kept", stacklevel=1
                 )

@@ -11,7 +11,7 @@ import pytest
 from joblib import Parallel, delayed
 
 from setpoint import AdaptiveSurrogateClassifier, PlugInClassifier, load_model
-from setpoint.cli.processes import ended_after
+from setpoint.cli.processes import worker_pool
 from setpoint.cli.solvers import SURROGATES
 from setpoint.surrogates import classifier as module
 
@@ -447,7 +447,7 @@ def test_other_commands_know_of_it(run):
 @pytest.mark.parametrize("error", [None, KeyError, KeyboardInterrupt])
 def test_no_process_is_left(error):
     before = os.environ.get("PYTHONWARNINGS")
-    with pytest.raises(error) if error else contextlib.nullcontext(), ended_after(2):
+    with pytest.raises(error) if error else contextlib.nullcontext(), worker_pool(2):
         found = Parallel(n_jobs=2, backend="loky")(delayed(os.getpid)() for _ in range(4))
         assert os.getpid() not in found
         if error:

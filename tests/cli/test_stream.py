@@ -584,11 +584,11 @@ def test_ctrl_c_before_there_are_rows(begun, tmp_path):
         "import os, signal, sys\n"
         "import setpoint.cli.stream as module\n"
         "from setpoint.cli import main\n"
-        "class Stopping(module.Stopping):\n"
+        "class SignalHandler(module.SignalHandler):\n"
         "    def waiting(self):\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "        return super().waiting()\n"
-        "module.Stopping = Stopping\n"
+        "module.SignalHandler = SignalHandler\n"
         "main(sys.argv[1:])\n"
     )
     assert process.wait() == 130
@@ -602,14 +602,14 @@ AT_ITS_END = (
     "import os, select, signal, sys\n"
     "import setpoint.cli.stream as module\n"
     "from setpoint.cli import main\n"
-    "class Stopping(module.Stopping):\n"
+    "class SignalHandler(module.SignalHandler):\n"
     "    calls = 0\n"
     "    def waiting(self):\n"
     "        self.calls += 1\n"
     "        if self.calls > 1 and not select.select([0], [], [], 0)[0]:\n"
     "            os.kill(os.getpid(), signal.SIGINT)\n"
     "        return super().waiting()\n"
-    "module.Stopping = Stopping\n"
+    "module.SignalHandler = SignalHandler\n"
     "main(sys.argv[1:])\n"
 )
 

@@ -71,7 +71,7 @@ def test_all_rows_at_once_give_the_gradient_of_the_loss(solver, weighted):
     ours = GoalLoss(FPOR, solver, **options)
     positive = y.numpy()
     weight = None if w is None else w.numpy().astype(float)
-    seen = losses.Seen(z.detach().numpy().astype(float), positive, weight)
+    seen = losses.RefreshBatch(z.detach().numpy().astype(float), positive, weight)
     N, P = seen.mass(np.ones(len(positive)))
     theirs = SOLVERS[solver](Tradeoff(Goal.parse(FPOR), N, P), 3.0)
     if solver == "sigmoid":

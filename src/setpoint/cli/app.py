@@ -19,7 +19,7 @@ from setpoint.cli.frontier import frontier
 from setpoint.cli.goal import goal
 from setpoint.cli.metrics import metrics
 from setpoint.cli.predict import predict
-from setpoint.cli.session import Session, StoppedByUser, heeded
+from setpoint.cli.session import Session, StoppedByUser, warnings_as_notes
 from setpoint.cli.stream import stream_command
 
 __all__ = ["App", "app"]
@@ -82,7 +82,7 @@ class App(click.Group):
         """Run the command of a context; see :meth:`main`."""
         try:
             try:
-                with heeded():
+                with warnings_as_notes():
                     return super().invoke(ctx)
             finally:
                 if sys.stdout is not None:  # closed by who started the program

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.layout import find_metric_columns
 from setpoint.cli.metric import Named, metric_for
 from setpoint.cli.options import Reading
 from setpoint.cli.output import step
+from setpoint.cli.roles import find_metric_columns
 from setpoint.cli.tables import (
     Part,
     check_datasets,
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Table, TableModel
 
-__all__ = ["Judged", "opened"]
+__all__ = ["LoadedModel", "opened"]
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class LoadedModel:
     """A model and the rows to judge it on.
 
     Parameters
@@ -67,7 +67,7 @@ def opened(
     vary: str | None = None,
     compare: bool = False,
     metric: Named | None = None,
-) -> Judged:
+) -> LoadedModel:
     """Open a model and read the rows to judge it on.
 
     Parameters
@@ -153,7 +153,7 @@ def opened(
         if threshold is not None and deployed is not None:
             scores = part.X[clf.baseline] if part.baseline is None else part.baseline
             check_threshold(scores, threshold, table.name)
-    return Judged(model, goal, table, part, datasets)
+    return LoadedModel(model, goal, table, part, datasets)
 
 
 def _check_judged(clf: Any, metric: BlackBox, path: str) -> None:

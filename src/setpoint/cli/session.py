@@ -17,7 +17,7 @@ import click
 
 from setpoint.cli.errors import in_shell_words
 
-__all__ = ["Session", "StoppedByUser", "current", "heeded"]
+__all__ = ["Session", "StoppedByUser", "current", "warnings_as_notes"]
 
 _KEPT = re.compile(r": the best \w+ (?:until then is kept|found so far is returned)$")
 # Of interest to developers, not to whoever has a table.
@@ -141,7 +141,7 @@ def current() -> Session:
 
 
 @contextmanager
-def heeded() -> Iterator[list[str]]:
+def warnings_as_notes() -> Iterator[list[str]]:
     """Warnings of libraries become notes; the list holds their texts, each once.
 
     What is kept of a search that was stopped is noted at the end: an error keeps nothing.

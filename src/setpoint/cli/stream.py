@@ -14,7 +14,7 @@ from setpoint.cli.options import Reading, as_json, reading_options
 from setpoint.cli.output import print_json
 from setpoint.cli.session import StoppedByUser, current
 from setpoint.cli.stream_begin import Asked, opened
-from setpoint.cli.stream_live import SaveEvery, Stopping
+from setpoint.cli.stream_live import SaveEvery, SignalHandler
 from setpoint.cli.stream_output import Decisions
 from setpoint.cli.stream_run import Run
 from setpoint.cli.verdicts import code_of, report_json, status_of, verdict
@@ -121,7 +121,7 @@ def stream_command(
     every = SaveEvery.parse(save_every)
     both = None if classes is None else [label.strip() for label in classes.split(",")]
     asked = Asked(target, goal, positive, both, drop, text, solver, learner, window, track)
-    stopping = Stopping()
+    stopping = SignalHandler()
     session = current()
     session.check()
     with stopping.listening(), ExitStack() as files:

@@ -312,7 +312,7 @@ def scores_of(table: Table, name: str) -> NDArray[np.float64]:
 
     from setpoint.data import Column, conform
     from setpoint.data.errors import TableError
-    from setpoint.data.kinds import MISFITS, as_kind, first_misfit
+    from setpoint.data.kinds import KIND_MESSAGES, as_kind, first_misfit
     from setpoint.data.schema import absent
 
     if name not in table.frame:
@@ -322,7 +322,7 @@ def scores_of(table: Table, name: str) -> NDArray[np.float64]:
         row = first_misfit(stored, "number", table.decimal)
         raise TableError(
             f"{table.name}: column {name!r}, {table.place(row)}: {stored[row].as_py()!r} is "
-            f"{MISFITS['number']}, and the column holds the deployed model's scores"
+            f"{KIND_MESSAGES['number']}, and the column holds the deployed model's scores"
         )
     found = np.asarray(conform(table, [Column(name, "number")])[name], np.float64)
     gone = np.isnan(found)

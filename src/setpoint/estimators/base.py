@@ -16,7 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import measured_value
-from setpoint.estimators.path import bound_path
+from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.row_hash import column_draws, row_draws
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact

@@ -22,7 +22,7 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.penalty.batches import check_number, check_whole, checked, floats
 from setpoint.penalty.cuts import Cut, best_cut
-from setpoint.penalty.losses import CrossEntropy, Loss, Seen
+from setpoint.penalty.losses import CrossEntropy, Loss, RefreshBatch
 from setpoint.penalty.methods import Choices, stages_of
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.search.infeasibility import InfeasibleError
@@ -288,7 +288,7 @@ class GoalLoss(torch.nn.Module):
             If one of the classes is missing.
         """
         z, positive, w = checked(scores, y, weight, "scores")
-        seen = Seen(floats(z), positive.cpu().numpy(), None if w is None else floats(w))
+        seen = RefreshBatch(floats(z), positive.cpu().numpy(), None if w is None else floats(w))
         N, P = seen.mass(np.ones(len(z)))
         if N <= 0 or P <= 0:
             missing = "1" if P <= 0 else "0"
@@ -322,7 +322,7 @@ class GoalLoss(torch.nn.Module):
         self.rows_seen += n
         self._last = n
 
-    def _latest(self) -> Seen:
+    def _latest(self) -> RefreshBatch:
         """What a refresh looks at."""
         size = len(self._scores)
         n = min(self.rows_seen, size)
@@ -332,7 +332,7 @@ class GoalLoss(torch.nn.Module):
             enough = np.minimum(positive.cumsum(), (~positive).cumsum()) >= _ENOUGH
             n = max(int(enough.argmax()) + 1, min(self._last, n)) if enough.any() else n
         scores, weight = floats(self._scores)[at[:n]], floats(self._weight)[at[:n]]
-        return Seen(scores, positive[:n], None if bool((weight == 1.0).all()) else weight)
+        return RefreshBatch(scores, positive[:n], None if bool((weight == 1.0).all()) else weight)
 
     # ------------------------------------------------------------------ the state
     def get_extra_state(self) -> dict[str, Any]:

@@ -152,7 +152,7 @@ class Search:
             self._constant(float(gains[0]))
         if weights:
             return True
-        wrong, all_wrong = _against(found)
+        wrong, all_wrong = _non_monotone(found)
         if not wrong:
             return True
         names = [self.sample.names[k] for k in wrong]
@@ -248,7 +248,7 @@ class Search:
             return models, gain
         return (moved, after) if after > gain else (models, gain)
 
-    def _astray(self, models: Floats, base_gain: float) -> str:
+    def _check_refit(self, models: Floats, base_gain: float) -> str:
         """Why the model of all rows is not to be kept, if it went elsewhere than the judged ones.
 
         What folds find is not convex: each may end on another side of a valley.
@@ -286,7 +286,7 @@ class Search:
         scores = self.sample.scores(best)
         error, values, astray = None, np.empty((0, 2)), ""
         if gain > base_gain and not self.stopped:
-            astray = self._astray(best, base_gain)
+            astray = self._check_refit(best, base_gain)
             if not astray:
                 error, values = self._error(np.stack([scores, base_scores]))
         if not gain > base_gain:
@@ -326,7 +326,7 @@ def _errors(wanted: float) -> str:
     )
 
 
-def _against(found: Differences) -> tuple[list[int], bool]:
+def _non_monotone(found: Differences) -> tuple[list[int], bool]:
     """Surrogates that the metric's loss falls with, beyond three standard errors.
 
     And whether none that matters goes the other way.

@@ -14,7 +14,7 @@ from sklearn.utils import murmurhash3_32
 
 from setpoint.data.dates import date_parts
 from setpoint.data.extras import needed
-from setpoint.data.kinds import MISFITS, as_kind
+from setpoint.data.kinds import KIND_MESSAGES, as_kind
 from setpoint.data.streaming.schema import StreamColumn
 from setpoint.typing import Floats
 
@@ -125,8 +125,8 @@ def _values(text: Any, column: StreamColumn) -> tuple[Floats, dict[int, str]]:
     if read is None:
         rows = _misfits(text, column, 0, len(text))
         wrong = {
-            row: f"column {column.name!r}: {text[row].as_py()!r} is {MISFITS[column.kind]}, as it "
-            "was in the first rows"
+            row: f"column {column.name!r}: {text[row].as_py()!r} is {KIND_MESSAGES[column.kind]}, "
+            "as it was in the first rows"
             for row in rows
         }
         pa, pc = needed("pyarrow"), needed("pyarrow.compute")

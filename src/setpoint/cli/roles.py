@@ -10,7 +10,7 @@ from setpoint.cli.errors import CommandError
 from setpoint.cli.labels import value_named
 from setpoint.cli.options import columns_named
 from setpoint.cli.session import current
-from setpoint.cli.solvers import Way
+from setpoint.cli.solvers import SolverChoice
 from setpoint.cli.tables import kind_by_goal
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Column, Table
 
-__all__ = ["Choices", "Layout", "find_metric_columns", "layout_of"]
+__all__ = ["Choices", "ColumnRoles", "find_metric_columns", "find_roles"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Choices:
     ----------
     target : str
     positive : str, optional
-    way : Way
+    way : SolverChoice
         The solver and its model.
     sensitive, drop, decide_on : tuple of str
         `decide_on` is empty for the goal's own columns; "none" for the score alone.
@@ -48,7 +48,7 @@ class Choices:
 
     target: str
     positive: str | None = None
-    way: Way = field(default_factory=Way)
+    way: SolverChoice = field(default_factory=SolverChoice)
     sensitive: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     decide_on: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ColumnRoles:
     """What each column of a table is used for.
 
     Parameters
@@ -121,7 +121,9 @@ class Layout:
         return self.features + tuple(c for c in more if c.name not in own)
 
 
-def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table] = ()) -> Layout:
+def find_roles(
+    table: Table, goal: Goal, choices: Choices, others: Sequence[Table] = ()
+) -> ColumnRoles:
     """What each column is used for.
 
     Parameters
@@ -187,7 +189,7 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
     decides_on = tuple(kinds.get(name) or kind_by_goal(name, goal, table) for name in decide)
     metric_columns = () if choices.metric is None else find_metric_columns(choices.metric, table)
     groups = _surrogate_groups(table, choices)
-    return Layout(features, decides_on, hidden, left_out, scores, metric_columns, groups)
+    return ColumnRoles(features, decides_on, hidden, left_out, scores, metric_columns, groups)
 
 
 def find_metric_columns(
