@@ -140,7 +140,7 @@ def test_the_goal_in_words():
         assert goal_in_words(Goal.parse(text)) == words
     long = " + ".join(f"recall(label='class number {i}')" for i in range(40))
     sentence = goal_in_words(Goal.parse(f"maximize {long} s.t. churn <= 0.1"))
-    assert sentence == "Make a measure of one's own as high as possible, under 1 constraints"
+    assert sentence == "Make a custom metric as high as possible, under 1 constraints"
 
 
 def test_every_metric_has_words():
@@ -228,12 +228,12 @@ def test_stricter_bounds_are_possible_ones():
 def test_what_is_not_certain():
     for status in ("feasible", "stationary"):
         text = verdict(replace(constrained(), status=status))[2]
-        assert "Nobody has proved that this rule is the best" in text
+        assert "It is not proved that this rule is the best" in text
     text = verdict(replace(constrained(), status="feasible", gap=0.03))[2]
     assert "better by more than 0.0300 (certified)" in text.split("The rule")[0]
     text = verdict(replace(constrained(), status="optimal", gap=0.0))[2]
     assert "No other rule on these scores has a better objective (certified)." in text
-    assert "Nobody has proved" not in text
+    assert "It is not proved" not in text
     assert "Whether another rule reaches more was not looked at" in verdict(constrained())[2]
     soft = replace(constrained(), status="optimal", evidence="soft", expected_objective=0.8, gap=0)
     assert "The rule was found on posteriors." in verdict(soft)[2]
@@ -265,7 +265,7 @@ def test_the_rule_what_it_looks_at_and_draws():
     assert re.search(r"The decision on [\d.]+ % of the rows is drawn\.", text)
     text = read(page_text(floor())).text
     assert "It looks at nothing but the score." in text
-    assert "It draws no lots" in text
+    assert "The rule is deterministic" in text
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_one_text_is_not_a_section():
 def test_a_report_that_measures_does_not_say_what_the_rule_looks_at():
     text = verdict(replace(constrained(), rule="predict 1 when the score is at least 0.5"))[2]
     assert "nothing but the score" not in text
-    assert "draws no lots" not in text
+    assert "The rule is deterministic" not in text
 
 
 def test_another_goal_is_refused():

@@ -70,7 +70,7 @@ class App(click.Group):
             return _stopped(session)
         except BrokenPipeError:
             return BROKEN_PIPE
-        except Exception as error:  # noqa: BLE001  (the last one to hear of it)
+        except Exception as error:  # noqa: BLE001  (nothing above handles it)
             if session.interrupted:  # what Ctrl-C made of code that was not ready for it
                 return _stopped(session)
             with suppress(OSError):

@@ -65,7 +65,7 @@ def evaluate(
 ) -> None:
     """Judge a model file by a table with labels.
 
-    Model files name a metric of your own and hold no code, so --metric is wanted again.
+    Model files name a metric of your own and hold no code, so --metric is needed again.
     The exit code is 0 if the goal is reached on these rows, and 3 if it is not.
     """
     files = named_files(datasets)

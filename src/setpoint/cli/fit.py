@@ -47,7 +47,10 @@ _EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates"
 @click.argument("data")
 @click.option("--target", required=True, metavar="COL", help="The column to predict.")
 @click.option(
-    "--goal", "goal_text", metavar="TEXT", help="See setpoint goal. This or --metric is wanted."
+    "--goal",
+    "goal_text",
+    metavar="TEXT",
+    help="See setpoint goal. Required unless --metric is given.",
 )
 @metric_options
 @click.option("--model", required=True, metavar="FILE", help="The model file to write.")

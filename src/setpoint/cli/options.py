@@ -48,7 +48,7 @@ def reading_options(command: F) -> F:
     for option in (
         click.option("--decimal", metavar="D", help="The decimal mark, '.' or ','."),
         click.option("--separator", metavar="S", help=r"Between fields: ',', ';', '|' or '\t'."),
-        click.option("--encoding", metavar="E", help="Such as latin-1. Else UTF-8."),
+        click.option("--encoding", metavar="E", help="Such as latin-1. Default: UTF-8."),
     ):
         command = option(command)
     return command

@@ -157,8 +157,8 @@ def _require_mixable(cuts: CutoffSet, program: Program) -> None:
     shape = score.shape
     if not (shape.concave or shape.quasiconcave or shape.ratios):
         raise ShapeError(
-            f"{program.goal.objective} ({score.shape_name}) ties the thresholds of "
-            f"{len(cuts.segments)} groups together, and there are too many combinations to try; "
+            f"{program.goal.objective} ({score.shape_name}) couples the thresholds of "
+            f"{len(cuts.segments)} groups, and there are too many combinations to try; "
             "decide on the score alone (decide_on=None), where every threshold is tried"
         )
 
@@ -192,8 +192,8 @@ def _without_mixture(
     if apart is None:
         if n_combinations(cuts) > MOST_COMBINATIONS:
             raise ShapeError(
-                f"{program.goal}: the goal ties the thresholds of {len(cuts.segments)} "
-                "groups together in a way that no linear program can search (a difference of "
+                f"{program.goal}: the goal couples the thresholds of {len(cuts.segments)} "
+                "groups in a way that no linear program can search (a difference of "
                 "ratios, such as precision, is one), and there are too many combinations to try; "
                 "decide on the score alone (decide_on=None)"
             )

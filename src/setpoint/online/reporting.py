@@ -21,7 +21,7 @@ __all__ = ["stream_report"]
 
 
 _RIDGE = 1e-6
-"""Only lest a stream that is separated has no finite slope."""
+"""Only so that a separated stream has a finite slope."""
 
 _PARTS = 10
 """Parts of the rows, by score, whose posteriors are compared with their labels."""

@@ -44,7 +44,7 @@ _ROWS_PASSED, _FEWEST_EPOCHS, _MOST_EPOCHS = 10_000_000, 3, 50
 
 
 def check_options(estimator: Any) -> None:
-    """Refuse what no training could use.
+    """Check the parameters before any training.
 
     Raises
     ------

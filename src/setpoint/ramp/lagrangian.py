@@ -294,7 +294,7 @@ class _Descent:
         return Solved(best, self.v, self.converged, self.n_passes, self.path, why, self.stopped)
 
     def _note(self, problem: Problem, t: float) -> None:
-        """Keep the model, if it is the best, and tell of it."""
+        """Keep the model, if it is the best, and call back."""
         S = problem.accepted(self.w, self.drawn)
         self.n_passes += 1
         worst = float(problem.excess(S).max(initial=0.0))

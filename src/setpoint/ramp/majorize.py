@@ -199,7 +199,7 @@ class _Majorized:
         return True
 
     def _note(self) -> None:
-        """Keep the weights, if they are the best, and tell of them."""
+        """Keep the weights, if they are the best, and call back."""
         S = self.problem.accepted(self.w, self.drawn)
         self.n_passes += 1
         worst = float(self.problem.excess(S).max(initial=0.0))

@@ -34,7 +34,7 @@ from setpoint.tolerances import SATISFIED
 __all__ = ["FEW_ROWS", "FewRowsWarning", "report_on", "warn_few_rows"]
 
 FEW_ROWS = 0.05
-"""A wider half of a constraint's interval says that the rows hardly tell."""
+"""A wider half of a constraint's interval says that the rows are too few to be conclusive."""
 
 
 _FEW = ": measured on few rows"

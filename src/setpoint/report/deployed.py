@@ -87,7 +87,7 @@ class Comparison:
             return [f"No decision on {where} changes."]
         out = f"{_percent(self.changed)} of the decisions on {where} change (churn)"
         if self.wins is None or self.losses is None:
-            return [f"{out}.", "Without labels it is open which of the changes are right."]
+            return [f"{out}.", "Without labels it is unknown which of the changes are right."]
         out += f": {_percent(self.wins)} from wrong to right (wins), "
         out += f"{_percent(self.losses)} from right to wrong (losses)"
         neither = self.changed - self.wins - self.losses

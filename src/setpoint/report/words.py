@@ -138,7 +138,9 @@ def certificate(report: GoalReport) -> str:
             out += f"an objective better by more than {number(report.gap)} (certified)."
         sentences.append(out)
         if any(e.denominator is not None for e in (report.objective, *report.constraints)):
-            sentences.append("Ratios of less than one expected row do not count.")
+            sentences.append(
+                "Ratios with a denominator of less than one expected row are excluded."
+            )
     return " ".join(sentences)
 
 

@@ -1,4 +1,4 @@
-"""Positive from a cut-off on."""
+"""A decision threshold: positive from a cut-off on."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _NUMBERS = {
 
 
 def check_options(estimator: Any) -> tuple[Any, ...]:
-    """Refuse what no fit could use; the kinds of surrogates.
+    """Check the parameters before any fit; return the kinds of surrogates.
 
     Raises
     ------

@@ -199,7 +199,7 @@ def _search(report: GoalReport, goal: Goal) -> Iterator[Note]:
     better = f"do better by {objective}" if goal.is_blackbox else f"reach a better {objective}"
     if report.status in ("feasible", "stationary") and report.gap is None:
         yield Note(
-            f"Nobody has proved that this rule is the best: another one may {better}.",
+            f"It is not proved that this rule is the best: another one may {better}.",
             "Allow the search more time, or start it elsewhere, if this matters."
             if report.adaptive is None
             else "Allow the search more evaluations (budget) if this matters.",
@@ -212,7 +212,7 @@ def _search(report: GoalReport, goal: Goal) -> Iterator[Note]:
     ):
         yield Note(
             certificate(report),
-            "Allow the search more time if so much matters.",
+            "Allow the search more time if this difference matters.",
         )
     if report.status == "evaluated":
         yield Note(

@@ -247,5 +247,5 @@ def describe_rule(report: GoalReport) -> tuple[str, list[str]]:
         if not report.decides_on:
             lines.append("It looks at nothing but the score.")
         if not report.randomized:
-            lines.append("It draws no lots.")
+            lines.append("The rule is deterministic.")
     return report.rule, lines

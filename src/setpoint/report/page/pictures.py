@@ -184,7 +184,7 @@ def _frontiers(report: GoalReport) -> Iterator[Picture]:
 
         proof = ""
         if math.isinf(frontier.gap):
-            proof = " Nobody has proved that no rule does better."
+            proof = " It is not proved that no rule does better."
         elif frontier.gap > 5e-5:
             proof = f" The best may be better than the line by up to {number(frontier.gap)}."
         strict = "right" if frontier.relation == ">=" else "left"

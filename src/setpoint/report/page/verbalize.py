@@ -89,7 +89,7 @@ least 0.97'
         out += f", with {_listed([_with_article(c) for c in goal.constraints])}"
     if len(out) > _LONGEST:
         held = f", under {len(goal.constraints)} constraints" if goal.constraints else ""
-        return f"Make a measure of one's own as {way} as possible{held}"
+        return f"Make a custom metric as {way} as possible{held}"
     return out
 
 
