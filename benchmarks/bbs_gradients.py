@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from bbs_data import G_MEAN, CheckedRows, Floats, Split, figure, heading, simulated
+from bbs_data import G_MEAN, Part, Floats, Split, figure, heading, simulated
 from cma_data import run_with_one_thread
 from scipy.stats import norm
 
@@ -32,7 +32,7 @@ from setpoint.surrogates.descent import Descent
 from setpoint.surrogates.design import Matrix
 from setpoint.surrogates.gradients import ESTIMATES, Estimator, fitted
 from setpoint.surrogates.losses import Losses
-from setpoint.surrogates.parts import CheckedRows as Subset
+from setpoint.surrogates.parts import Part as Subset
 from setpoint.surrogates.parts import losses_on
 from setpoint.surrogates.sample import Fold, Sample
 
@@ -61,7 +61,7 @@ def slope_of_kinked(u: Floats, deviation: float) -> Floats:
 
 
 # ---------------------------------------------------------------------- samples
-def on_same_rows(part: CheckedRows) -> Sample:
+def on_same_rows(part: Part) -> Sample:
     """Surrogates and metric on the same rows."""
     everyone = [Subset("", np.ones(len(part.y), bool))]
     losses = losses_on(("sigmoid",), everyone, part.y, None, (0, 1))
@@ -76,7 +76,7 @@ def on_others(split: Split) -> Sample:
     return Sample([Fold(one.train, one.losses, Matrix(held.X), rows)], len(rows))
 
 
-def metered(box: BlackBox, part: CheckedRows) -> BudgetedMetric:
+def metered(box: BlackBox, part: Part) -> BudgetedMetric:
     return BudgetedMetric(measured_on(box, classes_of(part.y), GivenRows(len(part.y), part.y)))
 
 
@@ -89,7 +89,7 @@ def of_surrogates(psi: Callable[[Floats], float], losses: Losses) -> BlackBox:
     return BlackBox(metric, greater_is_better=False, name="psi")
 
 
-def across(part: CheckedRows) -> Floats:
+def across(part: Part) -> Floats:
     """Parameters of one fold, (1, d + 1): one cloud of negatives is beyond the cut."""
     scores = part.X.sum(axis=1)
     return np.append(np.ones(2), 0.5 * scores.std())[None] / scores.std()
@@ -99,7 +99,7 @@ def across(part: CheckedRows) -> Floats:
 class Known:
     """One sample, one psi, and the errors of its estimated gradients."""
 
-    def __init__(self, psi: Callable[[Floats], float], models: Floats, part: CheckedRows) -> None:
+    def __init__(self, psi: Callable[[Floats], float], models: Floats, part: Part) -> None:
         self.sample, self.models = on_same_rows(part), models
         assert self.sample.on_metric is not None
         self.psi, self.losses = psi, self.sample.on_metric
@@ -149,7 +149,7 @@ def line(name: str, m: int, errors: Floats) -> float:
     return float(errors.mean())
 
 
-def kinks(part: CheckedRows, models: Floats) -> None:
+def kinks(part: Part, models: Floats) -> None:
     """Section 5.3 against Algorithm 2 where psi has a kink."""
     sigma, deviation = 0.02, 0.04
     sample = on_same_rows(part)
