@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from bbs_data import G_MEAN, Part, Floats, Split, figure, heading, simulated
+from bbs_data import G_MEAN, Floats, Part, Split, figure, heading, simulated
 from cma_data import run_with_one_thread
 from scipy.stats import norm
 
