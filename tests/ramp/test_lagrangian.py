@@ -174,7 +174,7 @@ def test_what_ends_a_training_keeps_the_best_round(error):
             if len(calls) == after:
                 raise error
 
-        solved = augmented_lagrangian(problem, np.zeros(4), calls=tell)
+        solved = augmented_lagrangian(problem, np.zeros(4), callback=tell)
         assert len(calls) == len(solved.path) == after
         assert [now for now, _ in calls] == solved.path
         for mine, theirs in zip(solved.path, whole.path, strict=False):

@@ -88,7 +88,7 @@ def test_what_is_best_is_what_was_measured():
 def test_steps_tell_of_the_way():
     received = []
     search = descent(g_mean, max_iter=7)
-    search.received = received.append
+    search.callback = received.append
     search.run()
     assert received == search.steps
     assert len(received) == 7
