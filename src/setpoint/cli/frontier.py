@@ -202,7 +202,7 @@ def _draw(found: Frontier, path: str) -> None:
             ) from None
         from setpoint.report.displays import FrontierDisplay
 
-        figure = Figure(figsize=(6.4, 4.2), roles="constrained")
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
         FrontierDisplay(found.thinned(_POINTS)).plot(figure.subplots())
         kind = Path(path).suffix.lower().removeprefix(".")
         with keep_old_on_error(path), writing(path) as file:
