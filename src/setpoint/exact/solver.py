@@ -9,6 +9,7 @@ from setpoint.evidence import Evidence
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import (
     MOST_COMBINATIONS,
+    NEAR_A_MIXTURE,
     enumerate_cutoffs,
     from_nearest,
     n_combinations,
@@ -210,7 +211,10 @@ def _without_draws(
         return apart
     if not mixed.is_drawn and mixed.status == "optimal":
         return mixed
-    few = n_combinations(cuts) <= MOST_COMBINATIONS
+    n_rules = n_combinations(cuts)
+    if n_rules <= NEAR_A_MIXTURE:
+        return enumerate_cutoffs(cuts, program)
+    few = n_rules <= MOST_COMBINATIONS
     rounded = round_mixture(cuts, program, mixed)
     if not few and not rounded.is_feasible:
         rounded = from_nearest(cuts, program, nearest_thresholds(cuts, program).choice)
