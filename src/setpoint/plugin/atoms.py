@@ -151,7 +151,7 @@ class TensorPricer:
         """The tensor of gains, segment by segment."""
         counted = self.counted
         n = counted.n_classes
-        gains = self.rates.forms.tensor(slopes)[:, :n]
+        gains = self.rates.tensor(slopes)[:, :n]
         gains = _readable(gains) * gains
         if counted.pairs is not None:
             return Tensor(gains[counted.pairs[..., 0], counted.pairs[..., 1]])

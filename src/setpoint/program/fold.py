@@ -8,7 +8,7 @@ from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.errors import EmptyPopulationError, GoalError, UnlabelledError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, RateFunction
-from setpoint.program.linear_forms import LinearForms
+from setpoint.program.rate_table import RateTable
 from setpoint.program.rates import Rate
 from setpoint.program.terms import Clipped, Leaf, Missing, Number, Operation, Term
 
@@ -97,17 +97,16 @@ class Folder:
         """An affine function with its exact range over all decisions."""
         if not isinstance(x, Affine) or len(x.terms) < 2:
             return x
-        ranges = [self.forms.range(x)]
+        ranges = [self.table.range(x)]
         for corner in self.corners:
             norms = [rate.norm(corner) for rate in self.rates]
-            forms = LinearForms(self.codebook, corner, tuple(self.rates), norms)
-            ranges.append(forms.range(x))
+            ranges.append(RateTable(self.codebook, corner, tuple(self.rates), norms).range(x))
         return x.plus(0.0).clip_range(min(r[0] for r in ranges), max(r[1] for r in ranges))
 
     @property
-    def forms(self) -> LinearForms:
+    def table(self) -> RateTable:
         """The rates so far, as functions of the counts."""
-        return LinearForms(self.codebook, self.marginals, tuple(self.rates), self.norms)
+        return RateTable(self.codebook, self.marginals, tuple(self.rates), self.norms)
 
     def _rate(self, leaf: Leaf) -> Affine:
         rate, metric, weights = leaf.rate, leaf.metric, self.marginals.weights

@@ -77,12 +77,7 @@ class _Place:
 
 
 class Linker:
-    """Turns expressions into terms over the strata of a codebook.
-
-    Parameters
-    ----------
-    codebook : Codebook
-    """
+    """Turns expressions into terms over the strata of a codebook."""
 
     def __init__(self, codebook: Codebook) -> None:
         self.codebook = codebook

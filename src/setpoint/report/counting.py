@@ -71,7 +71,7 @@ class _Counter:
 
     def measure(self) -> None:
         """After all is folded."""
-        self.counted = Counted(self.folder.forms, self.confusion)
+        self.counted = Counted(self.folder.table, self.confusion)
 
     def interval(self, x: RateFunction) -> Interval:
         return interval_of(x, self.counted, self.level)

@@ -92,7 +92,7 @@ def _ratio(program: Program) -> Ratio:
             f"{what} ratios of linear functions, this score is {score.shape_name}; "
             f"{other}'auto' takes every shape that can be solved"
         )
-    if program.forms.range(score.below)[0] <= _TINY:
+    if program.table.range(score.below)[0] <= _TINY:
         raise ShapeError(
             f"{what} ratios whose denominator is above 0 whatever is decided, this one can "
             "vanish; 'auto' puts a floor under it"
@@ -103,7 +103,7 @@ def _ratio(program: Program) -> Ratio:
 def _halve(run: Explorer, score: Ratio) -> None:
     """Algorithm 4 for a score: the largest gamma with max A - gamma B >= 0."""
     space = run.space
-    b_low, b_high = run.program.forms.range(score.below)
+    b_low, b_high = run.program.table.range(score.below)
     points = [space.features(c) for c in space.constants()]
     v = max(points, key=lambda x: float(score.value(x)))
     # A bracket from a point that is reached, not [0, 1].
