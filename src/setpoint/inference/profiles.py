@@ -90,13 +90,10 @@ class Counted:
         self.counts = confusion.counts.ravel()
         self.squares = confusion.squares.ravel()
         self.v = table.sums(confusion.counts)
+        # Profiles of thousands of features and classes would take too much memory.
+        self.is_large = len(self.features) * self.counts.size > MOST_WEIGHTS
         self._profiles: dict[frozenset[int], tuple[RowProfiles, NDArray[np.int64]]] = {}
         self._fractions: dict[int, tuple[RateFunction, Fraction | None]] = {}
-
-    @property
-    def is_large(self) -> bool:
-        """Whether profiles would take too much memory: thousands of features and classes."""
-        return len(self.features) * self.counts.size > MOST_WEIGHTS
 
     def event(self, index: Sequence[int]) -> Floats:
         """Weights (k, entries) of some features' events, not divided by any norm."""

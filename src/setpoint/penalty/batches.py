@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from setpoint.inputs.numeric import is_number, is_whole
+from setpoint.inputs.options import is_number, is_whole
 
 __all__ = ["check_number", "check_whole", "checked", "floats"]
 

@@ -40,35 +40,18 @@ def bisection(
 
     Parameters
     ----------
-    space : Achievable
-        With whole rules as columns.
-    program : Program
     calls : int, optional
-        Oracle calls; by default 100, with constraints 10,000 over all rounds. (The paper
-        names no budget for bisection; 10,000 is what its ConGDA has.)
-    gap : float
-        The run ends where no mixture is better by more.
+        By default 100, with constraints 10,000 over all rounds. (The paper names no
+        budget for bisection; 10,000 is what its ConGDA has.)
     rounds : int
         With constraints, how often the bracket is halved.
     steps : sequence of float
         With constraints, the grid of step sizes of ConGDA.
 
-    Returns
-    -------
-    Optimum
-        "optimal" where there are no constraints and the bracket closed to within `gap`.
-
     Raises
     ------
-    InfeasibleMasterError
-        If no mixture of the rules gathered meets the constraints.
     ShapeError
         If the score is not a ratio, its denominator can be 0, or a constraint is not convex.
-
-    References
-    ----------
-    Narasimhan et al., "Consistent multiclass algorithms for complex metrics and
-    constraints", Algorithms 4 and 8.
     """
     score = _ratio(program)
     if not program.constraints:

@@ -74,32 +74,15 @@ def ellipsoid(
 
     Parameters
     ----------
-    space : Achievable
-        With whole rules as columns.
-    program : Program
     calls : int, optional
-        Oracle calls; by default 1000 (appendix B of the paper).
-    gap : float
-        The run ends where no mixture is better by more.
+        By default 1000 (appendix B of the paper).
     radius : float
         Of the ball around 0 in which multipliers are sought. Bounds hold for any radius.
 
-    Returns
-    -------
-    Optimum
-        "optimal" where the bound closed to within `gap`.
-
     Raises
     ------
-    InfeasibleMasterError
-        If no mixture of the rules gathered meets the constraints.
     ShapeError
         If the score is not concave or a constraint not convex.
-
-    References
-    ----------
-    Narasimhan et al., "Consistent multiclass algorithms for complex metrics and
-    constraints", Algorithms 3, 3(a) and 7.
     """
     losses = Losses(space, program, "ellipsoid")
     name = "constrained ellipsoid" if losses.phi else "ellipsoid"

@@ -38,34 +38,22 @@ def frank_wolfe(
 
     Parameters
     ----------
-    space : Achievable
-        With whole rules as columns.
-    program : Program
     calls : int, optional
-        Oracle calls; by default 5000, with constraints 10,000 (appendix B of the paper).
-    gap : float
+        By default 5000, with constraints 10,000 (appendix B of the paper).
     zeta : float
         Weight of the quadratic penalty of split Frank-Wolfe.
     steps : tuple of float
         Its steps eta of the multipliers, each for an equal part of the calls.
 
-    Returns
-    -------
-    Optimum
-        "optimal" where the bound closed to within `gap`.
-
     Raises
     ------
-    InfeasibleMasterError
-        If no mixture of the rules gathered meets the constraints.
     ShapeError
         If the score is not concave and smooth, or a constraint not convex.
 
     References
     ----------
-    Narasimhan, Ramaswamy, Tavker, Khurana, Netrapalli and Agarwal, "Consistent multiclass
-    algorithms for complex metrics and constraints", Algorithms 1 and 5; Gidel, Pedregosa
-    and Lacoste-Julien (2018), "Frank-Wolfe splitting via augmented Lagrangian method".
+    Gidel, Pedregosa and Lacoste-Julien (2018), "Frank-Wolfe splitting via augmented
+    Lagrangian method".
     """
     losses = Losses(space, program, "frank-wolfe")
     if losses.score.has_kinks:

@@ -29,11 +29,12 @@ class Affine(RateFunction):
         self.terms = {j: a for j, a in terms.items() if a != 0.0}
         self.const = float(const)
         self.boxes = boxes or {}
-        ends = [
-            sorted(a * x for x in self.boxes.get(j, (-INF, INF))) for j, a in self.terms.items()
-        ]
-        self.low = self.const + sum(e[0] for e in ends)
-        self.high = self.const + sum(e[1] for e in ends)
+        low = high = 0.0
+        for j, a in self.terms.items():
+            first, last = self.boxes.get(j, (-INF, INF))
+            low += a * (first if a > 0.0 else last)
+            high += a * (last if a > 0.0 else first)
+        self.low, self.high = self.const + low, self.const + high
 
     @cached_property
     def _index(self) -> list[int]:
