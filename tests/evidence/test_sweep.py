@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,10 +12,34 @@ from hypothesis import strategies as st
 
 from setpoint.evidence.cutoffs import cutoffs
 from setpoint.evidence.ratios import Ratios, ratio_at, zeros_of
-from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff, best_of
+from setpoint.evidence.sweep import BestCutoff, best_of
 
 INF = math.inf
 NONE = BestCutoff(-1, -INF, 0, INF)
+
+
+class Constraints(NamedTuple):
+    """Bounds on ratios; a denominator below its floor (if above 0) meets none."""
+
+    forms: np.ndarray
+    offsets: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    floor: np.ndarray
+
+
+def best_cutoff(counts, objective, constraints=None, *, offset=0.0, tiebreak=None):
+    none = np.empty(0)
+    if constraints is None:
+        constraints = Constraints(np.empty((0, *objective.shape)), none, none, none, none)
+    forms = np.concatenate((objective[None], constraints.forms))
+    floor = constraints.floor
+    required = forms[1:, 1][floor > 0.0]
+    required[:, -1] -= (1.0 - 1e-12) * floor[floor > 0.0] + 1e-9
+    offsets = np.append(offset, constraints.offsets)
+    zeros = zeros_of(forms, counts[:, -1])
+    ratios = Ratios(forms, zeros, offsets, constraints.lower, constraints.upper)
+    return best_of(np.ascontiguousarray(counts), ratios, required=required, tiebreak=tiebreak)
 
 
 def ratio(form, column, offset):

@@ -46,6 +46,8 @@ class Ratios(NamedTuple):
 def zeros_of(forms: Floats, totals: Floats, rounding: float = ROUNDING) -> Floats:
     """Magnitude (...,) up to which forms (..., K + 1) are zero but for rounding.
 
+    "All rows but those accepted" must end at nothing. Take such totals from ``counts[:, -1]``.
+
     Parameters
     ----------
     forms : ndarray of shape (..., K + 1)

@@ -29,9 +29,9 @@ from setpoint.goals.expressions import (
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE, Key, Label, Other, Population
 from setpoint.goals.table import TABLE, Entry
+from setpoint.program.fold import Clipped, Leaf, Missing, Number, Operation, Term
 from setpoint.program.program import LinkedConstraint, LinkedGoal
 from setpoint.program.rates import Rate
-from setpoint.program.terms import Clipped, Leaf, Missing, Number, Operation, Term
 
 __all__ = ["Linker", "link", "waits_for_class"]
 
@@ -276,5 +276,4 @@ def _of_one_class(e: Expression) -> bool:
 
 def waits_for_class(goal: Goal) -> bool:
     """Whether a metric in the goal waits for the positive class of two."""
-    sides = [goal.objective, *(x for c in goal.constraints for x in (c.lhs, c.rhs))]
-    return any(_of_one_class(x) for x in sides)
+    return any(_of_one_class(x) for x in goal.sides)

@@ -16,11 +16,10 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.ranges import range_of
 from setpoint.program import algebra
 from setpoint.program.backend import Array, backend
-from setpoint.program.fold import Folder
+from setpoint.program.fold import Folder, Term
 from setpoint.program.functions import INF, RateFunction
 from setpoint.program.rates import Rate
 from setpoint.program.rows import RowBuilder
-from setpoint.program.terms import Term
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 

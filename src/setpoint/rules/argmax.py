@@ -13,13 +13,16 @@ from setpoint.rules.codec import list_of, numbers_of
 from setpoint.rules.words import Names, in_digits
 from setpoint.typing import Floats
 
-__all__ = ["Argmax"]
+__all__ = ["Argmax", "weighted_sums"]
 
 _MOST_LISTED = 100
 """Classes whose weights are written out."""
 
 _CHUNK = 65536
 """Numbers of one block of totals: it stays in the processor's cache."""
+
+_BLOCK = 32_768
+"""Numbers that stay in the cache while all columns are added."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -182,9 +185,6 @@ class Argmax(Rule, written_as="argmax"):
         if self.weights is not None:
             out = scores * np.array(self.weights)
         else:
-            # Compiled when first needed: most rules are diagonals.
-            from setpoint.rules.totals import weighted_sums
-
             out = weighted_sums(scores, self.G)
         if self.offset is not None:
             out += np.array(self.offset)
@@ -265,3 +265,39 @@ def _listed(what: str, numbers: Floats, names: Names, digits: int) -> str:
     if len(numbers) > _MOST_LISTED:
         pairs.append(f"and {len(numbers) - _MOST_LISTED} more")
     return f"{what}: {', '.join(pairs)}"
+
+
+def weighted_sums(scores: Floats, G: Floats) -> Floats:
+    """``scores @ G``, every sum in the order of the score columns.
+
+    A row's sums do not depend on the rows beside it, to the last bit: each product and
+    each addition is rounded by itself.
+
+    Parameters
+    ----------
+    scores : array of shape (N, s)
+    G : array of shape (s, n)
+
+    Returns
+    -------
+    array of shape (N, n)
+
+    Examples
+    --------
+    >>> weighted_sums(np.array([[0.5, 0.5]]), np.array([[1.0, 0.0], [0.5, 2.0]]))
+    array([[0.75, 1.  ]])
+    """
+    n_rows, n = len(scores), G.shape[1]
+    out = np.empty((n_rows, n))
+    step = max(_BLOCK // max(n, 1), 1)
+    # By hand, for a matrix product adds in an order that depends on the rows beside; and
+    # without a kernel, for predictions do not wait until one is compiled.
+    for start in range(0, n_rows, step):
+        block = np.ascontiguousarray(scores[start : start + step].T)
+        total = np.zeros((n, block.shape[1]))
+        term = np.empty_like(total)
+        for column, g in zip(block, G, strict=True):
+            np.multiply(g[:, None], column, out=term)
+            total += term
+        out[start : start + step] = total.T
+    return out
