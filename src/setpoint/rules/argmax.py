@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import list_of, numbers_of
-from setpoint.rules.words import Names, in_digits
+from setpoint.rules.words import Names
 from setpoint.typing import Floats
 
 __all__ = ["Argmax", "weighted_sums"]
@@ -226,13 +226,13 @@ class Argmax(Rule, written_as="argmax"):
         lines = ["predict the class with the largest total, where"]
         for j in range(self.n_classes):
             terms = [
-                f"{in_digits(G[i, j], digits)} x "
+                f"{G[i, j]:.{digits}g} x "
                 + (names.score_of(i) if own else f"{names.score} in column {i + 1}")
                 for i in range(self.score_columns)
                 if G[i, j] != 0.0
             ]
             if self.offset is not None and self.offset[j] != 0.0:
-                terms.append(in_digits(self.offset[j], digits))
+                terms.append(f"{self.offset[j]:.{digits}g}")
             total = " + ".join(terms).replace("+ -", "- ") or "0"
             lines.append(f"  the total of {names.label(j)} is {total}")
         return "\n".join(lines)
@@ -261,7 +261,7 @@ def _is_diagonal(G: Floats) -> bool:
 
 def _listed(what: str, numbers: Floats, names: Names, digits: int) -> str:
     shown = enumerate(numbers[:_MOST_LISTED])
-    pairs = [f"{names.label(j)} {in_digits(v, digits)}" for j, v in shown]
+    pairs = [f"{names.label(j)} {v:.{digits}g}" for j, v in shown]
     if len(numbers) > _MOST_LISTED:
         pairs.append(f"and {len(numbers) - _MOST_LISTED} more")
     return f"{what}: {', '.join(pairs)}"
