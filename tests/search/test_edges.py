@@ -125,7 +125,7 @@ def test_no_row_has_an_infinite_level(level):
     program, _ = program_of("maximize recall")
     for side in ("at_least", "at_most"):
         with pytest.raises(NotLinearError):
-            getattr(RowBuilder(program.forms), side)(program.objective, level)
+            getattr(RowBuilder(program.table), side)(program.objective, level)
 
 
 @ANY

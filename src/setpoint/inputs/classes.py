@@ -128,8 +128,7 @@ def two_classes_for(goal: Goal, y: Any, pos_label: Any = None) -> ClassOrder:
     classes = two_classes(y, pos_label=pos_label)
     if pos_label is not None:
         return classes
-    sides = [side for c in goal.constraints for side in (c.lhs, c.rhs)]
-    named = {e.label for x in (goal.objective, *sides) for e in walk(x) if isinstance(e, Metric)}
+    named = {e.label for x in goal.sides for e in walk(x) if isinstance(e, Metric)}
     if named == {classes.labels[0]}:
         return two_classes(y, pos_label=classes.labels[0])
     return classes

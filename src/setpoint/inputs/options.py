@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from setpoint.inputs.numeric import is_number
-
-__all__ = ["Number", "check_numbers", "check_one_of"]
+__all__ = ["Number", "check_numbers", "check_one_of", "is_integer", "is_number"]
 
 _NOTHING = object()
 
@@ -78,3 +77,25 @@ def check_numbers(estimator: Any, table: Mapping[str, Number]) -> None:
         value = getattr(estimator, name)
         if not number.takes(value):
             raise ValueError(f"{name} is {number.words}, got {value!r}")
+
+
+def is_number(x: Any) -> bool:
+    """Whether x is a real number, of Python or of NumPy; True and False are none.
+
+    Examples
+    --------
+    >>> is_number(0.5), is_number(True), is_number("1")
+    (True, False, False)
+    """
+    return isinstance(x, numbers.Real) and not isinstance(x, bool)
+
+
+def is_integer(x: Any) -> bool:
+    """Whether x is a number of a type without fractions.
+
+    Examples
+    --------
+    >>> is_integer(3), is_integer(3.0), is_integer(True)
+    (True, False, False)
+    """
+    return isinstance(x, numbers.Integral) and not isinstance(x, bool)

@@ -9,7 +9,7 @@ from typing import Any
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.numeric import is_integer, is_number
+from setpoint.inputs.options import is_integer, is_number
 from setpoint.online import layout as at
 from setpoint.online.problem import StreamGoal, f_beta_of
 from setpoint.online.solvers import LEAST_ROWS

@@ -151,7 +151,7 @@ class TensorPricer:
         """The tensor of gains, segment by segment."""
         counted = self.counted
         n = counted.n_classes
-        gains = self.rates.forms.tensor(slopes)[:, :n]
+        gains = self.rates.tensor(slopes)[:, :n]
         gains = _readable(gains) * gains
         if counted.joint_columns is not None:
             return Tensor(gains[counted.joint_columns[..., 0], counted.joint_columns[..., 1]])

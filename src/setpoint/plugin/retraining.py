@@ -256,7 +256,7 @@ class Retraining(AchievableSet):
 
     def _copies(self, slopes: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """The weighted multiclass problem: rows, their labels and weights, in row order."""
-        costs = costs_of(self.rates.forms.tensor(slopes)).reshape(self._n_kinds, -1)
+        costs = costs_of(self.rates.tensor(slopes)).reshape(self._n_kinds, -1)
         table = costs.max(axis=1, keepdims=True) - costs
         weights = table[self._kind]
         if self._weight is not None:
@@ -267,10 +267,6 @@ class Retraining(AchievableSet):
     # ------------------------------------------------------------------ rules
     def finish(self, choice: MixtureWeights) -> tuple[Retrained, Rule]:
         """The learners that a choice uses, and the rule over their decisions.
-
-        Parameters
-        ----------
-        choice : MixtureWeights
 
         Returns
         -------

@@ -19,11 +19,10 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.inference.intervals import Interval, interval_of, is_group_gap
 from setpoint.inference.profiles import Counted
-from setpoint.program.fold import Folder
+from setpoint.program.fold import Folder, Term
 from setpoint.program.functions import RateFunction
 from setpoint.program.link import Linker
 from setpoint.program.program import LinkedConstraint, LinkedGoal
-from setpoint.program.terms import Term
 from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import GroupMetric, group_metrics, group_row, lone_group, smallest_group
@@ -71,7 +70,7 @@ class _Counter:
 
     def measure(self) -> None:
         """After all is folded."""
-        self.counted = Counted(self.folder.forms, self.confusion)
+        self.counted = Counted(self.folder.table, self.confusion)
 
     def interval(self, x: RateFunction) -> Interval:
         return interval_of(x, self.counted, self.level)

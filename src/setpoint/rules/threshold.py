@@ -10,7 +10,7 @@ import numpy as np
 
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import number_of
-from setpoint.rules.words import ClassNames, significant
+from setpoint.rules.words import ClassNames
 from setpoint.typing import Floats
 
 __all__ = ["Threshold"]
@@ -109,9 +109,9 @@ class Threshold(Rule, written_as="threshold"):
         if self.threshold == math.inf:
             return "for nobody"
         if self.width == 0.0:
-            return f"when {names.score} is at least {significant(self.threshold, digits)}"
-        low = significant(self.threshold - self.width / 2, digits)
-        high = significant(self.threshold + self.width / 2, digits)
+            return f"when {names.score} is at least {self.threshold:.{digits}g}"
+        low = f"{self.threshold - self.width / 2:.{digits}g}"
+        high = f"{self.threshold + self.width / 2:.{digits}g}"
         return (
             f"with a probability that rises from 0 to 1 as {names.score} goes from {low} to {high}"
         )

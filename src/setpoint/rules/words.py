@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from setpoint.goals.populations import Label
 
-__all__ = ["ClassNames", "indented", "probabilities_in_words", "significant"]
+__all__ = ["ClassNames", "indented", "probabilities_in_words"]
 
 SHORTEST, LONGEST = 4, 17
 """Significant digits: what a reader wants, and what tells any two float64 apart."""
@@ -52,17 +52,6 @@ class ClassNames:
         return f"{self.score} of {self.label(index)}"
 
 
-def significant(value: float, digits: int) -> str:
-    """Write `value` with that many significant digits.
-
-    Examples
-    --------
-    >>> significant(0.43121999, 4)
-    '0.4312'
-    """
-    return f"{value:.{digits}g}"
-
-
 def probabilities_in_words(probabilities: Iterable[float]) -> list[str]:
     """Write probabilities in four digits, and in more where one would else read as 1.
 
@@ -74,9 +63,9 @@ def probabilities_in_words(probabilities: Iterable[float]) -> list[str]:
     texts = []
     for p in probabilities:
         digits = SHORTEST
-        while digits < LONGEST and p != 1.0 and float(significant(p, digits)) == 1.0:
+        while digits < LONGEST and p != 1.0 and float(f"{p:.{digits}g}") == 1.0:
             digits += 1
-        texts.append(significant(p, digits))
+        texts.append(f"{p:.{digits}g}")
     return texts
 
 

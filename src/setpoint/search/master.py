@@ -104,10 +104,6 @@ class Master:
     Columns found for one objective are kept for the next, and the rows of bounds that are
     the same.
 
-    Parameters
-    ----------
-    space : AchievableSet
-
     Attributes
     ----------
     builder : RowBuilder
@@ -118,7 +114,7 @@ class Master:
 
     def __init__(self, space: AchievableSet) -> None:
         self.space = space
-        self.builder = RowBuilder(space.rates.forms)
+        self.builder = RowBuilder(space.rates)
         self.built: dict[
             tuple[RateFunction, float, float], tuple[list[Affine], list[EpigraphTerm]]
         ] = {}

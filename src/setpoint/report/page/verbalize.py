@@ -17,8 +17,7 @@ from setpoint.goals.expressions import (
     walk,
 )
 from setpoint.goals.goal import Goal
-from setpoint.goals.literals import literal
-from setpoint.goals.populations import Label, Population
+from setpoint.goals.populations import Label, Population, literal
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE
 
