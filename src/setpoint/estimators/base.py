@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -16,6 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import measured_value
+from setpoint.caller import warn_caller
 from setpoint.estimators.path import bound_path
 from setpoint.estimators.row_hash import column_draws, row_draws
 from setpoint.evidence import Evidence
@@ -380,11 +380,10 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
                 f"{message}in row {first} ({nearest(group, known)}); unknown_group='largest' "
                 "decides them by the rule of the largest group"
             )
-        warnings.warn(
+        warn_caller(
             f"{message}in row {first}; they are decided by the rule for "
             f"{known[self.largest_segment_]}",
             UnknownGroupWarning,
-            stacklevel=3,
         )
         return np.where(unseen, self.largest_segment_, codes)
 

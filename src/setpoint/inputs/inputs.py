@@ -7,7 +7,6 @@ any model is fitted.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
@@ -130,8 +130,8 @@ class Inputs:
                 )
         for name in known:
             if name not in goal.needs.datasets:
-                warnings.warn(
-                    f"datasets: the goal does not refer to {name!r}; it is left out", stacklevel=3
+                warn_caller(
+                    f"datasets: the goal does not refer to {name!r}; it is left out",
                 )
         used = {n: r for n, r in rows.items() if n is None or n in goal.needs.datasets}
         named = _names(decide_on)
