@@ -111,7 +111,10 @@ BAD = [
     (f'{{"format": 3, "rule": {HALF}}}', "found 3, written by a newer setpoint"),
     ('{"format": 3, "regel": 1}', "found 3, written by a newer setpoint"),
     (f'{{"format": 1, "rule": {HALF}}}', "found 1, written by an older .* find the rule again"),
-    ('{"format": 1, "rule": {"type": "per_slot", "slots": [], "rules": []}}', "found 1, written by"),
+    (
+        '{"format": 1, "rule": {"type": "per_slot", "slots": [], "rules": []}}',
+        "found 1, written by",
+    ),
     ('{"format": 1, "rule": 7, "old": 3}', "found 1, written by an older setpoint"),
     (f'{{"format": 0, "rule": {HALF}}}', r"format: found 0 \(int\), allowed is 2"),
     (f'{{"format": 1.0, "rule": {HALF}}}', r"format: found 1.0 \(float\), allowed is 2"),

@@ -158,8 +158,8 @@ def levels_of(column: Column, name: str) -> list[Any]:
     except TypeError:
         odd = next(v for v in column.values.tolist() if _unhashable(v))
         raise TypeError(
-            f"{name} holds values of type {type(odd).__name__}; text, numbers, booleans or dates "
-            "are expected"
+            f"{name} holds values of type {type(odd).__name__}; text, numbers or booleans are "
+            "expected"
         ) from None
 
 

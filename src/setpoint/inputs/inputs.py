@@ -172,7 +172,7 @@ class Inputs:
                         where = "X" if dataset is None else f"the data set {dataset!r}"
                         raise EmptyPopulationError(
                             f"the goal refers to {column} = {value!r}, and no row of {where} has "
-                            f"that value ({nearest(value, known)})"
+                            f"that value ({_nearest(value, known)})"
                         )
 
     def taken(self, index: NDArray[np.int64] | None) -> Inputs:
@@ -210,6 +210,20 @@ class Inputs:
                 for name, part in self.parts.items()
             ]
         )
+
+
+def _nearest(value: Any, known: list[Any]) -> str:
+    """The known values nearest to one that no row has."""
+    if type(value) in (int, float):
+        for narrow in (np.float32, np.float16):
+            with np.errstate(over="ignore"):
+                single = float(narrow(value))
+            if single in known:
+                return (
+                    f"as {narrow.__name__} it is {single!r}, which rows have: write that, or pass "
+                    "the column as float64 or text"
+                )
+    return nearest(value, known)
 
 
 def _names(decide_on: Any) -> tuple[str, ...] | None:

@@ -18,7 +18,7 @@ from setpoint.goals.expressions import (
 )
 from setpoint.goals.goal import Goal
 from setpoint.goals.literals import literal
-from setpoint.goals.populations import Label, Population
+from setpoint.goals.populations import Label, Population, value_in_words
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE
 
@@ -203,7 +203,7 @@ def _name(name: str) -> str:
 
 
 def _population(population: Population) -> str:
-    parts = [f"{column} = {value}" for column, value in population.where]
+    parts = [f"{column} = {value_in_words(value)}" for column, value in population.where]
     if population.dataset is not None:
         parts.insert(0, f"in the data set {population.dataset}")
     return f" ({', '.join(parts)})" if parts else ""
