@@ -352,7 +352,7 @@ def test_infinite_values_are_refused_wherever_a_goal_names_the_column(values):
 
 
 def test_a_number_that_single_precision_rounds():
-    message = r"g = 0.1, .* as float32 it is 0.10000000149011612, which rows have: write that"
+    message = r"g = 0.1, .*as float32 it is 0.10000000149011612, which rows have: write that"
     columns = {"g": np.array([0.1, 0.1, 0.0], np.float32)}
     with pytest.raises(ValueError, match=message):
         solve("maximize recall.on(g=0.1)", [0.1, 0.2, 0.3], [1, 0, 1], sensitive_features=columns)
