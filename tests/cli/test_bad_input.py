@@ -110,6 +110,9 @@ def test_goals_and_options(run, refused, tmp_path):
         None, "--estimator", "logistics"
     )
     assert "cannot be imported" in refused(None, "--estimator", "no.such.Thing")
+    assert "there is no option --group. The columns that the goal names are the groups" in refused(
+        None, "--group", "g"
+    )
     assert "--dataset is NAME=FILE, got 'x'" in refused(table(), "--dataset", "x")
     assert "give it as --dataset old=FILE" in refused(
         table(), goal="maximize recall s.t. accuracy.on('old') >= 0.5"

@@ -299,3 +299,10 @@ def test_one_class_of_several_has_to_be_named():
 def test_a_data_set_that_nobody_refers_to_warns():
     with pytest.warns(UserWarning, match="the goal does not refer to 'new'; it is left out"):
         evaluate("recall", [0, 1], [0, 1], datasets={"new": (None, [0, 1])})
+
+
+def test_one_class_is_blamed_on_the_labels_that_were_passed():
+    message = "y_true and y_pred hold one class only, 1; pass all classes as classes="
+    with pytest.raises(ValueError, match=message):
+        evaluate("f1", [1, 1, 1], [1, 1, 1])
+    assert evaluate("f1", [1, 1, 1], [1, 1, 1], classes=[0, 1]).objective.value == 1.0

@@ -1,14 +1,18 @@
 """Side information: what is accepted, and what every refusal says."""
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.dummy import DummyClassifier
 
+from setpoint import Goal, PlugInClassifier, evaluate, solve
 from setpoint.inputs.columns import as_columns
+from setpoint.metrics import recall
 
 SEX = ["f", "m", "f", "m"]
 AGE = [30, 40, 50, 60]
@@ -255,7 +259,7 @@ REFUSED = {
         {"g": [{"a": 1}] * 4},
         {"wanted": ["g"]},
         TypeError,
-        "['g'] holds values of type dict; text, numbers, booleans or dates are expected",
+        "['g'] holds values of type dict; text, numbers or booleans are expected",
     ),
     "not given": (
         None,
@@ -331,3 +335,59 @@ def test_refusals(case):
 def test_integers_beyond_64_bits_stay_python_integers():
     assert columns([2**70, 1, 1, 1], ["g"])["g"].tolist() == [2**70, 1, 1, 1]
     assert columns(np.array([2**63] * 4, dtype=np.uint64), ["g"])["g"].tolist() == [2**63] * 4
+
+
+@pytest.mark.parametrize("values", [[1.0, np.inf, 2.0], np.array([1, -np.inf, "a"], dtype=object)])
+def test_infinite_values_are_refused_wherever_a_goal_names_the_column(values):
+    goal, y = "maximize accuracy subject to recall.difference(g) <= 0.5", [1, 1, 0]
+    message = r"sensitive_features\['g'\] has 1 infinite value, the first at row 1"
+    columns = {"g": values}
+    for call in (
+        lambda: solve(goal, [0.1, 0.2, 0.3], y, sensitive_features=columns),
+        lambda: solve(goal, [0.1, 0.2, 0.3], y, sensitive_features=columns, decide_on=None),
+        lambda: evaluate(goal, y, y, sensitive_features=columns),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_a_number_that_single_precision_rounds():
+    message = r"g = 0.1, .*as float32 it is 0.10000000149011612, which rows have: write that"
+    columns = {"g": np.array([0.1, 0.1, 0.0], np.float32)}
+    with pytest.raises(ValueError, match=message):
+        solve("maximize recall.on(g=0.1)", [0.1, 0.2, 0.3], [1, 0, 1], sensitive_features=columns)
+
+
+def test_lists_are_not_groups():
+    with pytest.raises(TypeError, match="of type list; text, numbers or booleans are expected"):
+        as_columns({"g": pd.Series([[1], [2, 3], "a"])}, n_rows=3, wanted=["g"])
+
+
+def test_groups_of_text_that_could_be_misread_are_quoted():
+    groups = ["1", " y", "", "a"] * 4
+    goal = "maximize accuracy subject to predicted_rate.min(g) >= 0"
+    scores, y = np.linspace(0, 1, 16), [0] * 8 + [1] * 8
+    with warnings.catch_warnings(action="ignore"):
+        found = solve(goal, scores, y, sensitive_features={"g": groups})
+    for words in ("g = '1':", "g = ' y':", "g = '':", "g = a:"):
+        assert words in found.report.rule
+    assert "g = '1'" in str(found.report)
+
+
+def test_none_is_not_a_group():
+    for call in (lambda: recall.on(g=None), lambda: Goal.parse("maximize recall.on(g=None)")):
+        with pytest.raises((TypeError, ValueError), match=r"None.* marks a missing value: fill"):
+            call()
+
+
+def test_groups_that_fit_did_not_see():
+    X = pd.DataFrame({"a": np.arange(28.0), "g": [f"v{i % 7}" for i in range(28)]})
+    clf = PlugInClassifier(
+        DummyClassifier(), "maximize accuracy subject to predicted_rate.min(g) >= 0",
+        sensitive_features="g", cv=2,
+    )  # fmt: skip
+    with warnings.catch_warnings(action="ignore"):
+        clf.fit(X, X.index % 2)
+    message = r"as g = z in row 0 \(it saw g = v0; g = v1; .*; g = v4 and 2 more\); unknown"
+    with pytest.raises(ValueError, match=message):
+        clf.predict(X.assign(g="z"))

@@ -66,7 +66,8 @@ def test_errors_of_names_and_bounds(text, message):
     ("text", "message"),
     [
         ("recall", r"is a metric of one class and there are 5: write recall\(label='a'\)"),
-        ("precision.mean(sex)", r"reduce over the classes, as in precision.mean\(\)"),
+        ("precision.mean(sex)", r"Name it, as in precision\(label=\"a\"\).mean\(\"sex\"\)"),
+        ("recall.min(sex)", r"over the classes first, as in recall.mean\(\).min\(\"sex\"\)$"),
         ("accuracy subject to f1 >= 0.5", r"is a metric of one class"),
         ("recall.baseline().mean()", r"needs the deployed model's predictions: give baseline="),
         ("churn", r"give baseline="),

@@ -30,7 +30,7 @@ def test_survives_json_dict_and_pickle(rule):
         assert hash(copy) == hash(rule)
         assert type(copy) is type(rule)
         assert copy.to_json() == text
-    assert json.loads(text)["format"] == 1
+    assert json.loads(text)["format"] == 2
 
 
 @given(rules(), seeds)

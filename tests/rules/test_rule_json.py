@@ -13,7 +13,7 @@ ARGMAX = '{"type": "argmax", "G": [[1, 0], [0, 1]], "offset": null}'
 
 
 def document(rule):
-    return f'{{"format": 1, "rule": {rule}}}'
+    return f'{{"format": 2, "rule": {rule}}}'
 
 
 def segments(value):
@@ -30,7 +30,7 @@ def test_the_format_stays_as_it_is():
         (0.75, Threshold(math.inf, 0.5)),
     ])  # fmt: skip
     assert rule.to_dict() == {
-        "format": 1,
+        "format": 2,
         "rule": {
             "type": "mixture",
             "atoms": [
@@ -107,12 +107,18 @@ BAD = [
     ("null", "the document: found None"),
     ("{}", r"missing \['format', 'rule'\]"),
     (f'{{"rule": {HALF}}}', r"missing \['format'\]"),
-    (f'{{"format": 1, "rule": {HALF}, "goal": 1}}', r"unknown \['goal'\]"),
-    (f'{{"format": 2, "rule": {HALF}}}', "found 2, written by a newer setpoint"),
-    ('{"format": 2, "regel": 1}', "found 2, written by a newer setpoint"),
-    (f'{{"format": 0, "rule": {HALF}}}', r"format: found 0 \(int\), allowed is 1"),
-    (f'{{"format": 1.0, "rule": {HALF}}}', r"format: found 1.0 \(float\), allowed is 1"),
-    (f'{{"format": true, "rule": {HALF}}}', r"format: found True \(bool\), allowed is 1"),
+    (f'{{"format": 2, "rule": {HALF}, "goal": 1}}', r"unknown \['goal'\]"),
+    (f'{{"format": 3, "rule": {HALF}}}', "found 3, written by a newer setpoint"),
+    ('{"format": 3, "regel": 1}', "found 3, written by a newer setpoint"),
+    (f'{{"format": 1, "rule": {HALF}}}', "found 1, written by an older .* find the rule again"),
+    (
+        '{"format": 1, "rule": {"type": "per_slot", "slots": [], "rules": []}}',
+        "found 1, written by",
+    ),
+    ('{"format": 1, "rule": 7, "old": 3}', "found 1, written by an older setpoint"),
+    (f'{{"format": 0, "rule": {HALF}}}', r"format: found 0 \(int\), allowed is 2"),
+    (f'{{"format": 1.0, "rule": {HALF}}}', r"format: found 1.0 \(float\), allowed is 2"),
+    (f'{{"format": true, "rule": {HALF}}}', r"format: found True \(bool\), allowed is 2"),
     (f'{{"format": "1", "rule": {HALF}}}', "format: found '1'"),
     (document("[]"), r"rule: found \[\] \(list\), allowed is an object"),
     (document("{}"), "rule.type: found None .* one of 'threshold', 'argmax', 'per_segment'"),
@@ -192,7 +198,7 @@ def test_nesting_without_end():
     for _ in range(20_000):
         data = {"type": "mixture", "atoms": [{"probability": 1.0, "rule": data}]}
     with pytest.raises(RuleFormatError, match="nested too deeply"):
-        Rule.from_dict({"format": 1, "rule": data})
+        Rule.from_dict({"format": 2, "rule": data})
 
 
 @pytest.mark.parametrize("text", [None, 1, b"{}", {}])
@@ -218,7 +224,7 @@ def test_only_text_is_json(text):
     )
 )
 def test_anything_else_is_a_format_error(data):
-    for wrapped in (data, {"format": 1, "rule": data}):
+    for wrapped in (data, {"format": 2, "rule": data}):
         with pytest.raises(RuleFormatError):
             Rule.from_dict(wrapped)
 

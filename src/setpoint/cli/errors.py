@@ -119,6 +119,14 @@ _SHELL = (
 )
 
 
+_GROUPS = ("--group", "--groups", "--sensitive-feature", "--sensitive-features", "--protected")
+_GROUP = (
+    "The columns that the goal names are the groups, as in 'recall.difference(sex) <= 0.1'; "
+    "--sensitive names others that the model may not look at"
+)
+"""For who looks for an option that names the groups."""
+
+
 class CommandError(Exception):
     """Something is wrong with what was asked for; the message names the remedy."""
 
@@ -201,6 +209,8 @@ def _hint(error: BaseException) -> str:
 
 def _usage(error: click.ClickException) -> str:
     out = error.format_message()
+    if isinstance(error, click.NoSuchOption) and error.option_name in _GROUPS:
+        out = f"there is no option {error.option_name}. {_GROUP}"
     context = getattr(error, "ctx", None)
     if isinstance(error, click.UsageError) and context is not None:
         out = f"{out.rstrip('.')}; see {context.command_path} --help"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -16,11 +15,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import measured_value
+from setpoint.caller import warn_caller
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.row_hash import column_draws, row_draws
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
-from setpoint.goals.errors import GoalError, nearest
+from setpoint.goals.errors import GoalError, listed, nearest
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names, column_of
 from setpoint.inputs.classes import ClassOrder
@@ -372,19 +372,18 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             return codes
         first = int(np.flatnonzero(unseen)[0])
         row = {name: columns[name].take(np.array([first])).values.tolist()[0] for name in names}
-        group = ", ".join(f"{name} = {value}" for name, value in row.items())
+        group = segment_in_words(tuple(row.items()))
         known = [segment_in_words(key) for key in self.rule_.segment_keys]
         message = f"{int(unseen.sum())} rows are of a group that fit did not see, as {group} "
         if self.unknown_group == "raise":
             raise GoalError(
-                f"{message}in row {first} ({nearest(group, known)}); unknown_group='largest' "
+                f"{message}in row {first} (it saw {listed(known)}); unknown_group='largest' "
                 "decides them by the rule of the largest group"
             )
-        warnings.warn(
+        warn_caller(
             f"{message}in row {first}; they are decided by the rule for "
             f"{known[self.largest_segment_]}",
             UnknownGroupWarning,
-            stacklevel=3,
         )
         return np.where(unseen, self.largest_segment_, codes)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.caller import warn_caller
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Const
 from setpoint.goals.goal import as_goal
@@ -107,10 +107,9 @@ def bound_path(
         if judged_by is not None:
             measured[2:, k] = _of(model.evaluate(**judged_by), i)
     if failed is not None and not any(reports):
-        warnings.warn(
+        warn_caller(
             f"bound_path: no model was found for any of the bounds. Of {levels[-1]:g}: {failed}",
             UserWarning,
-            stacklevel=2,
         )
     return BoundPath(
         str(goal),

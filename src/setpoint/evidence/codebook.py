@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setpoint.goals.populations import Key, Label, Population
+from setpoint.goals.populations import Key, Label, Population, value_in_words
 from setpoint.typing import Floats
 
 __all__ = ["Codebook", "Marginals", "Stratum"]
@@ -42,7 +42,7 @@ class Stratum:
 
     def __str__(self) -> str:
         parts = [] if self.dataset is None else [self.dataset]
-        parts += [f"{c} = {v}" for c, v in self.key]
+        parts += [f"{c} = {value_in_words(v)}" for c, v in self.key]
         parts += [] if self.baseline is None else [f"deployed class {self.baseline}"]
         return ", ".join(parts) or "all rows"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 __all__ = [
     "EmptyPopulationError",
@@ -11,6 +11,7 @@ __all__ = [
     "GoalSyntaxError",
     "NoFormulaError",
     "ShapeError",
+    "listed",
     "nearest",
 ]
 
@@ -58,3 +59,15 @@ def nearest(word: object, known: Iterable[object]) -> str:
     shown = [repr(k) for k in names.values()]
     more = "" if len(shown) <= 12 else f" and {len(shown) - 12} more"
     return "known: " + ", ".join(shown[:12]) + more
+
+
+def listed(texts: Sequence[str], most: int = 5) -> str:
+    """The first few of some texts, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["sex = F", "sex = M"]), listed(["a", "b", "c"], most=1)
+    ('sex = F; sex = M', 'a and 2 more')
+    """
+    text = "; ".join(texts[:most])
+    return text if len(texts) <= most else f"{text} and {len(texts) - most} more"

@@ -314,6 +314,12 @@ class _Reader:
             return value
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return self.build(node, lambda: plain_label(-value if sign else value, "a number"))
+        if isinstance(inner, ast.Constant) and inner.value is None:
+            self.fail(
+                node,
+                "None marks a missing value: fill such rows in, for example with 'unknown', and "
+                "name that",
+            )
         return self.fail(
             node, f"{_kind(node)} cannot stand here: a label, a number or a dict of them can"
         )

@@ -28,6 +28,7 @@ __all__ = [
     "parameter_text",
     "plain_label",
     "population_text",
+    "value_in_words",
 ]
 
 Label: TypeAlias = str | int | float | bool
@@ -52,7 +53,32 @@ class Other:
     than: tuple[Label, ...]
 
     def __str__(self) -> str:
-        return "other than " + ", ".join(str(v) for v in self.than)
+        return "other than " + ", ".join(value_in_words(v) for v in self.than)
+
+
+def value_in_words(value: object) -> str:
+    """A value of a column as in a sentence: text in quotes where it could be misread.
+
+    Examples
+    --------
+    >>> [value_in_words(v) for v in ("a b", "", " y", "1", 1, "True", "x, y")]
+    ['a b', "''", "' y'", "'1'", '1', "'True'", "'x, y'"]
+    """
+    if not isinstance(value, str):
+        return str(value)
+    plain = value == value.strip() != "" and value.isprintable() and not set(value) & set(",;='\"")
+    return value if plain and not _reads_otherwise(value) else repr(value)
+
+
+def _reads_otherwise(text: str) -> bool:
+    """Whether a text would be read as a number, a boolean or a missing value."""
+    if text in ("True", "False", "None"):
+        return True
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 Key: TypeAlias = tuple[tuple[str, Label | Other], ...]
@@ -75,6 +101,11 @@ def plain_label(value: Any, what: str) -> Label:
     """
     if isinstance(value, np.generic):
         value = value.item()
+    if value is None:
+        raise TypeError(
+            f"{what} must be text, a number or a bool, got None, which marks a missing value: fill "
+            "such rows in, for example with 'unknown', and name that"
+        )
     if not isinstance(value, (str, int, float)):
         raise TypeError(
             f"{what} must be text, a number or a bool, got {value!r} ({type(value).__name__})"
@@ -114,7 +145,7 @@ class Population:
     def in_words(self) -> str:
         """The rows that it holds, for messages."""
         parts = [] if self.dataset is None else [f"data set {self.dataset!r}"]
-        parts += [f"{c} = {v}" for c, v in self.where]
+        parts += [f"{c} = {value_in_words(v)}" for c, v in self.where]
         return "the rows of " + (", ".join(parts) or "X")
 
     def narrowed(self, dataset: str | None, where: Mapping[str, Label | Other]) -> Population:

@@ -6,7 +6,6 @@ one-dimensional NumPy arrays.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -16,6 +15,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
+from setpoint.caller import warn_caller
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
 
@@ -96,11 +96,10 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
         if warn:
             from sklearn.exceptions import DataConversionWarning
 
-            warnings.warn(
+            warn_caller(
                 "A column-vector y was passed when a 1d array was expected. Please change the "
                 f"shape of {name} to (n_samples,), for example using ravel().",
                 DataConversionWarning,
-                stacklevel=3,
             )
         array = array.ravel()
     if array.ndim != 1:
@@ -159,8 +158,8 @@ def levels_of(column: Column, name: str) -> list[Any]:
     except TypeError:
         odd = next(v for v in column.values.tolist() if _unhashable(v))
         raise TypeError(
-            f"{name} holds values of type {type(odd).__name__}; text, numbers, booleans or dates "
-            "are expected"
+            f"{name} holds values of type {type(odd).__name__}; text, numbers or booleans are "
+            "expected"
         ) from None
 
 

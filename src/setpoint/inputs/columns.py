@@ -75,8 +75,8 @@ def as_columns(
         If a wanted column is absent.
     ValueError
         If a name is unknown or given twice, a column has the wrong length, or a wanted
-        one holds missing values, too many distinct ones, or other things than text,
-        numbers and booleans.
+        one holds missing or infinite values, too many distinct ones, or other things than
+        text, numbers and booleans.
     TypeError
         If a name is not text, or a column's values cannot be compared (lists, dicts).
 
@@ -215,7 +215,7 @@ def check_groups(column: Column, name: str, free: bool = False) -> None:
     Raises
     ------
     ValueError
-        If values are missing, too many, or neither text, numbers nor booleans.
+        If values are missing, infinite, too many, or neither text, numbers nor booleans.
     TypeError
         If they cannot be compared (lists, dicts).
     """
@@ -228,8 +228,11 @@ def check_groups(column: Column, name: str, free: bool = False) -> None:
         gone = missing[column.codes] if missing.any() else missing
         strange = [v for v in levels if v is not None and kind_of(type(v)) == "other"]
         odd = type(strange[0]).__name__ if strange else ""
+        endless = np.array([isinstance(v, float) and np.isinf(v) for v in levels], dtype=bool)
+        infinite = endless[column.codes] if endless.any() else endless
     else:
         gone = np.isnan(values) if kind in "fc" else np.zeros(len(values), dtype=bool)
+        infinite = np.isinf(values) if kind in "fc" else gone
         if kind in "mM":
             gone = np.isnat(values)
         levels = [] if gone.any() else column.levels
@@ -238,6 +241,11 @@ def check_groups(column: Column, name: str, free: bool = False) -> None:
         raise ValueError(
             f"{where} has {first_bad(gone, 'missing')}; give them a group of their own, for "
             "example with fillna('unknown') in pandas or fill_null('unknown') in polars"
+        )
+    if infinite.any():
+        raise ValueError(
+            f"{where} has {first_bad(infinite, 'infinite')}; groups are text, finite numbers or "
+            "booleans: put a number or a text in their place"
         )
     if odd:
         raise ValueError(

@@ -7,7 +7,6 @@ any model is fitted.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
+from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
@@ -137,8 +137,8 @@ class CheckedData:
                 )
         for name in known:
             if name not in goal.needs.datasets:
-                warnings.warn(
-                    f"datasets: the goal does not refer to {name!r}; it is left out", stacklevel=3
+                warn_caller(
+                    f"datasets: the goal does not refer to {name!r}; it is left out",
                 )
         used = {n: r for n, r in rows.items() if n is None or n in goal.needs.datasets}
         named = _names(decide_on)
@@ -179,7 +179,7 @@ class CheckedData:
                         where = "X" if dataset is None else f"the data set {dataset!r}"
                         raise EmptyPopulationError(
                             f"the goal refers to {column} = {value!r}, and no row of {where} has "
-                            f"that value ({nearest(value, known)})"
+                            f"that value ({_nearest(value, known)})"
                         )
 
     def take(self, index: NDArray[np.int64] | None) -> CheckedData:
@@ -217,6 +217,20 @@ class CheckedData:
                 for name, part in self.parts.items()
             ]
         )
+
+
+def _nearest(value: Any, known: list[Any]) -> str:
+    """The known values nearest to one that no row has."""
+    if type(value) in (int, float):
+        for narrow in (np.float32, np.float16):
+            with np.errstate(over="ignore"):
+                single = float(narrow(value))
+            if single in known:
+                return (
+                    f"as {narrow.__name__} it is {single!r}, which rows have: write that, or pass "
+                    "the column as float64 or text"
+                )
+    return nearest(value, known)
 
 
 def _names(decide_on: Any) -> tuple[str, ...] | None:

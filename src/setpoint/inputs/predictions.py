@@ -45,6 +45,11 @@ def decided_inputs(
         for name, d in sets.items():
             given += [(d.y, f"datasets[{name!r}]: y_true"), (d.X, f"datasets[{name!r}]: y_pred")]
         classes = _union([(y, name) for y, name in given if y is not None])
+        if len(classes) < 2:
+            raise ValueError(
+                f"y_true and y_pred hold one class only, {classes.tolist()[0]!r}; pass all classes "
+                "as classes=, at least two"
+            )
     known = classes_of(y_true, classes, pos_label, "y_true")
     decisions: dict[str | None, Codes] = {None: known.codes(y_pred, "y_pred")}
     n_rows = len(decisions[None])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from setpoint.caller import warn_caller
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.online import layout as at
@@ -175,10 +175,9 @@ class Engine:
     def _known(self, scores: Floats, otherwise: float) -> Floats:
         unknown = np.isnan(scores)
         if unknown.any():
-            warnings.warn(
+            warn_caller(
                 f"learner: {type(self.model).__name__} scored {unknown.sum()} rows as NaN; they "
                 f"count as {otherwise}",
-                stacklevel=2,
             )
         return np.where(unknown, otherwise, scores)
 

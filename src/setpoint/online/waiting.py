@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
+from setpoint.caller import warn_caller
 from setpoint.inputs.arrays import some
 from setpoint.online.rows import n_rows_of
 
@@ -123,11 +123,10 @@ class Waiting:
             )
         expired = [i for i in ids if i in self._gone]
         if expired:
-            warnings.warn(
+            warn_caller(
                 f"labels came for {some(expired)}, which had left the buffer of {self.size} rows; "
                 "these were not learnt. buffer_size= keeps more",
                 ExpiredWarning,
-                stacklevel=3,
             )
         return [k for k, i in enumerate(ids) if i in self._rows]
 

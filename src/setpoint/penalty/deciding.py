@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Metric
@@ -79,8 +80,8 @@ def decide(
         seconds=seconds,
     )
     for w in caught:
-        warnings.warn(w.message, stacklevel=4)
-    warn_few_rows(report, stacklevel=5)
+        warn_caller(w.message)
+    warn_few_rows(report)
     return outcome.rule, report
 
 

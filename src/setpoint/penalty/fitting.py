@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
+from setpoint.caller import warn_caller
 from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
@@ -185,10 +185,9 @@ def carry_out(estimator: Any, prepared: Prepared) -> None:
         raise StoppedError(stopped or "; ".join(plan.notes) or "there was no candidate")
     if stopped:
         plan.notes.append(f"Training was {stopped}: the best iterate until then was kept.")
-        warnings.warn(
+        warn_caller(
             f"training was {stopped}: the best iterate until then is kept",
             StoppedWarning,
-            stacklevel=4,
         )
 
 

@@ -8,13 +8,13 @@ to assume that, given the class, x says nothing of the group.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
 from setpoint.evidence.codebook import Stratum
 from setpoint.goals.errors import GoalError
@@ -210,18 +210,16 @@ class JointPosterior:
         if off > _FAR:
             raise ValueError(f"{name}: posteriors of a row sum to 1; one is off by {off:.3g}")
         if off > _NEAR:
-            warnings.warn(
+            warn_caller(
                 f"{name}: posteriors sum to 1 only within {off:.2g}; they are scaled to do so",
-                stacklevel=2,
             )
         missing = sorted(set(range(len(self.present))) - set(known.tolist()))
         if missing:
             words = "; ".join(self.words(self.present[k]) for k in missing)
-            warnings.warn(
+            warn_caller(
                 f"{type(model).__name__} was trained on no row of {words}: its probability is 0. "
                 "Fewer folds, or groups joined, give every model some",
                 MissingPairWarning,
-                stacklevel=2,
             )
         scores = np.zeros((len(out), self.n_scores))
         scores[:, np.array(self.present)[known]] = out / totals[:, None]

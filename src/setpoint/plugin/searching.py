@@ -159,6 +159,7 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
     except InfeasibleMasterError:
         # What an algorithm of the paper gathered is not all there is.
         raise NoRuleError(space.is_certain and options.solver not in ALGORITHMS) from None
+    mixed = _against_starts(space, program, mixed)
     floor = mixed.value - max(gap, SAME)
     if space.is_certain:
         floor = min(floor, mixed.bound - options.tol)
@@ -182,6 +183,30 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
     return _chosen(mixed, space, choice, why)
 
 
+def _against_starts(space: Explored, program: Program, mixed: Optimum) -> Optimum:
+    """What ended at a stationary point, or the best whole rule known where that is better.
+
+    Constants are among the rules that every space knows; the 0-1 and the balanced plug-in rules
+    are taken in.
+    """
+    if mixed.status != "stationary":
+        return mixed
+    if isinstance(space, Achievable) and space.is_certain:
+        _add_plug_ins(space)  # by labels they are there from the beginning
+    start = best_atom(space, program)
+    if not start.is_feasible or start.value <= mixed.value + SAME:
+        return mixed
+    return replace(mixed, choice=start.choice, v=start.v, value=start.value)
+
+
+def _add_plug_ins(space: Achievable) -> None:
+    """The 0-1 and the balanced plug-in rules."""
+    n, n_segments = space.counted.n_classes, len(space.counted.segments)
+    held = space.counted.marginals.weights[:, :n].sum(axis=0)
+    for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
+        space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
+
+
 def _better(one: Optimum, other: Optimum) -> Optimum:
     """The feasible one, then that with the larger score; the first of two alike."""
     return max(one, other, key=lambda f: (f.is_feasible, f.value))
@@ -193,10 +218,7 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
     Those of soft evidence, the 0-1 and the balanced plug-in, and rules near the best of
     them all.
     """
-    n, n_segments = space.counted.n_classes, len(space.counted.segments)
-    held = space.counted.marginals.weights[:, :n].sum(axis=0)
-    for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
-        space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
+    _add_plug_ins(space)
     if not space.counted.soft:
         counted = space.counted.with_posteriors()
         asked = link(program.goal, counted.codebook).at(counted.marginals)

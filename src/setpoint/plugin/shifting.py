@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ import numpy as np
 from setpoint.blackbox.binding import FormulaMetric
 from setpoint.blackbox.budget import BudgetedMetric, RowMetric
 from setpoint.blackbox.smoothing import Shift, smoothed_threshold
+from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.plugin.options import Options
@@ -151,24 +151,21 @@ def _why(found: Shift, n_segments: int) -> str:
 
 def _warn(found: Shift, metric: RowMetric, evidence: Evidence, neutral: float) -> None:
     if found.stopped:
-        warnings.warn(
+        warn_caller(
             f"a limit ended the search group by group after {found.evaluations} evaluations; the "
             "best cut-offs so far are kept",
             StoppedWarning,
-            stacklevel=2,
         )
     if found.constant:
-        warnings.warn(
+        warn_caller(
             f"the metric {metric.name} does not depend on the cut-off: it is the same at all "
             f"{len(found.curve.gains)} that were measured; the cut-off is left at {neutral:g}",
             ConstantGoalWarning,
-            stacklevel=2,
         )
     elif np.isinf(found.thresholds).all() and len(set(found.thresholds.tolist())) == 1:
         label = evidence.classes[int(found.thresholds[0] < 0)]
-        warnings.warn(
+        warn_caller(
             f"predicting {label!r} for everyone does best by '{metric.name}': check the metric, "
             "and whether the scores say anything about the classes",
             ConstantGoalWarning,
-            stacklevel=2,
         )

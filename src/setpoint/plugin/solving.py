@@ -16,6 +16,7 @@ from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import blackbox_of
 from setpoint.blackbox.smoothing import Smooth
+from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
@@ -301,8 +302,8 @@ def reported(
         seconds=time.perf_counter() - start,
     )
     for w in caught:
-        warnings.warn(w.message, stacklevel=4)
-    warn_few_rows(report, stacklevel=5)
+        warn_caller(w.message)
+    warn_few_rows(report)
     return Solution(outcome.rule, report, outcome.trace), outcome
 
 

@@ -27,7 +27,7 @@ from setpoint.goals.expressions import (
     walk,
 )
 from setpoint.goals.goal import Goal
-from setpoint.goals.populations import EVERYWHERE, Key, Label, Other, Population
+from setpoint.goals.populations import EVERYWHERE, Key, Label, Other, Population, literal
 from setpoint.goals.table import TABLE, Entry
 from setpoint.program.fold import Clipped, Leaf, Missing, Number, Operation, Term
 from setpoint.program.program import LinkedConstraint, LinkedGoal
@@ -221,6 +221,14 @@ class Linker:
             groups = self.groups(e, at.population)
         except EmptyPopulationError as error:
             return Missing(error)
+        m, codebook = e.inner, self.codebook
+        if isinstance(m, Metric) and _of_one_class(m) and at.label is codebook.positive is None:
+            over = f".{e.kind}({', '.join(map(literal, e.columns))})"
+            raise GoalError(
+                f"{e}: {m} is a metric of one class and there are {codebook.n_classes}. Name it, "
+                f"as in {m(label=codebook.classes[0])}{over}, or reduce over the classes first, as "
+                f"in {m}.mean(){over}"
+            )
         terms = tuple(self.link(e.inner, replace(at, population=p)) for p in groups)
         if e.kind == "deviation":
             terms += (self.link(e.inner, at),)

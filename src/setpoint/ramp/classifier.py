@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
+from setpoint.caller import warn_caller
 from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
@@ -311,10 +311,9 @@ class RampClassifier(TrainedClassifier):
             seconds=time.perf_counter() - started,
         )
         if solved.stopped:
-            warnings.warn(
+            warn_caller(
                 f"training was {solved.stopped}: the best model until then is kept",
                 StoppedWarning,
-                stacklevel=3,
             )
         if prepared.deployed is not None:
             comparison = prepared.compared(rule.distribution(evidence.scores))
@@ -372,11 +371,10 @@ def _warn_small(inputs: CheckedData) -> None:
         if part.weight is not None:
             n_rows = int(np.count_nonzero(part.weight))
         if name is not None and n_rows < _FEW_ROWS:
-            warnings.warn(
+            warn_caller(
                 f"the data set {name!r} has {n_rows} rows: with fewer than {_FEW_ROWS} a bound "
                 "on it says little about rows like them",
                 FewRowsWarning,
-                stacklevel=4,
             )
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.caller import warn_caller
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
@@ -146,9 +147,9 @@ def decide(
         seconds=seconds,
     )
     for w in caught:
-        warnings.warn(w.message, stacklevel=4)
+        warn_caller(w.message)
     _warn_constant(evidence, choice.outcome)
-    warn_few_rows(report, stacklevel=5)
+    warn_few_rows(report)
     return choice.model.w, choice.evidence, choice.outcome.rule, report
 
 
@@ -257,11 +258,10 @@ def _warn_constant(evidence: Evidence, outcome: Outcome) -> None:
     if outcome.status == "nearest" or counts.all():
         return
     label = evidence.classes[int(counts.argmax())]
-    warnings.warn(
+    warn_caller(
         f"the model predicts {label!r} for everyone: add the constraint that is missing, or check "
         "whether the features say anything about the classes",
         ConstantGoalWarning,
-        stacklevel=5,
     )
 
 

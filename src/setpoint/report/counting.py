@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import platform
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,6 +11,7 @@ from importlib.metadata import version
 
 import numpy as np
 
+from setpoint.caller import warn_caller
 from setpoint.evidence import Confusion
 from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
 from setpoint.goals.expressions import Constraint
@@ -261,7 +261,7 @@ def report_on(
     )
 
 
-def warn_few_rows(report: GoalReport, stacklevel: int = 2) -> None:
+def warn_few_rows(report: GoalReport) -> None:
     """Issue a :class:`FewRowsWarning` for each constraint with a wide interval.
 
     Wide means that half of it exceeds 0.05, for rates and their differences.
@@ -269,13 +269,11 @@ def warn_few_rows(report: GoalReport, stacklevel: int = 2) -> None:
     Parameters
     ----------
     report : GoalReport
-    stacklevel : int
-        As in :func:`warnings.warn`.
     """
     for entry in report.constraints:
         for text in report.warnings if entry.few_rows else ():
             if text.startswith(f"{entry.text}{_FEW}"):
-                warnings.warn(text, FewRowsWarning, stacklevel=stacklevel)
+                warn_caller(text, FewRowsWarning)
 
 
 def _few_rows(goal: Goal, entries: Sequence[Entry], groups: Sequence[GroupRow]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from setpoint.goals.populations import Label
+from setpoint.goals.populations import Label, value_in_words
 
 __all__ = ["Entry", "GroupRow"]
 
@@ -90,4 +90,4 @@ class GroupRow:
     @property
     def name(self) -> str:
         """The group in words."""
-        return ", ".join(f"{c} = {v}" for c, v in self.columns)
+        return ", ".join(f"{c} = {value_in_words(v)}" for c, v in self.columns)

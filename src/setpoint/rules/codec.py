@@ -2,7 +2,7 @@
 
 ::
 
-    {"format": 1, "rule": RULE}
+    {"format": 2, "rule": RULE}
     RULE = {"type": "threshold", "threshold": NUMBER | "inf" | "-inf", "width": NUMBER}
          | {"type": "argmax", "G": [[NUMBER]] | [NUMBER], "offset": [NUMBER] | null}
          | {"type": "per_segment", "by": "segment" | "top", "segments": [[[COLUMN, VALUE]]],
@@ -35,8 +35,11 @@ __all__ = [
     "wrong",
 ]
 
-FORMAT = 1
-"""The version that is written, and the newest that is read."""
+FORMAT = 2
+"""The version that is written, and the only one that is read.
+
+1: "per_slot" with "slots" where there is "per_segment" with "by" and "segments" now.
+"""
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "threshold": ("threshold", "width"),
@@ -86,7 +89,7 @@ def body_of(data: Any) -> Any:
 
     Examples
     --------
-    >>> body_of({"format": 1, "rule": {"type": "threshold", "threshold": 0.5, "width": 0}})
+    >>> body_of({"format": 2, "rule": {"type": "threshold", "threshold": 0.5, "width": 0}})
     {'type': 'threshold', 'threshold': 0.5, 'width': 0}
     """
     version = data.get("format") if isinstance(data, dict) else None
@@ -94,6 +97,11 @@ def body_of(data: Any) -> Any:
         raise RuleFormatError(
             f"format: found {version}, written by a newer setpoint; "
             f"this one reads format {FORMAT}: upgrade it"
+        )
+    if isinstance(version, int) and not isinstance(version, bool) and version == 1:
+        raise RuleFormatError(
+            f"format: found 1, written by an older setpoint; this one reads format {FORMAT}: find "
+            "the rule again and store it anew"
         )
     fields = fields_of(data, "the document", ("format", "rule"))
     if isinstance(version, bool) or not isinstance(version, int) or version != FORMAT:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setpoint.evidence.columns import Column
-from setpoint.goals.populations import Key, Label, Other, plain_label
+from setpoint.goals.populations import Key, Label, Other, plain_label, value_in_words
 
 __all__ = ["checked_segments", "segment_codes", "segment_in_words"]
 
@@ -112,7 +112,7 @@ def segment_in_words(segment: Key) -> str:
     'country other than IN, sex = F'
     """
     return ", ".join(
-        f"{column} {value}" if isinstance(value, Other) else f"{column} = {value}"
+        f"{column} {value}" if isinstance(value, Other) else f"{column} = {value_in_words(value)}"
         for column, value in segment
     )
 

@@ -7,9 +7,9 @@ and the present ones takes fewer calls (Wentges 1997).
 
 from __future__ import annotations
 
-import warnings
 from typing import Protocol
 
+from setpoint.caller import warn_caller
 from setpoint.program.functions import RateFunction
 from setpoint.program.program import Program
 from setpoint.search.limits import StoppedError, StoppedWarning
@@ -108,8 +108,9 @@ def generate(
         if known.best is None:
             raise
         stopped = str(error) or "interrupted"
-        warnings.warn(
-            f"{stopped}: the best rule found so far is returned", StoppedWarning, stacklevel=2
+        warn_caller(
+            f"{stopped}: the best rule found so far is returned",
+            StoppedWarning,
         )
     assert known.best is not None
     v = region.space.features(known.best.choice)

@@ -234,7 +234,9 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
     if vary is None:
         if len(own) == 1:
             return goal, 0
-        what = f"one of {texts}" if own else "a constraint such as 'precision >= 0.9'"
+        what = "pass a constraint such as 'precision >= 0.9'"
+        if own:
+            what = f"the goal has {len(own)}; pass vary= one of {_either(texts)}"
         raise GoalError(f"vary= says which bound moves: {what}")
     if isinstance(vary, (int, np.integer)) and not isinstance(vary, bool):
         if not 0 <= vary < len(own):
@@ -246,8 +248,8 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
             return goal, sides[0]
         if sides:
             raise GoalError(
-                f"vary={vary!r} is the left side of several constraints: say which, of "
-                f"{[texts[i] for i in sides]}"
+                f"vary={vary!r} is the left side of several constraints: say which, "
+                f"{_either([texts[i] for i in sides])}"
             )
         if ">=" not in vary and "<=" not in vary and "≥" not in vary and "≤" not in vary:
             left_sides = [str(c.lhs) for c in own]
@@ -270,6 +272,10 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
             "moves that one"
         )
     return goal.subject_to(vary), len(own)
+
+
+def _either(texts: list[str]) -> str:
+    return " or ".join(f"'{text}'" for text in texts)
 
 
 def levels_of(values: Any) -> Floats | None:

@@ -20,6 +20,11 @@ __all__ = ["least_violating", "nearest_mixture", "uniform_mixture"]
 
 _NOTHING = Affine({}, 0.0)
 
+_CERTAIN = 1e-5
+"""The violation is the least that there is if a bound is this close."""
+_CRUMBS, _WORSE = (1e-4, 1e-5), 1e-6
+"""Parts of a mixture that are left out if the violation grows by no more than this."""
+
 
 def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
     """The mixture with the least largest violation, by bisection over the bounds.
@@ -61,9 +66,25 @@ def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
             # The edge of what the solver of linear programs tells apart.
             break
         best, high = found.choice, worst
+    best, high = _without_crumbs(space, program, best, high)
     near = measure(space, program, best)
-    certain = high - low <= 1e-5 * (1 + high)
+    certain = high - low <= _CERTAIN * (1 + high)
     return replace(near, blame=blame, status="nearest" if certain else "feasible")
+
+
+def _without_crumbs(
+    space: AchievableSet, program: Program, choice: MixtureWeights, violation: float
+) -> tuple[MixtureWeights, float]:
+    """The choice without parts that only the last step of the bisection asks for."""
+    for least in _CRUMBS:
+        if all(p >= least for part in choice for p in part.values()):
+            continue
+        kept = [{k: p for k, p in part.items() if p >= least} for part in choice]
+        kept = [{k: p / sum(part.values()) for k, p in part.items()} for part in kept]
+        now = float(program.violation(space.features(kept)))
+        if now <= violation + _WORSE * (1 + violation):
+            return kept, now
+    return choice, violation
 
 
 def uniform_mixture(choices: Sequence[MixtureWeights]) -> MixtureWeights:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from setpoint.caller import warn_caller
 from setpoint.evidence import Confusion
 from setpoint.program.program import Program
 from setpoint.rules import Rule
@@ -174,11 +174,10 @@ def warn_constant(space: AchievableSet, program: Program, outcome: Outcome) -> N
     """Warn where predicting one class for everyone is as good as the rule that was found."""
     best, v = program.score_at(outcome.v), space.features_of_constants()
     if best == -np.inf:
-        warnings.warn(
+        warn_caller(
             f"'{program.goal}': the objective is infinite or not a number for every rule found "
             "that meets the constraints",
             ConstantGoalWarning,
-            stacklevel=4,
         )
         return
     values = program.scores(v)
@@ -187,10 +186,9 @@ def warn_constant(space: AchievableSet, program: Program, outcome: Outcome) -> N
     attains &= program.violation(v) <= SATISFIED
     if attains.any():
         label = space.evidence.classes[int(np.argmax(attains))]
-        warnings.warn(
+        warn_caller(
             f"predicting {label!r} for everyone attains the optimum of '{program.goal}': add the "
             "constraint that is missing, or check whether the scores say anything about the "
             "classes",
             ConstantGoalWarning,
-            stacklevel=4,
         )

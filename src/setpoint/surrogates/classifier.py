@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from sklearn.utils.validation import _num_samples
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.blackbox.measuring import blackbox_of
+from setpoint.caller import warn_caller
 from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.evaluation import value_of
 from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
@@ -354,12 +354,11 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         if progress is not None:
             progress.done()
         if found.stopped:
-            warnings.warn(
+            warn_caller(
                 f"the search was {found.stopped} after {metered.used} evaluations"
                 f"{', its gain not judged' if found.error is None else ''}: the best model until "
                 "then is kept",
                 StoppedWarning,
-                stacklevel=3,
             )
         rule = Threshold(0.0)
         summary = summarize(self, plan, prepared, metered, found, search.steps)

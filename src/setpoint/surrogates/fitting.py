@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from setpoint.blackbox.binding import FormulaMetric
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError, RowMetric
 from setpoint.blackbox.smoothing import Shift, margin, smoothed_threshold
+from setpoint.caller import warn_caller
 from setpoint.surrogates.accepting import errors_wanted, gain_error
 from setpoint.surrogates.descent import Descent, Step
 from setpoint.surrogates.gradients import ESTIMATES, Differences, Estimator, fitted
@@ -157,12 +157,11 @@ class Search:
             return True
         names = [self.sample.names[k] for k in wrong]
         turned = "; check greater_is_better" if all_wrong else ""
-        warnings.warn(
+        warn_caller(
             f"{self.metric.name} is not monotone in the surrogates: it gets better as "
             f"{', '.join(names)} get{'' if len(names) > 1 else 's'} worse{turned}. Gradients are "
             "fitted without that assumption",
             NotMonotoneWarning,
-            stacklevel=5,
         )
         return False
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
+from setpoint.goals.populations import value_in_words
 from setpoint.inputs.columns import as_columns
 from setpoint.surrogates.losses import POINTWISE, Losses, Own, Pointwise, Term
 from setpoint.surrogates.ranking import PRBEP, PrecisionAtK, PrecisionAtRecall, TopLoss
@@ -132,7 +133,7 @@ def parts_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[P
     for e in entries:
         if isinstance(e, str):
             levels, codes = columns[e].levels, columns[e].codes
-            out += [Part(f"{e} = {v}", codes == i) for i, v in enumerate(levels)]
+            out += [Part(f"{e} = {value_in_words(v)}", codes == i) for i, v in enumerate(levels)]
         else:
             out.append(_where(e, columns))
     return out
@@ -154,7 +155,7 @@ def _where(wanted: Mapping[str, Any], columns: Mapping[str, Column]) -> Part:
         here = codes == levels.index(value)
         rows = here if rows is None else rows & here
     assert rows is not None
-    return Part(" and ".join(f"{c} = {v}" for c, v in wanted.items()), rows)
+    return Part(" and ".join(f"{c} = {value_in_words(v)}" for c, v in wanted.items()), rows)
 
 
 def losses_on(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
+from setpoint.caller import warn_caller
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.recombine import recombine
 from setpoint.program.program import Program
@@ -99,8 +99,9 @@ class Explorer:
             body()
         except (StoppedError, KeyboardInterrupt) as error:
             stopped = str(error) or "interrupted"
-            warnings.warn(
-                f"{stopped}: the best rule found so far is returned", StoppedWarning, stacklevel=3
+            warn_caller(
+                f"{stopped}: the best rule found so far is returned",
+                StoppedWarning,
             )
         mixed = recombine(
             self.space,

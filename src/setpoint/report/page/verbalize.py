@@ -17,7 +17,7 @@ from setpoint.goals.expressions import (
     walk,
 )
 from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label, Population, literal
+from setpoint.goals.populations import Label, Population, literal, value_in_words
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE
 
@@ -202,7 +202,7 @@ def _name(name: str) -> str:
 
 
 def _population(population: Population) -> str:
-    parts = [f"{column} = {value}" for column, value in population.where]
+    parts = [f"{column} = {value_in_words(value)}" for column, value in population.where]
     if population.dataset is not None:
         parts.insert(0, f"in the data set {population.dataset}")
     return f" ({', '.join(parts)})" if parts else ""

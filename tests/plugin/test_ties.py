@@ -1,0 +1,42 @@
+"""Tied posteriors: a rule decides the rows given as the report counted it."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from setpoint import solve
+from setpoint.inputs.classes import classes_of, posteriors
+
+GOAL = "maximize balanced_accuracy subject to recall.difference() <= 0.1"
+
+
+@pytest.mark.parametrize("seed", [85, *range(8)])
+def test_the_rows_given_are_decided_as_they_were_counted(seed):
+    rng = np.random.default_rng(seed)
+    P = np.round(rng.dirichlet(np.ones(3), 18), 1)
+    P[:, 0] += 1 - P.sum(axis=1)
+    P = np.clip(P, 0, 1)
+    P /= P.sum(axis=1, keepdims=True)
+    y = np.arange(18) % 3
+    goal = f"{GOAL} and precision(label=1) >= 0.4" if seed == 85 else GOAL
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = solve(goal, P, y, evidence="soft")
+    decided = found.rule.distribution(P)
+    recalls = (decided * P).sum(axis=0) / P.sum(axis=0)
+    assert recalls.mean() == pytest.approx(found.report.expected_objective, abs=1e-12)
+    assert np.ptp(recalls) <= 0.1 + 1e-9
+    counted = [decided[y == k, k].mean() for k in range(3)]
+    assert np.mean(counted) == pytest.approx(found.report.objective.value, abs=1e-12)
+
+
+def test_a_row_is_the_same_in_any_batch():
+    classes = classes_of([0, 1, 2])
+    off = np.array([[0.2, 0.3, 0.5 + 1e-7], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]])
+    together = posteriors(off, classes)[0]
+    assert (together[1:] == off[1:]).all()
+    assert together[0].sum() == pytest.approx(1.0, abs=1e-15)
+    for k in range(3):
+        assert (posteriors(off[k : k + 1], classes)[0] == together[k]).all()
+        assert (posteriors(together, classes)[0] == together).all()
