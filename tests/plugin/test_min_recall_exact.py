@@ -1,4 +1,4 @@
-"""The largest smallest recall under soft evidence, against one linear program over all decisions."""
+"""The largest smallest recall by soft evidence, against a linear program of all decisions."""
 
 import numpy as np
 import pytest

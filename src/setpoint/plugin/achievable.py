@@ -35,7 +35,7 @@ _MOST_CONSTANTS = 10_000_000
 _SMOOTHING = (0.5,)
 _STIFF_SMOOTHING = (0.85,)
 _MANY_CLASSES = 30
-_LARGE_SMOOTHING = (0.95, 0.9, 0.8)
+_LARGE_SMOOTHING = (0.97, 0.94, 0.9, 0.8)
 _LARGE = 5000
 """From so many constants of blocks on a linear program takes longer than several calls."""
 
