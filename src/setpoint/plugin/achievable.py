@@ -32,9 +32,12 @@ _MOST_COLUMNS = 4_000_000
 """Blocks times features times classes up to which each class on top has a block of its own."""
 _MOST_CONSTANTS = 10_000_000
 """Segments times classes times features of the constants up to which segments are kept apart."""
-_SMOOTHING = 0.5
-_STIFF_SMOOTHING = 0.85
+_SMOOTHING = (0.5,)
+_STIFF_SMOOTHING = (0.85,)
 _MANY_CLASSES = 30
+_LARGE_SMOOTHING = (0.97, 0.94, 0.9, 0.8)
+_LARGE = 5000
+"""From so many constants of blocks on a linear program takes longer than several calls."""
 
 
 class Achievable(AchievableSet):
@@ -87,6 +90,8 @@ class Achievable(AchievableSet):
             self._group = self._groups_of_tops()
             top = self._group[counted.scores.argmax(axis=1)]
             n_tops = int(self._group[-1]) + 1
+            if n_tops * n * len(counted.segments) >= _LARGE:
+                self.smoothing = _LARGE_SMOOTHING
             self._block = top if len(counted.segments) == 1 else counted.segment * n_tops + top
         elif len(counted.segments) > 1 and not whole_rules:
             self._block = counted.segment

@@ -82,14 +82,15 @@ class AchievableSet(ABC):
         Whether :meth:`price` really finds the best of all columns, so that bounds hold.
     otherwise : str
         What a message about a shape that no search takes goes on with.
-    smoothing : float
-        How far multipliers to ask with are drawn back to the best ones so far; in [0, 1).
+    smoothing : tuple of float
+        How far multipliers to ask with are drawn back to the best ones so far; in [0, 1),
+        and one call for each.
     """
 
     evidence: Evidence
     is_certain = True
     otherwise = "a black-box method may"
-    smoothing = 0.0
+    smoothing: tuple[float, ...] = ()
 
     def __init__(self, rates: RateTable, limits: Limits | None = None) -> None:
         self.rates = rates

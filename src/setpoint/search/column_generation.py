@@ -22,7 +22,7 @@ __all__ = ["Search", "generate"]
 INF = float("inf")
 _COARSEST, _FINEST = 1e-2, 1e-10
 _UNSMOOTHED = 5
-"""Early multipliers are not worth going back to."""
+"""Early multipliers are not worth going back to where a program costs little."""
 _SHARE = 0.1
 """A step is solved to this share of the gap that is left."""
 
@@ -85,6 +85,7 @@ def generate(
     sure = search.certain and region.space.is_certain
     stopped = ""
     inner, toward = _COARSEST, None
+    unsmoothed = 1 if len(region.space.smoothing) > 1 else _UNSMOOTHED
     try:
         while True:
             found = search.step(inner)
@@ -102,7 +103,7 @@ def generate(
             if not priced.grown and inner <= _FINEST:
                 break
             inner = max(_FINEST, min(_SHARE * left, inner)) if priced.grown else _FINEST
-            smooth = search.smooths and region.space.smoothing and known.asked >= _UNSMOOTHED
+            smooth = search.smooths and region.space.smoothing and known.asked >= unsmoothed
             toward = known.toward if smooth else None
     except (StoppedError, KeyboardInterrupt) as error:
         if known.best is None:

@@ -129,6 +129,7 @@ class Master:
         self._blocks = np.zeros(0, np.int64)
         self._numbers: list[int] = []
         self._gathered = np.zeros((0, space.d))
+        self._n_gathered = 0
         for block in range(space.n_blocks):
             self._join(block, space.initial_columns(block))
 
@@ -168,9 +169,16 @@ class Master:
     @property
     def _known(self) -> Floats:
         """Features (columns, d) of all columns so far."""
-        if len(self._gathered) != len(self._numbers):
-            self._gathered = self.space.table[self._numbers]
-        return self._gathered
+        have, need = self._n_gathered, len(self._numbers)
+        if need > have:
+            if need > len(self._gathered):
+                # Room to grow: copying all of them each time one joins takes seconds.
+                grown = np.empty((need + need // 8, self.space.d))
+                grown[:have] = self._gathered[:have]
+                self._gathered = grown
+            self._gathered[have:need] = self.space.table[self._numbers[have:]]
+            self._n_gathered = need
+        return self._gathered[:need]
 
     def _demand(self, rows: Sequence[Affine]) -> None:
         """Make the rows of the program these; what begins alike stays."""
@@ -394,19 +402,31 @@ class Master:
 
     # ------------------------------------------------------------------ pricing
     def price(self, found: MasterResult, toward: Pricing | None = None) -> Pricing:
-        """Ask the space for better columns, at multipliers between these and earlier ones."""
-        slopes, const = found.slopes, found.const
-        if toward is not None:
-            share = self.space.smoothing
-            slopes = share * toward.slopes + (1.0 - share) * slopes
-            const = share * toward.const + (1.0 - share) * const
+        """Ask the space for better columns, at multipliers between these and earlier ones.
+
+        The multipliers that give the best bound are returned. Where a linear program takes
+        longer than a call, several calls on the way between the two leave fewer programs.
+        """
+        if toward is None:
+            return self._ask(found, found.slopes, found.const, apart=False)
+        asked = []
+        for share in self.space.smoothing:
+            slopes = share * toward.slopes + (1.0 - share) * found.slopes
+            const = share * toward.const + (1.0 - share) * found.const
+            asked.append(self._ask(found, slopes, const, apart=True))
+        best = min(asked, key=lambda one: one.bound)
+        slack = max(one.slack for one in asked)
+        return best._replace(grown=any(one.grown for one in asked), slack=slack)
+
+    def _ask(self, found: MasterResult, slopes: Floats, const: float, apart: bool) -> Pricing:
+        """One call; `apart`: with other multipliers than those of the program."""
         priced = self.space.price(slopes)
         grown, slack = False, 0.0
         least = _PRICED * max(1.0, float(np.abs(found.slopes).max(initial=0.0)))
         for block, k in enumerate(priced.columns.tolist()):
             gain = -found.prices[block]
             gain += (
-                found.slopes @ self.space.columns(block, [k])[0] if toward else priced.values[block]
+                found.slopes @ self.space.columns(block, [k])[0] if apart else priced.values[block]
             )
             slack += max(float(gain), 0.0)
             if gain > least and k not in self._place[block]:
