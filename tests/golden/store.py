@@ -31,9 +31,6 @@ from golden.record import record
 
 FILE = Path(__file__).with_name("golden.jsonl.xz")
 
-UNSEEN = ("format",)
-"""What is not behaviour: the number of a text's format, which tests/rules holds."""
-
 SLOWEST = 3.0
 """Processor seconds that a case may take when it is first stored; else another is drawn."""
 
@@ -86,7 +83,7 @@ def compared(number, old, *, exact=False, names=None, ignored=()):
     old = renamed(old, names or {})
     if not exact and unsteady:
         old, new = outcome(old), outcome(new)
-    return differences(old, new, exact=exact, ignored=(*ignored, *UNSEEN))
+    return differences(old, new, exact=exact, ignored=ignored)
 
 
 def compare(numbers, records, options):
