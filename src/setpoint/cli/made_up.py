@@ -23,11 +23,6 @@ _CALLS, _SECONDS = 30, 2.0
 def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     """Shapes of a goal and the solver it gets, for so many classes; groups have two values.
 
-    Parameters
-    ----------
-    goal : Goal
-    n_classes : int
-
     Returns
     -------
     dict or None
@@ -75,12 +70,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
 
 
 def linear_takes(goal: Goal) -> bool:
-    """Whether the bounds are of a kind that a linear model can be trained for.
-
-    Parameters
-    ----------
-    goal : Goal
-    """
+    """Whether the bounds are of a kind that a linear model can be trained for."""
     from setpoint.ramp.problem import rows_of
 
     named = _labels(goal)

@@ -57,7 +57,6 @@ class Named:
     ----------
     path : str, optional
         "module:name".
-    lower_is_better : bool
     takes : {"predictions", "scores"}, optional
     """
 
@@ -68,10 +67,6 @@ class Named:
 
 def metric_of(named: Named) -> BlackBox | None:
     """The metric that was named; None where there is none.
-
-    Parameters
-    ----------
-    named : Named
 
     Raises
     ------
@@ -106,10 +101,6 @@ def metric_of(named: Named) -> BlackBox | None:
 def module_file(named: Named) -> dict[str, str]:
     """The file of the metric's module, which no output may overwrite, by what messages call it.
 
-    Parameters
-    ----------
-    named : Named
-
     Raises
     ------
     CommandError
@@ -130,7 +121,6 @@ def metric_for(stored: Any, named: Named, model: str) -> BlackBox | None:
     ----------
     stored : BlackBox, Goal or str
         The goal in the file.
-    named : Named
     model : str
         The file, for messages.
 

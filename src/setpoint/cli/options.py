@@ -203,7 +203,6 @@ def columns_named(
     ----------
     option : str
         Its name, for messages.
-    values : iterable of str
     there : iterable of str
         The table's columns.
     table : str

@@ -76,18 +76,12 @@ class Way:
 
     Parameters
     ----------
-    solver : str
     family : str
         A key of `FAMILIES`.
     estimator : str or None
         The model that keeps its scores; None where a model is trained for the goal.
     module : str or None
         The model that is trained for the goal.
-    checkpoint : str or None
-    max_seconds : float or None
-    min_positives : int or None
-    validation_fraction : float or None
-    inverse_regularization : float or None
     budget, jobs : int or None
         None for any of these: what the family chooses by itself.
     surrogates : tuple of str
@@ -142,8 +136,6 @@ def way_of(
         Whether the goal is a metric without a formula.
     estimator : str, optional
         None: not given.
-    draws : bool
-    decide_on : tuple of str
     **options
         What else was said: fields of Way, and whatever some solvers do not take. None or
         empty: not given.

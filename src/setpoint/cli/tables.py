@@ -42,7 +42,6 @@ def read(source: str, reading: Reading, columns: Sequence[Column] = ()) -> Table
     ----------
     source : str
         "-" is stdin.
-    reading : Reading
     columns : sequence of Column
         Kinds that are known.
     """
@@ -66,13 +65,8 @@ def tell(table: Table, used: Collection[str]) -> tuple[str, ...]:
 
     Parameters
     ----------
-    table : Table
     used : collection of str
         Columns.
-
-    Returns
-    -------
-    tuple of str
     """
     unused = tuple(f"column {name!r} " for name in map(str, table.frame) if name not in used)
     notes = tuple(note for note in table.notes if not note.startswith(unused))
@@ -202,11 +196,8 @@ def part_of(
 
     Parameters
     ----------
-    table : Table
     columns : sequence of Column
         The columns of X, with their kinds.
-    goal : Goal
-    target : str
     classes : array, optional
         Known ones; None: those of the target.
     dataset : str, optional
@@ -287,7 +278,6 @@ def check_threshold(scores: Any, threshold: float, name: str) -> None:
     Parameters
     ----------
     scores : array of shape (N,)
-    threshold : float
     name : str
         The table's.
     """

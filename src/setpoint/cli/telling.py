@@ -33,15 +33,6 @@ def about_fit(
 ) -> list[tuple[str, list[str]]]:
     """Sections of the page: a title and sentences.
 
-    Parameters
-    ----------
-    table : Table
-    others : mapping of str to Table
-    choices : Choices
-    layout : Layout
-    trained : Trained
-    validation : Table, optional
-
     Returns
     -------
     list of (title, sentences)

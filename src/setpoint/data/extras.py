@@ -19,10 +19,6 @@ def needed(name: str) -> Any:
     name : str
         The module's full name.
 
-    Returns
-    -------
-    module
-
     Raises
     ------
     ImportError

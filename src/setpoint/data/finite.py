@@ -19,7 +19,6 @@ def check_finite(table: Table, columns: Mapping[str, Any]) -> None:
     ----------
     table : Table
         For the message.
-    columns : mapping of name to pyarrow.ChunkedArray
 
     Raises
     ------

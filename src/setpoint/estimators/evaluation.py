@@ -133,7 +133,6 @@ def value_of(metric: RowMetric, second: Codes | NDArray[np.float64]) -> float:
 
     Parameters
     ----------
-    metric : RowMetric
     second : array of shape (N,)
         Class codes of decisions, or scores, as the metric takes them, of all the rows that it
         was made of.

@@ -106,8 +106,6 @@ def build(module: str | Callable[..., Any], n_features: int, seed: int) -> torch
     module : {"linear", "mlp"} or callable
         "mlp" has three hidden layers of 64 with ReLU. A callable is given the number of
         features, or nothing if it takes no argument, and returns a module.
-    n_features : int
-    seed : int
 
     Returns
     -------
@@ -284,7 +282,6 @@ def scores(
     module : Module
         Moved to the device.
     X : array or CSR matrix of shape (N, d)
-    device : str
     batch : int, optional
         Rows at a time; None: what fits easily.
     rows : array or slice, optional

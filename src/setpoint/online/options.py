@@ -39,11 +39,6 @@ class Options:
 
     Parameters
     ----------
-    goal : str
-    learner, solver : int
-    step, beta2 : float
-    window, n : int or None
-    track : bool
     asks : bool
         Whether kernels do not know the goal, and a :class:`StreamGoal` finds thresholds.
     margin : bool

@@ -38,7 +38,6 @@ def decide(
 
     Parameters
     ----------
-    goal : Goal
     evidence : Evidence
         The rows that choose, with the champion's scores.
     pool : Pool
@@ -46,7 +45,6 @@ def decide(
     solver : str
         As the user named it.
     on_infeasible : {"raise", "nearest"}
-    notes : sequence of str
     seconds : float
         Of training.
 

@@ -28,7 +28,6 @@ class JointPenalty(Loss):
 
     Parameters
     ----------
-    goal : Tradeoff
     n_rows : int
         s is kept for each.
     reformulation : {"inequality", "equality"}

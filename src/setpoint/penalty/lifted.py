@@ -38,7 +38,6 @@ def tie(a: Any, s: Any, t: float) -> Any:
         Scores.
     s : array or tensor of shape (N,)
         Decisions in [0, 1].
-    t : float
 
     Returns
     -------
@@ -71,7 +70,6 @@ class Pair(NamedTuple):
     ----------
     k, l : int
         Accepted positives and accepted negatives; -1 where nothing is feasible.
-    cost : float
     exact : bool
         Whether all pairs were looked at.
     """
@@ -89,7 +87,6 @@ def best_pair(
 
     Parameters
     ----------
-    goal : Tradeoff
     A : array of shape (K + 1,)
         Weight of the k positives with the highest scores, ascending from 0.
     B : array of shape (L + 1,)
@@ -98,10 +95,6 @@ def best_pair(
         What these decisions cost.
     least : float
         Accept rows of this weight at least.
-
-    Returns
-    -------
-    Pair
     """
     ratios = goal.accepted.ratios
     if ratios is not None and A.size * B.size <= _MOST_CELLS:
@@ -222,7 +215,6 @@ def lift(
 
     Parameters
     ----------
-    goal : Tradeoff
     scores : array of shape (N,)
         Logits; the threshold is 0.
     positive : array of shape (N,)

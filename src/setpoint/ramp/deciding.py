@@ -49,7 +49,6 @@ class Model:
 
     Parameters
     ----------
-    name : str
     w : array of shape (d + 1,)
     """
 
@@ -88,20 +87,13 @@ def decide(
 
     Parameters
     ----------
-    goal : Goal
     evidence : Evidence
         The rows, with whatever scores.
-    problem : Problem
-    solved : Solved
     rivals : sequence of Model
         What was there before training: the start, the deployed model.
     least : float
         The weight of rows that a floor under a denominator asks for.
-    solver : str
-    randomized : bool
     on_infeasible : {"raise", "nearest"}
-    notes : sequence of str
-    trace : sequence of TracePoint
     seconds : float
         Of training.
 

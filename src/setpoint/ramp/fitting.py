@@ -39,7 +39,6 @@ class Prepared:
 
     Parameters
     ----------
-    problem : Problem
     evidence : Evidence
         The same rows, with zeros for scores.
     n_main : int
@@ -89,8 +88,6 @@ def prepare(
 
     Parameters
     ----------
-    estimator : RampClassifier
-    inputs : Inputs
     features : dict of data set (None: X) to array or CSR matrix
     deployed : int array or None
         What the deployed model decides of each row of X.

@@ -74,14 +74,12 @@ class Solved:
 
     Parameters
     ----------
-    best : Iterate
     multipliers : array of shape (m,)
         Of the scaled rows.
     converged : bool
         Whether the rows and complementarity hold to the tolerances.
     n_passes : int
         Passes over the rows.
-    path : list of Iterate
     why : str
         What was done.
     stopped : str
@@ -113,7 +111,6 @@ def augmented_lagrangian(
 
     Parameters
     ----------
-    problem : Problem
     start : array of shape (d + 1,)
     tol : float
         What a scaled row may exceed 0 by.
@@ -123,10 +120,6 @@ def augmented_lagrangian(
         Told of each round. If it raises StoppedError, or on Ctrl-C, the best round is kept.
     rng : Generator, optional
         Draws the rows of the first rounds where there are very many.
-
-    Returns
-    -------
-    Solved
     """
     w = np.array(start, np.float64)
     state = _Descent(problem, w, tol, drawn, told, rng or np.random.default_rng(0))
@@ -182,7 +175,6 @@ def correction(excess: Floats, v: Floats, tol: float) -> Floats | None:
     ----------
     excess, v : array of shape (m,)
         The rows by the decisions, and their multipliers.
-    tol : float
     """
     off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)
     off = np.where((v > 0.0) & (excess < -tol), 0.9 * excess, off)

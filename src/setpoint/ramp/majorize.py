@@ -76,10 +76,6 @@ def majorize_minimize(
     seed : int
         Of the order of rows in the SVM, and of the random walk to a centre.
 
-    Returns
-    -------
-    Solved
-
     Raises
     ------
     ShapeError

@@ -40,7 +40,6 @@ def group_metrics(linked: LinkedGoal, folder: Folder) -> list[GroupMetric]:
 
     Parameters
     ----------
-    linked : LinkedGoal
     folder : Folder
         Takes up the rates of the groups.
     """

@@ -48,8 +48,6 @@ class Searched:
         Theirs on the metric's rows.
     value, baseline_value, best_value : float
         In the user's units, on the metric's rows.
-    accepted : bool
-    why : str
     error : float or None
         Bootstrap standard error of the gain; None where there was none to judge.
     draws : array of shape (draws,)
@@ -81,12 +79,8 @@ class Search:
 
     Parameters
     ----------
-    sample : Sample
-    metered : BudgetedMetric
-    plan : Plan
     first : array of shape (folds, d + 1)
         Logistic regressions, or the last layers of trained networks.
-    rng : Generator
     told : callable, optional
         Given each Step.
     """

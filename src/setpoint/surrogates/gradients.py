@@ -61,7 +61,6 @@ class Slope:
     gradient : array of shape (K,)
     sigma : float
         The largest perturbation that was tried.
-    differences : Differences
     """
 
     gradient: Floats
@@ -172,12 +171,8 @@ class Estimator:
 
     Parameters
     ----------
-    sample : Sample
-    metered : BudgetedMetric
-    method : str
     m : int
         Pairs of perturbations.
-    rng : Generator
     sigma : float or None
         The size; None: found.
     monotone : bool

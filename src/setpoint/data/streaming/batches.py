@@ -60,22 +60,14 @@ def batches_of(
 
     Parameters
     ----------
-    block : Block
     names : list of str
         The columns.
-    separator : str
     name : str
         What messages call the source.
-    schema : StreamSchema
-    encoder : StreamEncoder
     most_rows : int
         Rows of a batch.
     skip_bad : bool
         Whether rows that cannot be read are left out.
-
-    Yields
-    ------
-    Batch
 
     Raises
     ------

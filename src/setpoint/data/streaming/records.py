@@ -28,7 +28,6 @@ class Block:
 
     Parameters
     ----------
-    text : bytes
     line : int
         The number of its first line.
     """
@@ -71,7 +70,6 @@ def blocks_of(
     ----------
     pieces : iterator of bytes
         UTF-8, lines ending in a line feed.
-    separator : str
     name : str
         What messages call the source.
     rest : bytes
@@ -150,10 +148,8 @@ def rows_of(block: Block, names: list[str], separator: str, name: str) -> Rows:
 
     Parameters
     ----------
-    block : Block
     names : list of str
         The columns.
-    separator : str
     name : str
         What messages call the source.
 

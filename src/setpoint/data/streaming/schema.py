@@ -46,7 +46,6 @@ class StreamColumn:
 
     Parameters
     ----------
-    name : str
     kind : {"number", "boolean", "date", "category"}
     decimal : {".", ","}
 
@@ -69,12 +68,10 @@ class StreamSchema:
     ----------
     columns : tuple of StreamColumn
         Those that the classifier sees.
-    target : str
     classes : tuple of two labels
         The second is the positive one.
     left_out : tuple of str
         Columns that are not looked at.
-    separator : str
     encoding : str or None
         None: UTF-8, or what a byte order mark says.
     """
@@ -217,7 +214,6 @@ def two_classes(
 
     Parameters
     ----------
-    target : str
     kind : {"number", "boolean", "date", "category"}
         What the column of labels holds.
     found : sequence of str

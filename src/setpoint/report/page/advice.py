@@ -50,7 +50,6 @@ def notes_of(report: GoalReport, held_out: GoalReport | None = None) -> list[Not
     ----------
     report : GoalReport
         Of the rows that the rule was chosen on.
-    held_out : GoalReport, optional
     """
     lead = report if held_out is None else held_out
     goal = Goal.parse(report.goal)

@@ -68,7 +68,6 @@ def write_page(
 
     Parameters
     ----------
-    path : path
     report, held_out, about
         As in :func:`page_text`.
 
@@ -95,7 +94,6 @@ def page_text(
         Of the rows that the rule was chosen on, or of decisions that were measured.
     held_out : GoalReport, optional
         The same rule on rows held out; it leads the page.
-    about : sequence of Section
 
     Raises
     ------

@@ -40,16 +40,13 @@ class Card:
 
     Parameters
     ----------
-    tone : str
     word : str
         Whether it is met.
     title, code : str
         In words, and as in the goal.
-    value : str
     facts : tuple of (name, text)
     note : str
         What the interval says about new rows.
-    bar : Bar or None
     """
 
     tone: Tone
@@ -156,7 +153,6 @@ def verdict_of(report: GoalReport, where: str) -> Verdict:
 
     Parameters
     ----------
-    report : GoalReport
     where : str
         The rows it was counted on, in words.
     """

@@ -65,7 +65,6 @@ def goal_in_words(goal: Goal, positive: Label | None = None) -> str:
 
     Parameters
     ----------
-    goal : Goal
     positive : label, optional
         The positive class of a binary goal.
 
