@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
@@ -43,15 +44,20 @@ class Reading:
     decimal: str | None = None
 
 
-def reading_options(command: F) -> F:
-    """How the tables are written, where that is not found out right."""
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How the tables are written, where that is not found out right: the argument `reading`."""
+
+    @wraps(command)
+    def given(encoding: str | None, separator: str | None, decimal: str | None, **more: Any) -> Any:
+        return command(reading=Reading(encoding, separator, decimal), **more)
+
     for option in (
         click.option("--decimal", metavar="D", help="The decimal mark, '.' or ','."),
         click.option("--separator", metavar="S", help=r"Between fields: ',', ';', '|' or '\t'."),
         click.option("--encoding", metavar="E", help="Such as latin-1. Else UTF-8."),
     ):
-        command = option(command)
-    return command
+        given = option(given)
+    return given
 
 
 def training_options(command: F) -> F:

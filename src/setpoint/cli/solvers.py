@@ -62,9 +62,9 @@ _TAKEN_BY: dict[str, tuple[str, ...]] = {
     "inverse_regularization": ("ramp",),
     "baseline_threshold": ("ramp",),
     "budget": _MEASURING,
-    "jobs": _MEASURING,
     "surrogates": ("surrogates",),
     "surrogate_group": ("surrogates",),
+    "jobs": _MEASURING,
     "validation": ("surrogates",),
 }
 """Families, or single solvers, that an option is for."""
@@ -164,7 +164,7 @@ def way_of(
             f"--solver {solver} needs a goal with a formula; for --metric there are "
             f"{', '.join(_solvers(_MEASURING))}"
         )
-    for name in given:
+    for name in filter(given.__contains__, _TAKEN_BY):
         _check_taken(name, way)
     if draws and (family in ("penalty", "surrogates") or way.measures):
         rule = "finds rules" if family == "plugin" else "trains one model with one threshold"
