@@ -97,7 +97,7 @@ def test_quotes_across_pieces(rows, sizes, last_end):
     for size in [*sizes, len(text)]:
         pieces.append(text[at : at + size])
         at += size
-    blocks = list(blocks_of(iter(pieces), ",", "t.csv", line=2))
+    blocks = list(blocks_of(iter(pieces), ",", "t.csv"))
     found = [rows_of(block, ["a", "b"], ",", "t.csv") for block in blocks]
     got = [
         (a, b)

@@ -252,24 +252,13 @@ def part_of(
     wanted += [c for c in handed if c.name not in looking]
     side = conform(table, wanted) if wanted else None
     if side is not None:
-        for name, who in sorted(looking.items()):
-            _check_group(table, side[name], name, who)
+        for name, who in sorted(looking.items()):  # the library has no file to name
+            table.refuse_gaps(
+                side[name].isna().to_numpy(),
+                f"value in column {name!r}, which {who} looks at",
+                "fill them in, or leave such rows out",
+            )
     return Part(conform(table, columns), y, side, deployed)
-
-
-def _check_group(table: Table, column: Any, name: str, who: str) -> None:
-    """Say where a group is missing: the library has no file to name."""
-    from setpoint.data.errors import TableError
-
-    gone = column.isna().to_numpy()
-    if gone.any():
-        n = int(gone.sum())
-        first = "" if n == 1 else "the first "
-        raise TableError(
-            f"{table.name}: {'1 row has' if n == 1 else f'{n:,} rows have'} no value in column "
-            f"{name!r}, which {who} looks at, {first}in "
-            f"{table.place(int(gone.argmax()))}; fill them in, or leave such rows out"
-        )
 
 
 def check_threshold(scores: Any, threshold: float, name: str) -> None:
@@ -315,15 +304,11 @@ def scores_of(table: Table, name: str) -> NDArray[np.float64]:
             f"{MISFITS['number']}, and the column holds the deployed model's scores"
         )
     found = np.asarray(conform(table, [Column(name, "number")])[name], np.float64)
-    gone = np.isnan(found)
-    if gone.any():
-        n = int(gone.sum())
-        count = "1 row has" if n == 1 else f"{n:,} rows have"
-        first = "" if n == 1 else "the first "
-        raise TableError(
-            f"{table.name}: {count} no score of the deployed model in column {name!r}, {first}in "
-            f"{table.place(int(gone.argmax()))}; leave such rows out, or fill them in"
-        )
+    table.refuse_gaps(
+        np.isnan(found),
+        f"score of the deployed model in column {name!r}",
+        "leave such rows out, or fill them in",
+    )
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,9 +64,7 @@ def kinds_of(frame: pd.DataFrame) -> tuple[Column, ...]:
     )
 
 
-def conform(
-    table: Table, columns: Sequence[Column], *, optional: Collection[str] = ()
-) -> pd.DataFrame:
+def conform(table: Table, columns: Sequence[Column]) -> pd.DataFrame:
     """A table brought to the columns, order and kinds of an earlier one.
 
     A category whose values look like numbers in this table is the same text as before:
@@ -77,8 +75,6 @@ def conform(
     table : Table
     columns : sequence of Column
         As of :func:`kinds_of` in training.
-    optional : collection of str
-        Names of columns that may be missing; they are then missing in the result.
 
     Returns
     -------
@@ -102,10 +98,10 @@ def conform(
     setpoint.data.errors.TableError: new.csv has no column 'codes' (did you mean 'code'?)
     """
     there = set(table.frame.columns)
-    missing = [c.name for c in columns if c.name not in there and c.name not in optional]
+    missing = [c.name for c in columns if c.name not in there]
     if missing:
         raise TableError(absent(table, missing))
-    return as_frame({c.name: _read(table, c) for c in columns if c.name in there})
+    return as_frame({c.name: _read(table, c) for c in columns})
 
 
 def absent(table: Table, missing: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from setpoint.data.columnar import plain_column
+from setpoint.data.errors import TableError
 from setpoint.data.extras import needed
 from setpoint.data.numbers import Decimal
 
@@ -55,6 +56,27 @@ class Table:
     def place(self, row: int) -> str:
         """Where a row is in the file: its line, or its number counted from 1."""
         return f"row {row + 1}" if self.lines is None else f"line {int(self.lines[row])}"
+
+    def refuse_gaps(self, gone: NDArray[np.bool_], what: str, remedy: str) -> None:
+        """Refuse rows in which something is missing; the message counts them.
+
+        Parameters
+        ----------
+        gone : array of shape (N,)
+            The rows in which it is missing.
+        what : str
+            What is, and in which column.
+
+        Raises
+        ------
+        TableError
+            If there is such a row.
+        """
+        n = int(gone.sum())
+        if n:
+            rows, first = ("1 row has", "") if n == 1 else (f"{n:,} rows have", "the first ")
+            place = self.place(int(gone.argmax()))
+            raise TableError(f"{self.name}: {rows} no {what}, {first}in {place}; {remedy}")
 
     def column(self, name: str) -> Any:
         """A column as it stood in the file, a pyarrow.ChunkedArray."""

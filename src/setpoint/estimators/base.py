@@ -91,11 +91,12 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     evidence_: Evidence | None
 
     goal: Any
-    sensitive_features: Any
-    baseline: Any
-    draw: str
-    unknown_group: str
     random_state: Any
+    # What a family has no parameter for: the rule looks at the score alone, and draws nothing.
+    sensitive_features: Any = None
+    baseline: Any = None
+    draw: str = "row"
+    unknown_group: str = "raise"
 
     # ------------------------------------------------------------------ for families
     def _scores(self, X: Any) -> NDArray[np.float64]:

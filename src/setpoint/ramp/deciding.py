@@ -17,8 +17,8 @@ from setpoint.goals.goal import Goal
 from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.ramp.cutoff import feasible_cutoffs
-from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.ramp.problem import Problem, Row, rows_of
+from setpoint.ramp.search import LARGEST_MULTIPLIER, Solved
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule, Threshold
 from setpoint.search.infeasibility import Infeasible, not_found

@@ -59,9 +59,6 @@ def blocks_of(
     pieces: Iterator[bytes],
     separator: str,
     name: str,
-    *,
-    rest: bytes = b"",
-    line: int = 1,
     is_whole: Callable[[bytes], bool] = bool,
 ) -> Iterator[Block]:
     r"""Pieces of text cut between records.
@@ -72,10 +69,6 @@ def blocks_of(
         UTF-8, lines ending in a line feed.
     name : str
         What messages call the source.
-    rest : bytes
-        What was taken from `pieces` before; a record begins in it.
-    line : int
-        The number of its first line.
     is_whole : callable
         Whether what is left in the end, without a line end, is a row.
 
@@ -89,6 +82,7 @@ def blocks_of(
     >>> [block.text for block in blocks_of(iter([b'1,"a\n', b'b"\n2', b",c"]), ",", "a.csv")]
     [b'1,"a\nb"\n', b'2,c\n']
     """
+    rest, line = b"", 1
     for piece in pieces:
         rest += piece
         end = _end_of_records(rest, separator)
