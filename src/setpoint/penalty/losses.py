@@ -26,8 +26,6 @@ _STEEPEST = 100.0
 """Multipliers are kept below this."""
 _REFRESHES, _FARTHEST = 500, 20.0
 """Of a training on all rows, for which steps of multipliers are meant; at most so many in one."""
-_WIDE, _NARROW = 8.0, 0.5
-"""The ramp of exact penalties at first and at last."""
 _FEWEST = 5
 """Rows in the band round a threshold, at least."""
 
@@ -206,23 +204,24 @@ class Profiled(_Accepting):
     """The threshold is always the best one; soft counts in a band round it.
 
     The multiplier is what makes the threshold stationary, by implicit differentiation of
-    the band's counts. The band holds as many rows as positives at first, `narrow` times that
-    at last.
+    the band's counts. The band holds `wide` times the positives at first, `narrow` at last.
     """
 
     name = "profiled"
     scheduled = True
 
-    def __init__(self, goal: Tradeoff, least: float = 0.0, narrow: float = 0.1) -> None:
+    def __init__(
+        self, goal: Tradeoff, least: float = 0.0, wide: float = 1.0, narrow: float = 0.1
+    ) -> None:
         super().__init__(goal, least)
-        self.narrow = narrow
+        self.wide, self.narrow = wide, narrow
         self.threshold, self.width = 0.0, 1.0
 
     def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
         z, positive, weight = seen
         cut = best_cut(self.goal, z, positive, weight, self.least, scale)
         self.threshold = float(np.clip(cut.threshold, z.min(), z.max()))
-        m = self.narrow**progress
+        m = self.wide * (self.narrow / self.wide) ** progress
         self.width = max(
             _nearest(np.abs(z - self.threshold), weight, m * seen.mass(np.ones(len(z)))[1]), 1e-6
         )
@@ -336,13 +335,16 @@ class ExactPenalty(Loss):
     name = "ero"
     scheduled = True
 
-    def __init__(self, goal: Tradeoff, least: float = 0.0) -> None:
+    def __init__(
+        self, goal: Tradeoff, least: float = 0.0, wide: float = 8.0, narrow: float = 0.5
+    ) -> None:
         super().__init__(goal, least)
+        self.wide, self.narrow = wide, narrow
         self.penalty = 0.0
         self.lifted = Lifted(0.0, 0.0, True)
 
     def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
-        width = _WIDE * (_NARROW / _WIDE) ** progress
+        width = self.wide * (self.narrow / self.wide) ** progress
         self.penalty = self.total / (float(self.goal.totals[1]) * width)
         each = self.penalty / self.total
         found = lift(self.goal, *seen, each, each, self.least, scale)
