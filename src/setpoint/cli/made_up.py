@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from setpoint.goals.errors import EmptyPopulationError, GoalError, ShapeError
-from setpoint.goals.expressions import Const, Expression, Metric, walk
+from setpoint.goals.expressions import Const, Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.program.link import link
@@ -97,10 +97,8 @@ def _past_range(goal: Goal) -> bool:
 
 def _labels(goal: Goal) -> list[Label]:
     """The classes that the goal names."""
-    sides: list[Expression] = [goal.objective]
-    sides += [side for c in goal.constraints for side in (c.lhs, c.rhs)]
     found: dict[Label, None] = {}
-    for metric in (m for side in sides for m in walk(side) if isinstance(m, Metric)):
+    for metric in (m for side in goal.sides for m in walk(side) if isinstance(m, Metric)):
         if metric.label is not None:
             found[metric.label] = None
         params: dict[str, Any] = dict(metric.params)

@@ -11,7 +11,7 @@ from setpoint.cli.options import Reading
 from setpoint.cli.output import step
 from setpoint.cli.session import current
 from setpoint.goals.errors import nearest
-from setpoint.goals.expressions import Expression, Metric, walk
+from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, Other
 
@@ -327,7 +327,5 @@ def kind_by_goal(name: str, goal: Goal, table: Table) -> Column:
 
 
 def _values_of(name: str, goal: Goal) -> list[Label | Other]:
-    sides: list[Expression] = [goal.objective]
-    sides += [side for c in goal.constraints for side in (c.lhs, c.rhs)]
-    metrics = (m for side in sides for m in walk(side) if isinstance(m, Metric))
+    metrics = (m for side in goal.sides for m in walk(side) if isinstance(m, Metric))
     return [value for m in metrics for column, value in m.population.where if column == name]
