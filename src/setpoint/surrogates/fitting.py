@@ -15,7 +15,7 @@ from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError, RowMetric
 from setpoint.blackbox.smoothing import Shift, margin, smoothed_threshold
 from setpoint.surrogates.accepting import errors_wanted, gain_error
 from setpoint.surrogates.descent import Descent, Step
-from setpoint.surrogates.gradients import ESTIMATES, Differences, Estimator, fitted
+from setpoint.surrogates.gradients import Differences, Estimator, fitted
 from setpoint.surrogates.losses import Own
 from setpoint.surrogates.plan import COARSE, FEW, Plan
 from setpoint.surrogates.sample import Sample
@@ -161,8 +161,8 @@ class Search:
         return False
 
     def _differences(self, sigma: float, m: int) -> Differences:
-        estimate = ESTIMATES["interpolation"][0]
-        return estimate(self.sample, self.metered, self.first, sigma, m, self.rng)
+        estimator = Estimator(self.sample, self.metered, "interpolation", m, self.rng)
+        return estimator.differences(self.first, sigma)
 
     def _constant(self, gain: float) -> None:
         raise ValueError(
