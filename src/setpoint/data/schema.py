@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.data.columnar import as_frame
 from setpoint.data.errors import TableError
-from setpoint.data.finite import check_finite
 from setpoint.data.kinds import MISFITS, Kind, as_kind, first_misfit
 from setpoint.data.table import Table
 from setpoint.goals.errors import nearest
@@ -119,7 +118,7 @@ def _read(table: Table, column: Column) -> Any:
     stored = table.column(column.name)
     read = as_kind(stored, column.kind, table.decimal)
     if read is not None:
-        check_finite(table, {column.name: read})
+        table.refuse_infinite({column.name: read})
         return read
     row = first_misfit(stored, column.kind, table.decimal)
     raise TableError(

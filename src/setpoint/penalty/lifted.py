@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from setpoint.compiled import kernel
 from setpoint.evidence.cutoffs import midway
 from setpoint.evidence.ratios import ratio_at
+from setpoint.penalty.ops import pick
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
@@ -52,15 +53,14 @@ def tie(a: Any, s: Any, t: float) -> Any:
     return s - (s + a - t).clip(0.0, 1.0)
 
 
-def untied(a: Floats, s: Floats, t: float, positive: NDArray[np.bool_]) -> Floats:
+def untied(a: Any, s: Any, t: float, positive: Any) -> Any:
     """How far s says more than the scores allow: eta of (3.29), one-sided by class.
 
     A positive may not be counted as accepted unless it is, a negative not as refused.
     On [0, 1]^2 this is min(s, [t - a]_+) for positives and min(1 - s, [a - t]_+) else.
     """
     h = tie(a, s, t)
-    out: Floats = np.maximum(np.where(positive, h, -h), 0.0)
-    return out
+    return pick(positive, h, -h).clip(min=0.0)
 
 
 class Pair(NamedTuple):
