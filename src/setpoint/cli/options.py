@@ -22,6 +22,7 @@ __all__ = [
     "new_groups_option",
     "reading_options",
     "search_options",
+    "together",
     "training_options",
     "trust_option",
 ]
@@ -44,7 +45,7 @@ class Reading:
     decimal: str | None = None
 
 
-def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Several options as one decorator, in the order of the help."""
 
     def decorate(command: F) -> F:
@@ -62,14 +63,14 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def given(encoding: str | None, separator: str | None, decimal: str | None, **more: Any) -> Any:
         return command(reading=Reading(encoding, separator, decimal), **more)
 
-    return _together(
+    return together(
         click.option("--encoding", metavar="E", help="Such as latin-1. Else UTF-8."),
         click.option("--separator", metavar="S", help=r"Between fields: ',', ';', '|' or '\t'."),
         click.option("--decimal", metavar="D", help="The decimal mark, '.' or ','."),
     )(given)
 
 
-training_options = _together(
+training_options = together(
     click.option(
         "--module",
         type=click.Choice(MODULES),
@@ -113,7 +114,7 @@ training_options = _together(
 """What is said to solvers that train the model for the goal."""
 
 
-search_options = _together(
+search_options = together(
     click.option(
         "--budget",
         type=click.IntRange(1),

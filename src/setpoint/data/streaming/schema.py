@@ -126,16 +126,7 @@ def columns_by(
 ) -> tuple[tuple[StreamColumn, ...], tuple[str, ...]]:
     """Columns with the kinds that their first rows suggest.
 
-    Parameters
-    ----------
-    cells : Cells
-        The first rows.
-    name : str
-        What messages call the source.
-    decimal : {".", ","}, optional
-        None: what fits the rows.
-    text : collection of str
-        Columns that hold text, whatever they look like.
+    The parameters are those of ``Stream.schema``, and the first rows.
 
     Returns
     -------
@@ -218,10 +209,6 @@ def two_classes(
         What the column of labels holds.
     found : sequence of str
         Its different values in the first rows, as they are written.
-    classes : sequence of two str, optional
-        Those that were named, the positive one last.
-    positive : str, optional
-        The positive one.
     where : str
         What messages call the first rows.
 

@@ -15,9 +15,9 @@ from setpoint.report.entry import GroupRow
 from setpoint.report.page.advice import notes_of
 from setpoint.report.page.pictures import Picture, pictures_of
 from setpoint.report.page.svg import cleaned
-from setpoint.report.page.told import cards_of, how_found, rule_told, verdict_of
+from setpoint.report.page.told import cards_of, rule_told, verdict_of
 from setpoint.report.page.verbalize import cases, glossary, goal_in_words
-from setpoint.report.words import certificate, number
+from setpoint.report.words import certificate, how_found, number
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport
@@ -162,7 +162,7 @@ def _told(
         "notes": notes_of(report, held_out),
         "rule": rule,
         "rule_lines": rule_lines,
-        "how": how_found(report),
+        "how": how_found(report, f"How it was found: {report.status},"),
         "certificate": told if report.evidence != "soft" else "",
         "groups": [(title, tables) for title, tables in shares if tables],
         "level": f"{100 * lead.level:.4g}",
