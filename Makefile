@@ -33,6 +33,7 @@ lint: $(VENV)/.installed
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tools/import_circles.py
 	$(BIN)/python tools/room_names.py
+	$(BIN)/python tools/plain_words.py
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -8,7 +8,7 @@ Protocol: 4/9 of the rows train, 2/9 are for the metric, 1/3 to test, drawn at r
 seeds 0, 1, ... Encoders and scalers see training rows only, and nothing is chosen on test
 rows. Adult is a9a, the training part of its source's split; its rows are those of the table
 `adult` in the same order, which tells sex, race and workclass. Classes are 0 and 1, sexes 0
-(female) and 1 (male). Of the paper's sets the two that are at nobody's hand are left out,
+(female) and 1 (male). Of the paper's sets the two that are not available are left out,
 and rankings are learned on Default and Adult.
 """
 
@@ -171,10 +171,10 @@ def wives() -> tuple[Floats, np.ndarray, np.ndarray]:
     X, _, _, split = load("a9a")
     rows = split == "train"
     X, frame = X[rows].toarray(), load("adult")[0][rows]
-    told = [
+    known = [
         (frame[c] == v).to_numpy(float) for c in ("sex", "relationship") for v in frame[c].unique()
     ]
-    kept = [k for k in range(X.shape[1]) if not any((X[:, k] == t).all() for t in told)]
+    kept = [k for k in range(X.shape[1]) if not any((X[:, k] == t).all() for t in known)]
     woman = np.int64(frame["sex"] == "Female")
     return X[:, kept], woman, np.int64(frame["relationship"] == "Wife")
 

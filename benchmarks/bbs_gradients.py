@@ -27,7 +27,7 @@ from setpoint import BlackBox
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import Rows
+from setpoint.inputs.inputs import GivenRows
 from setpoint.surrogates.descent import Descent
 from setpoint.surrogates.design import Matrix
 from setpoint.surrogates.gradients import Estimator, fitted
@@ -77,7 +77,7 @@ def on_others(split: Split) -> Sample:
 
 
 def metered(box: BlackBox, part: Part) -> BudgetedMetric:
-    return BudgetedMetric(measured_on(box, classes_of(part.y), Rows(len(part.y), part.y)))
+    return BudgetedMetric(measured_on(box, classes_of(part.y), GivenRows(len(part.y), part.y)))
 
 
 def of_surrogates(psi: Callable[[Floats], float], losses: Losses) -> BlackBox:

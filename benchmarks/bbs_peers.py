@@ -1,7 +1,7 @@
 """Ours and its peers for a metric on clean rows. No command of its own.
 
 Each is given the same split and metric: it trains on the training rows, chooses on the
-validation rows, and its decisions are told for the test rows. Those that need a formula get
+validation rows, and its decisions are counted on the test rows. Those that need a formula get
 the metric's; the others only call it.
 """
 
@@ -58,8 +58,8 @@ def _found(
 ) -> Found:  # fmt: skip
     seconds = time.process_time() - since
     decided = [np.int64(decide(part)) for part in (split.validation, split.test)]
-    told = [metric.of(p, d) for p, d in zip((split.validation, split.test), decided, strict=True)]
-    return Found(name, *told, float(decided[1].mean()), used, seconds, kept)
+    values = [metric.of(p, d) for p, d in zip((split.validation, split.test), decided, strict=True)]
+    return Found(name, *values, float(decided[1].mean()), used, seconds, kept)
 
 
 @functools.lru_cache(maxsize=1)

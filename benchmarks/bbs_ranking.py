@@ -7,7 +7,7 @@ positives; ours gets it as a function of scores. The peer is that of Kar, Narasi
 precision at K by mini-batches. Where K is the number of positives it is the sum over j of the
 hinge losses of the j-th highest negative against the j-th lowest positive. Its step size and
 its epoch are chosen on validation rows. Higher is better; the paper's own data, KDD Cup 2008,
-are not at hand, so that no target is printed.
+are not available, so that no target is printed.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ def show(name: str, rows: dict[str, list[Ranked]]) -> None:
           f"{'accepted':>10}")  # fmt: skip
     for method, found in rows.items():
         kept = [f.kept for f in found if f.kept is not None]
-        told = f"{sum(kept)} of {len(found)}" if kept else ""
+        kept_text = f"{sum(kept)} of {len(found)}" if kept else ""
         means = [np.mean([getattr(f, c) for f in found]) for c in ("train", "validation", "test")]
         print(f"     {method:<32}{means[0]:>9.4f}{means[1]:>12.4f}{means[2]:>9.4f}"
               f"{max(f.evaluations for f in found):>8}"
-              f"{np.mean([f.seconds for f in found]):>9.2f}{told:>10}")  # fmt: skip
+              f"{np.mean([f.seconds for f in found]):>9.2f}{kept_text:>10}")  # fmt: skip
     base = np.array([f.test for f in rows[BY_LOSS]])
     for method, found in rows.items():
         gain = np.array([f.test for f in found]) - base

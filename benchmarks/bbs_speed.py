@@ -105,10 +105,10 @@ def slow_metric() -> bool:
         checkpoint = str(Path(folder) / "evaluations.jsonl")
         slow_fit(checkpoint=checkpoint)
         again, resumed = slow_fit(checkpoint=checkpoint)
-    told = resumed.goal_report_.adaptive
+    summary = resumed.goal_report_.adaptive
     print(f"\na metric of {1000 * SLEEP:g} ms: {alone.n_evaluations_} evaluations in {one:.2f} s, "
-          f"in two processes {two:.2f} s; taken up again {again:.2f} s, with {told.resumed} of "
-          f"{told.evaluations} evaluations from the file")  # fmt: skip
+          f"in two processes {two:.2f} s; taken up again {again:.2f} s, with {summary.resumed} of "
+          f"{summary.evaluations} evaluations from the file")  # fmt: skip
     good = figure("slow metric: seconds in one process over those in two", "> 1",
                   f"{one / two:.2f}", two < one)  # fmt: skip
     same = all(np.array_equal(alone.coef_, other.coef_) for other in (both, resumed))

@@ -109,11 +109,11 @@ def show(title: str, rows: Rows) -> None:
         test = [f.test for f in found]
         worst = min(test) if "F-measure" in title else max(test)
         kept = [f.kept for f in found if f.kept is not None]
-        told = f"{sum(kept)} of {n}" if kept else ""
+        kept_text = f"{sum(kept)} of {n}" if kept else ""
         print(
             f"     {name:<28}{mean(found, 'validation'):>11.4f}{np.mean(test):>9.4f}"
             f"{f'({worst:.4f})':>10}{mean(found, 'positive'):>9.3f}"
-            f"{max(f.evaluations for f in found):>8}{mean(found, 'seconds'):>9.2f}{told:>10}"
+            f"{max(f.evaluations for f in found):>8}{mean(found, 'seconds'):>9.2f}{kept_text:>10}"
         )
 
 

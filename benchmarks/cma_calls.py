@@ -83,10 +83,10 @@ def whole_rules(goal: str, P: np.ndarray, y: np.ndarray, tol: float) -> str:
     """Calls to the first certificate and in all, with whole rules as columns."""
     labels, codes = np.unique(y, return_inverse=True)
     evidence = Evidence.from_arrays(tuple(labels.tolist()), P, codes)
-    counted = evidence.softened()
+    counted = evidence.with_posteriors()
     limits = Limits(1000)
     program = link(Goal.parse(goal), counted.codebook).at(counted.marginals)
-    space = Achievable(program.table, evidence, counted, limits=limits, whole=True)
+    space = Achievable(program.table, evidence, counted, limits=limits, whole_rules=True)
     best_mixture(space, program, 0.5 * tol)
     return f"{closed_at(goal, limits.trace, tol)}/{limits.calls}"
 
@@ -186,7 +186,7 @@ def searched(goal: str, scores: np.ndarray, part: Split, **options: Any) -> Solu
 
 
 def groups() -> bool:
-    print("\ntwo classes, groups at hand; differences from the exact values, tol 1e-9")
+    print("\ntwo classes, groups available; differences from the exact values, tol 1e-9")
     print(
         f"     {'':<44} {'soft - LP':>10} {'target':>8} {'calls':>5} {'label - exact':>14} "
         f"{'calls':>5}"

@@ -40,7 +40,7 @@ H_MEAN = "maximize h_mean"
 H_MEAN_COVERED = f"{H_MEAN} subject to {COVERAGE.format(0.01)}"
 MINMAX = "maximize recall.min()"
 
-# Means over ten splits; columns as in the paper, the three sets that are at hand.
+# Means over ten splits; columns as in the paper, the three sets that are available.
 TABLE_6 = {
     "abalone": {"argmax": 1.0, "balanced": 0.890, "FW": 0.816, "GDA": 0.818, "ellipsoid": 0.817},
     "page_blocks": {

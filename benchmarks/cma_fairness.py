@@ -1,7 +1,7 @@
 """G-mean with equal opportunity on two classes and two groups: Figure 9 of the paper.
 
 ``python benchmarks/cma_fairness.py [--splits 3]``. The constraint keeps the recall of each
-group within .05 of the recall of all; the paper shows a picture without numbers. "At hand":
+group within .05 of the recall of all; the paper shows a picture without numbers. "Available":
 the rule may look at the group, "hidden": it may not; then soft evidence rests on a posterior
 of group and class. The model sees it as a feature in all sets but communities_crime. Splits
 of 70 to 30; rules that draw are measured in expectation.
@@ -26,20 +26,20 @@ FAIR = f"{FREE} subject to recall.deviation(group) <= {MOST}"
 UNHELD = f"{FREE} subject to recall.deviation(group) <= 1.0"
 """No constraint, but the report tells what there would be of it."""
 
-AT_HAND = {"decide_on": ["group"]}
+AVAILABLE = {"decide_on": ["group"]}
 LINES: dict[str, tuple[str, dict[str, Any]]] = {
-    "argmax": (FAIR, AT_HAND | {"solver": "argmax"}),
-    "balanced": (FAIR, AT_HAND | {"solver": "balanced"}),
+    "argmax": (FAIR, AVAILABLE | {"solver": "argmax"}),
+    "balanced": (FAIR, AVAILABLE | {"solver": "balanced"}),
     "exact, no constraint": (UNHELD, {"decide_on": None}),
-    "exact, at hand": (FAIR, AT_HAND),
+    "exact, available": (FAIR, AVAILABLE),
     "exact, hidden": (FAIR, {"decide_on": None}),
     "exact, hidden, no draws": (FAIR, {"decide_on": None, "randomized": False}),
-    "soft, at hand": (FAIR, AT_HAND | {"evidence": "soft"}),
-    "split Frank-Wolfe, at hand": (FAIR, AT_HAND | {"solver": "frank-wolfe", "evidence": "soft",
+    "soft, available": (FAIR, AVAILABLE | {"evidence": "soft"}),
+    "split Frank-Wolfe, available": (FAIR, AVAILABLE | {"solver": "frank-wolfe", "evidence": "soft",
                                                     "max_oracle_calls": 1000}),
-    "constrained GDA, at hand": (FAIR, AT_HAND | {"solver": "gda", "evidence": "soft",
+    "constrained GDA, available": (FAIR, AVAILABLE | {"solver": "gda", "evidence": "soft",
                                                   "max_oracle_calls": 1000}),
-    "ellipsoid, at hand": (FAIR, AT_HAND | {"solver": "ellipsoid", "evidence": "soft",
+    "ellipsoid, available": (FAIR, AVAILABLE | {"solver": "ellipsoid", "evidence": "soft",
                                             "max_oracle_calls": 1000}),
 }  # fmt: skip
 
@@ -83,7 +83,7 @@ def main() -> int:
         start = time.process_time()
         reports = [joint(name, i) for i in range(n)]
         line("soft, hidden, cross-fitted", reports, (time.process_time() - start) / n)
-    print("     Law School, the paper's fifth set, is not at hand")
+    print("     Law School, the paper's fifth set, is not available")
     return 0
 
 

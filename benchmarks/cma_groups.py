@@ -18,7 +18,7 @@ GROUPS = {
     "default_credit": "sex",
     "adult": "sex",
 }
-"""The protected groups of the paper's Figure 9; a fifth set, Law School, is not at hand."""
+"""The protected groups of the paper's Figure 9; a fifth set, Law School, is not available."""
 _LEFT_OUT = {"adult": ["fnlwgt"]}
 """A census weight is not a feature."""
 

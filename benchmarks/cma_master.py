@@ -54,9 +54,9 @@ def main() -> None:
     part = split("abalone")
     labels, true = np.unique(part.y, return_inverse=True)
     rows = Evidence.from_arrays(tuple(labels.tolist()), part.P, true)
-    soft = rows.softened()
+    soft = rows.with_posteriors()
     program = link(Goal.parse("maximize h_mean"), soft.codebook).at(soft.marginals)
-    space = Achievable(program.table, rows, soft, whole=True)
+    space = Achievable(program.table, rows, soft, whole_rules=True)
     best_mixture(space, program, 1e-4)
     columns = np.array([space.features_of(k) for k in range(len(space.atoms))])
     with warnings.catch_warnings():

@@ -26,7 +26,7 @@ from cma_data import (
     verdict,
 )
 
-from setpoint import GoalError, Infeasible, solve
+from setpoint import GoalError, InfeasibleError, solve
 
 BUDGETS = {
     "frank-wolfe": (5000, 10_000),
@@ -71,7 +71,7 @@ def line(task: Task, solver: str, part: Split, optimum: float, share: float) -> 
                 task.goal, part.P, part.y, solver=solver, evidence="soft", randomized=True,
                 max_oracle_calls=budget,
             )  # fmt: skip
-    except Infeasible:
+    except InfeasibleError:
         print(
             f"{verdict(False if asked else None)}   {task.words:<24} {solver:<12} {budget:>6} "
             f"{'':>6}  no mixture gathered meets the constraint"

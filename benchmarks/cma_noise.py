@@ -51,9 +51,9 @@ def fitted(goal: str, P: np.ndarray, y: np.ndarray, **options: Any) -> PlugInCla
 
 
 def line(what: str, found: np.ndarray, paper: tuple[float, ...] | None, more: str = "") -> None:
-    told = " ".join(f"{x:8.3f}" for x in found)
+    values = " ".join(f"{x:8.3f}" for x in found)
     there = "" if paper is None else " ".join(f"{x:8.3f}" for x in paper)
-    print(f"       {what:<28} {told}   {there:<27}{more}")
+    print(f"       {what:<28} {values}   {there:<27}{more}")
 
 
 def header(more: str = "") -> None:
@@ -87,16 +87,18 @@ def wrong_labels() -> None:
     print("Table 10: CIFAR-10, 27,500 rows with wrong labels, 5,500 test rows with clean ones")
     header("   training, wrong labels")
 
-    def told(what: str, paper: tuple[float, ...] | None, goal: str, **options: Any) -> None:
+    def train_and_print(
+        what: str, paper: tuple[float, ...] | None, goal: str, **options: Any
+    ) -> None:
         clf = fitted(goal, P[train], y[train], **options)
         there = measured(clf.decision_distribution(P[test]), clean[test], shares)
         here = measured(clf.decision_distribution(P[train]), y[train], shares)
         line(what, there, paper, " ".join(f"{x:8.3f}" for x in here))
 
-    told("argmax", TABLE_10["argmax"], error, solver="argmax")
+    train_and_print("argmax", TABLE_10["argmax"], error, solver="argmax")
     for what, goal in tasks.items():
         for kind in EVIDENCE:
-            told(f"{what}, {kind}", TABLE_10[what], goal, evidence=kind)
+            train_and_print(f"{what}, {kind}", TABLE_10[what], goal, evidence=kind)
     for what in ("0-1, coverage", "H-mean, coverage"):
         clf = fitted(tasks[what], P[train], y[train], evidence="soft")
         with quiet():
@@ -134,7 +136,7 @@ def many_classes(n_splits: int) -> None:
                 found.append(measured(clf.decision_distribution(P[b]), y[b], shares))
             name = f"{what}, {options['evidence']}" if "evidence" in options else what
             line(name, np.mean(found, axis=0), TABLE_9[what])
-    print("     other rows than the paper's for finding rules: its figures are no target here")
+    print("     other rows than the paper's for finding rules: its figures are not targets here")
 
 
 def main() -> int:

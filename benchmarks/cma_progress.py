@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cma_data import H_MEAN, H_MEAN_COVERED, MINMAX, OUTPUT, SETS, quiet, run_with_one_thread, split
 
-from setpoint import Infeasible, solve
+from setpoint import InfeasibleError, solve
 from setpoint.search.limits import TracePoint
 
 FIGURES = {
@@ -49,12 +49,12 @@ def traced(goal: str, name: str, solver: str, share: float) -> tuple[Curve, int]
                 goal, part.P, part.y, solver=solver, evidence="soft", randomized=True, tol=tol,
                 **options,
             )  # fmt: skip
-    except Infeasible:
+    except InfeasibleError:
         return [], options.get("max_oracle_calls", 0)
     return curve(found.trace), found.report.n_oracle_calls or 0
 
 
-def told(found: Curve, best: float) -> str:
+def describe(found: Curve, best: float) -> str:
     """Calls to within some distances of the optimum."""
     strata = []
     for near in WITHIN:
@@ -109,7 +109,7 @@ def main() -> int:
             ends[name] = {solver: calls for solver, (_, calls) in runs.items()}
             best[name] = min(found[-1][1] for found in panels[name].values() if found)
             for solver, (found, calls) in runs.items():
-                print(f"     {name:<14} {solver:<20}{told(found, best[name])} {calls:>7}")
+                print(f"     {name:<14} {solver:<20}{describe(found, best[name])} {calls:>7}")
         try:
             picture(given.folder / f"{file}.png", words, panels, best, ends)
         except ModuleNotFoundError as error:

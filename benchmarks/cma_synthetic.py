@@ -108,7 +108,7 @@ def main() -> int:
         for n in sizes:
             runs = [reached(goal, n, seed, P, X) for seed in range(given.draws)]
             means = {k: np.mean([run[k] for run in runs], axis=0) for k in SOLVERS}
-            told = "".join(
+            shown = "".join(
                 f"{loss - best:+11.4f}" + (f" {excess:+8.4f}" if goal is COVERED else 9 * " ")
                 for loss, excess in means.values()
             )
@@ -116,7 +116,7 @@ def main() -> int:
             if n == 100_000:
                 fine = below(abs(means["auto, soft"][0] - best), NEAR)
                 good &= bool(fine)
-            print(f"{verdict(fine)} {n:8,}  {told}")
+            print(f"{verdict(fine)} {n:8,}  {shown}")
         print(f"     (loss less the optimum{', excess over .01' if goal is COVERED else ''}; "
               f"{time.perf_counter() - start:.0f} s)")  # fmt: skip
     print("     the paper has pictures without numbers: all its methods converge to the optimum")

@@ -126,8 +126,8 @@ def covered(n_splits: int) -> None:
                     continue
                 excess.append(tested.constraints[0].value - 0.01)
                 fitted.append(trained.constraints[0].value - 0.01)
-            told = [mean_and_error(x) if x else "" for x in (losses, excess, fitted)]
-            print(f"       {method.name:<24} {told[0]:>14} {told[1]:>14} {told[2]:>17}")
+            cells = [mean_and_error(x) if x else "" for x in (losses, excess, fitted)]
+            print(f"       {method.name:<24} {cells[0]:>14} {cells[1]:>14} {cells[2]:>17}")
     print(
         "     (by labels, and on test against the shares among the test rows themselves; with soft"
     )

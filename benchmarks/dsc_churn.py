@@ -143,7 +143,7 @@ def line(o: Outcome) -> None:
 
 
 def judged(task: Task, found: Table) -> bool:
-    """Adult has targets; Covertype is told."""
+    """Adult has targets; Covertype is only reported."""
     good, asked = True, task.name == "adult"
     heading()
     for churn, outcomes in found.items():

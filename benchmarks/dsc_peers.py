@@ -1,6 +1,6 @@
 """Peers of a classifier with constraints over data sets. No command of its own.
 
-Linear models that know nothing of a bound (logistic regression, a support vector machine)
+Linear models that ignore the bound (logistic regression, a support vector machine)
 with the best threshold under it; one threshold for each group, or for each decision of the
 deployed model; the covariance bound of Zafar and others; a blend of the deployed model's
 score and a new one. All are fitted and chosen on training rows.
@@ -136,7 +136,7 @@ def covariance_path(task: Task, n: int = 25) -> tuple[Covariance, ...]:
 
         return minimize(value, w, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
 
-    def told(w: Floats, since: float) -> Covariance:
+    def measured(w: Floats, since: float) -> Covariance:
         found = [
             Measured.of(rows.encoded @ w[:-1] + w[-1] >= 0, rows) for rows in (part, task.test)
         ]
@@ -154,7 +154,7 @@ def covariance_path(task: Task, n: int = 25) -> tuple[Covariance, ...]:
     for multiplier in np.linspace(0.0, high, n):
         since = time.process_time()
         w = fitted(multiplier, w)
-        out.append(told(w, since))
+        out.append(measured(w, since))
     return tuple(out)
 
 

@@ -21,7 +21,7 @@ from dsc_peers import scored
 from scipy.special import expit
 from sklearn.metrics import precision_recall_curve
 
-from setpoint import Dataset, Goal, Infeasible, PlugInClassifier, RampClassifier
+from setpoint import Dataset, Goal, InfeasibleError, PlugInClassifier, RampClassifier
 from setpoint.report import GoalReport
 
 PRECISION = "maximize recall subject to precision >= {}"
@@ -76,11 +76,11 @@ def by_ramp(
             datasets=given(sets, lambda p: p.X),
         )  # fmt: skip
         seconds = time.process_time() - start
-        told = clf.evaluate(
+        held_out = clf.evaluate(
             task.test.X, task.test.y, sensitive_features=_groups(task.test), baseline=deployed,
             datasets=given(test_sets, lambda p: p.X),
         )  # fmt: skip
-    return clf.goal_report_, told, seconds
+    return clf.goal_report_, held_out, seconds
 
 
 def by_threshold(
@@ -98,12 +98,12 @@ def by_threshold(
             baseline=train.deployed, datasets=given(sets, lambda p: rows_of(model, p)),
         )  # fmt: skip
         seconds = time.process_time() - start
-        told = clf.evaluate(
+        held_out = clf.evaluate(
             rows_of(model, task.test), task.test.y, sensitive_features=_groups(task.test),
             baseline=task.test.deployed,
             datasets=given(test_sets, lambda p: rows_of(model, p)),
         )  # fmt: skip
-    return clf.goal_report_, told, seconds
+    return clf.goal_report_, held_out, seconds
 
 
 def rows_of(model: Any, part: Part) -> np.ndarray:
@@ -134,19 +134,19 @@ def other_goals() -> bool:
         print(f"\n     {goal}")
         print(f"       {'':<32}{'objective':>10}{'on test':>9}{'seconds':>9}   bounds, on test")
         for name, run in BOTH.items():
-            found, told, seconds = run(task, goal, train, sets, test_sets)
-            line(name, found, told, seconds)
+            found, held_out, seconds = run(task, goal, train, sets, test_sets)
+            line(name, found, held_out, seconds)
             if run is by_ramp:
                 good &= bool(found.satisfied)
     return good
 
 
-def line(name: str, found: GoalReport, told: GoalReport, seconds: float) -> None:
+def line(name: str, found: GoalReport, held_out: GoalReport, seconds: float) -> None:
     bounds = "; ".join(
         f"{a.value:.3f} against {a.bound:.3f}{'' if a.satisfied else ' MISSED'}, {b.value:.3f}"
-        for a, b in zip(found.constraints, told.constraints, strict=True)
+        for a, b in zip(found.constraints, held_out.constraints, strict=True)
     )
-    values = stratum(found.objective.value, 10) + stratum(told.objective.value)
+    values = stratum(found.objective.value, 10) + stratum(held_out.objective.value)
     print(f"       {name:<32}{values}{stratum(seconds, digits=2)}   {bounds}")
 
 
@@ -187,7 +187,7 @@ def out_of_reach() -> bool:
                 task.train.X, task.train.y
             )
         blame: tuple[str, ...] = ()
-    except Infeasible as error:
+    except InfeasibleError as error:
         blame = tuple(error.blame)
     seconds = time.process_time() - start
     with quiet():

@@ -4,7 +4,7 @@
 features, two groups that differ, and 200,000 further rows without labels: at most so much
 churn there, and groups that are predicted positive about as often. Both are fitted in this
 one process, on all cores; the ratio is that of the medians. Run it alone: it needs 6 GB. The
-high-water mark of memory is of the whole process, so it is told before and after.
+high-water mark of memory is of the whole process, so it is each before and after.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def main() -> int:
     peaks["ramp"] = high_water()
     medians = {name: float(np.median(some)) for name, some in times.items()}
     for name, median in medians.items():
-        told = ", ".join(f"{s:.2f}" for s in times[name])
-        print(f"     {name:<24}{median:8.2f} s   ({told})   memory up to {peaks[name]:.2f} GB")
+        each = ", ".join(f"{s:.2f}" for s in times[name])
+        print(f"     {name:<24}{median:8.2f} s   ({each})   memory up to {peaks[name]:.2f} GB")
     print(f"     {int(model.n_iter_[0])} iterations of lbfgs; {clf.goal_report_.why}")
     for entry in clf.goal_report_.constraints:
         print(f"     {entry.text}: {entry.value:.4f}")

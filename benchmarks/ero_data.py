@@ -107,7 +107,7 @@ class Measured:
 class Reached:
     """The same decisions on the rows that chose, as a rule the training rows, and on test.
 
-    An objective that breaks the constraint where it was chosen is no solution: `objective`
+    An objective that breaks the constraint where it was chosen is not a solution: `objective`
     is 0 there, and `on_test` too.
     """
 

@@ -6,7 +6,7 @@ three, and F. No command of its own.
 
 Tasks: covtype (a sample of 100,000 rows) class k against the rest, k = 1..7, a9a and ijcnn1.
 The paper has six of the seven classes, on all 581,012 rows; its webspam, w8a and sensorless
-are not at hand, of protein a part only.
+are not available, of protein a part only.
 """
 
 from __future__ import annotations

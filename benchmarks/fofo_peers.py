@@ -284,10 +284,10 @@ def main() -> int:
     print(f"posterior known: best F {best:.4f}, at {theta:.4f} (half of F {best / 2:.4f})")
     good = True
     for name, rule in (("FOFO", printed), ("OFO", half_of_f)):
-        good &= _told(name, "threshold from the posterior", rule(eta, online.y)[1], theta, 0.015)
+        good &= _check(name, "threshold from the posterior", rule(eta, online.y)[1], theta, 0.015)
     w = np.zeros(online.scaled.shape[1])
     _, level = alternate(*_parts(online), w, 1.0, FIRST_EPOCH, False)
-    good &= _told("STAMP", "level of the surrogate", level, surrogate_level(eta), 0.015)
+    good &= _check("STAMP", "level of the surrogate", level, surrogate_level(eta), 0.015)
     for name, rival in RIVALS.items():
         step = tuned(rival, validation)
         decided = rival.run(online, step).predict(test)
@@ -295,11 +295,11 @@ def main() -> int:
         f = float(2.0 * eta_test[decided].sum() / (eta_test.sum() + decided.sum()))
         # LR does not aim at F, nor does the surrogate.
         slack = np.inf if name in ("LR", "STAMP") else 0.02
-        good &= _told(name, f"test F at step {step:g}", f, best, slack)
+        good &= _check(name, f"test F at step {step:g}", f, best, slack)
     return int(not good)
 
 
-def _told(name: str, what: str, measured: float, exact: float, slack: float) -> bool:
+def _check(name: str, what: str, measured: float, exact: float, slack: float) -> bool:
     fine = None if np.isinf(slack) else bool(abs(measured - exact) <= slack)
     asked = "" if fine is None else f", within {slack}"
     print(f"{verdict(fine)} {name:<10} {what:<30} {measured:.4f}   exact {exact:.4f}{asked}")

@@ -118,8 +118,10 @@ def dense(n: int) -> bool:
     peer, single = medians([river_pass(river_rows(*few)), one_by_one])
     line(None, "river, LogisticRegression", f"{ONE_BY_ONE / peer / 1e6:.3f} M rows/s")
     line(None, "predict_learn over river", f"{(n / both) / (ONE_BY_ONE / peer):.0f} x")
-    told = f"{single / ONE_BY_ONE * 1e6:.1f} us"
-    good &= line(single < peer, "one row a call", told, f"< river's {peer / ONE_BY_ONE * 1e6:.1f}")
+    measured = f"{single / ONE_BY_ONE * 1e6:.1f} us"
+    good &= line(
+        single < peer, "one row a call", measured, f"< river's {peer / ONE_BY_ONE * 1e6:.1f}"
+    )
     return good
 
 
@@ -131,8 +133,8 @@ def sparse_rows(n: int) -> bool:
     good = True
     for name, seconds in zip(names, times, strict=True):
         rate, target = n / seconds, SPARSE[name]
-        told = f"{rate / 1e6:.2f} M rows/s"
-        good &= line(rate >= target, f"predict_learn, {name}", told, f">= {target / 1e6:.0f}")
+        measured = f"{rate / 1e6:.2f} M rows/s"
+        good &= line(rate >= target, f"predict_learn, {name}", measured, f">= {target / 1e6:.0f}")
     few = river_rows(X[:ONE_BY_ONE], y[:ONE_BY_ONE])
     (peer,) = medians([river_pass(few)], 3)
     line(None, "river, LogisticRegression", f"{ONE_BY_ONE / peer / 1e6:.3f} M rows/s")

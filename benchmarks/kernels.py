@@ -21,7 +21,8 @@ from setpoint.evidence.argmax_kernel import argmax_features
 from setpoint.evidence.count import count_threshold
 from setpoint.evidence.cutoffs import cutoffs
 from setpoint.evidence.hull import hull
-from setpoint.evidence.sweep import Constraints, best_cutoff
+from setpoint.evidence.ratios import Ratios, zeros_of
+from setpoint.evidence.sweep import best_of
 from setpoint.goals.requirements import Requirements
 
 N_ROWS = 1_000_000
@@ -56,30 +57,26 @@ def thresholds(rng: np.random.Generator) -> list[Figure]:
     weight = rng.random(N_ROWS)
     _, counts = cutoffs(scores, label, None, 2)
     negatives, positives = counts[:, -1]
-    f1 = np.array([[0.0, 2.0, 0.0], [1.0, 1.0, positives]])
-    recall = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, positives]])
-    precise = Constraints(
-        np.array([[[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]]),
-        np.zeros(1),
-        np.array([0.9]),
-        np.array([np.inf]),
-        np.ones(1),
-    )
+    forms = np.array([[[0.0, 2.0, 0.0], [1.0, 1.0, positives]]])
+    f1 = Ratios(forms, zeros_of(forms, counts[:, -1]), np.zeros(1), np.empty(0), np.empty(0))
+    forms = np.array([[[0.0, 1.0, 0.0], [0.0, 0.0, positives]], [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]])
+    zeros = zeros_of(forms, counts[:, -1])
+    recall = Ratios(forms, zeros, np.zeros(2), np.array([0.9]), np.array([np.inf]))
     youden = np.array([-1.0 / negatives, 1.0 / positives, 0.0])
 
     def everything() -> None:
         _, counts = cutoffs(scores, label, None, 2)
-        best_cutoff(counts, f1, tiebreak=youden)
-        best_cutoff(counts, recall, precise, tiebreak=youden)
+        best_of(counts, f1, tiebreak=youden)
+        best_of(counts, recall, tiebreak=youden)
         hull(counts[0], counts[1])
 
     parts: list[tuple[str, Callable[[], object], float | None]] = [
         ("cut-offs, two sweeps and the hull together", everything, 1.0),
         ("  cut-offs, two kinds", lambda: cutoffs(scores, label, None, 2), None),
-        ("  sweep: F1", lambda: best_cutoff(counts, f1, tiebreak=youden), None),
+        ("  sweep: F1", lambda: best_of(counts, f1, tiebreak=youden), None),
         (
             "  sweep: recall at a precision of .9",
-            lambda: best_cutoff(counts, recall, precise, tiebreak=youden),
+            lambda: best_of(counts, recall, tiebreak=youden),
             None,
         ),
         ("  hull", lambda: hull(counts[0], counts[1]), None),
@@ -142,11 +139,11 @@ def tensor(rng: np.random.Generator, n: int, n_rows: int) -> list[Figure]:
     scores /= scores.sum(axis=1, keepdims=True)
     group = rng.integers(0, 3, n_rows)
     classes = tuple(range(n))
-    rows = Evidence.from_arrays(classes, scores, None).softened()
+    rows = Evidence.from_arrays(classes, scores, None).with_posteriors()
     needs = Requirements({None: {"g": None}})
     grouped = Evidence.from_arrays(
         classes, scores, None, needs=needs, columns={"g": group}, decide_on=["g"]
-    ).softened()
+    ).with_posteriors()
     G = rng.random((3, n, n))
 
     def product() -> None:

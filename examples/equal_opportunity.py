@@ -34,7 +34,7 @@ def main():
     usual = LogisticRegression().fit(X_train, y_train).predict(X_test)
     report = evaluate(goal, y_test, usual, sensitive_features={"age": g_test})
     reports = {"no constraint": report}
-    for name, decide_on in (("group at hand", "age"), ("group hidden", None)):
+    for name, decide_on in (("group available", "age"), ("group hidden", None)):
         clf = PlugInClassifier(LogisticRegression(), goal, decide_on=decide_on)
         clf.fit(X_train, y_train, sensitive_features={"age": g_train})
         reports[name] = clf.evaluate(X_test, y_test, sensitive_features={"age": g_test})

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from setpoint.search import (
         ConstantGoalWarning,
         Frontier,
-        Infeasible,
+        InfeasibleError,
         StoppedError,
         StoppedWarning,
     )
@@ -68,7 +68,7 @@ __all__ = [
     "GoalError",
     "GoalReport",
     "GoalSyntaxError",
-    "Infeasible",
+    "InfeasibleError",
     "MetricError",
     "MissingPairWarning",
     "ModelFileError",
@@ -106,7 +106,7 @@ _HOME = {
     "Evidence": "evidence",
     "ConstantGoalWarning": "search",
     "Frontier": "search",
-    "Infeasible": "search",
+    "InfeasibleError": "search",
     "StoppedError": "search",
     "StoppedWarning": "search",
     "FewRowsWarning": "report",

@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 from setpoint import BlackBox, Goal, GoalError, evaluate
 from setpoint.blackbox.binding import FormulaMetric, measured_on
 from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import Rows
+from setpoint.inputs.inputs import GivenRows
 
 GOALS = [
     "f1",
@@ -47,7 +47,7 @@ def report_of(goal, y, row, more, pos_label=None):
 @pytest.mark.parametrize("text", GOALS)
 def test_a_formula_agrees_with_evaluate(text, weighted):
     y, more, F = sample(weighted=weighted)
-    metric = measured_on(text, classes_of(y), Rows(len(y), y, **more))
+    metric = measured_on(text, classes_of(y), GivenRows(len(y), y, **more))
     expected = [report_of(text, y, row, more).objective.value for row in F]
     assert metric(F[:, metric.kept]) == pytest.approx(expected, abs=1e-12)
     assert metric.sense == (-1.0 if text.startswith("minimize") else 1.0)
@@ -56,7 +56,7 @@ def test_a_formula_agrees_with_evaluate(text, weighted):
 @pytest.mark.parametrize("text", BOUNDED)
 def test_constraints_are_penalties(text):
     y, more, F = sample(weighted=True)
-    metric = measured_on(text, classes_of(y), Rows(len(y), y, **more), penalty=2.5)
+    metric = measured_on(text, classes_of(y), GivenRows(len(y), y, **more), penalty=2.5)
     for value, row in zip(metric(F[:, metric.kept]), F, strict=True):
         report = report_of(text, y, row, more)
         excess = sum(max(-c.slack, 0.0) for c in report.constraints)
@@ -66,7 +66,7 @@ def test_constraints_are_penalties(text):
 @pytest.mark.parametrize("text", [*GOALS, *BOUNDED])
 def test_a_sweep_is_all_cut_offs(text):
     y, more, F = sample(weighted=True)
-    metric = measured_on(text, classes_of(y), Rows(len(y), y, **more), penalty=1.0)
+    metric = measured_on(text, classes_of(y), GivenRows(len(y), y, **more), penalty=1.0)
     row = F[0][metric.kept]
     cuts = np.array([np.inf, *np.unique(row)[::-1]])
     shifted = np.where(row >= cuts[:, None], 1.0, -1.0)
@@ -82,7 +82,7 @@ def test_rates_of_nobody_are_nothing_in_spite_of_rounding():
     rng = np.random.default_rng(0)
     for _ in range(20):
         y = np.tile([0, 1], 30)
-        rows = Rows(60, y, sample_weight=rng.uniform(0.1, 3.0, 60))
+        rows = GivenRows(60, y, sample_weight=rng.uniform(0.1, 3.0, 60))
         npv = measured_on("negative_predictive_value", classes_of(y), rows)
         scores = rng.normal(size=60)
         assert npv.sweep(scores)[-1] == 0.0
@@ -92,22 +92,22 @@ def test_rates_of_nobody_are_nothing_in_spite_of_rounding():
 def test_weights_are_rows():
     y, more, F = sample(weighted=True)
     weight = (2 * more.pop("sample_weight")).astype(int)
-    rows = Rows(len(y), y, weight, more["sensitive_features"], more["baseline"])
+    rows = GivenRows(len(y), y, weight, more["sensitive_features"], more["baseline"])
     index = np.repeat(np.arange(len(y)), weight)
     for goal in ("f1", "minimize recall.difference(sex)", "maximize recall - churn"):
         metric = measured_on(goal, classes_of(y), rows)
-        plain = measured_on(goal, classes_of(y), Rows(len(y), y, **more)).taken(index)
+        plain = measured_on(goal, classes_of(y), GivenRows(len(y), y, **more)).take(index)
         assert metric(F[:, metric.kept]) == pytest.approx(plain(F[:, plain.kept]), abs=1e-12)
 
 
 def test_rows_taken_are_bound_anew():
     y, more, F = sample()
     index = np.random.default_rng(1).integers(len(y), size=len(y))
-    metric = measured_on("g_mean", classes_of(y), Rows(len(y), y, **more)).taken(index)
+    metric = measured_on("g_mean", classes_of(y), GivenRows(len(y), y, **more)).take(index)
     assert isinstance(metric, FormulaMetric)
     assert metric.n_rows == len(y)
     assert (metric.true == y[index]).all()
-    alone = measured_on("g_mean", classes_of(y), Rows(len(y), y[index]))
+    alone = measured_on("g_mean", classes_of(y), GivenRows(len(y), y[index]))
     assert (metric(F) == alone(F)).all()
 
 
@@ -121,7 +121,7 @@ def test_a_black_box_gets_labels_and_columns_as_they_are():
     y = np.array(["no", "yes", "yes", "no"])
     amount = [1.5, np.nan, 2.0, 40.0]
     X = pd.DataFrame({"kind": ["a", "b", "a", None], "amount": [0.0] * 4})
-    rows = Rows(4, y, None, {"amount": amount}, None, X)
+    rows = GivenRows(4, y, None, {"amount": amount}, None, X)
     metric = measured_on(BlackBox(revenue), classes_of(y), rows)
     assert metric(np.array([[-1.0, -1.0, 0.0, 3.0]])).tolist() == [2.0]
     y_true, y_pred, given, kind = seen[0]
@@ -130,7 +130,7 @@ def test_a_black_box_gets_labels_and_columns_as_they_are():
     assert given.dtype == np.float64
     assert np.array_equal(given, amount, equal_nan=True)
     assert kind.tolist() == ["a", "b", "a", None]
-    taken = metric.taken(np.array([2, 2]))
+    taken = metric.take(np.array([2, 2]))
     assert taken(np.array([[1.0, 1.0]])).tolist() == [4.0]
     assert taken.kept.tolist() == [2, 2]
 
@@ -140,7 +140,7 @@ def test_a_lone_column_has_the_name_that_is_wanted():
         return float(amount @ y_pred)
 
     y = [0, 1, 1]
-    metric = measured_on(BlackBox(paid), classes_of(y), Rows(3, y, None, [3.0, 4.0, 5.0]))
+    metric = measured_on(BlackBox(paid), classes_of(y), GivenRows(3, y, None, [3.0, 4.0, 5.0]))
     assert metric(np.ones((1, 3))).tolist() == [12.0]
 
 
@@ -151,7 +151,7 @@ def test_positive_class_of_the_user():
     def decided(y_true, y_pred):
         return float((y_pred == "a").sum())
 
-    metric = measured_on(BlackBox(decided), classes_of(y, pos_label="a"), Rows(4, y))
+    metric = measured_on(BlackBox(decided), classes_of(y, pos_label="a"), GivenRows(4, y))
     assert metric.true.tolist() == [1, 0, 0, 1]
     assert metric(scores).tolist() == [2.0]
 
@@ -159,7 +159,7 @@ def test_positive_class_of_the_user():
 def test_weights_are_honoured_or_refused():
     y, _, F = sample()
     weight = np.arange(len(y)) % 3 / 2
-    metric = measured_on(BlackBox(f1_score), classes_of(y), Rows(len(y), y, weight))
+    metric = measured_on(BlackBox(f1_score), classes_of(y), GivenRows(len(y), y, weight))
     expected = [f1_score(y, row >= 0, sample_weight=weight) for row in F]
     assert metric(F[:, metric.kept]) == pytest.approx(expected)
 
@@ -167,9 +167,9 @@ def test_weights_are_honoured_or_refused():
         return f1_score(y_true, y_pred)
 
     with pytest.raises(ValueError, match=r"^sample_weight: the metric .*plain has no parameter"):
-        measured_on(BlackBox(plain), classes_of(y), Rows(len(y), y, weight))
+        measured_on(BlackBox(plain), classes_of(y), GivenRows(len(y), y, weight))
     same = np.where(weight > 0, 2.0, 0.0)  # rows that are absent, and no more
-    metric = measured_on(BlackBox(plain), classes_of(y), Rows(len(y), y, same))
+    metric = measured_on(BlackBox(plain), classes_of(y), GivenRows(len(y), y, same))
     kept = weight > 0
     expected = [f1_score(y[kept], row[kept] >= 0) for row in F]
     assert metric(F[:, metric.kept]) == pytest.approx(expected)
@@ -177,41 +177,43 @@ def test_weights_are_honoured_or_refused():
 
 def test_scores_go_to_metrics_of_scores():
     y, _, F = sample()
-    metric = measured_on(BlackBox(roc_auc_score), classes_of(y), Rows(len(y), y))
+    metric = measured_on(BlackBox(roc_auc_score), classes_of(y), GivenRows(len(y), y))
     assert metric.takes == "scores"
     assert metric(F) == pytest.approx([roc_auc_score(y, row) for row in F])
 
 
 def test_bad_input():
     y, more, _ = sample()
-    rows, classes = Rows(len(y), y, **more), classes_of(y)
+    rows, classes = GivenRows(len(y), y, **more), classes_of(y)
     with pytest.raises(GoalError, match=r"data sets \['new'\].*one sample"):
         measured_on("maximize recall - predicted_rate.on('new')", classes, rows)
     with pytest.raises(GoalError, match="has constraints, which cost nothing without penalty="):
         measured_on(BOUNDED[0], classes, rows)
     with pytest.raises(ValueError, match="validation holds no row of the class 1"):
-        measured_on("f1", classes, Rows(5, np.zeros(5, int)), where="validation")
-    alone = measured_on(BlackBox(f1_score), classes, Rows(5, np.ones(5, int)), where=None)
+        measured_on("f1", classes, GivenRows(5, np.zeros(5, int)), where="validation")
+    alone = measured_on(BlackBox(f1_score), classes, GivenRows(5, np.ones(5, int)), where=None)
     assert alone(np.ones((1, 5))).tolist() == [1.0]
     weight = np.where(y == 1, 0.0, 1.0)
     with pytest.raises(ValueError, match="y holds no row of the class 1 that counts"):
-        measured_on(BlackBox(f1_score), classes, Rows(len(y), y, weight))
+        measured_on(BlackBox(f1_score), classes, GivenRows(len(y), y, weight))
     with pytest.raises(ValueError, match=r"(?i)only binary.*validation holds 3 classes"):
         measured_on("f1", classes_of([0, 1, 2]), rows, where="validation")
     with pytest.raises(ValueError, match="y is None"):
-        measured_on(BlackBox(f1_score), classes, Rows(5, None))
+        measured_on(BlackBox(f1_score), classes, GivenRows(5, None))
 
     def paid(y_true, y_pred, amount):
         return 0.0
 
     X = pd.DataFrame({"amounts": np.ones(len(y))})
     with pytest.raises(GoalError, match=r"takes the column 'amount'.*did you mean 'amounts'"):
-        measured_on(BlackBox(paid), classes, Rows(len(y), y, X=X))
+        measured_on(BlackBox(paid), classes, GivenRows(len(y), y, X=X))
     with pytest.raises(ValueError, match="rows, 80 are expected"):
-        measured_on(BlackBox(paid), classes, Rows(len(y), y, None, {"amount": [1.0]}))
+        measured_on(BlackBox(paid), classes, GivenRows(len(y), y, None, {"amount": [1.0]}))
 
 
 def test_goal_that_only_names_a_black_box():
     y, _, _ = sample()
     with pytest.raises(GoalError, match="has no formula"):
-        measured_on(Goal.parse('maximize blackbox("shop:paid")'), classes_of(y), Rows(len(y), y))
+        measured_on(
+            Goal.parse('maximize blackbox("shop:paid")'), classes_of(y), GivenRows(len(y), y)
+        )

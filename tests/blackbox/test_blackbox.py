@@ -141,7 +141,7 @@ def test_the_second_name_tells(second, takes):
 
 
 @pytest.mark.parametrize(
-    ("args", "kwargs", "error", "told"),
+    ("args", "kwargs", "error", "message"),
     [
         ((3,), {}, TypeError, "callable or its import path.*got an int"),
         (("shop",), {}, ValueError, "'module:name'.*got 'shop'"),
@@ -170,8 +170,8 @@ def test_the_second_name_tells(second, takes):
         ((revenue,), {"name": ""}, GoalError, "name of a black box"),
     ],
 )
-def test_bad_arguments(args, kwargs, error, told):
-    with pytest.raises(error, match=told):
+def test_bad_arguments(args, kwargs, error, message):
+    with pytest.raises(error, match=message):
         BlackBox(*args, **kwargs)
 
 
@@ -197,7 +197,7 @@ def test_numbers(value):
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         (np.nan, "nan"),
         (-np.inf, "-inf"),
@@ -212,9 +212,9 @@ def test_numbers(value):
         (2.5, "2.5, outside its limits 0 to 2"),
     ],
 )
-def test_what_is_no_value(value, told):
+def test_what_is_not_a_value(value, message):
     metric = BlackBox(lambda y_true, y_pred: value, limits=(0, 2), name="mine")
-    with pytest.raises(MetricError, match=f"the metric mine returned {told}") as caught:
+    with pytest.raises(MetricError, match=f"the metric mine returned {message}") as caught:
         metric(["a", "b", "b"], ["b", "b", "a"])
     assert "3 rows, 2 decided 'b', 1 decided 'a'" in str(caught.value)
 

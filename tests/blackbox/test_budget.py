@@ -13,7 +13,7 @@ from setpoint.blackbox import MetricError
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import Rows
+from setpoint.inputs.inputs import GivenRows
 
 Y = np.array([0, 1, 1, 0, 1, 0, 0, 1])
 
@@ -40,7 +40,7 @@ class Counted:
 
 
 def metric(function=hits, y=Y, **kwargs):
-    return measured_on(BlackBox(function, **kwargs), classes_of(y), Rows(len(y), y))
+    return measured_on(BlackBox(function, **kwargs), classes_of(y), GivenRows(len(y), y))
 
 
 def vectors(m, seed=0, n=8):
@@ -65,7 +65,7 @@ def test_equal_decisions_are_paid_once():
     assert (metered.used, metered.hits, function.calls) == (3, 6, 3)
 
 
-def test_scores_are_told_apart_by_their_bits():
+def test_scores_are_compared_by_their_bits():
     metered = BudgetedMetric(metric(gap))
     F = vectors(2)
     metered(np.concatenate([F, 2.0 * F]))
@@ -77,7 +77,7 @@ def test_scores_are_told_apart_by_their_bits():
 
 
 def test_a_formula_is_counted_and_cached_like_a_black_box():
-    formula = BudgetedMetric(measured_on("accuracy", classes_of(Y), Rows(len(Y), Y)))
+    formula = BudgetedMetric(measured_on("accuracy", classes_of(Y), GivenRows(len(Y), Y)))
     called = BudgetedMetric(metric())
     F = np.concatenate([vectors(4), 3.0 * vectors(4)])
     assert formula(F) == pytest.approx(called(F) / len(Y))
@@ -100,13 +100,13 @@ def test_budget_is_asked_before_anything_is_made():
 
 
 def test_progress_tells_used_and_left():
-    told = []
+    seen = []
     metered = BudgetedMetric(
-        metric(), budget=5, progress=lambda used, left: told.append((used, left))
+        metric(), budget=5, progress=lambda used, left: seen.append((used, left))
     )
     metered(vectors(2))
     metered.drawn([np.arange(metered.metric.n_rows)], vectors(2))
-    assert told == [(1, 4), (2, 3), (4, 1)]
+    assert seen == [(1, 4), (2, 3), (4, 1)]
 
 
 def test_processes_find_the_same():

@@ -33,8 +33,8 @@ def test_thousands_are_never_read_as_decimals(run, german, tmp_path):
     refused = run("predict", model, doubtful)
     assert refused.exit_code == 1
     assert "or have decimals; say which with --decimal" in refused.stderr
-    told = run("predict", model, doubtful, "--decimal", ",").stdout.splitlines()[1:]
-    assert told == all_rows[::2]
+    output = run("predict", model, doubtful, "--decimal", ",").stdout.splitlines()[1:]
+    assert output == all_rows[::2]
     fresh = run("fit", doubtful, "--target", "y", "--goal", "f1", "--model", tmp_path / "x.skops")
     assert fresh.exit_code == 1
     assert not (tmp_path / "x.skops").exists()
@@ -67,8 +67,8 @@ def test_many_groups(run, tmp_path):
     assert run(*words).exit_code in (0, 3)
     assert model.exists()
     levels = "0.6,0.65,0.7,0.75"
-    told = run("frontier", model, tmp_path / "t.csv", "--vary", "precision", "--values", levels)
-    values = [float(line.split()[1]) for line in told.stdout.splitlines() if line[:2] == "0."]
+    output = run("frontier", model, tmp_path / "t.csv", "--vary", "precision", "--values", levels)
+    values = [float(line.split()[1]) for line in output.stdout.splitlines() if line[:2] == "0."]
     assert len(values) == 4
     assert (np.diff(values) <= 0).all()
 

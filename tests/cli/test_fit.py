@@ -54,7 +54,7 @@ def test_the_model_does_not_see_sensitive_columns(model):
 
 
 def test_json_is_one_object_with_sorted_keys(run, folder, fitted, tmp_path):
-    told = []
+    output = []
     for name in ("a.skops", "b.skops"):
         done = run(
             "fit", folder / "loans.csv", "--target", "y", "--goal", GOAL, "--json",
@@ -64,8 +64,8 @@ def test_json_is_one_object_with_sorted_keys(run, folder, fitted, tmp_path):
         out = json.loads(done.stdout)
         assert json.dumps(out, sort_keys=True) == done.stdout.strip()
         assert out.pop("run")["model"].endswith(name)
-        told.append(json.dumps(out))
-    assert told[0] == told[1]
+        output.append(json.dumps(out))
+    assert output[0] == output[1]
 
 
 def test_the_page_tells_of_data_and_model(fit, tmp_path):
@@ -106,7 +106,7 @@ def test_positive_label_may_be_a_number(fit, positive):
     assert out["positive"] == 0
 
 
-def test_positive_label_that_is_none(fit, tmp_path):
+def test_positive_label_that_is_invalid(fit, tmp_path):
     done = fit("--positive", "yes")
     assert done.exit_code == 1
     last = done.stderr.splitlines()[-1]
@@ -123,9 +123,9 @@ def test_infeasible_writes_nothing_and_says_what_is_reachable(fit, tmp_path):
     assert "on_infeasible" not in done.stdout
     out = fit("--json", goal=goal)
     assert out.exit_code == 3
-    told = json.loads(out.stdout)
-    assert told["status"] == "infeasible"
-    assert set(told["reachable"]) == {"precision >= 0.99", "recall >= 0.99"}
+    output = json.loads(out.stdout)
+    assert output["status"] == "infeasible"
+    assert set(output["reachable"]) == {"precision >= 0.99", "recall >= 0.99"}
     assert not list(tmp_path.iterdir())
 
 
@@ -149,8 +149,8 @@ def test_the_rule_may_be_kept_from_looking_at_groups(run, fit, folder, tmp_path)
     lines = (folder / "new.csv").read_text("utf-8").replace(",sex,", ",_,").split("\n")
     (tmp_path / "new.csv").write_text("\n".join(lines), "utf-8")
     assert run("predict", tmp_path / "m.skops", tmp_path / "new.csv").exit_code == 0
-    told = run("evaluate", tmp_path / "m.skops", folder / "new.csv", "--json")
-    assert json.loads(told.stdout)["evaluated"]["groups"]
+    output = run("evaluate", tmp_path / "m.skops", folder / "new.csv", "--json")
+    assert json.loads(output.stdout)["evaluated"]["groups"]
 
 
 def test_more_classes_and_names_with_commas(run, tmp_path):

@@ -63,10 +63,10 @@ def test_noise_is_not_learnt_through_a_copy(run, tmp_path, solver):
     assert out["datasets"]["copy"] == {"fitted": 300, "held_out": 100, "shared": 400}
     assert out["datasets"]["later"]["shared"] == 50
     assert out["held_out"]["constraints"][0]["value"] < 0.62
-    # The copy is told apart in nothing: what is counted on it is what is counted on DATA.
+    # The copy differs in nothing: what is counted on it is what is counted on DATA.
     assert out["held_out"]["constraints"][0]["value"] == out["held_out"]["objective"]["value"]
-    told = "copy: 400 of its 400 rows are rows of d.csv too, held out where those are"
-    assert told in out["notes"]
+    line = "copy: 400 of its 400 rows are rows of d.csv too, held out where those are"
+    assert line in out["notes"]
     assert (
         "later: 50 of its 50 rows are rows of d.csv too, held out where those are" in (out["notes"])
     )
@@ -104,9 +104,9 @@ def test_a_set_too_small_for_two_halves(fit, tmp_path):
     goal = "maximize accuracy s.t. predicted_rate.on(audit) >= 0"
     audit = table(tmp_path / "audit.csv", rows_of(1, 9))
     done = fit(goal, "--dataset", f"audit={audit}", "--report", tmp_path / "r.html")
-    told = "audit: 1 row, too few to hold some out: what is counted on it was trained on"
-    assert f"note: {told}" in done.stderr
-    assert told in " ".join(done.stdout.split())
+    line = "audit: 1 row, too few to hold some out: what is counted on it was trained on"
+    assert f"note: {line}" in done.stderr
+    assert line in " ".join(done.stdout.split())
     assert "60 rows held out, and on the 1 row of audit, not held out." in done.stdout
     assert "the data set 'audit' has 1 row:" in done.stderr
     page = (tmp_path / "r.html").read_text("utf-8")
@@ -134,20 +134,20 @@ def test_gaps(fit, tmp_path):
 
     given = ("--baseline", "old", "--dataset", f"more={tmp_path / 'more.csv'}")
     table(tmp_path / "more.csv", gap(more, 3, 4))
-    told = error_of(fit(churn, *given))
-    assert told == (
+    line = error_of(fit(churn, *given))
+    assert line == (
         "more.csv: 1 row has no decision of the deployed model in column 'old', in line 5; leave "
         "such rows out, or fill them in"
     )
-    told = error_of(fit(churn, *given, rows=gap(rows, 0, 4)))
-    assert told.startswith("d.csv: 1 row has no decision of the deployed model")
+    line = error_of(fit(churn, *given, rows=gap(rows, 0, 4)))
+    assert line.startswith("d.csv: 1 row has no decision of the deployed model")
     table(tmp_path / "more.csv", [[*r[:4], r[5]] for r in more], HEAD.replace("old,", ""))
     assert error_of(fit(churn, *given)).endswith("; it holds the deployed model's decisions")
 
     groups = "minimize error_rate s.t. predicted_rate.difference(sex) <= 0.9"
     for solver in ("augmented-lagrangian", "auto"):
-        told = error_of(fit(groups, rows=gap(gap(rows, 2, 3), 6, 3), solver=solver))
-        assert told == (
+        line = error_of(fit(groups, rows=gap(gap(rows, 2, 3), 6, 3), solver=solver))
+        assert line == (
             "d.csv: 2 rows have no value in column 'sex', which the goal looks at, the first in "
             "line 4; fill them in, or leave such rows out"
         )
@@ -159,12 +159,12 @@ def test_labels_that_are_all_missing(fit, tmp_path):
     done = fit("maximize accuracy s.t. predicted_rate.on(more) <= 0.9", *given)
     assert done.exit_code in (0, 3), done.stderr
     assert "more.csv: column 'y' is empty, so its rows have no labels" in done.stderr
-    told = error_of(fit("maximize accuracy s.t. recall.on(more) >= 0.1", *given))
-    assert "60 rows have no label" in told
+    line = error_of(fit("maximize accuracy s.t. recall.on(more) >= 0.1", *given))
+    assert "60 rows have no label" in line
 
 
 @pytest.mark.parametrize("value", ["nan", "inf"])
-def test_thresholds_that_are_no_numbers(run, value):
+def test_thresholds_that_are_not_numbers(run, value):
     done = run("fit", "no.csv", "--target", "y", "--goal", "f1", "--model", "m.skops", "--solver",
                "cutting-plane", "--baseline", "s", "--baseline-threshold", value)  # fmt: skip
     assert error_of(done) == f"--baseline-threshold is a number, got {value}"
@@ -172,14 +172,14 @@ def test_thresholds_that_are_no_numbers(run, value):
 
 def test_words(fit):
     done = fit("accuracy", "--dataset", "more=none.csv")
-    told = "note: --dataset more: the goal refers to no data sets, so it is not read"
-    assert told in done.stderr
-    told = error_of(fit("error_rate"))
-    assert told == "say which way: 'maximize error_rate' or 'minimize error_rate'"
-    told = error_of(fit("maximize accuracy s.t. recall.on(sex='x') >= 0.1"))
-    assert "no row of DATA has that value" in told
-    told = error_of(fit("maximize accuracy", "--min-positives", "1000"))
-    assert "and there are 180 rows to count it on" in told
+    line = "note: --dataset more: the goal refers to no data sets, so it is not read"
+    assert line in done.stderr
+    line = error_of(fit("error_rate"))
+    assert line == "say which way: 'maximize error_rate' or 'minimize error_rate'"
+    line = error_of(fit("maximize accuracy s.t. recall.on(sex='x') >= 0.1"))
+    assert "no row of DATA has that value" in line
+    line = error_of(fit("maximize accuracy", "--min-positives", "1000"))
+    assert "and there are 180 rows to count it on" in line
 
 
 def test_training_that_was_stopped_before_the_goal_was_met(fit):
@@ -192,11 +192,11 @@ def test_training_that_was_stopped_before_the_goal_was_met(fit):
 
 
 def test_a_note_of_what_is_kept_waits_for_the_end():
-    from setpoint.cli.session import Session, heeded
+    from setpoint.cli.session import Session, warnings_as_notes
 
     def search(fails):
-        with click.Context(click.Command("x"), obj=(session := Session())), heeded():
-            with contextlib.suppress(ValueError), heeded():
+        with click.Context(click.Command("x"), obj=(session := Session())), warnings_as_notes():
+            with contextlib.suppress(ValueError), warnings_as_notes():
                 warnings.warn(
                     "training was stopped: the best iterate until then is kept", stacklevel=1
                 )
@@ -233,7 +233,7 @@ def test_evaluate_says_that_scores_decide_alike(run, fit, tmp_path):
 
 
 def test_goal_names_the_solver_that_trains_for_it(run):
-    told = "a linear model can be trained for it: --solver augmented-lagrangian"
+    line = "a linear model can be trained for it: --solver augmented-lagrangian"
     goals = {
         "minimize error_rate s.t. churn <= 0.1": True,
         "maximize recall s.t. precision >= 0.5 and recall.difference(sex) <= 0.1": True,
@@ -242,4 +242,4 @@ def test_goal_names_the_solver_that_trains_for_it(run):
         "maximize recall s.t. g_mean.on(new) >= 0.5": False,
     }
     for goal, there in goals.items():
-        assert (told in run("goal", goal).stdout) == there, goal
+        assert (line in run("goal", goal).stdout) == there, goal

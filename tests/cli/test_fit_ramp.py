@@ -97,10 +97,10 @@ def test_fit_predict_evaluate_frontier(fit, run, there, tmp_path, scores):
         "Against the deployed model",
     ):
         assert words in text
-    told = (
+    message = (
         "The deployed model&#39;s scores, score, are one more feature; it decides positive from 0"
     )
-    assert (told in text) == scores
+    assert (message in text) == scores
     for python in ("min_positives", "RampClassifier", "on_infeasible", "baseline_threshold"):
         assert python not in text + done.output
 
@@ -171,18 +171,18 @@ def test_rows_without_labels(fit, there, tmp_path):
 
 
 def test_the_same_in_every_run(fit):
-    told = []
+    message = []
     for _ in range(2):
         out = json.loads(fit("--json").stdout)
         out.pop("run")
-        told.append(json.dumps(out))
-    assert told[0] == told[1]
+        message.append(json.dumps(out))
+    assert message[0] == message[1]
 
 
 def test_a_goal_that_is_silent_on_the_deployed_model(fit):
     done = fit("--baseline", "old", "--json")
-    told = "the column is only compared with, on the rows held out"
-    assert any(told in note for note in json.loads(done.stdout)["notes"])
+    message = "the column is only compared with, on the rows held out"
+    assert any(message in note for note in json.loads(done.stdout)["notes"])
     more = ("--baseline", "score", "--baseline-threshold", "0")
     out = json.loads(fit(*more, "--json").stdout)
     assert not any("is only compared" in note for note in out["notes"])
@@ -237,18 +237,18 @@ SCORED = ("--baseline", "score", "--baseline-threshold", "0")
     ],
 )
 def test_what_does_not_fit(fit, tmp_path, goal, more, words):
-    told = error_of(fit(*more, goal=goal))
-    assert words in told
-    assert "RampClassifier" not in told
+    message = error_of(fit(*more, goal=goal))
+    assert words in message
+    assert "RampClassifier" not in message
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("solver", ["auto", "ero"])
 @pytest.mark.parametrize("more", [SCORED, ("--inverse-regularization", "1")])
 def test_options_that_other_families_do_not_have(fit, solver, more):
-    told = error_of(fit(*more, solver=solver))
-    assert "is for solvers that train the model for the goal (augmented-lagrangian, cutt" in told
-    assert f"and --solver {solver} " in told
+    message = error_of(fit(*more, solver=solver))
+    assert "is for solvers that train the model for the goal (augmented-lagrangian, cutt" in message
+    assert f"and --solver {solver} " in message
 
 
 def test_more_than_two_classes(run, there, tmp_path):
@@ -260,8 +260,10 @@ def test_more_than_two_classes(run, there, tmp_path):
 
 def test_a_threshold_that_decides_the_same_for_everybody(fit):
     done = fit("--baseline", "score", "--baseline-threshold", "99")
-    told = "--baseline-threshold 99: so the deployed model decides positive for 0 of the 700 rows"
-    assert told in done.stderr
+    message = (
+        "--baseline-threshold 99: so the deployed model decides positive for 0 of the 700 rows"
+    )
+    assert message in done.stderr
 
 
 def test_a_goal_out_of_reach(fit, tmp_path):
@@ -283,21 +285,21 @@ def test_scores_that_are_missing(fit, run, there, tmp_path):
     rows = lines(5, 1)
     head, *left = (row.rsplit(",", 3)[0] for row in (HEAD, *rows))
     left_out = write(tmp_path / "none.csv", left, head)
-    told = error_of(run("predict", model, left_out))
-    assert told.startswith("none.csv has no column 'score'")
-    assert told.endswith("; it holds the deployed model's scores")
+    message = error_of(run("predict", model, left_out))
+    assert message.startswith("none.csv has no column 'score'")
+    assert message.endswith("; it holds the deployed model's scores")
     strata = [row.split(",") for row in rows]
     strata[2][4] = ""
     gap = write(tmp_path / "gap.csv", map(",".join, strata))
     for command in ("predict", "evaluate"):
-        told = error_of(run(command, model, gap))
-        assert told.startswith(
+        message = error_of(run(command, model, gap))
+        assert message.startswith(
             "gap.csv: 1 row has no score of the deployed model in column 'score', in line 4"
         )
-    told = error_of(run("evaluate", model, there / "later.csv", "--baseline", "old"))
-    assert "is not a number, and the column holds the deployed model's scores" in told
-    told = error_of(run("evaluate", model, there / "later.csv", "--baseline", "age"))
-    assert "rows have no score of the deployed model in column 'age', the first in line" in told
+    message = error_of(run("evaluate", model, there / "later.csv", "--baseline", "old"))
+    assert "is not a number, and the column holds the deployed model's scores" in message
+    message = error_of(run("evaluate", model, there / "later.csv", "--baseline", "age"))
+    assert "rows have no score of the deployed model in column 'age', the first in line" in message
     table = write(tmp_path / "loans.csv", map(",".join, strata))
     assert "no score of the deployed model" in error_of(fit(*SCORED, data=table))
 

@@ -64,8 +64,8 @@ def test_the_table_of_solvers_is_that_of_the_families():
 
 
 def test_help_and_completion_know_the_solvers(run):
-    told = " ".join(run("fit", "--help").stdout.split())
-    assert all(name in told for name in SOLVERS)
+    text = " ".join(run("fit", "--help").stdout.split())
+    assert all(name in text for name in SOLVERS)
     env = {"COMP_WORDS": "setpoint fit --solver pr", "COMP_CWORD": "3"}
     done = run(env={**env, "_SETPOINT_COMPLETE": "bash_complete"}, prog_name="setpoint")
     assert done.stdout.split() == ["plain,profiled"]
@@ -128,9 +128,9 @@ def test_goals_over_more_than_the_rows_as_a_whole(fit, tmp_path, goal, more, wor
 
 
 def test_goals_that_fall_with_accepted_positives(fit):
-    told = error_of(fit("--solver", "ero", goal="maximize recall s.t. predicted_rate <= 0.1"))
-    assert "predicted_rate <= 0.1" in told
-    assert told.endswith("; without --solver setpoint fit takes any goal, after training")
+    text = error_of(fit("--solver", "ero", goal="maximize recall s.t. predicted_rate <= 0.1"))
+    assert "predicted_rate <= 0.1" in text
+    assert text.endswith("; without --solver setpoint fit takes any goal, after training")
 
 
 def test_more_than_two_classes(run, there, tmp_path):
@@ -180,7 +180,7 @@ def test_solvers_of_the_plug_in_family(fit, tmp_path):
 
 
 # ---------------------------------------------------------------------- models trained for the goal
-def test_a_linear_model_is_trained_told_and_used(fit, run, there, tmp_path):
+def test_a_linear_model_is_trained_reported_and_used(fit, run, there, tmp_path):
     page, model = tmp_path / "r.html", tmp_path / "m.skops"
     done = fit("--solver", "portfolio", "--report", page, "--sensitive", "sex", "--json")
     assert done.exit_code in (0, 3), done.stderr
@@ -214,7 +214,7 @@ def test_a_linear_model_is_trained_told_and_used(fit, run, there, tmp_path):
     ):
         assert words in text
         assert words in " ".join(out["fitted"]["warnings"])
-    # What is not known of a training is not told: it passes over the data in many ways.
+    # What is not known of a training is not reported: it passes over the data in many ways.
     assert out["fitted"]["n_oracle_calls"] is None
     assert "<dt>passes over the data</dt>" not in text
     for python in ("min_positives", "validation_fraction", "ExactPenalty", "on_infeasible"):
@@ -224,7 +224,7 @@ def test_a_linear_model_is_trained_told_and_used(fit, run, there, tmp_path):
     assert isinstance(stored, ExactPenaltyClassifier)
     head, *rows = run("predict", model, there / "later.csv").stdout.splitlines()
     assert head == "prediction,score"
-    # The score is what the rule goes by, so the threshold that is told is one for this column.
+    # The score is what the rule goes by, so the threshold that is reported is one for this column.
     accepted = {row.split(",")[0] == "yes" for row in rows}
     assert accepted == {True, False}
     for row in rows:
@@ -250,12 +250,12 @@ def test_the_score_is_that_of_the_positive_class(fit, run, there, tmp_path):
 
 
 def test_the_same_in_every_run(fit):
-    told = []
+    outputs = []
     for _ in range(2):
         out = json.loads(fit("--solver", "ero", "--json").stdout)
         out.pop("run")
-        told.append(json.dumps(out))
-    assert told[0] == told[1]
+        outputs.append(json.dumps(out))
+    assert outputs[0] == outputs[1]
 
 
 def test_without_rows_held_out_it_says_which_rows_judge(fit):
@@ -274,9 +274,9 @@ def test_rows_that_choose(fit, tmp_path):
     out = json.loads(done.stdout)
     assert out["rows"] == {"fitted": 450, "held_out": 150}
     assert out["fitted"]["n_rows"] == 90
-    told = " ".join(out["fitted"]["warnings"])
-    assert "At least 7 rows have to be predicted positive" in told
-    assert "Iterate and threshold were chosen on 90 rows held out from training" in told
+    text = " ".join(out["fitted"]["warnings"])
+    assert "At least 7 rows have to be predicted positive" in text
+    assert "Iterate and threshold were chosen on 90 rows held out from training" in text
     stored = load_model(tmp_path / "m.skops").classifier
     assert (stored.validation_fraction, stored.min_positives) == (0.2, 7)
     text = fit(*more, "--test-size", "0").stdout
@@ -291,7 +291,7 @@ def test_too_few_predicted_positive(fit, tmp_path):
 
 
 @pytest.mark.parametrize("solver", ["auto", "cross-entropy"])
-def test_a_deployed_model_that_the_goal_does_not_speak_of(run, fit, there, tmp_path, solver):
+def test_a_deployed_model_that_the_goal_does_not_refer_to(run, fit, there, tmp_path, solver):
     head, *lines = (there / "rare.csv").read_text().splitlines()
     lines = [f"{line},{'yes' if float(line.split(',')[0]) > 1 else 'no'}" for line in lines]
     (tmp_path / "t.csv").write_text("\n".join([f"{head},old", *lines]) + "\n")
@@ -301,18 +301,18 @@ def test_a_deployed_model_that_the_goal_does_not_speak_of(run, fit, there, tmp_p
     )  # fmt: skip
     assert done.exit_code in (0, 3), done.stderr
     out = json.loads(done.stdout)
-    told = (
+    text = (
         "--baseline old: the goal does not refer to the deployed model, so the column is only "
         "compared with, on the rows held out"
     )
-    assert told in out["notes"]
+    assert text in out["notes"]
     assert out["columns"]["hidden"]["old"] == "what the deployed model says"
     assert out["held_out"]["deployed"]["rows"] == 150
     assert out["fitted"]["deployed"] is None
-    # What is no decision of any model is told before anything is fitted.
-    told = error_of(fit("--solver", solver, "--baseline", "kind"))
-    assert "rare.csv, line 2: the decision of the deployed model" in told
-    assert "in column 'kind' is not a class" in told
+    # A value that is not a decision of a model is refused before anything is fitted.
+    text = error_of(fit("--solver", solver, "--baseline", "kind"))
+    assert "rare.csv, line 2: the decision of the deployed model" in text
+    assert "in column 'kind' is not a class" in text
 
 
 def test_a_goal_that_no_iterate_meets(fit, tmp_path):

@@ -55,7 +55,7 @@ def test_evaluate_compares_with_the_deployed_model(run, folder, model, tmp_path)
     assert (missing.exit_code, "t.csv has no column 'old'" in missing.stderr) == (1, True)
 
 
-def test_evaluate_names_a_label_that_is_no_class(run, folder, model, tmp_path):
+def test_evaluate_names_a_label_that_is_not_a_class(run, folder, model, tmp_path):
     lines = (folder / "new.csv").read_text("utf-8").strip().split("\n")
     lines[7] = lines[7][:-1] + "2"
     (tmp_path / "t.csv").write_text("\n".join(lines), "utf-8")

@@ -11,7 +11,7 @@ import pytest
 from joblib import Parallel, delayed
 
 from setpoint import AdaptiveSurrogateClassifier, PlugInClassifier, load_model
-from setpoint.cli.processes import ended_after
+from setpoint.cli.processes import worker_pool
 from setpoint.cli.solvers import SURROGATES
 from setpoint.surrogates import classifier as module
 
@@ -137,10 +137,10 @@ def test_fit_predict_evaluate(fit, run, at):
     assert out["rows"] == {"fitted": 300, "held_out": 100}
     assert set(out["columns"]["features"]) == {"a", "b", "sex", "plan"}
     assert out["columns"]["hidden"]["amount"] == "dropped"
-    told = out["fitted"]["adaptive"]
+    message = out["fitted"]["adaptive"]
     assert out["fitted"]["solver"] == "adaptive-surrogates"
-    assert (told["budget"], told["search"]) == (150, "gradient")
-    assert told["evaluations"] <= 150
+    assert (message["budget"], message["search"]) == (150, "gradient")
+    assert message["evaluations"] <= 150
     page = (at / "r.html").read_text("utf-8")
     for words in (
         "Against the cut-off alone",
@@ -158,8 +158,8 @@ def test_fit_predict_evaluate(fit, run, at):
     head, *rows = run("predict", "m.skops", "v.csv").stdout.splitlines()
     assert head == "prediction,score"
     (at / "later.py").rename(at / "shop.py")
-    told = error_of(run("evaluate", "m.skops", "v.csv"))
-    assert told == (
+    message = error_of(run("evaluate", "m.skops", "v.csv"))
+    assert message == (
         "m.skops was fitted for the metric shop:revenue, and model files hold no code: add "
         "--metric shop:revenue"
     )
@@ -176,8 +176,8 @@ def test_fit_predict_evaluate(fit, run, at):
     assert 'blackbox("shop:auc") = 0.' in other.stdout
     wrong = run("evaluate", "m.skops", "v.csv", "--metric", "shop:misspelt")
     assert "v.csv has none (did you mean 'amount'?)" in error_of(wrong)
-    told = error_of(run("frontier", "m.skops", "v.csv"))
-    assert told.endswith("shop:revenue, and has no bound that could move")
+    message = error_of(run("frontier", "m.skops", "v.csv"))
+    assert message.endswith("shop:revenue, and has no bound that could move")
 
 
 def test_what_a_terminal_shows(fit):
@@ -251,7 +251,7 @@ def test_the_direction_of_the_file_holds_in_evaluate(fit, run):
     assert "other way round" not in done.stderr
 
 
-def test_the_other_direction_is_told(fit, run, at):
+def test_the_other_direction_is_noted(fit, run, at):
     assert fit(*REVENUE).exit_code == 0
     more = ("evaluate", "m.skops", "v.csv", "--metric", "shop:revenue")
     done = run(*more, "--lower-is-better")
@@ -259,8 +259,8 @@ def test_the_other_direction_is_told(fit, run, at):
     assert "fitted for a high value of shop:revenue; here --lower-is-better judges it the" in (
         done.stderr
     )
-    told = error_of(run(*more, "--report", "shop.py"))
-    assert told.startswith("--report: shop.py would overwrite the module of --metric")
+    message = error_of(run(*more, "--report", "shop.py"))
+    assert message.startswith("--report: shop.py would overwrite the module of --metric")
     assert (at / "shop.py").read_text() == SHOP
 
 
@@ -284,8 +284,8 @@ def test_a_goal_of_the_language(fit, run):
     done = fit(*goal, "--solver", "adaptive-surrogates", "--budget", "150")
     assert done.exit_code == 3, done.stderr
     assert "NOT MET: precision >= 0.99" in done.stdout
-    told = error_of(fit(*goal, "--solver", "post-shift"))
-    assert told.startswith("--solver post-shift takes goals without constraints")
+    message = error_of(fit(*goal, "--solver", "post-shift"))
+    assert message.startswith("--solver post-shift takes goals without constraints")
     assert fit("--goal", "f1", "--solver", "post-shift").exit_code == 0
     done = run("evaluate", "m.skops", "v.csv", "--metric", "shop:revenue", "--json")
     assert done.exit_code == 0, done.stderr
@@ -304,9 +304,9 @@ def test_a_checkpoint_is_taken_up(fit, at):
     assert again["adaptive"].pop("resumed") == 39
     assert first["adaptive"].pop("resumed") == 0
     assert again["adaptive"] == first["adaptive"]
-    told = error_of(fit(*more, "--seed", "0", "--metric", "shop:auc"))
-    assert told.startswith("--checkpoint: seen.jsonl has the metric 'shop:revenue'")
-    assert told.endswith("give another --checkpoint, or remove this one")
+    message = error_of(fit(*more, "--seed", "0", "--metric", "shop:auc"))
+    assert message.startswith("--checkpoint: seen.jsonl has the metric 'shop:revenue'")
+    assert message.endswith("give another --checkpoint, or remove this one")
 
 
 # ---------------------------------------------------------------------- what is wrong is said
@@ -347,7 +347,7 @@ def test_a_checkpoint_is_taken_up(fit, at):
         ("shop:constant", "shop:constant is 3 for all of 30 different decisions"),
     ],
 )
-def test_metrics_that_are_none(fit, at, metric, words):
+def test_metrics_that_are_invalid(fit, at, metric, words):
     assert words in error_of(fit("--metric", metric, "--budget", "150"))
     assert not (at / "m.skops").exists()
 
@@ -403,14 +403,14 @@ def test_rows_that_do_not_fit(fit, run, at):
         row[6] = "abc"[i % 3]
     write(at / "three.csv", map(",".join, strata))
     for more in ((), ("--estimator", "logistic")):
-        told = error_of(fit(*REVENUE, *more, data="three.csv"))
-        assert "holds 3 classes" in told
-        assert told.endswith("and so is every --metric")
+        message = error_of(fit(*REVENUE, *more, data="three.csv"))
+        assert "holds 3 classes" in message
+        assert message.endswith("and so is every --metric")
     assert run(
         "fit", "three.csv", "--target", "y", "--goal", "accuracy", "--model", "m.skops"
     ).exit_code == 0  # fmt: skip
-    told = error_of(run("evaluate", "m.skops", "three.csv", "--metric", "shop:revenue"))
-    assert told == "--metric is for two classes, and m.skops decides among 3"
+    message = error_of(run("evaluate", "m.skops", "three.csv", "--metric", "shop:revenue"))
+    assert message == "--metric is for two classes, and m.skops decides among 3"
     for i, row in enumerate(strata):
         row[6] = "yes" if i < 4 else "no"
     write(at / "few.csv", map(",".join, strata))
@@ -418,8 +418,8 @@ def test_rows_that_do_not_fit(fit, run, at):
     strata = [row.split(",") for row in lines(60, 0)]
     strata[3][3] = strata[5][4] = ""
     write(at / "gap.csv", map(",".join, strata))
-    told = error_of(fit(*REVENUE, "--surrogate-group", "sex", data="gap.csv"))
-    assert told.startswith(
+    message = error_of(fit(*REVENUE, "--surrogate-group", "sex", data="gap.csv"))
+    assert message.startswith(
         "gap.csv: 1 row has no value in column 'sex', which --surrogate-group looks at, in line 5"
     )
     done = fit(*REVENUE, data="gap.csv")  # a metric may know what to do with it
@@ -438,16 +438,16 @@ def test_other_commands_know_of_it(run):
     assert "setpoint fit --metric shop:revenue" in run("metrics").stdout
     assert "by setpoint fit --metric shop:revenue" in run("metrics", "blackbox").stderr
     assert "is named by setpoint fit --metric a:b" in run("metrics", "a:b").stderr
-    told = " ".join(run("fit", "--help").stdout.split())
-    assert all(name in told for name in SURROGATES)
-    assert "The module is looked for in the current folder" in told
+    message = " ".join(run("fit", "--help").stdout.split())
+    assert all(name in message for name in SURROGATES)
+    assert "The module is looked for in the current folder" in message
 
 
 # ---------------------------------------------------------------------- processes
 @pytest.mark.parametrize("error", [None, KeyError, KeyboardInterrupt])
 def test_no_process_is_left(error):
     before = os.environ.get("PYTHONWARNINGS")
-    with pytest.raises(error) if error else contextlib.nullcontext(), ended_after(2):
+    with pytest.raises(error) if error else contextlib.nullcontext(), worker_pool(2):
         found = Parallel(n_jobs=2, backend="loky")(delayed(os.getpid)() for _ in range(4))
         assert os.getpid() not in found
         if error:

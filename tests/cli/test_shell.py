@@ -41,11 +41,11 @@ def test_pipe_that_closes_is_quiet(shell, model, folder):
     )  # fmt: skip
     assert process.stdout.readline() == b"prediction,score\n"
     process.stdout.close()
-    told = process.stderr.read()
+    errors = process.stderr.read()
     process.stderr.close()
     assert process.wait(60) == 141
-    assert b"rror" not in told
-    assert b"Traceback" not in told
+    assert b"rror" not in errors
+    assert b"Traceback" not in errors
 
 
 def test_a_full_stdout_and_no_colours_in_a_pipe(shell):
@@ -92,9 +92,9 @@ def test_ctrl_c_while_fitting(shell, tmp_path):
     process = subprocess.Popen(
         [command[0], "-c", code, *args], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    out, told = process.communicate(timeout=600)
+    out, errors = process.communicate(timeout=600)
     assert process.returncode == 130
-    assert (out, told) == (b"", b"stopped; nothing was written\n")
+    assert (out, errors) == (b"", b"stopped; nothing was written\n")
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
 
 

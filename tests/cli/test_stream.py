@@ -56,7 +56,7 @@ def stream(run, tmp_path):
     return invoke
 
 
-def told(done):
+def json_of(done):
     """The object without what differs between runs."""
     assert done.exit_code == 0, done.stderr
     out = json.loads(done.stdout)
@@ -73,13 +73,13 @@ def last(done):
 @pytest.fixture
 def whole(stream, table):
     """What an uninterrupted run says."""
-    return told(stream(table, state=None))
+    return json_of(stream(table, state=None))
 
 
 # ------------------------------------------------------------------------------------- one run
 
 
-def test_what_is_told(run, stream, table, tmp_path):
+def test_the_output(run, stream, table, tmp_path):
     done = run("stream", table, "--target", "y", "--state", tmp_path / "s.state")
     assert done.exit_code == 0
     assert done.stdout.startswith("The rule was measured on 900 rows, each decided before it was")
@@ -110,7 +110,7 @@ def test_json(stream, table, whole):
 
 
 def test_stdin_is_a_file(stream, whole):
-    assert told(stream("-", state=None, input=text_of(ROWS).encode())) == whole
+    assert json_of(stream("-", state=None, input=text_of(ROWS).encode())) == whole
 
 
 def test_batches_change_nothing(run, table, whole):
@@ -118,11 +118,11 @@ def test_batches_change_nothing(run, table, whole):
         done = run(
             "stream", table, "--target", "y", "--first-rows", 100, "--save-every", size, "--json"
         )
-        assert told(done) == whole
+        assert json_of(done) == whole
 
 
 def test_options_reach_the_classifier(stream, table):
-    out = told(
+    out = json_of(
         stream(
             table,
             "--solver",
@@ -172,7 +172,7 @@ def test_rows_without_label_and_bad_rows_are_counted(run, tmp_path):
     (tmp_path / "b.csv").write_text(text_of(rows), "utf-8")
     args = ["stream", tmp_path / "b.csv", "--target", "y", "--first-rows", 100, "--skip-bad"]
     done = run(*args, "--json")
-    assert told(done)["rows"] == {"learnt": 900, "unlabelled": 1, "bad": 2}
+    assert json_of(done)["rows"] == {"learnt": 900, "unlabelled": 1, "bad": 2}
     assert (
         "note: b.csv, line 302: column 'age': 'x' is not a number, as it was in the first rows; "
         "such "
@@ -202,7 +202,7 @@ def test_notes_on_how_it_is_read(stream, tmp_path):
     assert notes == ["t.csv: cp1252", "t.csv: tabs between fields", "t.csv: decimal comma"]
 
 
-def test_codes_that_are_learnt_as_numbers_are_told_once(stream, tmp_path):
+def test_codes_that_are_learnt_as_numbers_are_noted_once(stream, tmp_path):
     rows = [f"{10000 + i},{i % 2}" for i in range(300)]
     rows[150:250:50] = ["01067,0", "02099,1"]
     (tmp_path / "z.csv").write_text("\n".join(["zip,y", *rows, ""]), "utf-8")
@@ -238,7 +238,7 @@ def test_learners_that_need_scaled_columns(stream, tmp_path, learner):
         assert f": --learner {learner} is for columns scaled alike; --learner nag scales" in note
 
 
-def test_options_without_an_effect_are_told(run, table, tmp_path):
+def test_options_without_an_effect_are_noted(run, table, tmp_path):
     args = ["stream", table, "--target", "y", "--state", tmp_path / "s.state"]
     assert "no effect" not in run(*args).stderr
     assert "no effect" not in run(*args).stderr
@@ -252,7 +252,7 @@ def test_a_wrong_separator(stream, table):
         "t.csv has no column 'y' (known: 'age,city,since,zip,y'); name another separator with "
         "--separator"
     )
-    told(stream(table))
+    json_of(stream(table))
     assert last(stream(table, "--separator", "|")).endswith("another separator with --separator")
 
 
@@ -303,7 +303,7 @@ def test_decisions_go_on_where_the_state_was_saved(stream, table, tmp_path):
         assert "is not the file that was written before" in last(stream(table, "-o", output))
         assert output.read_bytes() == data
     output.unlink()
-    told(stream(table, "-o", output))
+    json_of(stream(table, "-o", output))
     assert output.read_bytes() == b"line,prediction\n"
 
 
@@ -328,7 +328,7 @@ def test_one_class_at_the_start(stream, tmp_path):
         "classes, the positive one last: --classes NO,YES"
     )
     for options in (["--classes", "no,yes"], ["--positive", "yes"]):
-        out = told(stream(tmp_path / "n.csv", *options, state=None))
+        out = json_of(stream(tmp_path / "n.csv", *options, state=None))
         assert (out["classes"], out["rows"]["learnt"]) == (["no", "yes"], 1100)
 
 
@@ -378,7 +378,7 @@ def test_rows_before_a_bad_one_are_saved(stream, table, whole, tmp_path):
     assert "; 450 rows before it were learnt, and count as new if they are sent again; " in message
     table.write_text(text_of(ROWS), "utf-8")  # with the line mended
     done = stream(table)
-    assert told(done) == whole
+    assert json_of(done) == whole
     assert "450 rows were learnt before" in done.stderr
     assert "it goes on in line 452" in done.stderr
 
@@ -393,21 +393,21 @@ def test_a_file_that_grows(stream, table, whole, cuts):
         stream(table)
     table.write_text(text_of(ROWS), "utf-8")
     done = stream(table, target=None)
-    assert told(done) == whole
+    assert json_of(done) == whole
     assert json.loads(done.stdout)["run"]["learnt_before"] == cuts[-1]
     again = stream(table)
-    assert told(again) == whole
+    assert json_of(again) == whole
 
 
 def test_stdin_goes_on_with_what_comes(stream, whole):
     stream("-", input=text_of(ROWS[:321]).encode())
     done = stream("-", input=text_of(ROWS[321:]).encode())
-    assert told(done) == whole
+    assert json_of(done) == whole
     assert "321 rows were learnt before" in done.stderr
     assert "; what comes now counts as new rows\n" in done.stderr
 
 
-def test_what_is_told_of_stdin(run, tmp_path):
+def test_the_output_on_stdin(run, tmp_path):
     state = tmp_path / "s.state"
     done = run("stream", "-", "--target", "y", "--state", state, input=text_of(ROWS).encode())
     assert done.stdout.endswith(
@@ -422,14 +422,14 @@ def test_a_last_line_without_an_end_may_be_half_written(stream, table, whole):
         table.write_text(text[:cut], "utf-8")
         done = stream(table)
         assert "has no line end and may be half-written: it is left for a run" in done.stderr
-        told(done)
+        json_of(done)
     assert "t.csv: line 901 has" in done.stderr
     again = stream(table)
     assert json.loads(again.stdout)["rows"]["learnt"] == 899
-    assert told(stream(table, state=None)) == whole  # there is no other run
-    assert told(stream("-", state="in.state", input=text[:-1].encode())) == whole
+    assert json_of(stream(table, state=None)) == whole  # there is no other run
+    assert json_of(stream("-", state="in.state", input=text[:-1].encode())) == whole
     table.write_text(text, "utf-8")
-    assert told(stream(table)) == whole
+    assert json_of(stream(table)) == whole
 
 
 def test_another_table_of_the_same_columns(stream, table, whole, tmp_path):
@@ -443,14 +443,14 @@ def test_another_table_of_the_same_columns(stream, table, whole, tmp_path):
         swapped.append(";".join([label, code, age, city, since]))
     (tmp_path / "more.csv").write_text("\n".join([*swapped, ""]), "utf-8")
     done = stream(tmp_path / "more.csv", "--separator", ";")
-    assert told(done) == whole
+    assert json_of(done) == whole
     assert "more.csv is not the table in which reading stopped, or it was changed" in done.stderr
 
 
 def test_options_of_the_first_run_hold(stream, table, whole):
-    first = told(stream(table, "--solver", "ofo", "--drop", "zip", "--positive", "no"))
-    assert told(stream(table)) == first
-    assert told(stream(table, "--solver", "ofo", "--positive", "no", "--drop", "zip")) == first
+    first = json_of(stream(table, "--solver", "ofo", "--drop", "zip", "--positive", "no"))
+    assert json_of(stream(table)) == first
+    assert json_of(stream(table, "--solver", "ofo", "--positive", "no", "--drop", "zip")) == first
 
 
 @pytest.mark.parametrize(
@@ -470,7 +470,7 @@ def test_options_of_the_first_run_hold(stream, table, whole):
     ],
 )
 def test_a_state_of_something_else(stream, table, tmp_path, options, message):
-    told(stream(table))
+    json_of(stream(table))
     before = (tmp_path / "s.state").read_bytes()
     found = last(stream(table, *options, target=None))
     assert found.replace(str(tmp_path / "s.state"), "S").startswith(f"error: {message}")
@@ -478,7 +478,7 @@ def test_a_state_of_something_else(stream, table, tmp_path, options, message):
 
 
 def test_a_table_of_other_columns(stream, table, tmp_path):
-    told(stream(table))
+    json_of(stream(table))
     table.write_text(text_of(ROWS).replace("zip", "zap"), "utf-8")
     assert "t.csv has no column 'zip' (did you mean 'zap'?)" in last(stream(table))
     rows = [f"{row},1" for row in text_of(ROWS).splitlines()]
@@ -486,12 +486,12 @@ def test_a_table_of_other_columns(stream, table, tmp_path):
     table.write_text("\n".join([*rows, ""]), "utf-8")
     assert "t.csv has a column 'new'" in last(stream(table))
     done = stream(table, "--drop", "new")
-    assert told(done)["rows"]["learnt"] == 1800
+    assert json_of(done)["rows"]["learnt"] == 1800
 
 
 def test_damaged_states(stream, table, model, tmp_path):
     state = tmp_path / "s.state"
-    told(stream(table))
+    json_of(stream(table))
     whole = state.read_bytes()
     middle = len(whole) // 2
     flipped = whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :]
@@ -521,7 +521,9 @@ def number(request):
     signal.signal(request.param, before)
 
 
-def test_ctrl_c_ends_after_the_rows_at_hand(stream, table, whole, tmp_path, monkeypatch, number):
+def test_ctrl_c_ends_after_the_rows_already_read(
+    stream, table, whole, tmp_path, monkeypatch, number
+):
     learn, calls = StreamState.learn, []
 
     def stopped(self, batch, **how):
@@ -536,7 +538,7 @@ def test_ctrl_c_ends_after_the_rows_at_hand(stream, table, whole, tmp_path, monk
     assert done.stderr.splitlines()[-1] == f"stopped; {tmp_path / 's.state'} was written"
     out = json.loads(done.stdout)
     assert (out["rows"]["learnt"], out["run"]["stopped"]) == (300, True)
-    assert told(stream(table)) == whole
+    assert json_of(stream(table)) == whole
 
 
 @pytest.fixture
@@ -574,7 +576,7 @@ def test_ctrl_c_while_waiting_for_rows(begun, stream, whole, tmp_path):
     assert last_words == f"stopped; {state} was written"
     learnt = json.loads(process.stdout.read())["rows"]["learnt"]
     assert learnt in (100, 200, 300, 350)
-    assert told(stream("-", input=text_of(ROWS[learnt:]).encode())) == whole
+    assert json_of(stream("-", input=text_of(ROWS[learnt:]).encode())) == whole
 
 
 def test_ctrl_c_before_there_are_rows(begun, tmp_path):
@@ -582,11 +584,11 @@ def test_ctrl_c_before_there_are_rows(begun, tmp_path):
         "import os, signal, sys\n"
         "import setpoint.cli.stream as module\n"
         "from setpoint.cli import main\n"
-        "class Stopping(module.Stopping):\n"
+        "class SignalHandler(module.SignalHandler):\n"
         "    def waiting(self):\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "        return super().waiting()\n"
-        "module.Stopping = Stopping\n"
+        "module.SignalHandler = SignalHandler\n"
         "main(sys.argv[1:])\n"
     )
     assert process.wait() == 130
@@ -600,14 +602,14 @@ AT_ITS_END = (
     "import os, select, signal, sys\n"
     "import setpoint.cli.stream as module\n"
     "from setpoint.cli import main\n"
-    "class Stopping(module.Stopping):\n"
+    "class SignalHandler(module.SignalHandler):\n"
     "    calls = 0\n"
     "    def waiting(self):\n"
     "        self.calls += 1\n"
     "        if self.calls > 1 and not select.select([0], [], [], 0)[0]:\n"
     "            os.kill(os.getpid(), signal.SIGINT)\n"
     "        return super().waiting()\n"
-    "module.Stopping = Stopping\n"
+    "module.SignalHandler = SignalHandler\n"
     "main(sys.argv[1:])\n"
 )
 
@@ -625,7 +627,7 @@ def test_ctrl_c_loses_nothing_of_a_pipe(begun, stream, whole, tmp_path, n_rows, 
     done = stream("-", input=text_of(ROWS[learnt:]).encode())
     assert json.loads(done.stdout)["rows"]["learnt"] == 900
     if learnt > 100:  # what the columns hold was seen alike
-        assert told(done) == whole
+        assert json_of(done) == whole
 
 
 @pytest.mark.parametrize(
@@ -713,7 +715,7 @@ def test_killed_while_saving(shell, stream, table, whole, tmp_path, call):
     )  # fmt: skip
     assert done.returncode == -signal.SIGKILL, done.stderr
     finished = stream(table, "-o", output)
-    assert told(finished) == whole
+    assert json_of(finished) == whole
     assert json.loads(finished.stdout)["run"]["learnt_before"] in (100, 300)
     decided = output.read_bytes()
     stream(table, "-o", output, state="fresh.state")

@@ -50,7 +50,7 @@ def test_goal_as_json(run):
         ("maximize " + "recall + " * 600 + "recall", "4000 characters"),
     ],
 )
-def test_goal_that_is_none(run, goal, words):
+def test_goal_that_is_invalid(run, goal, words):
     done = run("goal", goal)
     assert (done.exit_code, done.stdout) == (1, "")
     assert words in done.stderr.replace("4,000", "4000")
@@ -81,9 +81,9 @@ def test_help_of_every_command_has_an_example(run):
     listed = run("--help").stdout
     assert [name for name in COMMANDS if f"\n  {name} " not in listed] == []
     for name in COMMANDS:
-        told = run(name, "-h")
-        assert told.exit_code == 0
-        assert "For example:" in told.stdout
+        help_page = run(name, "-h")
+        assert help_page.exit_code == 0
+        assert "For example:" in help_page.stdout
     assert run().stdout == listed
     assert run("--version").stdout.startswith("setpoint 0.")
 

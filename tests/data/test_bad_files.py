@@ -44,7 +44,7 @@ def test_other_files(data, what):
     refused(data, f"stdin is not a table: it looks like {what}")
 
 
-def test_letters_are_no_magic():
+def test_letters_are_not_magic():
     table = read_table("-", stdin=io.BytesIO(b"ORC,BZh\n1,2\n"))
     assert table.frame.columns.tolist() == ["ORC", "BZh"]
 
@@ -120,7 +120,7 @@ def test_infinite_numbers(word):
     refused(f"a,b\n1,2\n3,{word}\n".encode(), "stdin, line 3: column 'b' holds an infinite number")
 
 
-def test_options_that_are_none():
+def test_options_that_are_invalid():
     refused(b"a\n1\n", "the separator is one character", separator=";;")
     refused(b"a\n1\n", "the decimal mark is", decimal="'")
 

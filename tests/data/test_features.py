@@ -82,7 +82,7 @@ def test_boosting_takes_categories_as_such():
         ("sklearn.ensemble.VotingClassifier", "cannot be made without arguments"),
     ],
 )
-def test_estimators_that_are_none(name, message):
+def test_estimators_that_are_invalid(name, message):
     with pytest.raises(ValueError, match=message):
         learner_for(name)
 

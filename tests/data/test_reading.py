@@ -188,7 +188,7 @@ def test_thousands_with_decimal_commas():
     assert values("x;y\n1.234,5;1\n12;1\n1.234.567,25;1\n") == [1234.5, 12, 1234567.25]
 
 
-def test_commas_amid_text_are_no_decimals():
+def test_commas_amid_text_are_not_decimals():
     assert values("x;y\n1,5;1\na,b;2\n") == ["1,5", "a,b"]
 
 

@@ -52,7 +52,9 @@ def dense(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
-def taken(data, *, target="y", most_rows=2**14, skip_bad=False, sizes=(), head=None, **options):
+def read_stream(
+    data, *, target="y", most_rows=2**14, skip_bad=False, sizes=(), head=None, **options
+):
     """Everything of a stream: X, y, its text, rows without label, what is bad."""
     found = stream(data, sizes=sizes, **(head or {}))
     schema = found.schema(target, **options)
@@ -68,7 +70,7 @@ def taken(data, *, target="y", most_rows=2**14, skip_bad=False, sizes=(), head=N
 
 def refused(data, match, **options):
     with pytest.raises(TableError, match=match):
-        taken(data, **options)
+        read_stream(data, **options)
 
 
 # ------------------------------------------------------------------------------------- reading
@@ -76,7 +78,7 @@ def refused(data, match, **options):
 
 @given(st.lists(st.integers(1, 40), max_size=20), st.integers(1, 5))
 def test_rows_do_not_depend_on_how_they_arrive(sizes, most_rows):
-    whole, cut = taken(TABLE), taken(TABLE, sizes=sizes, most_rows=most_rows)
+    whole, cut = read_stream(TABLE), read_stream(TABLE, sizes=sizes, most_rows=most_rows)
     np.testing.assert_array_equal(whole[0], cut[0])
     assert whole[1:] == cut[1:]
     assert whole[2].decode() == TABLE.split("\n", 1)[1]
@@ -129,14 +131,15 @@ def test_quotes_amid_a_value(sizes):
 @pytest.mark.parametrize("size", [1, 3, 10_000])
 def test_line_ends_marks_and_no_final_newline(end, codec, size):
     text = f"x,y{end}é,0{end}b,1"
-    X, y, read, *_ = taken(text.encode(codec), sizes=[size] * 60)
+    X, y, read, *_ = read_stream(text.encode(codec), sizes=[size] * 60)
     assert (y, read.decode()) == ([0, 1], "é,0\nb,1\n")
-    np.testing.assert_array_equal(X, taken("x,y\né,0\nb,1\n")[0])
+    np.testing.assert_array_equal(X, read_stream("x,y\né,0\nb,1\n")[0])
 
 
 def test_encodings_by_name():
     assert (
-        taken("x,y\né,0\nb,1\n".encode("cp1252"), head={"encoding": "cp1252"})[2][:2] == b"\xc3\xa9"
+        read_stream("x,y\né,0\nb,1\n".encode("cp1252"), head={"encoding": "cp1252"})[2][:2]
+        == b"\xc3\xa9"
     )
     refused(b"x,y\n1,0\n\xe9,1\n", "stdin, line 3: the byte 0xe9 .* --encoding cp1252")
     refused(b"x,y\n", "there is no encoding 'klingon'", head={"encoding": "klingon"})
@@ -147,14 +150,14 @@ def test_encodings_by_name():
 def test_files_plain_and_gzipped(tmp_path):
     data = TABLE.encode()
     pair = gzip.compress(data[:50]) + gzip.compress(data[50:]) + b"\0" * 9
-    expected = taken(TABLE)
+    expected = read_stream(TABLE)
     for name, packed in {"a.csv": data, "b.gz": gzip.compress(data), "c.gz": pair}.items():
         (tmp_path / name).write_bytes(packed)
         found = Stream(tmp_path / name)
         assert found.name == name
         batches = list(found.batches(found.schema("y")))
         assert b"".join(batch.text for batch in batches) == expected[2]
-        assert taken(packed, sizes=[5] * 40)[1:] == expected[1:]
+        assert read_stream(packed, sizes=[5] * 40)[1:] == expected[1:]
 
 
 def test_gzip_cut_short_or_damaged():
@@ -330,7 +333,7 @@ def test_rows_before_a_bad_one_are_learnt(text, what):
 @pytest.mark.parametrize(("text", "what"), BAD)
 @pytest.mark.parametrize("most_rows", [1, 100])
 def test_bad_rows_may_be_left_out(text, what, most_rows):
-    X, y, read, n_unlabelled, bad = taken(
+    X, y, read, n_unlabelled, bad = read_stream(
         text, head={"first_rows": 2}, skip_bad=True, most_rows=most_rows, classes=["no", "yes"]
     )
     assert (X[:, 0].tolist(), y, n_unlabelled) == ([1, 2, 4], ["no", "yes", "no"], 0)
@@ -341,7 +344,7 @@ def test_bad_rows_may_be_left_out(text, what, most_rows):
 
 def test_many_bad_values_are_all_found():
     rows = [f"{i if i % 3 else 'x'},{i % 2}" for i in range(1, 3000)]
-    X, *_, bad = taken(
+    X, *_, bad = read_stream(
         "\n".join(["a,y", "1,0", "2,1", *rows]), head={"first_rows": 2}, skip_bad=True
     )
     assert (len(X), len(bad)) == (2 + 2000, 999)
@@ -355,7 +358,7 @@ def test_blank_lines_above_the_names():
 
 
 def test_rows_without_label_are_counted():
-    X, y, _, n_unlabelled, bad = taken("x,y\n1,0\n2,\n3,1\n4,NA\n")
+    X, y, _, n_unlabelled, bad = read_stream("x,y\n1,0\n2,\n3,1\n4,NA\n")
     assert (X[:, 0].tolist(), y, n_unlabelled, bad) == ([1, 2, 3, 4], [0, 1], 2, [])
 
 
@@ -399,7 +402,7 @@ def test_decimal_marks_are_held():
     X = np.vstack([batch.X for batch in found.batches(schema)])
     assert X[:, [0, 2]].tolist() == [[1.5, 2], [2, 3], [7, 1.25]]
     refused("a;y\n1.234;0\n5.678;1\n", "may be 1234 or have decimals; say which")
-    assert taken("a;y\n1.234;0\n5.678;1\n", decimal=",")[0][:, 0].tolist() == [1234, 5678]
+    assert read_stream("a;y\n1.234;0\n5.678;1\n", decimal=",")[0][:, 0].tolist() == [1234, 5678]
 
 
 @pytest.mark.parametrize(
@@ -472,7 +475,7 @@ def test_reading_goes_on_where_it_stopped():
         assert more == b"".join(rest) + data.encode()[len(TABLE) :]
 
 
-def test_another_source_is_told_apart():
+def test_another_source_is_recognized():
     first = stream(TABLE)
     first.place.take(next(first.batches(first.schema("y"))).text)
     for other in (TABLE.replace("31", "32"), TABLE[:-40], TABLE.split("\n")[0] + "\n"):
@@ -532,14 +535,14 @@ def test_hashes_are_the_same_in_every_process():
         "X, _ = StreamEncoder([StreamColumn('city', 'category')]).encode(text)\n"
         "print(X.indices.tolist())\n"
     )
-    told = {
+    checksums = {
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(SRC), **seed},
             capture_output=True, check=True,
         ).stdout.strip()
         for seed in ({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "2"})
     }  # fmt: skip
-    assert told == {b"[24415, 4490, 53607, 41449]"}
+    assert checksums == {b"[24415, 4490, 53607, 41449]"}
 
 
 def test_numbers_are_those_that_tables_have():
@@ -579,7 +582,7 @@ def test_numbers_that_look_like_codes(word, is_code):
 
 
 @pytest.mark.parametrize("word", ["0x1F", "NAN", "1_000", "1,5", "one", "1e", "--1"])
-def test_words_that_are_no_numbers(word):
+def test_words_that_are_not_numbers(word):
     encoder = StreamEncoder([StreamColumn("x", "number")])
     X, misfits = encoder.encode({"x": pa.chunked_array([["1", word, "3"]])})
     assert X.tolist() == [[1, 0], [0, 1], [3, 0]]

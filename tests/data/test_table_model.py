@@ -113,12 +113,12 @@ def test_labels_are_of_the_kind_of_the_classes(text, classes, found):
         ("y\n2024-01-01\n", "the label '2024-01-01'"),
     ],
 )
-def test_labels_that_are_none(text, message):
+def test_labels_that_are_invalid(text, message):
     with pytest.raises(TableError, match=message):
         labels_of(read(text), "y", np.array([0, 1]))
 
 
-def test_dates_are_no_labels():
+def test_dates_are_not_labels():
     with pytest.raises(TableError, match="holds dates"):
         labels_of(read("y\n2024-01-01\n"), "y")
 

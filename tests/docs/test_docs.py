@@ -47,9 +47,9 @@ def run(code, prints, names, where):
         return
     test = doctest.DocTestParser().get_doctest(code, {}, where, where, 0)
     test.globs = names  # shared, not copied: the next block goes on from here
-    told = []
-    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=told.append, clear_globs=False)
-    assert not told, "".join(told)
+    output = []
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=output.append, clear_globs=False)
+    assert not output, "".join(output)
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if BLOCK.search(text_of(p))], ids=name_of)

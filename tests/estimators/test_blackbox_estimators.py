@@ -98,7 +98,7 @@ def test_weights_are_honoured_or_refused():
     with pytest.raises(ValueError, match="sample_weight"):
         evaluate(plain, y, decided, sample_weight=weight)
     zeros = evaluate(plain, y, decided, sample_weight=[1, 1, 0, 1, 1])
-    assert zeros.objective.value == 4.0  # a row of weight zero is no row
+    assert zeros.objective.value == 4.0  # a row of weight zero does not count
     assert evaluate(plain, y, decided, sample_weight=[2.0] * 5).objective.value == 5.0
 
 

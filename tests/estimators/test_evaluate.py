@@ -296,6 +296,6 @@ def test_one_class_of_several_has_to_be_named():
         evaluate("recall", [0, 1, 2], [0, 1, 2])
 
 
-def test_a_data_set_that_nobody_speaks_of_warns():
+def test_a_data_set_that_nobody_refers_to_warns():
     with pytest.warns(UserWarning, match="the goal does not refer to 'new'; it is left out"):
         evaluate("recall", [0, 1], [0, 1], datasets={"new": (None, [0, 1])})

@@ -84,9 +84,9 @@ def test_rows_held_out(rows):
     X, y = rows
     a, b = slice(0, 600), slice(600, None)
     path = bound_path(RampClassifier(GOAL), X[a], y[a], [0.3], held_out=(X[b], y[b]))
-    told = RampClassifier(GOAL).fit(X[a], y[a]).evaluate(X[b], y[b])
-    assert path.held_values[0] == told.objective.value
-    assert path.held_reached[0] == told.constraints[0].value
+    judged = RampClassifier(GOAL).fit(X[a], y[a]).evaluate(X[b], y[b])
+    assert path.held_values[0] == judged.objective.value
+    assert path.held_reached[0] == judged.constraints[0].value
     assert path.values[0] != path.held_values[0]
 
 

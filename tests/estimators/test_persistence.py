@@ -196,7 +196,7 @@ def test_flipped_bytes_are_refused_or_change_nothing(content, tmp_path):
     ],
     ids=["empty", "no json", "nothing", "deep", "foreign", "another archive"],
 )
-def test_archives_that_are_no_models(files_in, tmp_path):
+def test_archives_that_are_not_models(files_in, tmp_path):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in files_in.items():

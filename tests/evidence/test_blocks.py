@@ -41,7 +41,11 @@ def counted(rows, decided, block, n_blocks):
             out[b, rows.stratum[r], rows.true[r], decided[r]] += w
             continue
         for k, p in enumerate(rows.scores[r]):
-            c, i = (rows.stratum[r], k) if rows.pairs is None else rows.pairs[rows.segment[r], k]
+            c, i = (
+                (rows.stratum[r], k)
+                if rows.joint_columns is None
+                else rows.joint_columns[rows.segment[r], k]
+            )
             out[b, c, i, decided[r]] += w * p
     return out
 
@@ -58,7 +62,7 @@ def joint(rows, seed=5):
         pairs[s, :, 0] = np.resize(np.repeat(strata, n), width)
         pairs[s, :, 1] = np.resize(np.arange(n), width)
     assert pairs[..., 0].max() < m
-    return rows.softened(scores, pairs)
+    return rows.with_posteriors(scores, pairs)
 
 
 @pytest.mark.parametrize("soft", [False, True])
@@ -68,7 +72,7 @@ def joint(rows, seed=5):
 @pytest.mark.parametrize("n", [2, 5])
 def test_features_are_those_of_the_decisions(n, groups, n_blocks, weighted, soft):
     rows = rows_of(n, groups=groups, weighted=weighted)
-    rows = rows.softened() if soft else rows
+    rows = rows.with_posteriors() if soft else rows
     rng = np.random.default_rng(n)
     W, B = rng.random((len(rows.segments), n)) + 0.2, 0.3 * rng.random((len(rows.segments), n))
     k = n_blocks or 1
@@ -86,7 +90,7 @@ def test_features_are_those_of_the_decisions(n, groups, n_blocks, weighted, soft
 
 
 @pytest.mark.parametrize("decide_on", [(), ("h",)])
-def test_pairs_credit_the_cell_and_class_that_the_posterior_speaks_of(decide_on):
+def test_joint_columns_credit_stratum_and_class_of_the_posterior(decide_on):
     rng = np.random.default_rng(1)
     columns = {"g": rng.integers(0, 2, 400), "h": rng.integers(0, 3, 400)}
     rows = Evidence.from_arrays(
@@ -113,7 +117,7 @@ def test_pairs_credit_the_cell_and_class_that_the_posterior_speaks_of(decide_on)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_soft_marginals_look_at_no_label(weighted):
     rows = rows_of(3, weighted=weighted)
-    soft = rows.softened()
+    soft = rows.with_posteriors()
     found = soft.marginals
     w = weights_of(rows)
     for c in range(3):
@@ -121,14 +125,14 @@ def test_soft_marginals_look_at_no_label(weighted):
         np.testing.assert_allclose(found.weights[c, :3], w[own] @ rows.scores[own])
         assert (found.smallest[c] == [w[own].min()] * 3 + [np.inf]).all()
     assert (found.weights[:, 3] == 0).all()
-    unlabelled = replace(rows, true=np.full(rows.n_rows, 3)).softened()
+    unlabelled = replace(rows, true=np.full(rows.n_rows, 3)).with_posteriors()
     np.testing.assert_array_equal(unlabelled.marginals.weights, found.weights)
     assert not rows.soft
     assert rows.marginals.weights[:, 3].sum() > 0
 
 
 def test_a_class_without_posterior_has_no_smallest_weight():
-    rows = Evidence.from_arrays((0, 1, 2), np.array([[0.5, 0.5, 0.0]]), None).softened()
+    rows = Evidence.from_arrays((0, 1, 2), np.array([[0.5, 0.5, 0.0]]), None).with_posteriors()
     assert rows.marginals.smallest.tolist() == [[1.0, 1.0, np.inf, np.inf]]
 
 
@@ -170,7 +174,7 @@ def test_weight_two_is_the_row_twice_and_order_does_not_matter(soft):
         stratum=rows.stratum[again],
         weight=None,
     )
-    one, two = (x.softened() if soft else x for x in (heavy, many))
+    one, two = (x.with_posteriors() if soft else x for x in (heavy, many))
     np.testing.assert_allclose(one.marginals.weights, two.marginals.weights, atol=1e-12)
     np.testing.assert_allclose(
         one.block_features(W, B, block, 3), two.block_features(W, B, block[again], 3), atol=1e-12
@@ -185,18 +189,18 @@ def test_scores_that_are_class_major_already_are_not_copied():
     rows = rows_of(3, groups=1)
     turned = replace(rows, scores=np.asfortranarray(rows.scores))
     assert np.shares_memory(turned.by_segment.scores, turned.scores)
-    assert turned.softened().by_segment is turned.by_segment
+    assert turned.with_posteriors().by_segment is turned.by_segment
     G = np.random.default_rng(0).normal(size=(1, 3, 3))
     np.testing.assert_array_equal(turned.decide_tensor(G), rows.decide_tensor(G))
     decided = rows.decide_tensor(G)
     np.testing.assert_array_equal(
-        turned.softened().block_counts(decided), rows.softened().block_counts(decided)
+        turned.with_posteriors().block_counts(decided), rows.with_posteriors().block_counts(decided)
     )
 
 
 def test_rows_of_a_thousand_classes_fit():
     n = 1000
-    rows = rows_of(n, 300, groups=10).softened()
+    rows = rows_of(n, 300, groups=10).with_posteriors()
     diag, col = rows.block_features(np.ones((10, n)), np.zeros((10, n)))
     assert diag.shape == col.shape == (1, 10, n)
     assert col.sum() == 300
@@ -205,24 +209,24 @@ def test_rows_of_a_thousand_classes_fit():
 
 def test_what_does_not_fit_is_refused():
     rows = rows_of(3)
-    soft = rows.softened()
+    soft = rows.with_posteriors()
     with pytest.raises(ValueError, match="no labels to count"):
         soft.confusion(np.zeros(rows.n_rows, np.int64))
     with pytest.raises(GoalError, match="join evidence before"):
         Evidence.concat([soft, soft])
     for scores in (rows.scores[:, 0], rows.scores[:5], 2 * rows.scores, rows.scores * np.nan):
         with pytest.raises(ValueError, match="needs posteriors"):
-            rows.softened(scores)
-    with pytest.raises(ValueError, match="need pairs"):
-        rows.softened(np.full((rows.n_rows, 4), 0.25))
+            rows.with_posteriors(scores)
+    with pytest.raises(ValueError, match="need joint_columns"):
+        rows.with_posteriors(np.full((rows.n_rows, 4), 0.25))
     pairs = np.zeros((3, 3, 2), np.int64)
     with pytest.raises(ValueError, match="its own strata"):
-        rows.softened(rows.scores, pairs)
+        rows.with_posteriors(rows.scores, pairs)
     for wrong in (pairs - 1, pairs + 3):
         with pytest.raises(ValueError, match="codes of strata"):
-            rows.softened(rows.scores, wrong)
+            rows.with_posteriors(rows.scores, wrong)
     with pytest.raises(ValueError, match="must be"):
-        rows.softened(rows.scores, pairs[:2])
+        rows.with_posteriors(rows.scores, pairs[:2])
     ones = np.ones((3, 3))
     with pytest.raises(ValueError, match="within"):
         rows.block_features(ones, ones, np.full(rows.n_rows, 2), 2)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from setpoint.evidence import cutoffs as cutoffs_module
 from setpoint.evidence.cutoffs import cutoffs
 from setpoint.evidence.hull import hull
-from setpoint.evidence.sweep import best_cutoff
+from setpoint.evidence.ratios import Ratios
+from setpoint.evidence.sweep import best_of
 
 TINY = 5e-324  # the smallest subnormal
 NORMAL = 2.2250738585072014e-308
@@ -169,5 +170,6 @@ def test_read_only_and_strided_arrays_are_taken(weight):
 def best_cutoff_of(counts):
     """Whether the kernels downstream take a read-only curve."""
     counts.flags.writeable = False
-    form = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    return best_cutoff(counts, form).cutoff == 4 and hull(*counts).tolist() == [0, 1, 3, 4]
+    forms = np.array([[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]])
+    ratios = Ratios(forms, np.zeros((1, 2)), np.zeros(1), np.empty(0), np.empty(0))
+    return best_of(counts, ratios).cutoff == 4 and hull(*counts).tolist() == [0, 1, 3, 4]

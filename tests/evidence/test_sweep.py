@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -10,11 +11,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint.evidence.cutoffs import cutoffs
-from setpoint.evidence.ratios import Ratios, ratio_at, ratio_values, zeros_of
-from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff, best_of
+from setpoint.evidence.ratios import Ratios, ratio_at, zeros_of
+from setpoint.evidence.sweep import BestCutoff, best_of
 
 INF = math.inf
 NONE = BestCutoff(-1, -INF, 0, INF)
+
+
+class Constraints(NamedTuple):
+    """Bounds on ratios; a denominator below its floor (if above 0) meets none."""
+
+    forms: np.ndarray
+    offsets: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    floor: np.ndarray
+
+
+def best_cutoff(counts, objective, constraints=None, *, offset=0.0, tiebreak=None):
+    none = np.empty(0)
+    if constraints is None:
+        constraints = Constraints(np.empty((0, *objective.shape)), none, none, none, none)
+    forms = np.concatenate((objective[None], constraints.forms))
+    floor = constraints.floor
+    required = forms[1:, 1][floor > 0.0]
+    required[:, -1] -= (1.0 - 1e-12) * floor[floor > 0.0] + 1e-9
+    offsets = np.append(offset, constraints.offsets)
+    zeros = zeros_of(forms, counts[:, -1])
+    ratios = Ratios(forms, zeros, offsets, constraints.lower, constraints.upper)
+    return best_of(np.ascontiguousarray(counts), ratios, required=required, tiebreak=tiebreak)
 
 
 def ratio(form, column, offset):
@@ -165,13 +190,10 @@ def test_columns_in_any_order():
     assert best_of(counts, precise._replace(lower=np.array([0.7]))) == NONE
 
 
-def test_a_ratio_over_two_kinds_at_one_point():
-    counts = np.array([[0.0, 0.0, 1.0], [0.0, 2.0, 3.0]])
-    for form in ([[0, 1, 0], [1, 1, 0]], [[0, 1, 0], [1, 0, 0]], [[1, -1, 2], [0, 0, 1]]):
-        forms = np.array(form, float)
-        zeros = zeros_of(forms, counts[:, -1])
-        values = [ratio_at(forms, zeros, 0.25, x, y) for x, y in counts.T]
-        assert values == ratio_values(counts, forms, 0.25).tolist()
+def ratio_values(counts, form, offset=0.0):
+    """A ratio over two kinds at every cut-off."""
+    zeros = zeros_of(form, counts[:, -1])
+    return np.array([ratio_at(form, zeros, offset, x, y) for x, y in counts.T])
 
 
 def binary(n=20_000, seed=0, weighted=False):
@@ -296,5 +318,3 @@ def test_bad_shapes_are_refused():
     counts = np.zeros((2, 3))
     with pytest.raises(ValueError, match="3 entries"):
         best_cutoff(counts, np.zeros((2, 3)), tiebreak=np.zeros(2))
-    with pytest.raises(ValueError, match="shape"):
-        ratio_values(counts, np.zeros((2, 2)))

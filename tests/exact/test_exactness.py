@@ -9,7 +9,7 @@ from exact.oracle import INF, Mcc
 from exact.problems import TWISTS, random_case
 from setpoint.exact import solve_exact
 from setpoint.goals.errors import ShapeError
-from setpoint.search import ConstantGoalWarning, Infeasible
+from setpoint.search import ConstantGoalWarning, InfeasibleError
 
 CASES = [(seed, "") for seed in range(200)]
 CASES += [(seed, twist) for twist in TWISTS for seed in range(15)]
@@ -61,7 +61,7 @@ def test_against_the_oracle(seed, twist):
 
 def check_thresholds(case, best, least):
     if best == -INF:
-        with pytest.raises(Infeasible) as caught:
+        with pytest.raises(InfeasibleError) as caught:
             solve(case, randomized=False)
         assert caught.value.violation == pytest.approx(least, abs=1e-7)
         return
@@ -82,7 +82,7 @@ def check_mixtures(case, threshold, best, close):
         check_sum_of_ratios(case, threshold)
         return
     if best == -INF:
-        with pytest.raises(Infeasible) as caught:
+        with pytest.raises(InfeasibleError) as caught:
             solve(case, randomized=True)
         # Weights of 1e-6 leave the solvers of linear programs fewer digits.
         assert caught.value.violation == pytest.approx(case.oracle.least_violation(), abs=close)
@@ -98,7 +98,7 @@ def check_mixtures(case, threshold, best, close):
 def check_sum_of_ratios(case, threshold):
     """No convex program: at least as good as any threshold, and the bound holds."""
     if not case.oracle.is_feasible():
-        with pytest.raises(Infeasible):
+        with pytest.raises(InfeasibleError):
             solve(case, randomized=True)
         return
     outcome = solve(case, randomized=True)
@@ -114,7 +114,7 @@ def check_draws_only_where_they_help(case, threshold, mixture):
         if best == -INF:
             if mixture is None and case.mixable and case.oracle.is_feasible():
                 continue
-            with pytest.raises(Infeasible):
+            with pytest.raises(InfeasibleError):
                 solve(case, tol=tol)
             continue
         outcome = solve(case, tol=tol)
@@ -136,6 +136,6 @@ def test_cases_are_varied():
     for case in cases:
         try:
             drawn += solve(case).rule.randomized
-        except Infeasible:
+        except InfeasibleError:
             continue
     assert drawn > 40

@@ -8,7 +8,7 @@ import pytest
 
 from exact.oracle import Mcc
 from exact.problems import random_case
-from setpoint import Evidence, Frontier, Goal, Infeasible
+from setpoint import Evidence, Frontier, Goal, InfeasibleError
 from setpoint.exact import solve_exact
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.frontier import frontier_exact
@@ -29,7 +29,7 @@ def moved(case, i, level):
 
 
 def levels_near(rng, frontier):
-    """Some breakpoints, what lies a hair beside them and between them, and beyond the last."""
+    """Some breakpoints, what lies just beside them and between them, and beyond the last."""
     known = frontier.bounds[np.isfinite(frontier.bounds)]
     some = rng.choice(known, min(len(known), 4), replace=False)
     spread = np.ptp(known) + 0.1
@@ -45,7 +45,7 @@ def test_steps_against_brute_force(seed):
     i = int(rng.integers(len(case.goal.constraints)))
     try:
         found = frontier_exact(case.goal, case.evidence, i, randomized=False)
-    except Infeasible:
+    except InfeasibleError:
         for level in (-1e9, 1e9):
             assert moved(case, i, level)[1].best_threshold[0] == -np.inf
         return
@@ -68,9 +68,9 @@ def test_mixtures_against_a_solve_for_each_bound(seed):
     i = int(rng.integers(len(case.goal.constraints)))
     try:
         whole = frontier_exact(case.goal, case.evidence, i, randomized=True)
-    except Infeasible:
+    except InfeasibleError:
         for level in (-1e9, 1e9):
-            with pytest.raises(Infeasible):
+            with pytest.raises(InfeasibleError):
                 solve_exact(moved(case, i, level)[0], case.evidence, randomized=True)
         return
     levels = np.unique(levels_near(rng, whole))
@@ -81,7 +81,7 @@ def test_mixtures_against_a_solve_for_each_bound(seed):
             warnings.simplefilter("ignore", ConstantGoalWarning)
             try:
                 outcome = solve_exact(program, case.evidence, randomized=True)
-            except Infeasible:
+            except InfeasibleError:
                 outcome = None
         if outcome is None:
             assert np.isnan(given.values[k])
@@ -274,7 +274,7 @@ def test_other_constraints_that_cannot_be_met():
     )
     hopeless = hopeless.subject_to(*Goal.parse("maximize f1 s.t. recall >= 0.9").constraints)
     for draws in (False, True):
-        with pytest.raises(Infeasible, match="no rule meets the other constraints either"):
+        with pytest.raises(InfeasibleError, match="no rule meets the other constraints either"):
             frontier_exact(hopeless, evidence, "precision", randomized=draws)
 
 

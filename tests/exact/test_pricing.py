@@ -45,14 +45,14 @@ def test_pairs_against_a_linear_program(seed):
     if seed % 3 == 0:
         gains, slack = np.round(gains), np.round(slack)
     found = best_pair(gains, slack)
-    told = linprog(-gains, A_ub=[-slack], b_ub=[0.0], A_eq=[np.ones(m)], b_eq=[1.0])
+    solved = linprog(-gains, A_ub=[-slack], b_ub=[0.0], A_eq=[np.ones(m)], b_eq=[1.0])
     if found is None:
-        assert told.status == 2
+        assert solved.status == 2
         return
     p, i, j = found.p, found.inside, found.outside
     assert 0.0 < p <= 1.0
     assert p * slack[i] + (1 - p) * slack[j] >= -1e-12
-    assert p * gains[i] + (1 - p) * gains[j] == pytest.approx(-told.fun, abs=1e-9)
+    assert p * gains[i] + (1 - p) * gains[j] == pytest.approx(-solved.fun, abs=1e-9)
     # The multiplier proves it: no column is worth more at this price.
     bound = (gains + found.multiplier * slack).max()
-    assert bound == pytest.approx(-told.fun, abs=1e-9)
+    assert bound == pytest.approx(-solved.fun, abs=1e-9)

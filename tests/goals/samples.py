@@ -43,12 +43,12 @@ def influence(expression, schema, counts):
     """Value at counts, and its derivative by each count, marginals moving."""
     folder = Folder(schema.codebook, schema.weights, fixed=False)
     f = folder.function(Linker(schema.codebook).link(expression))
-    forms, v = folder.forms, folder.forms.sums(counts)
+    table, v = folder.table, folder.table.sums(counts)
     slope = f.gradient(v) if len(v) else np.zeros(0)
     rows = np.zeros_like(schema.marginals)  # the population's weight moves too
-    for rate, norm, value, s in zip(forms.features, forms.norms, v, slope, strict=True):
+    for rate, norm, value, s in zip(table.rates, table.norms, v, slope, strict=True):
         rows[list(rate.strata)] += s / norm * value * rate.given_rows(schema.n_classes)
-    return float(f.value(v)), forms.tensor(slope) - rows[:, :, None]
+    return float(f.value(v)), table.tensor(slope) - rows[:, :, None]
 
 
 def linear_rows(program):
@@ -76,7 +76,7 @@ def tensor_of(program, x):
     coefs = np.zeros(len(program.rates))
     for j, a in x.terms.items():
         coefs[j] = a
-    return program.forms.tensor(coefs)
+    return program.table.tensor(coefs)
 
 
 def counts_of(n_strata, n, rng, *, low=1, high=30, unlabelled=()):

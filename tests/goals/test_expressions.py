@@ -48,7 +48,7 @@ def test_numbers_are_finite(value):
 
 
 @pytest.mark.parametrize("value", [True, np.bool_(False), "0.5", None, 1j, [0.5], np.ones(2)])
-def test_what_is_no_number_is_refused(value):
+def test_what_is_not_a_number_is_refused(value):
     for build in (
         lambda: recall + value,
         lambda: recall / value,
@@ -71,7 +71,7 @@ def test_numbers_that_grow_too_large_are_refused():
             build()
 
 
-def test_an_expression_is_no_bool():
+def test_an_expression_is_not_a_bool():
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(recall)
     with pytest.raises(TypeError, match="two constraints"):

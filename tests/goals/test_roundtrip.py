@@ -57,7 +57,7 @@ def test_what_else_is_read():
         assert Goal.parse(text) == goal
 
 
-def test_a_long_sum_is_no_deep_one():
+def test_a_long_sum_is_not_deep():
     text = "maximize " + " + ".join(["recall"] * 440)
     assert str(Goal.parse(text)) == text
 

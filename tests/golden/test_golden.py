@@ -20,11 +20,11 @@ def records():
 
 
 def check(numbers, records):
-    told = []
+    differing = []
     for number in numbers:
         if found := compared(number, records[number]):
-            told += [f"case {number}: {records[number]['goal']}", *lines(found[:5])]
-    assert not told, "\n" + "\n".join(told)
+            differing += [f"case {number}: {records[number]['goal']}", *lines(found[:5])]
+    assert not differing, "\n" + "\n".join(differing)
 
 
 @pytest.mark.parametrize("block", BLOCKS)

@@ -214,7 +214,7 @@ def test_rows_of_weight_zero_do_not_matter():
     assert of("f1", rows.confusion(pred[kept])) == of("f1", fewer.confusion(pred[kept]))
 
 
-def test_a_weight_of_two_is_no_second_row():
+def test_a_weight_of_two_is_not_a_second_row():
     counts = np.array([[[8.0, 2.0], [4.0, 6.0], [0.0, 0.0]]])
     twice = of("recall", confusion(ONE, 2 * counts))
     heavy = of("recall", confusion(ONE, 2 * counts, 4 * counts, counts.sum(axis=2)))

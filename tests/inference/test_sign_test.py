@@ -34,7 +34,7 @@ def test_labels_are_those_of_the_binomial(p, confidence):
 
 
 def test_known_numbers():
-    # Five heads in a row are the first that a fair coin shows in 5 % of cases at most.
+    # Five wins of five are the first that chance alone gives in 5 % of cases at most.
     assert fresh_labels(0.02, 0.0) == FreshLabels(5, 250)
     assert fresh_labels(1.0, 0.0) == FreshLabels(5, 5)
     assert fresh_labels(0.02, 0.0, confidence=0.5).labels == 1
@@ -91,7 +91,7 @@ def test_no_gain_cannot_be_shown(shares):
         ({"wins": 0.2, "losses": 0.1, "confidence": 95}, "confidence lies between 0 and 1"),
     ],
 )
-def test_what_is_no_share(given, words):
+def test_what_is_not_a_share(given, words):
     with pytest.raises(ValueError, match=words):
         fresh_labels(**given)
 
@@ -104,6 +104,6 @@ def test_what_is_no_share(given, words):
         ({"wins": 0.1, "losses": 0.0, "power": "80 %"}, "power lies between 0 and 1, got '80 %'"),
     ],
 )
-def test_what_is_no_number(given, words):
+def test_what_is_not_a_number(given, words):
     with pytest.raises(TypeError, match=words):
         fresh_labels(**given)

@@ -213,7 +213,7 @@ def test_a_third_value_may_be_neutral():
 
 
 @pytest.mark.parametrize("weight", [0.25, 3.0])
-def test_one_weight_for_all_rows_is_no_weight(weight):
+def test_one_weight_for_all_rows_is_not_a_weight(weight):
     counts = np.array(TABLE_OF_ONE, float)
     where = confusion(ONE, counts * weight, counts * weight**2, counts.sum(axis=2))
     for text, relation, bound, *_ in KNOWN:

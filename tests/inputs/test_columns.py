@@ -33,7 +33,7 @@ def columns(given, wanted=(), n_rows=4, **kwargs):
     return {name: column.values for name, column in found.items()}
 
 
-def test_none_is_no_column():
+def test_none_is_not_a_column():
     assert columns(None) == {}
 
 

@@ -98,7 +98,7 @@ def test_the_value_of_counts(goal):
         assert abs(value) == pytest.approx(abs(worth), abs=1e-12)
 
 
-def test_no_rows_are_no_error():
+def test_no_rows_are_not_an_error():
     assert best_cut(np.zeros((2, BINS)), 1.0) == BINS
     assert StreamGoal(Goal.parse("maximize f1"), (0, 1)).best(np.zeros((2, BINS))) == BINS
 

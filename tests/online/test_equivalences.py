@@ -236,5 +236,5 @@ def test_after_a_window_of_new_rows_the_rule_depends_on_these_alone():
     for clf in (one, two):
         clf.partial_fit(p[soon, None], y[soon])
     assert one.threshold_ == two.threshold_
-    told = [clf.goal_report_.stream for clf in (one, two)]
-    assert told[0].window_value != told[1].window_value or told[0].tp != told[1].tp
+    shown = [clf.goal_report_.stream for clf in (one, two)]
+    assert shown[0].window_value != shown[1].window_value or shown[0].tp != shown[1].tp

@@ -118,7 +118,7 @@ def test_sketch(window):
 
 
 def through(p, y, **options):
-    """A classifier that was told the scores by the kernel alone, which is faster."""
+    """A classifier with scores from the kernel alone, which is faster."""
     clf = online(learner=Known(), **options).partial_fit(p[:1, None], y[:1])
     out = np.column_stack([np.log(p) - np.log1p(-p), p])[1:].copy()
     mode = at.SCORE | at.DECIDE | at.LEARN
@@ -165,9 +165,9 @@ def test_calibration(weighted):
     clf = online(learner=Known()).partial_fit(expit(z)[:, None], y, weight)
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
     model.fit(z[:, None], y, sample_weight=weight)
-    told = clf.goal_report_.stream
-    assert told.slope == pytest.approx(model.coef_[0, 0], abs=1e-5)
-    assert told.intercept == pytest.approx(model.intercept_[0], abs=1e-5)
+    summary = clf.goal_report_.stream
+    assert summary.slope == pytest.approx(model.coef_[0, 0], abs=1e-5)
+    assert summary.intercept == pytest.approx(model.intercept_[0], abs=1e-5)
 
 
 def test_calibration_error():

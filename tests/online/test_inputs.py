@@ -102,7 +102,7 @@ def test_kinds_of_sparse_rows(form, kind):
     found, same = run(given, **options)
     assert same == decided
     assert numbers(found) == numbers(wanted)
-    for name in ("data", "indices", "indptr"):  # what users hand over stays as it was
+    for name in ("data", "indices", "indptr"):  # what users pass stays as it was
         np.testing.assert_array_equal(getattr(given, name), getattr(before, name))
 
 
@@ -161,7 +161,7 @@ def test_frames(frame):
     assert numbers(clf) == numbers(wanted)
 
 
-def test_rows_without_names_after_rows_with_names_are_told():
+def test_rows_without_names_after_rows_with_names_are_noted():
     clf = online().partial_fit(pd.DataFrame(X, columns=NAMES), Y)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         clf.predict(X)
@@ -247,7 +247,7 @@ def test_weights(form):
     assert numbers(found) == numbers(wanted)
 
 
-def test_rows_that_are_handed_over_stay_as_they_are():
+def test_rows_that_are_passed_stay_as_they_are():
     for rows in (X.copy(), CSR.copy(), X.astype(np.float32)):
         before, y, weight = rows.copy(), Y.copy(), np.ones(400)
         clf = online().partial_fit(rows, y, weight)

@@ -48,13 +48,13 @@ def test_each_row_is_scored_before_it_is_taught(learner, solver):
     assert clf.learner is learner
 
 
-def test_scores_that_are_no_posteriors():
+def test_scores_that_are_not_posteriors():
     clf = online(learner=HINGE).partial_fit(X, Y)
     assert not hasattr(clf, "predict_proba")
     margin = clf.learner_.decision_function(X)
     np.testing.assert_array_equal(clf.predict(X), margin >= clf.threshold_)
-    told = clf.goal_report_.stream
-    assert (told.slope, told.intercept, told.calibration_error) == (None, None, None)
+    summary = clf.goal_report_.stream
+    assert (summary.slope, summary.intercept, summary.calibration_error) == (None, None, None)
     assert clf.evaluate(X, Y).objective.value > 0.35
     half = online(learner=HINGE, solver="half").partial_fit(X, Y)
     assert half.threshold_ == 0.0
@@ -225,7 +225,7 @@ def test_a_learner_that_stops_leaves_the_rows_before_it():
 
 
 @pytest.mark.parametrize("kind", ["posteriors", "scores"])
-def test_scores_that_are_no_numbers(kind):
+def test_scores_that_are_not_numbers(kind):
     """An error or a warning that names the learner; never a threshold that is NaN."""
 
     class Broken:

@@ -81,21 +81,21 @@ def test_the_window(kind, weighted):
         rows = slice(seen, seen + n)
         decided.extend(clf.predict_learn(X[rows], Y[rows], weight[rows]))
         seen += n
-        told = clf.goal_report_.stream
+        summary = clf.goal_report_.stream
         for name, value in table(Y[:seen], np.array(decided), weight[:seen]).items():
-            assert getattr(told, name) == pytest.approx(value, abs=1e-9)
+            assert getattr(summary, name) == pytest.approx(value, abs=1e-9)
         last = slice(max(0, seen - size), seen)
         counted = table(Y[last], np.array(decided)[last], weight[last])
         for name, value in counted.items():
-            assert getattr(told, f"window_{name}") == pytest.approx(value, abs=1e-9)
-        assert told.window_rows == min(seen, size)
+            assert getattr(summary, f"window_{name}") == pytest.approx(value, abs=1e-9)
+        assert summary.window_rows == min(seen, size)
         tp, fp, fn, tn = (counted[name] for name in ("tp", "fp", "fn", "tn"))
         value = 2 * tp / (2 * tp + fp + fn) if tp else 0.0
         if "another" in kind:
             value = np.sqrt(tp / (tp + fn) * tn / (tn + fp)) if tp and tn else 0.0
-        assert told.window_value == pytest.approx(value, abs=1e-9)
-        assert told.prior == pytest.approx(weight[:seen] @ Y[:seen] / weight[:seen].sum())
-        assert told.threshold == clf.threshold_
+        assert summary.window_value == pytest.approx(value, abs=1e-9)
+        assert summary.prior == pytest.approx(weight[:seen] @ Y[:seen] / weight[:seen].sum())
+        assert summary.threshold == clf.threshold_
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -145,15 +145,15 @@ def test_thresholds_without_end(threshold):
 def test_text():
     clf = online(window=50).partial_fit(X, Y)
     clf.predict(X[:2], ids=[1, 2])
-    told = clf.goal_report_.stream
+    summary = clf.goal_report_.stream
     text = " ".join(str(clf.goal_report_).split())  # lines are wrapped
-    for line in told.lines():
+    for line in summary.lines():
         assert line in text
     assert "The last 50 rows: objective" in text
     assert f"Decided positive from a score of {clf.threshold_:.4f} on." in text
     assert "Calibration: slope" in text
     assert "2 rows wait for their labels; 0 were given up." in text
-    assert f"{told.tp:,.6g} true and {told.fp:,.6g} false positives" in text
+    assert f"{summary.tp:,.6g} true and {summary.fp:,.6g} false positives" in text
 
 
 def test_html(tmp_path):

@@ -156,8 +156,8 @@ def test_progressive_validation_with_weights():
     weighted = [(x, y, {"w": 2.0}) for x, y in datasets.Phishing().take(100)]
     model = OnlineF()
     evaluate.progressive_val_score(weighted, model, metrics.F1())
-    told = model.goal_report_.stream
-    assert (told.tp + told.fp + told.fn + told.tn, model.n_rows_seen_) == (200, 100)
+    summary = model.goal_report_.stream
+    assert (summary.tp + summary.fp + summary.fn + summary.tn, model.n_rows_seen_) == (200, 100)
 
 
 def test_pipelines():
@@ -257,7 +257,7 @@ def test_large_values_whose_sum_overflows_are_numbers():
     ids=str,
 )
 @pytest.mark.parametrize("before", [1.0, 2.0])
-def test_values_that_are_no_finite_numbers_are_named(value, before):
+def test_values_that_are_not_finite_numbers_are_named(value, before):
     model = OnlineF()
     model.learn_one({"a": 1.0, "city": before}, True)
     state = pickle.dumps(model)

@@ -20,7 +20,7 @@ def test_deciding_does_not_disturb_learning(kind):
         try:
             while not done.is_set():
                 assert len(clf.predict(X[:100])) == 100
-        except Exception as error:  # noqa: BLE001  (told below)
+        except Exception as error:  # noqa: BLE001  (raised below)
             failed.append(error)
 
     threads = [threading.Thread(target=decide) for _ in range(2)]

@@ -23,7 +23,7 @@ safetensors = pytest.importorskip("safetensors", reason="checkpoints are safeten
 nn = torch.nn
 
 TESTS = Path(__file__).parents[1]
-TOLD = {"goal": "maximize f1", "rows": 300, "seed": 0}
+SETTINGS = {"goal": "maximize f1", "rows": 300, "seed": 0}
 
 
 def normalised(d):
@@ -55,11 +55,11 @@ def uninterrupted():
 @pytest.mark.parametrize("n", [1, 4, 14, 16, 39, 52, 68, 83, 99, 113, 120])
 def test_goes_on_with_the_same_bits(path, n, uninterrupted):
     with pytest.raises(Enough):
-        train_network(small(tick=after(n)), normalised, Checkpoint(path, TOLD, 0.0))
+        train_network(small(tick=after(n)), normalised, Checkpoint(path, SETTINGS, 0.0))
     assert path.exists()
     torch.rand(5)  # the state of the user's generator does not matter
     plan = small()
-    train_network(plan, normalised, Checkpoint(path, TOLD, 0.0))
+    train_network(plan, normalised, Checkpoint(path, SETTINGS, 0.0))
     assert outcome(plan) == uninterrupted
     assert list(path.parent.iterdir()) == []
 
@@ -68,7 +68,7 @@ def test_goes_on_after_being_stopped_again_and_again(path, uninterrupted):
     for _ in range(100):
         plan = small(tick=after(17))
         try:
-            train_network(plan, normalised, Checkpoint(path, TOLD, 0.0))
+            train_network(plan, normalised, Checkpoint(path, SETTINGS, 0.0))
         except Enough:
             continue
         break
@@ -77,27 +77,28 @@ def test_goes_on_after_being_stopped_again_and_again(path, uninterrupted):
 
 def test_writing_changes_nothing(path, uninterrupted):
     plan = small()
-    train_network(plan, normalised, Checkpoint(path, TOLD, 0.0))
+    train_network(plan, normalised, Checkpoint(path, SETTINGS, 0.0))
     assert outcome(plan) == uninterrupted
 
 
 def test_goes_on_after_a_kill(path):
     code = f"""
-from penalty.test_checkpoint import TOLD, normalised, small
+from penalty.test_checkpoint import SETTINGS, normalised, small
 from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.penalty.network import train_network
-train_network(small(max_epochs=2000, patience=2000), normalised, Checkpoint({str(path)!r}, TOLD, 0))
+checkpoint = Checkpoint({str(path)!r}, SETTINGS, 0)
+train_network(small(max_epochs=2000, patience=2000), normalised, checkpoint)
 """
     process = subprocess.Popen([sys.executable, "-c", code], cwd=TESTS)
     until = time.monotonic() + 300
     while time.monotonic() < until:
-        state = Checkpoint(path, TOLD).read()
+        state = Checkpoint(path, SETTINGS).read()
         if state and state["descent"]["epoch"] > 0:
             break
         time.sleep(0.02)
     process.kill()
     process.wait()
-    state = Checkpoint(path, TOLD).read()
+    state = Checkpoint(path, SETTINGS).read()
     assert state["stage"] == 0
     done = state["descent"]["epoch"]
     assert done > 0
@@ -105,7 +106,7 @@ train_network(small(max_epochs=2000, patience=2000), normalised, Checkpoint({str
     epochs = {"max_epochs": done + 2, "patience": 5000, "solver": "cross-entropy"}
     plans = small(**epochs), small(**epochs)
     train_network(plans[0], normalised)
-    train_network(plans[1], normalised, Checkpoint(path, TOLD))
+    train_network(plans[1], normalised, Checkpoint(path, SETTINGS))
     assert outcome(plans[0]) == outcome(plans[1])
     assert list(path.parent.iterdir()) == []
 
@@ -115,8 +116,10 @@ def test_many_rows_go_on_from_the_rows_seen_last(path, monkeypatch):
     whole, again = small(batch_size=16), small(batch_size=16)
     train_network(whole, "linear")
     with pytest.raises(Enough):
-        train_network(small(batch_size=16, tick=after(205)), "linear", Checkpoint(path, TOLD, 0.0))
-    train_network(again, "linear", Checkpoint(path, TOLD, 0.0))
+        train_network(
+            small(batch_size=16, tick=after(205)), "linear", Checkpoint(path, SETTINGS, 0.0)
+        )
+    train_network(again, "linear", Checkpoint(path, SETTINGS, 0.0))
     assert outcome(whole) == outcome(again)
 
 
@@ -126,8 +129,8 @@ def test_notes_of_stages_that_ended_stay(path):
     train_network(whole, "mlp")
     assert len(whole.notes) == 3
     with pytest.raises(Enough):
-        train_network(small(**options, tick=after(5)), "mlp", Checkpoint(path, TOLD, 0.0))
-    train_network(again, "mlp", Checkpoint(path, TOLD, 0.0))
+        train_network(small(**options, tick=after(5)), "mlp", Checkpoint(path, SETTINGS, 0.0))
+    train_network(again, "mlp", Checkpoint(path, SETTINGS, 0.0))
     assert outcome(whole) == outcome(again)
 
 
@@ -138,9 +141,9 @@ def test_linear_models_go_on_between_stages(path, monkeypatch):
     train_linear(small(tick=lambda: ticks.append(1)), polished=True)
     for n in (3, len(ticks) // 3, len(ticks) - 10):
         with pytest.raises(Enough):
-            train_linear(small(tick=after(n)), True, Checkpoint(path, TOLD, 0.0))
+            train_linear(small(tick=after(n)), True, Checkpoint(path, SETTINGS, 0.0))
         again = small()
-        train_linear(again, True, Checkpoint(path, TOLD, 0.0))
+        train_linear(again, True, Checkpoint(path, SETTINGS, 0.0))
         assert outcome(again) == outcome(whole)
         assert not path.exists()
 
@@ -148,8 +151,8 @@ def test_linear_models_go_on_between_stages(path, monkeypatch):
 def test_finished_stages_are_skipped(path):
     ticks = []
     with pytest.raises(Enough):
-        train_network(small(tick=after(110)), normalised, Checkpoint(path, TOLD, 0.0))
-    train_network(small(tick=lambda: ticks.append(1)), normalised, Checkpoint(path, TOLD, 0.0))
+        train_network(small(tick=after(110)), normalised, Checkpoint(path, SETTINGS, 0.0))
+    train_network(small(tick=lambda: ticks.append(1)), normalised, Checkpoint(path, SETTINGS, 0.0))
     assert len(ticks) < 20
 
 
@@ -176,7 +179,7 @@ def test_values_come_back_exactly(path):
         "bytes": bytes(range(256)),
         "nothing": [{}, [], (), b""],
     }
-    checkpoint = Checkpoint(path, TOLD)
+    checkpoint = Checkpoint(path, SETTINGS)
     assert checkpoint.read() is None
     checkpoint.write(state)
     found = checkpoint.read()
@@ -190,41 +193,41 @@ def test_values_come_back_exactly(path):
 
 
 def test_it_is_written_no_more_often_than_asked(path):
-    assert Checkpoint(path, TOLD, 0.0).due
-    assert not Checkpoint(path, TOLD, 60.0).due
-    train_network(small(), normalised, Checkpoint(path, TOLD))
+    assert Checkpoint(path, SETTINGS, 0.0).due
+    assert not Checkpoint(path, SETTINGS, 60.0).due
+    train_network(small(), normalised, Checkpoint(path, SETTINGS))
     assert not path.exists()
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("settings", "message"),
     [
-        (TOLD | {"seed": 1, "rows": 301}, "rows was 300 and is 301 now"),
-        (TOLD | {"goal": "maximize g_mean"}, "goal was maximize f1 and is maximize g_mean now"),
-        (TOLD | {"device": "cpu"}, "device was not told and is cpu now"),
-        ({"goal": "maximize f1", "rows": 300}, "seed was 0 and is not told now"),
+        (SETTINGS | {"seed": 1, "rows": 301}, "rows was 300 and is 301 now"),
+        (SETTINGS | {"goal": "maximize g_mean"}, "goal was maximize f1 and is maximize g_mean now"),
+        (SETTINGS | {"device": "cpu"}, "device was not set and is cpu now"),
+        ({"goal": "maximize f1", "rows": 300}, "seed was 0 and is not set now"),
     ],
 )
-def test_that_of_another_training_is_refused(path, told, message):
-    Checkpoint(path, TOLD).write({"stage": 0})
+def test_that_of_another_training_is_refused(path, settings, message):
+    Checkpoint(path, SETTINGS).write({"stage": 0})
     before = path.read_bytes()
     for train in (
         lambda c: train_network(small(), "mlp", c),
         lambda c: train_linear(small(), True, c),
     ):
         with pytest.raises(CheckpointError, match=message):
-            train(Checkpoint(path, told))
+            train(Checkpoint(path, settings))
     assert path.read_bytes() == before
 
 
-def test_what_is_told_may_be_tuples_and_numbers_of_numpy(path):
-    told = {"shape": (3, 4), "rate": np.float64(0.1), "n": np.int64(7), "none": None}
-    Checkpoint(path, told).write({"a": 1})
-    assert Checkpoint(path, told).read() == {"a": 1}
+def test_settings_may_be_tuples_and_numbers_of_numpy(path):
+    settings = {"shape": (3, 4), "rate": np.float64(0.1), "n": np.int64(7), "none": None}
+    Checkpoint(path, settings).write({"a": 1})
+    assert Checkpoint(path, settings).read() == {"a": 1}
 
 
 def test_damaged_files_are_refused_and_left(path):
-    checkpoint = Checkpoint(path, TOLD)
+    checkpoint = Checkpoint(path, SETTINGS)
     checkpoint.write({"scores": np.arange(1000.0), "stage": 3})
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
@@ -246,23 +249,23 @@ def test_other_files_are_refused_and_left(path):
 
     save_file({"weight": np.zeros(3)}, path)
     before = path.read_bytes()
-    with pytest.raises(CheckpointError, match="is no checkpoint; it was left as it is"):
-        train_network(small(), "mlp", Checkpoint(path, TOLD))
+    with pytest.raises(CheckpointError, match="is not a checkpoint; it was left as it is"):
+        train_network(small(), "mlp", Checkpoint(path, SETTINGS))
     assert path.read_bytes() == before
     save_file({"weight": np.zeros(3)}, path, {"setpoint checkpoint": "7"})
     with pytest.raises(CheckpointError, match="in format 7"):
-        Checkpoint(path, TOLD).read()
+        Checkpoint(path, SETTINGS).read()
     with pytest.raises(CheckpointError, match="is a folder; a checkpoint is a file"):
-        Checkpoint(path.parent, TOLD)
+        Checkpoint(path.parent, SETTINGS)
     with pytest.raises(CheckpointError, match="no folder"):
-        Checkpoint(path.parent / "nowhere" / "a", TOLD)
+        Checkpoint(path.parent / "nowhere" / "a", SETTINGS)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written(path):
     path.parent.chmod(0o500)
     with pytest.raises(CheckpointError, match="cannot be written"):
-        Checkpoint(path, TOLD)
+        Checkpoint(path, SETTINGS)
 
 
 def test_pools_come_back():

@@ -15,7 +15,7 @@ from setpoint import (
     FewRowsWarning,
     Goal,
     GoalError,
-    Infeasible,
+    InfeasibleError,
     StoppedError,
     StoppedWarning,
     maximize,
@@ -144,7 +144,7 @@ def test_a_large_least_number_of_positives_holds():
     many = penalty("maximize precision", min_positives=200).fit(X, Y)
     assert many.predict(X).sum() >= 200
     assert few.predict(X).sum() > 0
-    with pytest.raises(Infeasible):
+    with pytest.raises(InfeasibleError):
         penalty("maximize recall subject to precision >= 0.999", min_positives=380).fit(X, Y)
 
 
@@ -264,11 +264,11 @@ def test_wrong_rows(given, what):
 def test_infeasible_goals_say_what_is_reachable():
     goal = "maximize recall subject to precision >= 0.97"
     with pytest.raises(
-        Infeasible, match=r"380 rows positive, as min_positives asks; with \d+ rows"
+        InfeasibleError, match=r"380 rows positive, as min_positives asks; with \d+ rows"
     ):
         penalty(goal, min_positives=380).fit(X, Y)
     with pytest.raises(
-        Infeasible, match=r"does not say that no model can.*precision >= 0.97: 0\.\d+"
+        InfeasibleError, match=r"does not say that no model can.*precision >= 0.97: 0\.\d+"
     ) as hopeless:
         penalty(goal, solver="cross-entropy").fit(X[:, 2:], Y)
     assert "predicted_rate" not in str(hopeless.value)

@@ -65,7 +65,7 @@ def test_weight_two_is_the_row_twice(seed, kind):
 
 
 @given(seed=seeds, kind=kinds)
-def test_weight_zero_is_no_row_and_order_does_not_matter(seed, kind):
+def test_weight_zero_is_not_a_row_and_order_does_not_matter(seed, kind):
     scores, true = data(seed)
     weight = np.random.default_rng(seed).integers(0, 3, 30).astype(float)
     weight[:2] = 1.0

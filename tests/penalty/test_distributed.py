@@ -109,18 +109,18 @@ path = f"{folder}/training.checkpoint"
 try:
     train_network(small(tick=after(9)), "mlp", Checkpoint(path, {}, 0.0))
 except Enough:
-    found["stopped"] = "both told"
+    found["stopped"] = "both stopped"
 dist.barrier()
 plan = small()
 train_network(plan, "mlp", Checkpoint(path, {}, 0.0))
 found["resumed"] = outcome(plan)
 
-# Only one of them is told to stop.
+# Only one of them stops.
 plan = small(max_epochs=10_000, patience=10_000, tick=after(30) if rank == 1 else lambda: None)
 try:
     train_network(plan, "mlp")
 except (Enough, StoppedError) as error:
-    found["told"] = type(error).__name__, plan.pool.n_offered
+    found["stops"] = type(error).__name__, plan.pool.n_offered
 
 # The scores of one process end first.
 plan = small(solver="cross-entropy")
@@ -128,7 +128,7 @@ train_network(plan, lambda d: Ending(d, 1, rank == 1))
 found["ended"] = outcome(plan)
 """
     zero, one = in_two(tmp_path, code)
-    told = zero.pop("told"), one.pop("told")
+    stops = zero.pop("stops"), one.pop("stops")
     assert zero == one
     alone = {"portfolio": small(solver="portfolio"), "resumed": small()}
     alone["odd"] = small(solver="sigmoid", batch_size=100)
@@ -136,10 +136,10 @@ found["ended"] = outcome(plan)
         train_network(plan, "mlp")
         assert_near(zero[name], outcome(plan))
     assert len(zero["normalised"][0]) == 2
-    assert zero["stopped"] == "both told"
+    assert zero["stopped"] == "both stopped"
     assert not (tmp_path / "training.checkpoint").exists()
-    assert (told[0][0], told[1][0]) == ("StoppedError", "Enough")
-    assert told[0][1] == told[1][1]
+    assert (stops[0][0], stops[1][0]) == ("StoppedError", "Enough")
+    assert stops[0][1] == stops[1][1]
     assert zero["ended"][3] == [
         "cross-entropy: the scores were no longer finite; it was stopped there"
     ]

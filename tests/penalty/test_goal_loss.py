@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from setpoint import Goal, Infeasible
+from setpoint import Goal, InfeasibleError
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.penalty import losses
 from setpoint.penalty.cuts import best_cut
@@ -71,7 +71,7 @@ def test_all_rows_at_once_give_the_gradient_of_the_loss(solver, weighted):
     ours = GoalLoss(FPOR, solver, **options)
     positive = y.numpy()
     weight = None if w is None else w.numpy().astype(float)
-    seen = losses.Seen(z.detach().numpy().astype(float), positive, weight)
+    seen = losses.RefreshBatch(z.detach().numpy().astype(float), positive, weight)
     N, P = seen.mass(np.ones(len(positive)))
     theirs = SOLVERS[solver](Tradeoff(Goal.parse(FPOR), N, P), 3.0)
     if solver == "sigmoid":
@@ -197,7 +197,7 @@ def test_nothing_is_remembered_in_eval_mode():
     assert same(before, loss.state_dict())
 
 
-def test_weight_two_is_the_row_twice_and_zero_is_none():
+def test_weight_two_is_the_row_twice_and_zero_is_left_out():
     z, y = logits(300)
     w = torch.randint(0, 3, z.shape, generator=torch.Generator().manual_seed(1))
     twice = torch.arange(300).repeat_interleave(w)
@@ -280,7 +280,7 @@ def test_where_no_threshold_meets_the_goal_it_is_said():
     loss = GoalLoss(FPOR)
     cut = loss.cut(scores, y)
     assert cut.violation > 0.1
-    with pytest.raises(Infeasible, match=r"violation is 0\.\d+.* cut\(\) returns") as caught:
+    with pytest.raises(InfeasibleError, match=r"violation is 0\.\d+.* cut\(\) returns") as caught:
         loss.threshold(scores, y)
     assert caught.value.violation == cut.violation
 

@@ -7,7 +7,7 @@ from setpoint import Goal
 from setpoint.penalty.joint import JointPenalty
 from setpoint.penalty.lifted import tie, untied
 from setpoint.penalty.linear import train_linear
-from setpoint.penalty.losses import Seen
+from setpoint.penalty.losses import RefreshBatch
 from setpoint.penalty.methods import Choices, stages_of
 from setpoint.penalty.ops import sigmoid
 from setpoint.penalty.plan import Plan, Rows
@@ -36,7 +36,7 @@ def test_s_stays_between_zero_and_one(reformulation, scale, regularised):
     loss = JointPenalty(goal_of(positive), 60, reformulation, scale, regularised)
     rng = np.random.default_rng(1)
     for i in range(200):
-        loss.refresh(Seen(z, positive), i / 200)
+        loss.refresh(RefreshBatch(z, positive), i / 200)
         some = rng.choice(60, 20, replace=False)
         loss.advance(z[some], positive[some], some)
         z = z + 0.1 * rng.normal(size=60)
@@ -79,7 +79,7 @@ def test_s_descends_the_penalty_function(reformulation, scale):
     loss = JointPenalty(goal, n, reformulation, scale)
     start = np.random.default_rng(0).uniform(0.2, 0.8, n)
     loss.s = start.copy()
-    loss.refresh(Seen(z, positive), 0.0)
+    loss.refresh(RefreshBatch(z, positive), 0.0)
     loss.advance(z, positive)
     moved = loss.s - start
 
@@ -102,13 +102,13 @@ def test_s_descends_the_penalty_function(reformulation, scale):
 def test_multipliers_of_the_code_grow_while_violated():
     z, positive = rows()
     loss = JointPenalty(goal_of(positive), 60, scale="code")
-    loss.refresh(Seen(z, positive), 0.0)
+    loss.refresh(RefreshBatch(z, positive), 0.0)
     assert (loss.multipliers == 1.0).all()
     violated = untied(sigmoid(z), loss.s, 0.5, positive) > 0
-    loss.refresh(Seen(z, positive), 1 / 50)
+    loss.refresh(RefreshBatch(z, positive), 1 / 50)
     np.testing.assert_allclose(loss.multipliers, np.where(violated, 1.3, 1 / 1.3))
     before = loss.multipliers.copy()
-    loss.refresh(Seen(z, positive), 1 / 50 + 0.001)  # the same round
+    loss.refresh(RefreshBatch(z, positive), 1 / 50 + 0.001)  # the same round
     np.testing.assert_array_equal(loss.multipliers, before)
 
 
@@ -122,8 +122,8 @@ def test_weight_two_is_the_row_twice(reformulation, scale):
     one = JointPenalty(goal, 60, reformulation, scale)
     two = JointPenalty(goal, len(twice), reformulation, scale)
     for i in range(50):
-        one.refresh(Seen(z, positive, weight.astype(float)), i / 50)
-        two.refresh(Seen(z[twice], positive[twice]), i / 50)
+        one.refresh(RefreshBatch(z, positive, weight.astype(float)), i / 50)
+        two.refresh(RefreshBatch(z[twice], positive[twice]), i / 50)
         one.advance(z, positive)
         two.advance(z[twice], positive[twice])
     np.testing.assert_allclose(one.s[twice], two.s, atol=1e-9)
@@ -134,7 +134,7 @@ def test_all_rows_are_needed():
     z, positive = rows()
     loss = JointPenalty(goal_of(positive), 60)
     with pytest.raises(ValueError, match="refreshes from all"):
-        loss.refresh(Seen(z[:30], positive[:30]), 0.0)
+        loss.refresh(RefreshBatch(z[:30], positive[:30]), 0.0)
 
 
 @FORMS

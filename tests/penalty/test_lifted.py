@@ -159,7 +159,7 @@ def test_weight_two_is_the_row_twice(kind):
 
 @KINDS
 def test_equal_scores_are_decided_alike(kind):
-    # s is told by two thresholds, and what meets the goal has to be what they accept.
+    # s follows from two thresholds, and what meets the goal has to be what they accept.
     for seed in range(30):
         scores, positive, (ramp, tail) = problem(seed, 12)
         scores = np.round(scores)

@@ -14,7 +14,7 @@ from setpoint.penalty.losses import (
     ExactPenalty,
     Lagrangian,
     Profiled,
-    Seen,
+    RefreshBatch,
     Sigmoid,
 )
 from setpoint.penalty.ops import sigmoid
@@ -55,7 +55,7 @@ def goal_of(kind, positive, weight=None):
 def refreshed(name, kind, seed=0, progress=0.4):
     z, positive = rows(seed)
     loss = LOSSES[name](goal_of(kind, positive))
-    loss.refresh(Seen(z, positive), progress)
+    loss.refresh(RefreshBatch(z, positive), progress)
     for _ in range(3):
         loss.advance(z, positive)
     return loss, z, positive
@@ -123,7 +123,7 @@ def test_extreme_logits_lose_finitely(name, kind):
     loss, _, positive = refreshed(name, kind)
     for far in (1e3, 1e8):
         z = np.where(np.arange(80) % 2, far, -far)
-        loss.refresh(Seen(z, positive), 0.9)
+        loss.refresh(RefreshBatch(z, positive), 0.9)
         assert np.isfinite(loss.value(z, positive)).all()
         assert np.isfinite(loss.slope(z, positive)).all()
 
@@ -137,8 +137,8 @@ def test_rows_of_one_class_change_nothing(name, kind):
     loss, z, positive = refreshed(name, kind)
     before = loss.value(z, positive), dict(loss.state())
     for of_class in (positive, ~positive):
-        loss.refresh(Seen(5.0 * z[of_class], positive[of_class]), 0.9)
-    loss.refresh(Seen(z, positive, np.where(positive, 0.0, 1.0)), 0.9)
+        loss.refresh(RefreshBatch(5.0 * z[of_class], positive[of_class]), 0.9)
+    loss.refresh(RefreshBatch(z, positive, np.where(positive, 0.0, 1.0)), 0.9)
     np.testing.assert_array_equal(loss.value(z, positive), before[0])
     assert loss.state() == before[1]
 
@@ -151,8 +151,8 @@ def test_weight_two_is_the_row_twice(name, kind):
     twice = np.repeat(np.arange(len(z)), weight.astype(int))
     goal = goal_of(kind, positive, weight)
     one, two = LOSSES[name](goal), LOSSES[name](goal)
-    one.refresh(Seen(z, positive, weight), 0.5)
-    two.refresh(Seen(z[twice], positive[twice]), 0.5)
+    one.refresh(RefreshBatch(z, positive, weight), 0.5)
+    two.refresh(RefreshBatch(z[twice], positive[twice]), 0.5)
     np.testing.assert_allclose(one.value(z, positive), two.value(z, positive), atol=1e-9)
 
 
@@ -162,8 +162,8 @@ def test_some_rows_may_stand_for_all(name, kind):
     z, positive = rows(1)
     one = LOSSES[name](goal_of(kind, np.repeat(positive, 3)))
     two = LOSSES[name](goal_of(kind, np.repeat(positive, 3)))
-    one.refresh(Seen(z, positive), 0.5)
-    two.refresh(Seen(np.repeat(z, 3), np.repeat(positive, 3)), 0.5)
+    one.refresh(RefreshBatch(z, positive), 0.5)
+    two.refresh(RefreshBatch(np.repeat(z, 3), np.repeat(positive, 3)), 0.5)
     np.testing.assert_allclose(one.value(z, positive), two.value(z, positive), atol=1e-9)
 
 
@@ -173,7 +173,7 @@ def test_state_is_what_the_next_refresh_starts_from(name):
     other = LOSSES[name](loss.goal)
     other.resume(loss.state())
     for one in (loss, other):
-        one.refresh(Seen(z + 0.1, positive), 0.8)
+        one.refresh(RefreshBatch(z + 0.1, positive), 0.8)
     np.testing.assert_array_equal(loss.value(z, positive), other.value(z, positive))
 
 
@@ -188,7 +188,7 @@ def soft(z, positive, share):
 def test_sigmoid_descends_minus_the_soft_f1():
     z, positive = rows()
     loss = Sigmoid(goal_of("OFBS", positive), temperature=2.0)
-    loss.refresh(Seen(z, positive), 0.0)
+    loss.refresh(RefreshBatch(z, positive), 0.0)
 
     def minus_f1(z):
         A, B = soft(z, positive, lambda z: sigmoid(2.0 * z))
@@ -203,7 +203,7 @@ def test_sigmoid_descends_the_penalised_objective(penalty):
     z, positive = rows()
     z = z + 1.0
     loss = Sigmoid(goal_of("FPOR", positive), penalty=penalty)
-    loss.refresh(Seen(z, positive), 0.0)
+    loss.refresh(RefreshBatch(z, positive), 0.0)
 
     def objective(z):
         A, B = soft(z, positive, sigmoid)
@@ -218,7 +218,7 @@ def test_profiled_descends_minus_the_soft_f1_round_the_threshold():
     z, positive = rows()
     goal = goal_of("OFBS", positive)
     loss = Profiled(goal)
-    loss.refresh(Seen(z, positive), 0.3)
+    loss.refresh(RefreshBatch(z, positive), 0.3)
     t, width = loss.threshold, loss.width
     assert t == best_cut(goal, z, positive).threshold
 
@@ -235,7 +235,7 @@ def test_profiled_follows_the_objective_along_the_constraint(kind):
     # Where t keeps the soft constraint as it is, the objective changes as the loss says.
     z, positive = rows(2, 300)
     loss = Profiled(goal_of(kind, positive))
-    loss.refresh(Seen(z, positive), 0.0)
+    loss.refresh(RefreshBatch(z, positive), 0.0)
     t, width, P = loss.threshold, loss.width, positive.sum()
 
     def both(z, t):
@@ -255,7 +255,7 @@ def test_profiled_bands_narrow_and_hold_shares_of_the_positives():
     z, positive = rows(0, 80)
     loss = Profiled(goal_of("OFBS", positive))
     for progress, share in ((0.0, 1.0), (0.5, math.sqrt(0.1)), (1.0, 0.1)):
-        loss.refresh(Seen(z, positive), progress)
+        loss.refresh(RefreshBatch(z, positive), progress)
         inside = (np.abs(z - loss.threshold) < loss.width).sum()
         assert inside == max(5, int(share * positive.sum()))
 
@@ -268,11 +268,11 @@ def test_lagrangian_multipliers_follow_true_rates():
     assert precision < 0.8
     loss = Lagrangian(goal_of("FPOR", positive), step=0.5)
     for i in range(1, 4):
-        loss.refresh(Seen(z, positive), 0.0)
+        loss.refresh(RefreshBatch(z, positive), 0.0)
         assert loss.multipliers == pytest.approx([0.5 * i * (0.8 - precision)])
     easy = np.where(positive, 3.0, -3.0)
     for _ in range(20):
-        loss.refresh(Seen(easy, positive), 0.0)
+        loss.refresh(RefreshBatch(easy, positive), 0.0)
     assert loss.multipliers == [0.0]
 
 
@@ -283,7 +283,7 @@ def test_exact_penalty_is_the_least_over_all_s(kind):
         positive[:2] = True, False
         goal = goal_of(kind, positive)
         loss = ExactPenalty(goal)
-        loss.refresh(Seen(z, positive), 0.5)
+        loss.refresh(RefreshBatch(z, positive), 0.5)
         each = loss.penalty / 9
         best = oracle.best_of_all(kind, z, positive, each, each)
         s = z >= np.where(positive, loss.lifted.positive, loss.lifted.negative)
@@ -298,7 +298,7 @@ def test_exact_penalty_descends_the_least_over_all_s(kind):
         z, positive = rows(seed, 40)
         goal = goal_of(kind, positive)
         loss = ExactPenalty(goal)
-        loss.refresh(Seen(z, positive), 0.5)
+        loss.refresh(RefreshBatch(z, positive), 0.5)
         slope = loss.slope(z, positive) / 40
         each = loss.penalty / 40
 
@@ -313,7 +313,7 @@ def test_exact_penalty_keeps_the_last_s_where_none_is_feasible():
     z, positive = rows()
     loss = ExactPenalty(goal_of("FPOR", positive), least=200.0)
     before = loss.lifted
-    loss.refresh(Seen(z, positive), 0.0)
+    loss.refresh(RefreshBatch(z, positive), 0.0)
     assert loss.lifted == before
 
 
@@ -322,5 +322,5 @@ def test_aim_takes_other_totals():
     one, two = Sigmoid(goal_of("FPOR", positive)), Sigmoid(goal_of("FPOR", ~positive), 5.0)
     two.aim(one.goal, 0.0)
     for loss in (one, two):
-        loss.refresh(Seen(z, positive), 0.0)
+        loss.refresh(RefreshBatch(z, positive), 0.0)
     assert one.worth == two.worth

@@ -253,7 +253,7 @@ def test_nothing_finite_at_all():
 
 # ---------------------------------------------------------------------- modules
 @pytest.mark.parametrize(
-    ("module", "error", "told"),
+    ("module", "error", "message"),
     [
         (lambda d: nn.Linear(d, 2), ValueError, r"a Tensor of shape \(2, 2\) of 2 rows"),
         (
@@ -270,15 +270,15 @@ def test_nothing_finite_at_all():
         ),
         (lambda d: nn.Linear(d, 1).requires_grad_(False), ValueError, "no parameters to train"),
         (lambda d: "mlp", TypeError, "returned a str"),
-        (lambda d: None, TypeError, "a NoneType, which is no torch.nn.Module"),
+        (lambda d: None, TypeError, "a NoneType, which is not a torch.nn.Module"),
         (lambda a, b: None, TypeError, r"module takes \(a, b\)"),
         (nn.Linear(4, 1), TypeError, "made already"),
         ("resnet", TypeError, "'linear', 'mlp' or a function"),
         (3, TypeError, "module=3"),
     ],
 )
-def test_refused_modules(module, error, told):
-    with pytest.raises(error, match=told):
+def test_refused_modules(module, error, message):
+    with pytest.raises(error, match=message):
         modules.build(module, 4, 0)
 
 
@@ -325,9 +325,9 @@ def test_scores_in_any_batches_and_of_read_only_rows(monkeypatch):
     assert modules.scores(made, X[:0]).shape == (0,)
 
 
-def test_bytes_that_are_no_weights():
+def test_bytes_that_are_not_weights():
     made = modules.build("linear", 4, 0)
-    with pytest.raises(ValueError, match="no weights of a module"):
+    with pytest.raises(ValueError, match="not the weights of a module"):
         modules.load_bytes(made, b"nothing of the kind")
     with pytest.raises(ValueError, match="weights of another module"):
         modules.load_bytes(made, modules.to_bytes(modules.build("linear", 5, 0)))
@@ -336,8 +336,8 @@ def test_bytes_that_are_no_weights():
 def test_devices():
     assert modules.device_for("cpu") == "cpu"
     assert modules.device_for("auto") in ("cpu", "cuda")
-    for name, told in (("warp", "device='warp' cannot be used"), ("meta", "holds no numbers")):
-        with pytest.raises(ValueError, match=told):
+    for name, message in (("warp", "device='warp' cannot be used"), ("meta", "holds no numbers")):
+        with pytest.raises(ValueError, match=message):
             modules.device_for(name)
     if not torch.cuda.is_available():
         with pytest.raises(ValueError, match="device='cuda' cannot be used"):

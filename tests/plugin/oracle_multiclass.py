@@ -239,7 +239,9 @@ class Case:
     @property
     def is_exact(self):
         """Whether a rule can tell the strata apart, or posteriors refer to them."""
-        return self.soft.pairs is not None or len(self.soft.strata) == len(self.soft.segments)
+        return self.soft.joint_columns is not None or len(self.soft.strata) == len(
+            self.soft.segments
+        )
 
     def features(self, program, h):
         """The program's features of decisions h (N, n), counted here."""
@@ -469,7 +471,7 @@ def _draw(rng, known, shape, twist, most):
         if known == "joint":
             soft = _joint(evidence, full)
         else:
-            soft = evidence.softened()
+            soft = evidence.with_posteriors()
         link(goal, soft.codebook).at(soft.marginals)
     except EmptyPopulationError:
         return None
@@ -491,7 +493,7 @@ def _joint(evidence, full):
         own = full[:, g][:, :, b].sum(axis=(1, 2))
         scores.append(own)
         pairs += [(c, i) for i in range(n)]
-    return evidence.softened(np.concatenate(scores, axis=1), np.array(pairs)[None])
+    return evidence.with_posteriors(np.concatenate(scores, axis=1), np.array(pairs)[None])
 
 
 def _parts(stratum):

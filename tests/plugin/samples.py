@@ -27,7 +27,7 @@ class Sample:
     g: np.ndarray
     deployed: np.ndarray
 
-    def taken(self, index):
+    def take(self, index):
         return Sample(*(v[index] for v in vars(self).values()))
 
     def options(self, weighted=True):

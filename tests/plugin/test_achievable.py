@@ -37,7 +37,7 @@ MORE = [
 def space_of(case, counted=None, whole=False):
     counted = case.soft if counted is None else counted
     program = link(case.goal, counted.codebook).at(counted.marginals)
-    return Achievable(program.table, case.evidence, counted, whole=whole), program
+    return Achievable(program.table, case.evidence, counted, whole_rules=whole), program
 
 
 def solved(case, whole):
@@ -192,7 +192,7 @@ def test_rows_that_multipliers_make_tie_are_decided_as_the_rule_does():
     rng = np.random.default_rng(0)
     for n in (3, 5, 8, 30):
         eta = rng.dirichlet(np.ones(n), 400)
-        rows = Evidence.from_arrays(tuple(range(n)), eta, None).softened()
+        rows = Evidence.from_arrays(tuple(range(n)), eta, None).with_posteriors()
         for r in range(40):
             G = rng.normal(size=(n, n))
             G[:, 1] += (eta[r] @ G[:, 0] - eta[r] @ G[:, 1]) / (eta[r] @ eta[r]) * eta[r]
@@ -227,7 +227,7 @@ def value_of(text, rows, index=None):
         (0, 1, 2), rows["eta"], rows["true"], needs=goal.needs, weight=rows["weight"],
         columns={"g": rows["g"]}, decide_on=("g",) if "(g)" in text else (),
     )  # fmt: skip
-    soft = evidence.softened()
+    soft = evidence.with_posteriors()
     program = link(goal, soft.codebook).at(soft.marginals)
     return best_mixture(Achievable(program.table, evidence, soft), program, 1e-10).value
 
@@ -273,10 +273,10 @@ def test_a_row_that_constants_meet_exactly_is_scaled_by_its_coefficients(text):
         (0, 1, 2), rows["eta"], rows["true"], needs=goal.needs, columns={"g": rows["g"]},
         decide_on=("g",),
     )  # fmt: skip
-    soft = evidence.softened()
+    soft = evidence.with_posteriors()
     program = link(goal, soft.codebook).at(soft.marginals)
     values = [
-        best_mixture(Achievable(program.table, evidence, soft, whole=w), program, GAP).value
+        best_mixture(Achievable(program.table, evidence, soft, whole_rules=w), program, GAP).value
         for w in (False, True)
     ]
     assert values[0] == pytest.approx(values[1], abs=2 * GAP)
@@ -299,7 +299,7 @@ def sharp_and_rare():
 def test_bounds_that_rule_out_zero_alone_cost_nothing(text, free):
     eta = sharp_and_rare()
     evidence = Evidence.from_arrays((0, 1, 2), eta, None)
-    soft = evidence.softened()
+    soft = evidence.with_posteriors()
     values = []
     for goal in (text, free):
         program = link(Goal.parse(goal), soft.codebook).at(soft.marginals)

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from sklearn.svm import SVR
 
 from plugin.samples import sample, table
-from setpoint import Dataset, GoalError, GoalSyntaxError, Infeasible, PlugInClassifier, solve
+from setpoint import Dataset, GoalError, GoalSyntaxError, InfeasibleError, PlugInClassifier, solve
 from setpoint.goals import EmptyPopulationError
 from setpoint.report import FewRowsWarning
 from setpoint.search import ConstantGoalWarning
@@ -413,7 +413,7 @@ def test_a_fitted_model_of_other_classes():
         PlugInClassifier(inner, "f1", cv="prefit").fit(S.scores[:, None], S.y)
 
 
-def test_scores_of_a_model_that_are_no_numbers():
+def test_scores_of_a_model_that_are_not_numbers():
     class Broken(ClassifierMixin, BaseEstimator):
         def fit(self, X, y):
             self.classes_ = np.unique(y)
@@ -428,7 +428,9 @@ def test_scores_of_a_model_that_are_no_numbers():
 
 def test_an_infeasible_goal_says_what_is_reachable():
     goal = "maximize recall subject to precision >= 0.99 and recall >= 0.9"
-    with pytest.raises(Infeasible, match=r"precision >= 0\.99.*the highest reachable is") as caught:
+    with pytest.raises(
+        InfeasibleError, match=r"precision >= 0\.99.*the highest reachable is"
+    ) as caught:
         solve(goal, S.scores, S.y)
     assert caught.value.violation > 0.01
     assert sum(caught.value.blame.values()) == pytest.approx(1.0)

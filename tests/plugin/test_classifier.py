@@ -385,7 +385,7 @@ def test_equivalences_of_fitted_models(how, goal, seed):
     def at(index, weight):
         base = inner if how == "prefit" else FrozenEstimator(inner)
         model = plug(goal, base, cv="prefit" if how == "prefit" else 3, on_infeasible="nearest")
-        part = s.taken(index)
+        part = s.take(index)
         return model.fit(X[index], part.y, **{**part.options(), "sample_weight": weight})
 
     rows = np.arange(90)
@@ -454,7 +454,7 @@ def test_draws():
         assert abs(share - by_row.decision_distribution(X)[undecided, 1].mean()) < 0.2
 
 
-def test_the_distribution_is_no_posterior():
+def test_the_distribution_is_not_a_posterior():
     X, y = numbers()
     model = plug(FLOOR, randomized=True).fit(X, y)
     shares = model.decision_distribution(X)

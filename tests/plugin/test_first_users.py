@@ -8,7 +8,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from setpoint import (
     ConstantGoalWarning,
-    Infeasible,
+    InfeasibleError,
     PlugInClassifier,
     evaluate,
     load_model,
@@ -103,9 +103,9 @@ def test_rows_that_cannot_be_drawn_for_are_found_in_fit():
     assert PlugInClassifier(model, goal, randomized=False).fit(X, y).predict(X).shape == y.shape
 
 
-def test_the_reachable_value_is_told_apart_from_the_bound():
+def test_the_reachable_value_is_distinct_from_the_bound():
     y = np.r_[np.ones(89_998, int), np.zeros(10_002, int)]
-    with pytest.raises(Infeasible, match=r"the highest reachable is 0\.89998"):
+    with pytest.raises(InfeasibleError, match=r"the highest reachable is 0\.89998"):
         solve("maximize recall subject to precision >= 0.9", np.zeros(len(y)), y)
 
 
@@ -115,7 +115,7 @@ def test_an_infinite_optimum_at_nobody_is_announced():
         solve("maximize 1 / recall", s, y)
 
 
-def test_counts_are_told_only_of_shares():
+def test_counts_are_shown_only_for_shares():
     s, y = scored(200)
     with pytest.warns(ConstantGoalWarning):
         text = str(solve("maximize 1000 * recall", s, y).report)

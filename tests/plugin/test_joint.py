@@ -59,9 +59,11 @@ def searched(goal, mass, *, joint):
     if joint:
         known = JointPosterior.of(evidence)
         assert known.n_scores == posterior[0].size
-        counted = evidence.softened(posterior.reshape(len(x), -1), known.pairs_of(evidence))
+        counted = evidence.with_posteriors(
+            posterior.reshape(len(x), -1), known.joint_columns(evidence)
+        )
     else:
-        counted = evidence.softened(posterior.sum(axis=1))
+        counted = evidence.with_posteriors(posterior.sum(axis=1))
     program = link(goal, counted.codebook).at(counted.marginals)
     space = Achievable(program.table, evidence, counted)
     mixed = best_mixture(space, program, 1e-7)
@@ -123,7 +125,7 @@ def test_joint_posteriors_reach_the_optimum_of_the_population(goal, objective, c
     for seed in range(2):
         mass = population(seed, **shape)
         if "on(g=0)" in goal and shape:
-            mass = mass[:, :, :2]  # a column of which one value is told apart
+            mass = mass[:, :, :2]  # a column of which one value is distinguished
         found = searched(goal, mass, joint=True)
         best = exact(mass, objective, constraints)
         assert found.space.is_certain
@@ -177,12 +179,12 @@ def test_labels_have_no_gaps_and_name_what_occurs():
         joint_labels(np.array([0, 3]), np.array([0, 0]), 3)
 
 
-def test_pairs_speak_of_the_cells_of_each_slot():
+def test_joint_columns_refer_to_the_strata_of_each_segment():
     _, y, g, rows = grouped(decide_on=("s",))
     joint = JointPosterior.of(rows)
     assert [str(group) for group in joint.groups] == ["g = 0", "g = 1"]
     np.testing.assert_array_equal(joint.labels(rows), g * 3 + y)
-    pairs = joint.pairs_of(rows)
+    pairs = joint.joint_columns(rows)
     assert pairs.shape == (2, 6, 2)
     for segment, key in enumerate(rows.segments):
         for (stratum, true), (group, code) in zip(pairs[segment], np.ndindex(2, 3), strict=True):
@@ -192,7 +194,7 @@ def test_pairs_speak_of_the_cells_of_each_slot():
     some = Evidence.from_arrays(
         ("a", "b", "c"), np.zeros(4), None, needs=BY_G, columns={"g": np.ones(4, int)}
     )  # fmt: skip
-    assert (JointPosterior.of(grouped()[3]).pairs_of(some)[..., 0] == 0).all()
+    assert (JointPosterior.of(grouped()[3]).joint_columns(some)[..., 0] == 0).all()
 
 
 def test_a_slot_without_some_group():
@@ -203,11 +205,11 @@ def test_a_slot_without_some_group():
         columns={"g": g, "s": s}, decide_on=("s",),
     )  # fmt: skip
     joint = JointPosterior.of(rows)
-    pairs = joint.pairs_of(rows).reshape(2, 3, 2, 2)
+    pairs = joint.joint_columns(rows).reshape(2, 3, 2, 2)
     only = next(c for c, stratum in enumerate(rows.strata) if dict(stratum.key)["s"] == 1)
     assert (pairs[1, :, :, 0] == only).all()
     scores = np.full((6, 6), 1 / 6)
-    soft = rows.softened(scores, pairs.reshape(2, 6, 2))
+    soft = rows.with_posteriors(scores, pairs.reshape(2, 6, 2))
     assert soft.marginals.weights.sum() == pytest.approx(6.0)
 
 
@@ -218,7 +220,7 @@ def test_groups_that_were_not_trained_on_are_refused():
         rows.classes, np.zeros(3), None, needs=BY_G, columns={"g": np.array([0, 1, 5])}
     )  # fmt: skip
     with pytest.raises(GoalError, match="without rows of g = 5"):
-        joint.pairs_of(other)
+        joint.joint_columns(other)
     part = Evidence.from_arrays(
         rows.classes, np.zeros(2), np.array([0, 1]), needs=BY_G, columns={"g": np.array([0, 1])}
     )
@@ -267,7 +269,7 @@ class Says:
         return self.out
 
 
-def test_what_is_no_posterior_is_refused():
+def test_what_is_not_a_posterior_is_refused():
     joint = JointPosterior.of(grouped(n=2)[3])
     X = np.zeros((1, 1))
     np.testing.assert_allclose(joint(Says([[0.1, 0.2, 0.3, 0.4]]), X), [[0.1, 0.2, 0.3, 0.4]])
@@ -308,7 +310,7 @@ def test_scores_out_of_fold():
     for train, test in splits:
         own = LogisticRegression().fit(X[train], labels[train]).predict_proba(X[test])
         np.testing.assert_allclose(fitted.scores[test], own, atol=1e-12)
-    soft = rows.softened(fitted.scores, joint.pairs_of(rows))
+    soft = rows.with_posteriors(fitted.scores, joint.joint_columns(rows))
     # Posteriors fitted to these very rows know how many are of each kind.
     np.testing.assert_allclose(soft.marginals.weights, rows.marginals.weights, rtol=0.05)
     goal = as_goal("maximize accuracy.min(g)")
@@ -319,7 +321,7 @@ def test_scores_out_of_fold():
     assert mixed.status == "optimal"
 
 
-def test_rare_combinations_are_no_reason_to_fail():
+def test_rare_combinations_are_not_a_reason_to_fail():
     X, y, g, _ = grouped(300)
     rare = (g == 1) & (y == 2)
     kept = ~rare | (np.cumsum(rare) <= 1)

@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 
 from setpoint import (
     GoalError,
-    Infeasible,
+    InfeasibleError,
     PlugInClassifier,
     evaluate,
     goal_scorer,
@@ -106,16 +106,16 @@ def test_order_copies_and_zero_weights_do_not_matter(goal, evidence):
 def test_the_report_counts_what_the_rule_does(goal, evidence):
     eta, y, _ = posteriors(seed=1)
     found = solve(goal, eta, y, evidence=evidence)
-    told = found.report
+    report = found.report
     decided = found.rule.distribution(eta)
     recalls = np.array([decided[y == c, k].mean() for k, c in enumerate("abcd")])
-    assert told.objective.value == pytest.approx(value_of(goal, decided, y, recalls), abs=1e-12)
+    assert report.objective.value == pytest.approx(value_of(goal, decided, y, recalls), abs=1e-12)
     if not found.rule.randomized:
         again = evaluate(goal, y, np.array(list("abcd"))[decided.argmax(axis=1)])
-        assert again.objective.value == pytest.approx(told.objective.value, abs=1e-12)
-    assert told.evidence == evidence
-    assert (told.gap is None) == (evidence == "label")
-    assert (told.expected_objective is None) == (evidence == "label")
+        assert again.objective.value == pytest.approx(report.objective.value, abs=1e-12)
+    assert report.evidence == evidence
+    assert (report.gap is None) == (evidence == "label")
+    assert (report.expected_objective is None) == (evidence == "label")
 
 
 def test_constraints_hold_where_they_were_solved():
@@ -340,10 +340,10 @@ def test_what_cannot_hold_together():
     goal = (
         "maximize accuracy subject to predicted_rate(label='a') <= 0.1 and recall(label='a') >= 0.9"
     )
-    with pytest.raises(Infeasible, match="cannot hold together") as soft:
+    with pytest.raises(InfeasibleError, match="cannot hold together") as soft:
         solve(goal, eta, y, evidence="soft")
     assert set(soft.value.blame) == {'predicted_rate(label="a") <= 0.1', 'recall(label="a") >= 0.9'}
-    with pytest.raises(Infeasible, match="no rule found meets these"):
+    with pytest.raises(InfeasibleError, match="no rule found meets these"):
         solve(goal, eta, y, evidence="label")
     near = solve(goal, eta, y, evidence="soft", on_infeasible="nearest").report
     assert near.status == "nearest"
@@ -381,7 +381,7 @@ def test_prefit_is_solve():
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_groups_at_hand(kind, tmp_path):
+def test_groups_available(kind, tmp_path):
     X, y = rows(600)
     frame = X if kind == "pandas" else pl.from_pandas(X)
     clf = plug(FAIR, on_numbers(LogisticRegression()), evidence="soft").fit(frame, y)
@@ -496,12 +496,12 @@ def test_search_over_options():
     assert clone(search.best_estimator_).get_params()["goal"] == "h_mean"
 
 
-def test_progress_is_told_on_request(capsys):
+def test_progress_is_shown_on_request(capsys):
     X, y = load_iris(return_X_y=True)
     PlugInClassifier(GaussianNB(), "h_mean", cv=3, evidence="soft", verbose=1).fit(X, y)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "gap" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "gap" in printed.err
     PlugInClassifier(GaussianNB(), "h_mean", cv=3).fit(X, y)
     assert capsys.readouterr().err == ""
 
@@ -545,7 +545,7 @@ def test_baselines_where_groups_are_hidden(name):
 
 
 @pytest.mark.parametrize("mean", ["g_mean >= 0.4", "h_mean >= 0.4", "q_mean >= 0.4"])
-def test_curved_bounds_over_many_classes_are_no_false_proof(mean):
+def test_curved_bounds_over_many_classes_are_not_a_false_proof(mean):
     n = 30
     y = np.arange(300) % n
     eta = np.eye(n)[y] * 0.9 + 0.1 / n

@@ -39,9 +39,9 @@ def rows(n, N=300, seed=0):
 def space_of(goal, n=3, soft=True, limits=None, data=None, whole=True):
     P, y = rows(n) if data is None else data
     evidence = Evidence.from_arrays(tuple(range(P.shape[1])), P, y)
-    counted = evidence.softened() if soft else evidence
+    counted = evidence.with_posteriors() if soft else evidence
     program = link(Goal.parse(goal), counted.codebook).at(counted.marginals)
-    return Achievable(program.table, evidence, counted, limits=limits, whole=whole), program
+    return Achievable(program.table, evidence, counted, limits=limits, whole_rules=whole), program
 
 
 def optimum(goal, **options):
@@ -237,7 +237,7 @@ def test_recombination_by_blocks():
     assert recombine(blocks, same).value >= best - 1e-7
 
 
-def test_gathered_is_a_space_of_the_columns_at_hand():
+def test_gathered_is_a_space_of_the_columns_so_far():
     space, _ = space_of("maximize h_mean")
     atom = space.ask(np.ones(space.d))
     gathered = Gathered(space)
@@ -296,7 +296,7 @@ def test_a_limit_before_the_first_call():
     with pytest.warns(StoppedWarning):
         found = frank_wolfe(space, program)
     assert space.n_calls == 0
-    assert found.value == pytest.approx(1 / 3, abs=1e-6)  # a coin for everybody
+    assert found.value == pytest.approx(1 / 3, abs=1e-6)  # one half for everybody
 
 
 def test_interrupted(monkeypatch):
@@ -426,9 +426,9 @@ def test_bounds_between_groups(bound):
     evidence = Evidence.from_arrays(
         (0, 1, 2), P, y, needs=goal.needs, columns={"g": group}, decide_on=("g",)
     )
-    soft = evidence.softened()
+    soft = evidence.with_posteriors()
     program = link(goal, soft.codebook).at(soft.marginals)
-    space, other = (Achievable(program.table, evidence, soft, whole=True) for _ in "ab")
+    space, other = (Achievable(program.table, evidence, soft, whole_rules=True) for _ in "ab")
     losses = Losses(space, program, "gda", by_row=True)
     free = np.random.default_rng(0).random((500, space.d))
     c = program.constraints[0]

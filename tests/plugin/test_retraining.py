@@ -291,7 +291,9 @@ def test_metadata_routing_asks_the_step():
 
 def test_what_predicts_no_class_is_refused():
     space, program = space_of("maximize accuracy", rows_of(), LinearRegression())
-    with pytest.raises(ValueError, match="oracle: LinearRegression predicts what is none"):
+    with pytest.raises(
+        ValueError, match="oracle: LinearRegression predicts a value that is not a class"
+    ):
         best_mixture(space, program)
 
 
@@ -309,7 +311,7 @@ def test_rows_that_do_not_fit_are_refused():
         Retraining(program.table, evidence, TREE, rows, r.X[:5])
     with pytest.raises(ValueError, match="does not know"):
         Retraining(program.table, evidence, TREE, TrainingRows(r.X, r.y, np.full(600, 3)))
-    posteriors = Evidence.from_arrays((0, 1, 2), np.full((600, 3), 1 / 3), r.y).softened()
+    posteriors = Evidence.from_arrays((0, 1, 2), np.full((600, 3), 1 / 3), r.y).with_posteriors()
     with pytest.raises(ValueError, match="not soft"):
         Retraining(program.table, posteriors, TREE, rows)
 

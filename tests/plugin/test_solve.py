@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from plugin.samples import GOALS, same, sample
-from setpoint import Dataset, Goal, Infeasible, evaluate, maximize, solve
+from setpoint import Dataset, Goal, InfeasibleError, evaluate, maximize, solve
 from setpoint.metrics import f1, precision, recall
 from setpoint.rules import Threshold
 from setpoint.search import ConstantGoalWarning
@@ -31,7 +31,7 @@ def solved(goal, s, **options):
 @given(seed=SEEDS)
 def test_a_weight_of_two_is_the_row_twice(goal, seed):
     s = sample(60, seed)
-    twice = s.taken(np.repeat(np.arange(60), s.weight.astype(int)))
+    twice = s.take(np.repeat(np.arange(60), s.weight.astype(int)))
     one, two = solved(goal, s), solved(goal, twice, sample_weight=None)
     assert one.rule == two.rule
     same(one.report, two.report)
@@ -40,11 +40,11 @@ def test_a_weight_of_two_is_the_row_twice(goal, seed):
 @pytest.mark.parametrize("goal", GOALS)
 @settings(max_examples=8)
 @given(seed=SEEDS)
-def test_a_weight_of_zero_is_no_row(goal, seed):
+def test_a_weight_of_zero_is_not_a_row(goal, seed):
     s = sample(60, seed)
     gone = np.random.default_rng(seed).random(60) < 0.2
     s.weight[gone] = 0.0
-    one, two = solved(goal, s), solved(goal, s.taken(~gone))
+    one, two = solved(goal, s), solved(goal, s.take(~gone))
     assert one.rule == two.rule
     same(one.report, two.report)
 
@@ -55,7 +55,7 @@ def test_a_weight_of_zero_is_no_row(goal, seed):
 def test_the_order_of_rows_does_not_matter(goal, seed):
     s = sample(60, seed)
     order = np.random.default_rng(seed).permutation(60)
-    one, two = solved(goal, s), solved(goal, s.taken(order))
+    one, two = solved(goal, s), solved(goal, s.take(order))
     assert one.rule == two.rule
     same(one.report, two.report)
 
@@ -232,7 +232,7 @@ def test_churn_and_the_deployed_model():
 def test_infeasible():
     s = sample()
     goal = "maximize recall subject to precision >= 0.999 and recall >= 0.9"
-    with pytest.raises(Infeasible, match="the highest reachable is") as caught:
+    with pytest.raises(InfeasibleError, match="the highest reachable is") as caught:
         solve(goal, s.scores, s.y)
     assert caught.value.violation > 0
     assert set(caught.value.blame) <= {"precision >= 0.999", "recall >= 0.9"}

@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_va
 from sklearn.neighbors import KNeighborsClassifier
 
 from plugin.samples import sample, table
-from setpoint import Goal, Infeasible, PlugInClassifier, evaluate, goal_scorer, solve
+from setpoint import Goal, InfeasibleError, PlugInClassifier, evaluate, goal_scorer, solve
 from setpoint.estimators import load_model, save_model
 from setpoint.rules import Threshold
 
@@ -39,7 +39,7 @@ class ByScore(ClassifierMixin, BaseEstimator):
         return np.asarray(X["score"] if hasattr(X, "columns") else X[:, 0], dtype=float)
 
 
-def test_01_an_unseen_group_is_no_silent_class_0():
+def test_01_an_unseen_group_is_not_silently_class_0():
     X, y = table()
     model = PlugInClassifier(ByScore(), FAIR, sensitive_features="g").fit(X, y)
     new = X.head(4).assign(g="z", score=99.0)
@@ -143,7 +143,7 @@ def test_07_precision_without_predicted_positives_is_0_and_meets_no_floor():
     assert report.constraints[0].value == 0.0
     assert report.constraints[0].satisfied is False
     s = sample()
-    with pytest.raises(Infeasible):
+    with pytest.raises(InfeasibleError):
         solve("minimize predicted_rate subject to precision >= 0.99", -s.scores, s.y)
     found = solve("minimize predicted_rate subject to precision >= 0.6", s.scores, s.y)
     assert found.report.objective.value > 0
@@ -189,7 +189,7 @@ def test_11_nothing_is_returned_quietly_where_a_goal_cannot_be_met():
     s = sample()
     goal = "maximize recall subject to precision >= 0.99 and recall >= 0.9"
     model = PlugInClassifier(ByScore(), goal)
-    with pytest.raises(Infeasible, match="the highest reachable is"):
+    with pytest.raises(InfeasibleError, match="the highest reachable is"):
         model.fit(s.scores[:, None], s.y)
     assert not hasattr(model, "rule_")
     near = model.set_params(on_infeasible="nearest").fit(s.scores[:, None], s.y).goal_report_
@@ -197,7 +197,7 @@ def test_11_nothing_is_returned_quietly_where_a_goal_cannot_be_met():
     assert not all(c.satisfied for c in near.constraints)
 
 
-def test_12_mixture_weights_are_no_posterior():
+def test_12_mixture_weights_are_not_a_posterior():
     s = sample()
     X = s.scores[:, None]
     model = PlugInClassifier(LogisticRegression(), FLOOR, randomized=True).fit(X, s.y)
@@ -226,7 +226,7 @@ def test_14_no_lambdas_in_a_fitted_model(tmp_path):
         )
         model.estimator = ByScore()
         model.fit(X, y)
-        model.estimator = model.estimator_ = None  # a class of these tests is none of ours
+        model.estimator = model.estimator_ = None  # a class of these tests is not one of ours
         save_model(model, tmp_path / "m.skops")
         assert load_model(tmp_path / "m.skops").rule_ == model.rule_
         pickle.loads(pickle.dumps(model))

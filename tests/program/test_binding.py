@@ -96,7 +96,7 @@ def test_empty_populations():
     for text in ("recall.min(sex)", "recall.on(sex=M)", "false_negative_rate.difference(sex)"):
         with pytest.raises(EmptyPopulationError, match="sex = M hold none with the true class"):
             bind(text, schema)
-    # Rates of all rows of the group are there; a denominator that can be 0 is no error.
+    # Rates of all rows of the group are there; a denominator that can be 0 is not an error.
     v = bind("precision.min(sex) + predicted_rate.max(sex) + f1.min(sex)", schema)
     assert np.isfinite(v.value(v.rates_of(counts)))
     named = Schema.of_counts(
@@ -200,8 +200,8 @@ def test_many_classes_in_bounded_time_and_memory():
     assert time.process_time() - start < 20
 
 
-def test_a_bound_that_these_data_make_idle_is_no_error():
-    """`fp <= 0.9` can slip on other data; a deployed model's poor rate is no slip either."""
+def test_a_bound_that_these_data_make_idle_is_not_an_error():
+    """`fp <= 0.9` can slip on other data; a deployed model's poor rate is not a slip either."""
     for text in ("fp <= 0.9", "recall >= recall.baseline() - 0.99"):
         assert bind(f"recall subject to {text}").constraints
     with pytest.raises(GoalError, match="on these data"):

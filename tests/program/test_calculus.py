@@ -293,9 +293,13 @@ def test_features_and_weights_agree_with_dense_tensors():
         text += " + churn + 0.5 * wins - losses" if options else ""
         program = program_of(Goal.parse(text), schema)
         v = program.rates_of(counts)
-        np.testing.assert_allclose(program.forms.sums(counts), v, atol=1e-14)
-        np.testing.assert_allclose((program.tensors * counts).sum(axis=(1, 2, 3)), v, atol=1e-14)
-        for f, norm, dense in zip(program.rates, program.forms.norms, program.tensors, strict=True):
+        np.testing.assert_allclose(program.table.sums(counts), v, atol=1e-14)
+        np.testing.assert_allclose(
+            (program.table.tensors * counts).sum(axis=(1, 2, 3)), v, atol=1e-14
+        )
+        for f, norm, dense in zip(
+            program.rates, program.table.norms, program.table.tensors, strict=True
+        ):
             low = (dense.min(axis=2) * schema.marginals).sum()
             high = (dense.max(axis=2) * schema.marginals).sum()
             assert f.bounds(schema.codebook, schema.weights, norm) == pytest.approx(
@@ -306,13 +310,13 @@ def test_features_and_weights_agree_with_dense_tensors():
             some = rng.choice(len(v), min(4, len(v)), replace=False)
             x = Affine({int(j): float(rng.integers(-2, 3)) for j in some}, 0.25)
             dense = tensor_of(program, x)
-            want = sum(a * program.tensors[j] for j, a in x.terms.items()) + 0 * counts
+            want = sum(a * program.table.tensors[j] for j, a in x.terms.items()) + 0 * counts
             np.testing.assert_allclose(dense, want, atol=1e-14)
             low, high = (
                 x.const + (extreme(dense, axis=2) * schema.marginals).sum()
                 for extreme in (np.min, np.max)
             )
-            assert program.forms.range(x) == pytest.approx((low, high), abs=1e-12)
+            assert program.table.range(x) == pytest.approx((low, high), abs=1e-12)
             gains = (dense - dense.min(axis=2, keepdims=True)) * (schema.marginals > 0)[:, :, None]
             step = gains[gains > 1e-12].min() if (gains > 1e-12).any() else None
-            assert program.forms.step(x) == pytest.approx(step, abs=1e-12)
+            assert program.table.step(x) == pytest.approx(step, abs=1e-12)

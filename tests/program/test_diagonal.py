@@ -44,7 +44,7 @@ def check(program, schema, rng):
         counts = decisions(schema, rng)
         v = form.const + form.features(*of_both(counts))
         np.testing.assert_allclose(v, program.rates_of(counts), rtol=0, atol=1e-12)
-        dense = (program.tensors * counts).sum(axis=(1, 2, 3))
+        dense = (program.table.tensors * counts).sum(axis=(1, 2, 3))
         np.testing.assert_allclose(v, dense, rtol=0, atol=1e-12)
 
 

@@ -119,7 +119,7 @@ def points(schema, rng):
     for c, stratum in enumerate(schema.strata):
         as_deployed[c, :, stratum.baseline] = schema.marginals[c]
     for k in classes:
-        # One row is accepted into the class at hand, from each true class.
+        # One row is accepted into the class in question, from each true class.
         for i in classes:
             one = constant(schema, (k + 1) % schema.n_classes)
             one[0, i] = 0
@@ -146,7 +146,7 @@ def test_rows_are_the_constraint(text, seed):
 
 
 @pytest.mark.parametrize("text", CURVED)
-def test_what_is_no_conjunction_of_rows(text):
+def test_what_is_not_a_conjunction_of_rows(text):
     schema, _ = grouped(BINARY, 0, baseline=True)
     program = program_of(Goal.parse(f"maximize accuracy subject to {text}"), schema)
     assert not is_linear(program)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from setpoint import Dataset, Goal, RampClassifier
-from setpoint.inputs.classes import Classes
-from setpoint.inputs.inputs import Inputs, Rows
+from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.ramp.fitting import prepare
 
 
@@ -79,13 +79,13 @@ def drawn_sets(seed, n=80, d=3):
 def prepared_of(goal, sets, **options):
     """The ramp problem of a goal on data sets."""
     goal = Goal.parse(goal)
-    classes = Classes(np.array([0, 1]), (0, 1))
+    classes = ClassOrder(np.array([0, 1]), (0, 1))
     rows = {
-        name: Rows(len(s.X), s.true, s.weight, {"g": s.group}, s.deployed, s.X)
+        name: GivenRows(len(s.X), s.true, s.weight, {"g": s.group}, s.deployed, s.X)
         for name, s in sets.items()
         if name is None or name in goal.needs.datasets
     }
-    inputs = Inputs.check(goal, classes, rows, None)
+    inputs = CheckedData.check(goal, classes, rows, None)
     estimator = RampClassifier(goal, **options)
     return prepare(estimator, inputs, {name: sets[name].X for name in inputs.parts}, None)
 

@@ -79,7 +79,7 @@ def test_numbers_out_of_range(name, what, value):
     ],
 )
 @pytest.mark.parametrize("value", ["other", None, 1, 0])
-def test_words_that_are_no_option(name, allowed, value):
+def test_words_that_are_not_options(name, allowed, value):
     what = f"^{name} is one of {re.escape(str(allowed))}, got {re.escape(repr(value))}$"
     refused(ValueError, what, options={name: value})
 
@@ -290,9 +290,9 @@ def test_few_rows_behind_a_bound_are_warned_of():
     small = sample(60, seed=3)
     goal = "minimize error_rate subject to recall.on('hard') >= 0.6"
     many = sample(3000, seed=4)
-    with pytest.warns(FewRowsWarning) as told:
+    with pytest.warns(FewRowsWarning) as shown:
         clf = ramp(goal).fit(many.X, many.y, datasets={"hard": (small.X, small.y)})
-    words = [str(w.message) for w in told]
+    words = [str(w.message) for w in shown]
     assert any("the data set 'hard' has 60 rows" in w for w in words)
     assert any('recall.on("hard") >= 0.6: measured on few rows' in w for w in words)
     assert clf.goal_report_.constraints[0].few_rows
@@ -312,10 +312,10 @@ def test_how_many_rows_of_a_data_set_are_few():
         (many.X[:299], True),
         (Dataset(many.X[:400], sample_weight=weight), True),
     ):
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as shown:
             warnings.simplefilter("always", FewRowsWarning)
             ramp(goal).fit(many.X, many.y, datasets={"new": d})
-        assert any("the data set 'new' has 299 rows" in str(w.message) for w in told) == few
+        assert any("the data set 'new' has 299 rows" in str(w.message) for w in shown) == few
 
 
 @TRAINS

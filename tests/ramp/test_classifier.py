@@ -19,7 +19,7 @@ from setpoint import (
     Dataset,
     FewRowsWarning,
     Goal,
-    Infeasible,
+    InfeasibleError,
     StoppedWarning,
     evaluate,
     frontier,
@@ -179,12 +179,12 @@ def test_new_rows_are_counted(randomized):
 def test_new_rows_are_compared_with_the_deployed_model():
     clf = fitted(CHURN)
     fresh = sample(700, seed=5)
-    told = clf.evaluate(fresh.X, fresh.y, baseline=fresh.old).deployed
+    comparison = clf.evaluate(fresh.X, fresh.y, baseline=fresh.old).deployed
     D = decided(clf, fresh)
-    assert told.changed == pytest.approx(churn(D), abs=1e-12)
-    assert told.wins == pytest.approx(wins(D), abs=1e-12)
-    assert told.losses == pytest.approx(losses(D), abs=1e-12)
-    assert told.fresh_labels is not None
+    assert comparison.changed == pytest.approx(churn(D), abs=1e-12)
+    assert comparison.wins == pytest.approx(wins(D), abs=1e-12)
+    assert comparison.losses == pytest.approx(losses(D), abs=1e-12)
+    assert comparison.fresh_labels is not None
     mine = clf.goal_report_.deployed
     if mine is not None:
         assert mine.changed == pytest.approx(churn(decided(clf)), abs=1e-12)
@@ -268,7 +268,7 @@ def test_columns_of_data_sets_are_matched_by_name(make):
     assert again.constraints[0].value == clf.goal_report_.constraints[0].value
 
 
-def test_a_column_that_is_no_feature_may_be_missing():
+def test_a_column_that_is_not_a_feature_may_be_missing():
     """What the goal asks of a data set without its deployed decisions."""
     goal = "minimize error_rate subject to churn <= 0.2 and recall.on('hard') >= 0.9"
     hard = pd.DataFrame(HARD.X, columns=list("abcd"))
@@ -347,9 +347,9 @@ def test_the_deployed_score_is_a_feature():
     assert np.array_equal(on.coef_, model.coef_)
     # New rows are scored by the deployed model.
     fresh = sample(300, seed=9)
-    told = model.evaluate(fresh.X, fresh.y, baseline=DEPLOYED)
+    judged = model.evaluate(fresh.X, fresh.y, baseline=DEPLOYED)
     by_hand = np.mean(model.predict(fresh.X) != DEPLOYED.predict(fresh.X))
-    assert told.constraints[0].value == pytest.approx(by_hand, abs=1e-12)
+    assert judged.constraints[0].value == pytest.approx(by_hand, abs=1e-12)
 
 
 def test_a_model_with_probabilities_gives_their_logit():
@@ -538,7 +538,7 @@ def test_infeasible_goals_name_what_pulls():
     y = (rng.random(800) < 0.3).astype(int)
     goal = "maximize accuracy subject to recall >= 0.99 and precision >= 0.9"
     for randomized in (False, True):
-        with pytest.raises(Infeasible, match="does not say that no model can") as hopeless:
+        with pytest.raises(InfeasibleError, match="does not say that no model can") as hopeless:
             ramp(goal, randomized=randomized).fit(noise, y)
         assert set(hopeless.value.blame) == {"recall >= 0.99", "precision >= 0.9"}
         assert hopeless.value.violation > 0.01
@@ -563,7 +563,9 @@ def test_nearest_never_raises(randomized):
     noise = rng.normal(size=(400, 2))
     y = (rng.random(400) < 0.2).astype(int)
     goal = "maximize recall subject to precision >= 0.7"
-    with pytest.raises(Infeasible, match=r"min_positives allows that|no linear model was found"):
+    with pytest.raises(
+        InfeasibleError, match=r"min_positives allows that|no linear model was found"
+    ):
         ramp(goal, randomized=randomized).fit(noise, y)
     near = ramp(goal, randomized=randomized, on_infeasible="nearest").fit(noise, y)
     assert near.goal_report_.status == "nearest"
@@ -607,7 +609,7 @@ def test_a_floor_on_precision_is_not_met_by_accepting_nobody():
 
 
 @pytest.mark.parametrize("options", [{}, {"randomized": True}, {"min_positives": 200}])
-def test_the_best_precision_is_no_denominator_of_nobody(options):
+def test_the_best_precision_has_a_denominator(options):
     """Precision of nobody counts 0, and a moment before it was the best."""
     clf = ramp("maximize precision", **options).fit(S.X, S.y)
     p = decided(clf).p
@@ -666,9 +668,9 @@ def test_interrupted(monkeypatch, after):
 
 def test_verbose_says_how_far_it_is(capsys):
     ramp(COVERAGE, verbose=1).fit(S.X, S.y)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "violation" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "violation" in printed.err
     ramp(COVERAGE).fit(S.X, S.y)
     assert capsys.readouterr().err == ""
 
@@ -680,7 +682,7 @@ def test_a_failed_fit_keeps_the_old_model():
         clf.set_params(solver="wrong").fit(S.X, S.y)
     clf.set_params(solver="augmented-lagrangian", goal="maximize recall subject to precision >= 1")
     noise = np.random.default_rng(5).normal(size=(N, 4))
-    with pytest.raises(Infeasible):
+    with pytest.raises(InfeasibleError):
         clf.fit(noise, S.y)
     assert np.array_equal(clf.predict(S.X), before)
     assert clf.goal_report_ == report
@@ -720,9 +722,9 @@ def test_the_frontier_of_a_trained_model():
 
 def test_evaluate_by_hand_is_the_same():
     clf = fitted(CHURN)
-    told = evaluate(CHURN, S.y, clf.predict(S.X), baseline=S.old)
-    assert told.objective.value == clf.goal_report_.objective.value
-    assert [c.value for c in told.constraints] == [c.value for c in clf.goal_report_.constraints]
+    judged = evaluate(CHURN, S.y, clf.predict(S.X), baseline=S.old)
+    assert judged.objective.value == clf.goal_report_.objective.value
+    assert [c.value for c in judged.constraints] == [c.value for c in clf.goal_report_.constraints]
 
 
 # ---------------------------------------------------------------------- solvers
@@ -775,5 +777,7 @@ def test_the_deployed_model_stays_a_candidate(goal):
 
 def test_an_error_after_a_stop_says_so_and_names_all():
     goal = "minimize error_rate subject to predicted_rate <= 0.05"
-    with pytest.raises(Infeasible, match=r"stopped after 1e-09 seconds.*predicted_rate <= 0.05"):
+    with pytest.raises(
+        InfeasibleError, match=r"stopped after 1e-09 seconds.*predicted_rate <= 0.05"
+    ):
         ramp(goal, randomized=True, max_seconds=1e-9).fit(S.X, S.y)

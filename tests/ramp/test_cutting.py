@@ -115,7 +115,7 @@ def test_a_score_at_a_kink_is_tight_from_both_sides():
     np.testing.assert_allclose(rows[0] > 0, np.mean(np.abs(DEPLOYED - p)) > 0.3)
 
 
-def test_an_objective_that_is_no_sum_of_rates_is_refused():
+def test_an_objective_that_is_not_a_sum_of_rates_is_refused():
     problem = oracle.problem_of("maximize f1 subject to recall >= 0.5", ROWS)
     with pytest.raises(ShapeError, match="solver='augmented-lagrangian' takes it"):
         majorize_minimize(problem, np.zeros(X.shape[1] + 1))
@@ -339,12 +339,12 @@ def test_the_same_seed_gives_the_same_bits():
 def test_what_stops_it_leaves_the_best_until_then(error):
     seen = []
 
-    def told(iterate, n_passes):
+    def callback(iterate, n_passes):
         seen.append((iterate, n_passes))
         if len(seen) == 2:
             raise error
 
-    solved = majorize_minimize(problem_of("fairness"), np.zeros(X.shape[1] + 1), told=told)
+    solved = majorize_minimize(problem_of("fairness"), np.zeros(X.shape[1] + 1), callback=callback)
     assert [id(i) for i, _ in seen] == [id(i) for i in solved.path]
     assert any(solved.best is i for i in solved.path)
     assert solved.n_passes == seen[-1][1] > seen[0][1] > 0

@@ -168,19 +168,19 @@ def test_what_ends_a_training_keeps_the_best_round(error):
     assert len(whole.path) > 3
 
     for after in (1, 2, 4):
-        told = []
+        calls = []
 
-        def tell(now, n_passes, told=told, after=after):
-            told.append((now, n_passes))
-            if len(told) == after:
+        def tell(now, n_passes, calls=calls, after=after):
+            calls.append((now, n_passes))
+            if len(calls) == after:
                 raise error
 
-        solved = augmented_lagrangian(problem, np.zeros(4), told=tell)
-        assert len(told) == len(solved.path) == after
-        assert [now for now, _ in told] == solved.path
+        solved = augmented_lagrangian(problem, np.zeros(4), callback=tell)
+        assert len(calls) == len(solved.path) == after
+        assert [now for now, _ in calls] == solved.path
         for mine, theirs in zip(solved.path, whole.path, strict=False):
             assert np.array_equal(mine.w, theirs.w)
-        assert [n for _, n in told] == sorted({n for _, n in told})
+        assert [n for _, n in calls] == sorted({n for _, n in calls})
         words = "interrupted" if isinstance(error, KeyboardInterrupt) else "time is up"
         assert words in solved.stopped
         sharp = solved.path[len(WIDTHS) - 1 :] or solved.path[-1:]

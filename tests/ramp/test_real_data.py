@@ -48,9 +48,9 @@ def test_the_rate_of_women_is_raised(a9a):
     decided = clf.predict(X_new) == 1
     assert ratio(decided, sex_new) == pytest.approx(KAPPA, abs=0.02)
     assert np.mean(decided != (y_new == 1)) <= 0.164
-    told = clf.evaluate(X_new, y_new, sensitive_features={"sex": sex_new})
-    assert told.objective.value == pytest.approx(np.mean(decided != (y_new == 1)), abs=1e-12)
-    assert told.satisfied == (ratio(decided, sex_new) >= KAPPA)
+    on_new = clf.evaluate(X_new, y_new, sensitive_features={"sex": sex_new})
+    assert on_new.objective.value == pytest.approx(np.mean(decided != (y_new == 1)), abs=1e-12)
+    assert on_new.satisfied == (ratio(decided, sex_new) >= KAPPA)
 
 
 def test_the_ramp_itself_keeps_to_the_bound(a9a):
@@ -74,7 +74,7 @@ def test_churn_on_rows_that_are_all_there(a9a):
     assert clf.goal_report_.satisfied
     changed = np.mean(clf.predict(X_new) != old_new)
     assert changed == pytest.approx(0.05, abs=0.01)
-    told = clf.evaluate(X_new, y_new, baseline=old_new).deployed
-    assert told.changed == pytest.approx(changed, abs=1e-12)
-    assert told.wins > told.losses
+    on_new = clf.evaluate(X_new, y_new, baseline=old_new).deployed
+    assert on_new.changed == pytest.approx(changed, abs=1e-12)
+    assert on_new.wins > on_new.losses
     assert np.mean(clf.predict(X_new) != y_new) < np.mean(old_new != y_new) - 0.003

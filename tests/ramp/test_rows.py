@@ -296,7 +296,7 @@ def test_objectives_with_kinks_are_refused(goal):
 @pytest.mark.parametrize(
     "text", ["g_mean >= 0.5", "recall.difference(g) >= 0.1", "precision >= recall"]
 )
-def test_bounds_that_are_no_rows_are_refused(text):
+def test_bounds_that_are_not_rows_are_refused(text):
     with pytest.raises(ShapeError, match=r"linear rows of rates.*PlugInClassifier") as refused:
         prepared_of(f"minimize error_rate subject to {text}", drawn_sets(0))
     assert text.split(" ")[0].split("(")[0] in str(refused.value)

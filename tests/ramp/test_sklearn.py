@@ -161,7 +161,7 @@ def test_columns_of_text():
     ids=["kernels", "bins", "splines"],
 )
 def test_steps_that_bend_the_boundary(step):
-    """A ring is no matter of one line, before a transformer has bent it."""
+    """A ring cannot be cut by one line, before a transformer has bent it."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(1500, 2))
     y = ((X**2).sum(axis=1) < 2.0).astype(int)
@@ -221,9 +221,9 @@ def test_copies_decide_alike(options, tmp_path):
         assert copy.multipliers_ == clf.multipliers_
         assert copy.trace_ == clf.trace_
         assert not hasattr(copy, "evidence_")
-        told = copy.evaluate(X, S.y, **given)
+        report = copy.evaluate(X, S.y, **given)
         value = clf.goal_report_.objective.value
-        assert told.objective.value == pytest.approx(value, abs=1e-12)
+        assert report.objective.value == pytest.approx(value, abs=1e-12)
         assert clone(copy).get_params()["goal"] == goal
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from plugin.samples import sample
 from setpoint import PlugInClassifier, evaluate, solve
-from setpoint.report import AdaptiveStep, AdaptiveTold, Entry, GoalReport, GroupRow
+from setpoint.report import AdaptiveStep, AdaptiveSummary, Entry, GoalReport, GroupRow
 from setpoint.search.frontier import Frontier
 
 FAIR = "maximize accuracy subject to recall.difference(g) <= 0.1 and precision >= 0.6"
@@ -104,7 +104,7 @@ def surrogates(n):
     return tuple(found[:n])
 
 
-def told(n_surrogates=6, accepted=True, search="gradient", sense=1.0):
+def adaptive_summary(n_surrogates=6, accepted=True, search="gradient", sense=1.0):
     """What a search of three starts tells; "logistic" comes furthest."""
     steps = []
     for i in range(24):
@@ -113,7 +113,7 @@ def told(n_surrogates=6, accepted=True, search="gradient", sense=1.0):
         shares = tuple(float(w) for w in weights / weights.sum())
         value = {"post-shift": 0.42, "logistic": 0.4, "zero": 0.3}[start] + 0.003 * i
         steps.append(AdaptiveStep(start, 31 * (i + 1), sense * value, shares))
-    return AdaptiveTold(
+    return AdaptiveSummary(
         "logistic regression with a smoothed cut-off", sense * 0.45, sense * 0.474, accepted,
         "the gain is more than one standard error" if accepted else "the gain may be chance",
         0.0123, 200, 1167, 0, 2000, search, "interpolation", "logistic",
@@ -123,7 +123,7 @@ def told(n_surrogates=6, accepted=True, search="gradient", sense=1.0):
 
 def searched(adaptive=None, goal='maximize blackbox("a_module.of_the_shop:yearly_revenue")'):
     """The report of such a search."""
-    adaptive = told() if adaptive is None else adaptive
+    adaptive = adaptive_summary() if adaptive is None else adaptive
     value = adaptive.best_value if adaptive.accepted else adaptive.baseline_value
     objective = Entry(goal.partition(" ")[2], value, rows=800, effective_rows=800.0)
     return GoalReport(

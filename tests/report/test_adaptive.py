@@ -16,8 +16,8 @@ from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from report.pages import ODD, searched, told
-from setpoint.report import AdaptiveStep, AdaptiveTold, GoalReport, SurrogatePathDisplay
+from report.pages import ODD, adaptive_summary, searched
+from setpoint.report import AdaptiveStep, AdaptiveSummary, GoalReport, SurrogatePathDisplay
 from setpoint.report.displays import style
 from setpoint.report.displays.surrogates import _spread
 from setpoint.report.page.page import page_text
@@ -33,7 +33,7 @@ def closed():
 @pytest.mark.parametrize("error", [None, 0.01, float("inf")])
 @pytest.mark.parametrize("budget", [None, 2000])
 def test_a_report_with_a_search_goes_to_json_and_back(error, budget):
-    report = searched(replace(told(), error=error, budget=budget, resumed=7))
+    report = searched(replace(adaptive_summary(), error=error, budget=budget, resumed=7))
     back = GoalReport.from_json(report.to_json())
     assert back == report
     assert back.adaptive == report.adaptive
@@ -51,7 +51,7 @@ def test_a_report_of_an_earlier_version_is_read():
 
 
 @pytest.mark.parametrize("spoil", [lambda d: d.pop("why"), lambda d: d.update(more=1)])
-def test_a_search_with_other_fields_is_no_report(spoil):
+def test_a_search_with_other_fields_is_not_a_report(spoil):
     data = searched().to_dict()
     spoil(data["adaptive"])
     with pytest.raises(ValueError, match="not a report"):
@@ -59,27 +59,27 @@ def test_a_search_with_other_fields_is_no_report(spoil):
 
 
 def test_a_run_that_was_taken_up_again_tells_the_same():
-    assert replace(told(), resumed=500) == told()
-    assert searched(replace(told(), resumed=500)) == searched()
-    assert searched(told(accepted=False)) != searched()
+    assert replace(adaptive_summary(), resumed=500) == adaptive_summary()
+    assert searched(replace(adaptive_summary(), resumed=500)) == searched()
+    assert searched(adaptive_summary(accepted=False)) != searched()
 
 
 def test_bad_values_are_refused():
     with pytest.raises(ValueError, match="search is 'gradient' or 'weights', got 'random'"):
-        replace(told(), search="random")
+        replace(adaptive_summary(), search="random")
     with pytest.raises(ValueError, match="a step has 6 weights, and there are 1 surrogates"):
-        replace(told(), surrogates=("hinge",))
+        replace(adaptive_summary(), surrogates=("hinge",))
 
 
 def test_the_best_step_is_one_of_the_best_path():
-    assert told().best_step().used == 31 * 24
-    assert told(sense=-1.0).best_step(False) == told(sense=-1.0).path[-1]
-    assert replace(told(), start="elsewhere").best_step() is None
+    assert adaptive_summary().best_step().used == 31 * 24
+    assert adaptive_summary(sense=-1.0).best_step(False) == adaptive_summary(sense=-1.0).path[-1]
+    assert replace(adaptive_summary(), start="elsewhere").best_step() is None
 
 
 # -- words -------------------------------------------------------------------------------
 def test_lines_say_what_was_returned():
-    yes, no = told(), told(accepted=False)
+    yes, no = adaptive_summary(), adaptive_summary(accepted=False)
     assert yes.lines()[:4] == [
         "Baseline: logistic regression with a smoothed cut-off has 0.4500.",
         "Best model of the search: 0.4740, better by 0.0240 with a standard error of 0.0123, "
@@ -94,7 +94,7 @@ def test_lines_say_what_was_returned():
 
 
 def test_better_and_worse_are_the_users():
-    loss = told(sense=-1.0)
+    loss = adaptive_summary(sense=-1.0)
     assert "better by 0.0240" in loss.lines(False)[1]
     assert "worse by 0.0240" in loss.lines(True)[1]
     assert "no better" in replace(loss, best_value=loss.baseline_value).lines(False)[1]
@@ -117,22 +117,22 @@ def test_better_and_worse_are_the_users():
     ],
 )
 def test_lines_by_what_is_known(changes, wanted):
-    assert any(line.endswith(wanted) for line in replace(told(), **changes).lines())
+    assert any(line.endswith(wanted) for line in replace(adaptive_summary(), **changes).lines())
 
 
-def test_the_largest_weights_are_told_first():
-    last = told(7).lines()[-1]
+def test_the_largest_weights_are_shown_first():
+    last = adaptive_summary(7).lines()[-1]
     shares = [int(x) for x in re.findall(r"(\d+) %", last)]
     assert last.startswith("Weights of the surrogates at its best step: sigmoid of ")
     assert shares == sorted(shares, reverse=True)
     assert len(shares) == 5
     assert last.endswith("; and 2 more.")
-    assert replace(told(), path=()).lines() == told().lines()[:-1]
+    assert replace(adaptive_summary(), path=()).lines() == adaptive_summary().lines()[:-1]
 
 
 @pytest.mark.parametrize("accepted", [True, False])
 def test_the_report_shows_it(accepted):
-    report = searched(told(accepted=accepted))
+    report = searched(adaptive_summary(accepted=accepted))
     for shown in (str(report), report._repr_html_()):
         text = " ".join(shown.split()).replace("&#x27;", "'")
         assert "logistic regression with a smoothed cut-off has 0.4500." in text
@@ -145,7 +145,7 @@ def test_the_report_shows_it(accepted):
 # -- the page ----------------------------------------------------------------------------
 @pytest.mark.parametrize("accepted", [True, False])
 def test_the_page_has_a_table_and_a_picture(accepted):
-    page = page_text(searched(told(accepted=accepted)))
+    page = page_text(searched(adaptive_summary(accepted=accepted)))
     assert "<h2>Against the cut-off alone</h2>" in page
     returned = "best model of the search (returned)"
     if not accepted:
@@ -164,13 +164,15 @@ def test_the_page_shows_the_search_beside_rows_held_out():
 
 
 def test_a_search_without_steps_has_no_picture():
-    page = page_text(searched(replace(told(), path=())))
+    page = page_text(searched(replace(adaptive_summary(), path=())))
     assert "<h2>Against the cut-off alone</h2>" in page
     assert "The metric along the search" not in page
 
 
 def test_odd_names_do_no_harm():
-    odd = replace(told(len(ODD)), surrogates=ODD, baseline=ODD[0], why=ODD[1], start=ODD[4])
+    odd = replace(
+        adaptive_summary(len(ODD)), surrogates=ODD, baseline=ODD[0], why=ODD[1], start=ODD[4]
+    )
     odd = replace(odd, path=tuple(replace(s, start=ODD[4]) for s in odd.path))
     page = page_text(searched(odd))
     assert "<script" not in page
@@ -183,7 +185,7 @@ def labels(ax):
 
 
 def test_each_start_has_a_line_and_the_best_is_marked():
-    display = SurrogatePathDisplay(told(), "f1").plot(Figure())
+    display = SurrogatePathDisplay(adaptive_summary(), "f1").plot(Figure())
     ax = display.ax_
     assert labels(ax) == [
         "from logistic (the best path)", "from post-shift", "from zero", "baseline 0.4500",
@@ -196,14 +198,14 @@ def test_each_start_has_a_line_and_the_best_is_marked():
     assert ax.get_ylabel() == "f1"
 
 
-def test_the_baseline_is_told_where_it_was_returned():
-    display = SurrogatePathDisplay.from_report(searched(told(accepted=False)))
+def test_the_baseline_is_shown_where_it_was_returned():
+    display = SurrogatePathDisplay.from_report(searched(adaptive_summary(accepted=False)))
     assert labels(display.ax_)[-2:] == ["baseline 0.4500, returned", "best 0.4740"]
     assert display.ax_.get_ylabel().startswith("a_module.of_the_shop:\nyearly")
 
 
 def test_nothing_better_is_neither_marked_nor_weighed():
-    same = replace(told(accepted=False), best_value=0.45)
+    same = replace(adaptive_summary(accepted=False), best_value=0.45)
     assert labels(SurrogatePathDisplay(same).plot(Figure()).ax_)[-1] == "baseline 0.4500, returned"
     assert not any("Weights" in line for line in same.lines())
 
@@ -214,7 +216,7 @@ def areas(ax):
 
 @pytest.mark.parametrize(("n", "bands"), [(2, 2), (6, 6), (10, 10), (11, 10), (30, 10)])
 def test_weights_are_stacked_shares_with_names(n, bands):
-    display = SurrogatePathDisplay(told(n)).plot(Figure())
+    display = SurrogatePathDisplay(adaptive_summary(n)).plot(Figure())
     ax = display.weights_ax_
     assert len(areas(ax)) == bands
     names = [text.get_text() for text in ax.texts]
@@ -232,7 +234,7 @@ def test_weights_are_stacked_shares_with_names(n, bands):
 
 
 def test_weights_hold_until_the_path_moves_on():
-    ax = SurrogatePathDisplay(told(2)).plot(Figure()).weights_ax_
+    ax = SurrogatePathDisplay(adaptive_summary(2)).plot(Figure()).weights_ax_
     x = areas(ax)[0].get_paths()[0].vertices[:, 0]
     assert (x.min(), x.max()) == (31 * 7, ax.get_xlim()[1])
 
@@ -240,18 +242,18 @@ def test_weights_hold_until_the_path_moves_on():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"path": told(1).path, "surrogates": ("own",)},
+        {"path": adaptive_summary(1).path, "surrogates": ("own",)},
         {"start": "elsewhere"},
     ],
 )
 def test_there_may_be_no_weights_to_draw(changes):
-    display = SurrogatePathDisplay(replace(told(), **changes)).plot(Figure())
+    display = SurrogatePathDisplay(replace(adaptive_summary(), **changes)).plot(Figure())
     assert display.weights_ax_ is None
     assert labels(display.ax_)[-1] == "best 0.4740, returned"
 
 
 def test_one_step_is_enough():
-    one = replace(told(3), path=told(3).path[6:7])
+    one = replace(adaptive_summary(3), path=adaptive_summary(3).path[6:7])
     display = SurrogatePathDisplay(one).plot(Figure())
     FigureCanvasAgg(display.figure_).draw()
     assert len(areas(display.weights_ax_)) == 3
@@ -259,7 +261,7 @@ def test_one_step_is_enough():
 
 def test_axes_given_hold_the_metric_alone():
     figure, ax = plt.subplots()
-    display = SurrogatePathDisplay(told(sense=-1.0), "minimize error_rate").plot(ax)
+    display = SurrogatePathDisplay(adaptive_summary(sense=-1.0), "minimize error_rate").plot(ax)
     assert (display.ax_, display.weights_ax_, display.figure_) == (ax, None, figure)
     assert figure.axes == [ax]
     assert ax.get_xlabel() == "evaluations of the metric"
@@ -275,24 +277,26 @@ def test_from_estimator():
         def fit(self, X, y):
             return self
 
-    assert SurrogatePathDisplay.from_estimator(Fitted()).told == told()
+    assert SurrogatePathDisplay.from_estimator(Fitted()).summary == adaptive_summary()
 
 
 def test_bad_arguments():
-    with pytest.raises(TypeError, match="told= is the adaptive part of a report, got GoalReport"):
+    with pytest.raises(
+        TypeError, match="summary= is the adaptive part of a report, got GoalReport"
+    ):
         SurrogatePathDisplay(searched())
     with pytest.raises(ValueError, match="the search made no step"):
-        SurrogatePathDisplay(replace(told(), path=()))
+        SurrogatePathDisplay(replace(adaptive_summary(), path=()))
     with pytest.raises(ValueError, match="is not on a search over surrogates"):
         SurrogatePathDisplay.from_report(replace(searched(), adaptive=None))
     with pytest.raises(TypeError, match="axes or a figure"):
-        SurrogatePathDisplay(told()).plot(3)
+        SurrogatePathDisplay(adaptive_summary()).plot(3)
 
 
 def test_without_matplotlib_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"setpoint\[report\]"):
-        SurrogatePathDisplay(told()).plot()
+        SurrogatePathDisplay(adaptive_summary()).plot()
     with pytest.raises(ImportError, match=r"setpoint\[report\]"):
         SurrogatePathDisplay.from_report(searched())
 
@@ -311,15 +315,15 @@ def test_inks_are_those_of_the_other_displays():
     from matplotlib.colors import to_hex
 
     inks = {style.INK, style.MUTED, style.BLUE, style.ORANGE, style.GREEN, style.RED, "#ffffff"}
-    display = SurrogatePathDisplay(told(12)).plot(Figure())
+    display = SurrogatePathDisplay(adaptive_summary(12)).plot(Figure())
     for ax in (display.ax_, display.weights_ax_):
         assert {to_hex(line.get_color()) for line in ax.get_lines()} <= inks
     assert {to_hex(b.get_facecolor()[0]) for b in areas(display.weights_ax_)} <= inks
 
 
 def test_the_adaptive_part_is_frozen():
-    found = told()
+    found = adaptive_summary()
     with pytest.raises(AttributeError):
         found.why = "other"
-    assert hash(found) == hash(told())
-    assert isinstance(found, AdaptiveTold)
+    assert hash(found) == hash(adaptive_summary())
+    assert isinstance(found, AdaptiveSummary)

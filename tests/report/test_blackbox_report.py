@@ -10,8 +10,8 @@ from setpoint.evidence import Confusion
 from setpoint.program.link import link
 from setpoint.report import Entry, report_on
 from setpoint.report.page.advice import notes_of
+from setpoint.report.page.cards import cards_of, verdict_of
 from setpoint.report.page.page import page_text
-from setpoint.report.page.told import cards_of, verdict_of
 
 NAMES = ["shop:revenue", "a$b$c_d^2:<lambda>", 'q"uote:f\\n', "m:<script>alert(1)</script>"]
 
@@ -62,7 +62,7 @@ def test_a_bootstrap_interval_is_called_so():
     assert ("95 % bootstrap interval", "35.0000 to 44.0000") in cards_of(report)[0].facts
 
 
-def test_the_page_speaks_of_the_metric():
+def test_the_page_refers_to_the_metric():
     report = measured()
     assert cards_of(report)[0].title == "The metric shop:revenue, as high as it goes"
     assert "The metric shop:revenue, to be as high as it goes, is 40" in " ".join(
@@ -75,11 +75,11 @@ def test_advice_reads_as_a_sentence(status):
     goal = goal_of()
     entry = Entry(str(goal.objective), 40.0)
     report = reported(goal, status=status, objective=entry)
-    told = [note.what for note in notes_of(report)]
-    assert any("another one may do better by the metric shop:revenue." in t for t in told)
+    notes = [note.what for note in notes_of(report)]
+    assert any("another one may do better by the metric shop:revenue." in t for t in notes)
 
 
-def test_an_adaptive_search_is_told_its_budget():
+def test_an_adaptive_search_receives_its_budget():
     report = searched()
     assert "Allow the search more evaluations (budget) if this matters." in [
         note.remedy for note in notes_of(report)

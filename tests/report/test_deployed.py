@@ -70,7 +70,7 @@ def test_no_changes_and_no_labels():
     found = compared(true, old, old)
     assert found == Comparison(200, 0.0, 0.0, 0.0)
     assert found.fresh_labels is found.fresh_rows is None
-    # What a mixture's weights leave behind is no change.
+    # What a mixture's weights leave behind is not a change.
     assert compared(true, old, np.eye(3)[old] * (1 - 1e-16)) == found
     unknown = compared(None, old, (old + 1) % 3)
     assert unknown == Comparison(200, 1.0)
@@ -121,7 +121,7 @@ def test_to_json_and_back(found):
                 "are 23 of them; that takes about 1,150 rows on average. If the shares above hold "
                 "for them too, the one-sided sign test then succeeds in 80 % of cases.",
                 "No decision on 1,000 rows changes.",
-                "30 % of the decisions on 1 row change (churn). Without labels it is open",
+                "30 % of the decisions on 1 row change (churn). Without labels it is unknown",
                 "no number of labels shows the new model to be better: it does not win more",
                 "20 % from one wrong class to another. To show with 95 % confidence that the new "
                 "model is better, label fresh rows on which the two models differ until 58 of them "

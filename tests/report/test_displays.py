@@ -108,7 +108,7 @@ def test_a_figure_that_is_not_empty_is_refused(rows):
         next(iter(pictures(rows)))(figure)
 
 
-def test_dollars_are_no_mathematics(rows):
+def test_dollars_are_not_mathematics(rows):
     y, s, sex = rows
     labels = np.array(["$^no$", "$_yes$"])[y]
     goal = "maximize recall subject to recall.min('$a_$') >= 0.1 and precision >= 0.6"
@@ -217,7 +217,7 @@ def test_convergence_panels():
     assert inside.violation_ax_.yaxis.get_label_position() == "right"
 
 
-def test_what_is_passed_is_no_bound():
+def test_what_is_passed_is_not_a_bound():
     trace = [(1, 0.5, 0.3, 0.0), (2, 0.5, 0.8, 0.0), (3, 0.9, 0.8, 0.2)]
     display = ConvergenceDisplay(trace, "f1").plot(Figure())
     drawn = display.ax_.get_lines()[1].get_ydata()

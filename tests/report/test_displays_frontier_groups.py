@@ -65,8 +65,8 @@ def test_points_say_only_what_is_known():
     nothing = frontier("points", values=(np.nan,) * 3)
     assert out_of_reach(nothing, 0.0, 1.0) == (0.0, 1.0)
     FrontierDisplay(nothing).plot(Figure()).figure_.canvas.draw()
-    told = FrontierDisplay(frontier("points", gap=np.inf)).plot(Figure()).ax_.texts[-1].get_text()
-    assert "Better rules may exist" in told
+    text = FrontierDisplay(frontier("points", gap=np.inf)).plot(Figure()).ax_.texts[-1].get_text()
+    assert "Better rules may exist" in text
 
 
 def test_the_axis_stays_in_the_range_of_the_side():

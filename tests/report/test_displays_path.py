@@ -66,9 +66,9 @@ def test_reached_over_asked(relation):
     assert shape.contains_point((0.06, 0.08)) == (relation == ">=")
     assert ax.get_xlabel() == f"bound on churn ({relation})"
     assert ax.get_ylabel() == "churn reached"
-    told = caption(ax)
-    assert "Each with recall >= 0.6." in told
-    assert "None was found for 0.01." in told
+    text = caption(ax)
+    assert "Each with recall >= 0.6." in text
+    assert "None was found for 0.01." in text
     low, high = ax.get_xlim()
     assert low < 0.01 < 0.1 < high
 

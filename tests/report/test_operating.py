@@ -103,9 +103,9 @@ def test_evaluate_shows_the_rows_it_is_given():
 
     X = s[:, None]
     clf = PlugInClassifier(LogisticRegression(), "f1", randomized=False).fit(X[:2000], y[:2000])
-    told = clf.evaluate(X[2000:], y[2000:]).operating
-    assert told.recall == pytest.approx(recall_score(y[2000:], clf.predict(X[2000:])))
-    assert told.positives == y[2000:].sum()
+    on_new = clf.evaluate(X[2000:], y[2000:]).operating
+    assert on_new.recall == pytest.approx(recall_score(y[2000:], clf.predict(X[2000:])))
+    assert on_new.positives == y[2000:].sum()
 
 
 def test_what_has_no_picture():

@@ -139,8 +139,8 @@ def test_the_goal_in_words():
     }.items():
         assert goal_in_words(Goal.parse(text)) == words
     long = " + ".join(f"recall(label='class number {i}')" for i in range(40))
-    told = goal_in_words(Goal.parse(f"maximize {long} s.t. churn <= 0.1"))
-    assert told == "Make a measure of one's own as high as possible, under 1 constraints"
+    sentence = goal_in_words(Goal.parse(f"maximize {long} s.t. churn <= 0.1"))
+    assert sentence == "Make a custom metric as high as possible, under 1 constraints"
 
 
 def test_every_metric_has_words():
@@ -201,7 +201,7 @@ def test_verdicts():
     assert "Measure on more rows before you decide." in text
 
     tone, word, text = verdict(constrained(value=None, low=None, high=None))
-    assert (tone, word) == ("unknown", "Cannot be told")
+    assert (tone, word) == ("unknown", "Not known")
     assert "there are no rows to count it on" in text
 
     assert verdict(PLAIN)[:2] == ("plain", "Measured")
@@ -210,7 +210,7 @@ def test_verdicts():
     assert verdict(nearest())[:2] == ("bad", "Not reached: no rule can")
 
 
-def test_just_met_is_no_number():
+def test_just_met_is_not_a_number():
     report = constrained(value=0.9 + 1e-16, low=0.85, high=0.95)
     assert "to spare nothing: just met" in verdict(report)[2]
 
@@ -228,12 +228,12 @@ def test_stricter_bounds_are_possible_ones():
 def test_what_is_not_certain():
     for status in ("feasible", "stationary"):
         text = verdict(replace(constrained(), status=status))[2]
-        assert "Nobody has proved that this rule is the best" in text
+        assert "It is not proved that this rule is the best" in text
     text = verdict(replace(constrained(), status="feasible", gap=0.03))[2]
     assert "better by more than 0.0300 (certified)" in text.split("The rule")[0]
     text = verdict(replace(constrained(), status="optimal", gap=0.0))[2]
     assert "No other rule on these scores has a better objective (certified)." in text
-    assert "Nobody has proved" not in text
+    assert "It is not proved" not in text
     assert "Whether another rule reaches more was not looked at" in verdict(constrained())[2]
     soft = replace(constrained(), status="optimal", evidence="soft", expected_objective=0.8, gap=0)
     assert "The rule was found on posteriors." in verdict(soft)[2]
@@ -265,7 +265,7 @@ def test_the_rule_what_it_looks_at_and_draws():
     assert re.search(r"The decision on [\d.]+ % of the rows is drawn\.", text)
     text = read(page_text(floor())).text
     assert "It looks at nothing but the score." in text
-    assert "It draws no lots" in text
+    assert "The rule is deterministic" in text
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_infinite_and_missing_numbers():
     checked(page_text(bound))
 
 
-def test_one_text_is_no_section():
+def test_one_text_is_not_a_section():
     assert Section("The data", ["a", "b"]) == Section("The data", ("a", "b"))
     with pytest.raises(TypeError, match="sequence of sentences"):
         Section("The data", "500 rows")
@@ -340,7 +340,7 @@ def test_one_text_is_no_section():
 def test_a_report_that_measures_does_not_say_what_the_rule_looks_at():
     text = verdict(replace(constrained(), rule="predict 1 when the score is at least 0.5"))[2]
     assert "nothing but the score" not in text
-    assert "draws no lots" not in text
+    assert "The rule is deterministic" not in text
 
 
 def test_another_goal_is_refused():

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from report.pages import fair, floor, many_groups, nearest, searched, three, told
+from report.pages import adaptive_summary, fair, floor, many_groups, nearest, searched, three
 from setpoint.report.page import Section, page_text
 
 BROWSER = next(
@@ -129,7 +129,7 @@ def pages():
         "nearest": page_text(nearest()),
         "groups": page_text(many_groups()),
         "searched": page_text(searched()),
-        "kept": page_text(searched(told(14, accepted=False))),
+        "kept": page_text(searched(adaptive_summary(14, accepted=False))),
     }
 
 
@@ -164,8 +164,8 @@ def measured(request, tmp_path_factory):
         capture_output=True, text=True, encoding="utf-8", timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told = [x for x in done.stderr.splitlines() if "CONSOLE" in x or "Uncaught" in x]
-    assert told == []
+    console = [x for x in done.stderr.splitlines() if "CONSOLE" in x or "Uncaught" in x]
+    assert console == []
     found = re.search(r'<pre id="out">(.*?)</pre>', done.stdout, re.DOTALL).group(1)
     out = json.loads(html.unescape(found))
     assert len(out) == len(frames)

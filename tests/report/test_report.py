@@ -107,7 +107,7 @@ def test_other_errors_propagate():
         on("maximize recall.min(sex)")
     with pytest.raises(GoalError, match="outside the range"):
         on("maximize recall subject to precision >= 1.2")
-    # What these data happen to allow is no reason to refuse.
+    # What these data happen to allow is not a reason to refuse.
     assert on("maximize recall subject to tp >= 0.5").constraints[0].satisfied is False
 
 
@@ -165,11 +165,11 @@ def test_few_rows():
 def test_few_rows_in_one_group(side):
     y, g = [0, 1] * 1000, ["a"] * 1999 + ["b"]
     report = evaluate(f"maximize recall s.t. recall.{side}", y, y, sensitive_features={"g": g})
-    (told,) = (w for w in report.warnings if "few rows" in w)
-    assert "measured on few rows (1 in the smallest group, g = b); half the width" in told
+    (warning,) = (w for w in report.warnings if "few rows" in w)
+    assert "measured on few rows (1 in the smallest group, g = b); half the width" in warning
     with pytest.warns(FewRowsWarning) as caught:
         warn_few_rows(report)
-    assert [str(w.message) for w in caught] == [told]
+    assert [str(w.message) for w in caught] == [warning]
     (note,) = (n.what for n in notes_of(report) if "few rows" in n.what)
     assert "measured on few rows (1 in the smallest group, g = b)" in note
 
@@ -186,9 +186,9 @@ def test_few_rows_in_one_group(side):
 def test_one_group_is_compared_with_nothing(goal):
     y, g = [0, 1] * 500, ["a"] * 998 + ["b"] * 2
     report = evaluate(goal, y, y, sensitive_features={"g": g}, sample_weight=[1] * 998 + [0, 0])
-    (told,) = (w for w in report.warnings if "one group only" in w)
-    assert told.endswith(": there is one group only (g = a), which nothing is compared with")
-    assert told in {n.what.rstrip(".") for n in notes_of(report)}
+    (warning,) = (w for w in report.warnings if "one group only" in w)
+    assert warning.endswith(": there is one group only (g = a), which nothing is compared with")
+    assert warning in {n.what.rstrip(".") for n in notes_of(report)}
     report = evaluate(goal, y, y, sensitive_features={"g": g})
     assert not any("one group only" in w for w in report.warnings)
 
@@ -299,7 +299,7 @@ def test_times_and_versions_do_not_make_reports_differ():
 
 
 @pytest.mark.parametrize("data", [{}, {"format": 2}, {"format": 1}, [], None])
-def test_what_is_no_report(data):
+def test_what_is_not_a_report(data):
     with pytest.raises(ValueError, match="report"):
         GoalReport.from_dict(data)
 

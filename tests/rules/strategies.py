@@ -34,7 +34,7 @@ def mixtures(draw, inner, most=4):
 
 @st.composite
 def slot_lists(draw):
-    """Segments over one column or two, with every value told apart from the others."""
+    """Segments over one column or two, with every value distinguished from the others."""
     keys = [()]
     for column in draw(st.lists(st.text(max_size=4), min_size=1, max_size=2, unique=True)):
         values = draw(st.lists(labels, min_size=1, max_size=2, unique=True))

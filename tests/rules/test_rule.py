@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rules.strategies import rows_for, rules
-from setpoint.rules import Argmax, Mixture, Names, PerSegment, Rule, Threshold
+from setpoint.rules import Argmax, ClassNames, Mixture, PerSegment, Rule, Threshold
 
 SEX = ((("sex", "F"),), (("sex", "M"),))
 EDGE = np.nextafter(1.0, 0.0)
@@ -79,7 +79,7 @@ def test_batch_cuts_and_order_do_not_matter(rule, seed):
 
 @given(rules())
 def test_explains_itself(rule):
-    words = rule.explain(Names(tuple("abcd"[: rule.n_classes])))
+    words = rule.explain(ClassNames(tuple("abcd"[: rule.n_classes])))
     assert "predict" in words
     assert "nan" not in words
 
@@ -154,9 +154,9 @@ def test_what_is_not_needed_is_ignored():
 
 def test_names_must_fit():
     with pytest.raises(ValueError, match="2 classes, got 3 names"):
-        Threshold(0.5).explain(Names(("a", "b", "c")))
+        Threshold(0.5).explain(ClassNames(("a", "b", "c")))
     with pytest.raises(ValueError, match="at least two"):
-        Names(("a",))
+        ClassNames(("a",))
 
 
 def test_rules_cannot_be_changed():

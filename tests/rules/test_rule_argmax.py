@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from setpoint.rules import Argmax, Names
+from setpoint.rules import Argmax, ClassNames
 
 
 def test_ties_go_to_the_lowest_class():
@@ -102,7 +102,7 @@ def test_refused(arguments, error, message):
 
 
 def test_words():
-    names = Names(("a", "b"))
+    names = ClassNames(("a", "b"))
     assert Argmax(np.eye(2)).explain(names) == "predict the class for which the score is largest"
     assert Argmax.weighted([1, 2.5], [0, -1]).explain(names) == (
         "predict the class for which the score times its weight plus its offset is largest "

@@ -3,10 +3,10 @@ import math
 import numpy as np
 import pytest
 
-from setpoint.rules import Argmax, Mixture, Names, PerSegment, Threshold, mixture
+from setpoint.rules import Argmax, ClassNames, Mixture, PerSegment, Threshold, mixture
 
 SEX = ((("sex", "F"),), (("sex", "M"),))
-YES = Names(("no", "yes"))
+YES = ClassNames(("no", "yes"))
 EDGE = np.nextafter(1.0, 0.0)
 
 
@@ -117,7 +117,7 @@ def test_words():
         "  sex = M: predict 'yes' when the score is at least 0.2"
     )
     classes = Mixture([(0.5, Argmax.weighted([1, 2, 3])), (0.5, Argmax(np.eye(3)))])
-    assert classes.explain(Names(("a", "b", "c"))).endswith(
+    assert classes.explain(ClassNames(("a", "b", "c"))).endswith(
         "; otherwise predict the class for which the score is largest"
     )
     assert Mixture([(1.0, Threshold(0.5))]).explain(YES) == Threshold(0.5).explain(YES)

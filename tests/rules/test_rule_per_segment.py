@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from rules.strategies import labels, slot_lists
 from setpoint.goals.populations import Other
-from setpoint.rules import Argmax, Mixture, Names, PerSegment, Threshold, per_segment, segment_codes
+from setpoint.rules import (
+    Argmax,
+    ClassNames,
+    Mixture,
+    PerSegment,
+    Threshold,
+    per_segment,
+    segment_codes,
+)
 
 SEX = ((("sex", "F"),), (("sex", "M"),))
 
@@ -162,7 +170,7 @@ def test_everyone_needs_no_slot():
 
 
 def test_words():
-    names = Names(("no", "yes"))
+    names = ClassNames(("no", "yes"))
     segments = [(("country", "IN"),), (("country", Other(("IN", "US"))),)]
     assert PerSegment([Threshold(0.123456), Threshold(0.123457)], segments).explain(names) == (
         "country = IN: predict 'yes' when the score is at least 0.123456\n"

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from setpoint.rules import Names, Threshold
+from setpoint.rules import ClassNames, Threshold
 
-YES = Names(("no", "yes"))
+YES = ClassNames(("no", "yes"))
 INF = float("inf")
 
 
@@ -78,5 +78,5 @@ def test_words(rule, words):
 
 
 def test_words_with_own_names():
-    words = Threshold(0.5).explain(Names((0, 1), score="the risk"))
+    words = Threshold(0.5).explain(ClassNames((0, 1), score="the risk"))
     assert words == "predict 1 when the risk is at least 0.5"

@@ -14,7 +14,7 @@ from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.program.link import link
 from setpoint.program.program import ProgramConstraint
 from setpoint.program.rows import NotLinearError, RowBuilder
-from setpoint.search import ConstantGoalWarning, Infeasible
+from setpoint.search import ConstantGoalWarning, InfeasibleError
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.nearest import nearest_mixture
 from setpoint.search.region import Region
@@ -63,9 +63,9 @@ def test_a_constant_bound_that_is_met_costs_nothing(randomized):
 @ANY
 def test_a_constant_bound_that_is_not_met_is_blamed_alone(randomized):
     goal = "maximize recall subject to precision >= 0.6 and prior <= 0.4 and predicted_rate <= 0.9"
-    with pytest.raises((Infeasible, GoalError), match=r"prior <= 0\.4") as caught:
+    with pytest.raises((InfeasibleError, GoalError), match=r"prior <= 0\.4") as caught:
         solve(goal, S, Y, randomized=randomized)
-    if isinstance(caught.value, Infeasible):
+    if isinstance(caught.value, InfeasibleError):
         assert list(caught.value.blame) == ["prior <= 0.4"]
 
 
@@ -125,7 +125,7 @@ def test_no_row_has_an_infinite_level(level):
     program, _ = program_of("maximize recall")
     for side in ("at_least", "at_most"):
         with pytest.raises(NotLinearError):
-            getattr(RowBuilder(program.forms), side)(program.objective, level)
+            getattr(RowBuilder(program.table), side)(program.objective, level)
 
 
 @ANY
@@ -154,7 +154,7 @@ def test_an_objective_that_is_not_a_number_for_some_rules():
 def test_weights_far_apart(randomized):
     """Below what a linear program sees the sweep over cut-offs decides."""
     s, y, w = [0.67, 0.33, 0.0], [0, 0, 1], [1e5, 1e-5, 1.0]
-    with pytest.raises(Infeasible) as caught:
+    with pytest.raises(InfeasibleError) as caught:
         solve("maximize recall subject to precision >= 0.33", s, y, sample_weight=w,
               randomized=randomized)  # fmt: skip
     text = str(caught.value)
@@ -245,7 +245,7 @@ def test_random_goals_against_every_cutoff(seed):
             warnings.simplefilter("ignore")
             try:
                 found = solve_exact(program, rows, randomized=randomized)
-            except Infeasible:
+            except InfeasibleError:
                 assert not feasible
                 continue
         assert randomized == "auto" or feasible

@@ -94,5 +94,5 @@ class Smooth:
     def __call__(self, scores):
         return self.psi(self.sample.on_metric.values(scores))
 
-    def taken(self, index):
+    def take(self, index):
         raise NotImplementedError

@@ -7,7 +7,7 @@ from setpoint import BlackBox
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import Rows
+from setpoint.inputs.inputs import GivenRows
 from setpoint.surrogates.accepting import drawn_rows, gain_error
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.plan import Plan
@@ -25,7 +25,7 @@ def share_right(y_true, y_pred):
 
 def measured(goal=None, y=Y, **rows):
     goal = BlackBox(share_right) if goal is None else goal
-    return measured_on(goal, classes_of(y), Rows(len(y), y, **rows))
+    return measured_on(goal, classes_of(y), GivenRows(len(y), y, **rows))
 
 
 def error_of(metric, pair=PAIR, draws=600, seed=0):

@@ -26,7 +26,7 @@ def raises(y_true, y_pred):
 
 
 @pytest.mark.parametrize(
-    ("metric", "told"),
+    ("metric", "text"),
     [
         (black(raises), "mine raised ZeroDivisionError: no customers; it was called with 200 rows"),
         (black(lambda y_true, y_pred: float("nan")), "mine returned nan, not a finite number"),
@@ -37,8 +37,8 @@ def raises(y_true, y_pred):
     ],
     ids=["raises", "nan", "vector", "text", "none", "limits"],
 )
-def test_metrics_that_give_no_value(metric, told):
-    with pytest.raises(MetricError, match=told):
+def test_metrics_that_give_no_value(metric, text):
+    with pytest.raises(MetricError, match=text):
         adaptive(metric).fit(X, Y)
 
 
@@ -69,9 +69,9 @@ def test_a_constant_metric_of_scores():
 
 def test_a_metric_the_wrong_way_round():
     turned = black(lambda y_true, y_pred: float(np.mean(y_true == y_pred)), greater_is_better=False)
-    with pytest.warns(NotMonotoneWarning, match="check greater_is_better") as told:
+    with pytest.warns(NotMonotoneWarning, match="check greater_is_better") as caught:
         adaptive(turned, max_iter=2).fit(*sloped())
-    text = str(told[0].message)
+    text = str(caught[0].message)
     assert "it gets better as sigmoid of positives, sigmoid of negatives get worse" in text
 
 
@@ -88,10 +88,10 @@ def test_a_metric_that_likes_one_surrogate_worse():
     def greedy(y_true, y_pred):
         return float(np.mean(np.where(y_true == 1, 1.0, 0.7) * y_pred))
 
-    with pytest.warns(NotMonotoneWarning, match="as sigmoid of negatives gets worse") as told:
+    with pytest.warns(NotMonotoneWarning, match="as sigmoid of negatives gets worse") as caught:
         clf = adaptive(black(greedy), max_iter=2).fit(*sloped())
-    assert "greater_is_better" not in str(told[0].message)
-    assert told[0].filename == __file__
+    assert "greater_is_better" not in str(caught[0].message)
+    assert caught[0].filename == __file__
     assert clf.best_value_ >= clf.baseline_value_
 
 
@@ -142,7 +142,7 @@ def test_a_group_that_a_fold_lacks():
 
 
 @pytest.mark.parametrize(
-    ("groups", "error", "told"),
+    ("groups", "error", "text"),
     [
         ("sex", GoalError, "surrogate_groups names .*sex"),
         ({"sex": "f"}, GoalError, "surrogate_groups names .*sex"),
@@ -153,8 +153,8 @@ def test_a_group_that_a_fold_lacks():
         ({1: "b"}, TypeError, "an entry is a column or a dict"),
     ],
 )
-def test_groups_that_are_none(groups, error, told):
-    with pytest.raises(error, match=told):
+def test_groups_that_are_invalid(groups, error, text):
+    with pytest.raises(error, match=text):
         adaptive(surrogate_groups=groups).fit(G3, GY, sensitive_features={"g": G})
 
 
@@ -181,7 +181,7 @@ def test_classes():
 
 # ---------------------------------------------------------------------- samples
 @pytest.mark.parametrize(
-    ("validation", "error", "told"),
+    ("validation", "error", "text"),
     [
         ((V, None), ValueError, "validation holds no labels"),
         (Dataset(V), ValueError, "validation holds no labels"),
@@ -190,8 +190,8 @@ def test_classes():
         (V, ValueError, "validation holds no labels"),
     ],
 )
-def test_validation_samples_that_are_none(validation, error, told):
-    with pytest.raises(error, match=told):
+def test_validation_samples_that_are_invalid(validation, error, text):
+    with pytest.raises(error, match=text):
         adaptive(cv=None).fit(X, Y, validation=validation)
 
 
@@ -201,7 +201,7 @@ def test_two_ways_to_hold_rows_out():
 
 
 @pytest.mark.parametrize("cv", [0.0, 1.0, 1.5, -0.2, float("nan")])
-def test_shares_that_are_none(cv):
+def test_shares_that_are_invalid(cv):
     with pytest.raises(ValueError, match="cv as a share lies between 0 and 1"):
         adaptive(cv=cv).fit(X, Y)
 
@@ -234,16 +234,16 @@ def test_estimates_that_need_one_sample(gradient):
             adaptive(gradient=gradient, surrogates=kinds).fit(X, Y)
 
 
-def test_they_are_no_matter_to_a_search_over_weights():
+def test_a_search_over_weights_ignores_them():
     held = {"validation": (V, VY)}
     adaptive(gradient="two-step", search="weights", cv=None, budget=80).fit(X, Y, **held)
 
 
 # ---------------------------------------------------------------------- options
 @pytest.mark.parametrize(
-    ("options", "error", "told"),
+    ("options", "error", "text"),
     [
-        ({"surrogates": "sigmod"}, ValueError, r"'sigmod' is none of .*did you mean|sigmoid"),
+        ({"surrogates": "sigmod"}, ValueError, r"'sigmod' is not one of .*did you mean|sigmoid"),
         ({"surrogates": []}, ValueError, "surrogates is empty"),
         ({"surrogates": 3}, TypeError, "surrogates: names among"),
         ({"surrogates": ["hinge", 3]}, TypeError, "got 3"),
@@ -270,8 +270,8 @@ def test_they_are_no_matter_to_a_search_over_weights():
     ],
     ids=str,
 )
-def test_options(options, error, told):
-    with pytest.raises(error, match=told):
+def test_options(options, error, text):
+    with pytest.raises(error, match=text):
         adaptive(**options).fit(X, Y)
 
 

@@ -282,7 +282,7 @@ NO_HEAD = "output is not that of its last Linear layer with one output"
 
 @pytest.mark.parametrize("ready", [False, True])
 @pytest.mark.parametrize(
-    ("factory", "told"),
+    ("factory", "message"),
     [
         (lambda: nn.Sequential(wide(D), nn.Sigmoid()), NO_HEAD),
         (lambda: nn.Sequential(wide(D), nn.ReLU()), NO_HEAD),
@@ -296,12 +296,12 @@ NO_HEAD = "output is not that of its last Linear layer with one output"
         (lambda: wide(D + 1), "cannot take rows of 4 features"),
     ],
 )
-def test_modules_without_a_last_layer(factory, told, ready):
-    with pytest.raises(ValueError, match=told):
+def test_modules_without_a_last_layer(factory, message, ready):
+    with pytest.raises(ValueError, match=message):
         body_of(factory() if ready else factory, epochs=1)
 
 
-def test_modules_that_are_none():
+def test_modules_that_are_invalid():
     with pytest.raises(TypeError, match="module='tree'"):
         body_of("tree")
     with pytest.raises(TypeError, match="returned a int"):

@@ -46,11 +46,11 @@ def same(a, b):
 )
 def test_a_search_beats_the_cut_off_where_the_ordering_is_wrong(options):
     clf = adaptive(**{"budget": 400, "max_iter": 12} | options).fit(X, Y)
-    told = clf.goal_report_.adaptive
+    summary = clf.goal_report_.adaptive
     assert clf.accepted_
-    assert clf.best_value_ > clf.baseline_value_ + told.error
-    assert clf.n_evaluations_ == told.evaluations <= 400
-    assert (told.accepted, told.best_value) == (True, clf.best_value_)
+    assert clf.best_value_ > clf.baseline_value_ + summary.error
+    assert clf.n_evaluations_ == summary.evaluations <= 400
+    assert (summary.accepted, summary.best_value) == (True, clf.best_value_)
     assert clf.goal_report_.objective.value == clf.best_value_
     fresh, labels = island(2000, seed=9)
     logistic = LogisticRegression().fit(X, Y)
@@ -61,8 +61,8 @@ def test_values_are_those_of_the_metric():
     """With a validation sample everything can be measured again."""
     clf = adaptive(cv=None).fit(X, Y, validation=(V, VY))
     assert profit(VY, clf.predict(V)) == clf.best_value_ == clf.goal_report_.objective.value
-    told = clf.evaluate(V, VY)
-    assert told.objective.value == clf.best_value_
+    judged = clf.evaluate(V, VY)
+    assert judged.objective.value == clf.best_value_
     by_hand = evaluate(BlackBox(profit), VY, clf.predict(V))
     assert by_hand.objective.value == clf.best_value_
     assert clf.goal_report_.objective.rows == 250
@@ -132,9 +132,9 @@ def test_a_baseline_that_is_not_beaten_is_kept():
     y = (Z[:, 0] + 0.5 * rng.normal(size=300) > 0.5).astype(int)
     metric = BlackBox(lambda y_true, y_pred: float(np.mean(y_true == y_pred)), name="accuracy")
     clf = adaptive(metric).fit(Z, y)
-    told = clf.goal_report_.adaptive
+    summary = clf.goal_report_.adaptive
     assert not clf.accepted_
-    assert clf.goal_report_.objective.value == clf.baseline_value_ == told.baseline_value
+    assert clf.goal_report_.objective.value == clf.baseline_value_ == summary.baseline_value
     logistic = LogisticRegression().fit((Z - Z.mean(axis=0)) / Z.std(axis=0), y)
     np.testing.assert_allclose(clf.coef_, logistic.coef_, rtol=1e-6)
     assert "baseline is kept" in str(clf.goal_report_).replace("\n     ", " ")
@@ -156,8 +156,8 @@ def test_a_loss():
     assert np.array_equal(clf.parameters_, twin.parameters_)
     assert clf.best_value_ == -twin.best_value_
     assert clf.path_[0].value == -twin.path_[0].value
-    told, other = clf.goal_report_.adaptive.path, twin.goal_report_.adaptive.path
-    assert [s.value for s in told] == [-s.value for s in other]
+    path, other = clf.goal_report_.adaptive.path, twin.goal_report_.adaptive.path
+    assert [s.value for s in path] == [-s.value for s in other]
 
 
 def test_columns_reach_the_metric_row_by_row():
@@ -171,8 +171,8 @@ def test_columns_reach_the_metric_row_by_row():
     held = Dataset(V, VY, sensitive_features={"amount": amount, "sex": sex})
     clf = adaptive(BlackBox(earned), cv=None).fit(X, Y, validation=held)
     assert clf.best_value_ == earned(VY, clf.predict(V), amount, sex)
-    told = clf.evaluate(V, VY, sensitive_features={"amount": amount, "sex": sex})
-    assert told.objective.value == clf.best_value_
+    judged = clf.evaluate(V, VY, sensitive_features={"amount": amount, "sex": sex})
+    assert judged.objective.value == clf.best_value_
     frame = pd.DataFrame(V, columns=list("ab")).assign(amount=amount)
     lone = adaptive(BlackBox(lambda y_true, y_pred, amount: earned(y_true, y_pred, amount, ["f"])))
     lone.set_params(cv=0.5, max_iter=2).fit(frame, VY)
@@ -376,7 +376,7 @@ def test_coefficients_are_the_model():
 
 
 # ---------------------------------------------------------------------- weights
-def test_weight_two_is_a_row_twice_and_zero_is_none():
+def test_weight_two_is_a_row_twice_and_zero_is_left_out():
     """To rounding, which a search by steps leaves alone as long as no decision is a tie."""
     w = np.random.default_rng(0).integers(0, 3, 400)
     twice = np.repeat(np.arange(400), w)
@@ -504,13 +504,13 @@ def test_progress(capsys):
 
 
 # ---------------------------------------------------------------------- the way
-def test_the_path_is_told():
+def test_the_path_is_reported():
     clf = adaptive(max_iter=5).fit(X, Y)
-    told = clf.goal_report_.adaptive
-    assert len(clf.path_) == len(told.path) == 5
-    assert [s.used for s in told.path] == sorted(s.used for s in told.path)
-    assert set(Counter(s.start for s in told.path)) <= {"post-shift", "logistic", "zero"}
-    assert told.surrogates == clf.surrogate_names_
+    summary = clf.goal_report_.adaptive
+    assert len(clf.path_) == len(summary.path) == 5
+    assert [s.used for s in summary.path] == sorted(s.used for s in summary.path)
+    assert set(Counter(s.start for s in summary.path)) <= {"post-shift", "logistic", "zero"}
+    assert summary.surrogates == clf.surrogate_names_
     text = str(clf.goal_report_)
     assert "Against the cut-off alone" in text
     assert type(clf.goal_report_).from_dict(clf.goal_report_.to_dict()) == clf.goal_report_

@@ -86,15 +86,15 @@ def test_what_is_best_is_what_was_measured():
 
 
 def test_steps_tell_of_the_way():
-    told = []
+    received = []
     search = descent(g_mean, max_iter=7)
-    search.told = told.append
+    search.callback = received.append
     search.run()
-    assert told == search.steps
-    assert len(told) == 7
-    assert [s.used for s in told] == sorted({s.used for s in told})
-    assert told[-1].used == search.metered.used
-    for s in told:
+    assert received == search.steps
+    assert len(received) == 7
+    assert [s.used for s in received] == sorted({s.used for s in received})
+    assert received[-1].used == search.metered.used
+    for s in received:
         assert s.weights.min() >= 0
         assert s.weights.sum() == pytest.approx(1.0) or (s.weights == 0).all()
 

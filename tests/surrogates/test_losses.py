@@ -138,13 +138,13 @@ def test_the_unit_of_weights_does_not_matter(kind):
 
 
 @pytest.mark.parametrize("bad", [0, 1, -0.5, 1.5, True, float("nan")])
-def test_recalls_that_are_none(bad):
+def test_recalls_that_are_invalid(bad):
     with pytest.raises(ValueError, match="recall lies between 0 and 1"):
         PrecisionAtRecall(bad)
 
 
 @pytest.mark.parametrize("bad", [0, -3, 2.5, True, float("nan"), float("inf")])
-def test_counts_that_are_none(bad):
+def test_counts_that_are_invalid(bad):
     with pytest.raises(ValueError, match="k is a whole number of rows, or a share"):
         PrecisionAtK(bad)
 
@@ -178,7 +178,7 @@ def test_together():
 
 
 @pytest.mark.parametrize("kind", [k for k in ALL if k is not squares], ids=str)
-def test_weight_two_is_a_row_twice_and_zero_is_none(kind):
+def test_weight_two_is_a_row_twice_and_zero_is_left_out(kind):
     rng = np.random.default_rng(3)
     f, w = rng.normal(size=N), np.array([1, 2, 0, 1, 2, 1, 1, 0, 1, 2])
     twice = np.repeat(np.arange(N), w)
@@ -195,7 +195,7 @@ def test_weight_two_is_a_row_twice_and_zero_is_none(kind):
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
         (1.0, r"returns \(value, gradient\), got a float"),
         ((1.0, np.zeros(3)), r"given 10 scores and returned a gradient of shape \(3,\)"),
@@ -203,9 +203,9 @@ def test_weight_two_is_a_row_twice_and_zero_is_none(kind):
         ((1.0, np.full(N, np.nan)), "gradient with NaN"),
     ],
 )
-def test_answers_of_own_callables(answer, told):
+def test_answers_of_own_callables(answer, message):
     def bad(f, y, sample_weight):
         return answer
 
-    with pytest.raises((TypeError, ValueError), match=f"surrogates: bad.*{told}"):
+    with pytest.raises((TypeError, ValueError), match=f"surrogates: bad.*{message}"):
         terms(bad, TRUE).values(np.zeros((1, N)))

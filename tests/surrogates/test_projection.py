@@ -52,7 +52,7 @@ def test_a_target_that_is_reached_leaves_no_weight():
     assert (losses(easy, models) <= 1.0 - np.array([0.3, 0.2]) + 1e-4).all()
 
 
-def test_a_target_above_is_no_aim():
+def test_a_target_above_is_not_an_aim():
     """Surrogates are never led up."""
     sample, start = sample_of(X, TRUE, "logistic"), np.array([[0.2, -0.1, 0.1]])
     models, weights = sample.stepped(start, np.array([-0.2, -0.3]), 100)

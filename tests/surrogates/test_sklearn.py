@@ -232,9 +232,9 @@ def test_a_deployed_model_in_the_constructor():
     clf = adaptive("maximize f1 subject to churn <= 0.4", baseline=model, max_iter=2).fit(X, Y)
     assert clf.goal_report_.constraints[0].value is not None
     held = adaptive("f1", baseline=model, max_iter=2, cv=None).fit(X, Y, validation=(V, VY))
-    told = held.goal_report_.deployed
+    comparison = held.goal_report_.deployed
     changed = np.mean(held.predict(V) != model.predict(V))
-    assert told.wins + told.losses == pytest.approx(changed)
+    assert comparison.wins + comparison.losses == pytest.approx(changed)
 
 
 def test_notebooks_look_at_everything():

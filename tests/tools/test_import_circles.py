@@ -38,7 +38,7 @@ def circles(tool, folder):
     return tool.circles_of(tool.graph_of(folder))
 
 
-def test_a_line_is_no_circle(tool, package):
+def test_a_line_is_not_a_circle(tool, package):
     folder = package(a="import pack.b", b="from pack import c", c="import os\nimport pack.d", d="")
     assert circles(tool, folder) == []
     assert tool.graph_of(folder)["pack.b"] == {"pack.c"}

@@ -24,9 +24,9 @@ from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import Array, column_names
-from setpoint.inputs.classes import Classes
+from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns
-from setpoint.inputs.inputs import Inputs, Rows
+from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.inputs.labels import check_weight
 from setpoint.program.accepted import Accepted
 from setpoint.program.link import link
@@ -38,8 +38,8 @@ __all__ = ["CalledMetric", "FormulaMetric", "measured_on"]
 
 def measured_on(
     goal: Goal | BlackBox | Expression | str,
-    classes: Classes,
-    rows: Rows,
+    classes: ClassOrder,
+    rows: GivenRows,
     *,
     penalty: float | None = None,
     where: str | None = "y",
@@ -49,7 +49,7 @@ def measured_on(
     Parameters
     ----------
     goal : Goal, BlackBox, str or metric
-    classes : Classes
+    classes : ClassOrder
         Two.
     rows : Rows
         With labels. Columns come from `sensitive_features`; those of a black box also from
@@ -96,7 +96,7 @@ def measured_on(
                 f"the goal refers to the data sets {list(goal.needs.datasets)}, and a metric is "
                 "measured on one sample"
             )
-        inputs = Inputs.check(goal, classes, {None: rows}, None, where or "y")
+        inputs = CheckedData.check(goal, classes, {None: rows}, None, where or "y")
         inputs.require_values()
         evidence = inputs.evidence({None: np.zeros(rows.n_rows)})
         metric = FormulaMetric(goal, evidence, _kept(inputs.parts[None].weight, rows), penalty)
@@ -213,7 +213,7 @@ class FormulaMetric:
             weight = None if weight is None else weight[moving]
         return self._values(cutoffs(scores, kind, weight, n_kinds)[1].T + held)
 
-    def taken(self, index: Codes) -> FormulaMetric:
+    def take(self, index: Codes) -> FormulaMetric:
         """The metric on some rows, in the order of `index`.
 
         Raises
@@ -221,7 +221,7 @@ class FormulaMetric:
         EmptyPopulationError
             If a population of the goal has no row among them.
         """
-        return replace(self, evidence=self.evidence.taken(index), kept=self.kept[index])
+        return replace(self, evidence=self.evidence.take(index), kept=self.kept[index])
 
     def _values(self, accepted: Floats) -> Floats:
         """Values (m,) at the accepted weight (m, kinds) of each kind of row."""
@@ -310,7 +310,7 @@ class CalledMetric:
             out[i] = self.metric(true, second, self.columns, weight)
         return out
 
-    def taken(self, index: Codes) -> CalledMetric:
+    def take(self, index: Codes) -> CalledMetric:
         """The metric on some rows, in the order of `index`."""
         return replace(
             self,
@@ -321,7 +321,9 @@ class CalledMetric:
         )
 
 
-def _called(metric: BlackBox, classes: Classes, rows: Rows, where: str | None) -> CalledMetric:
+def _called(
+    metric: BlackBox, classes: ClassOrder, rows: GivenRows, where: str | None
+) -> CalledMetric:
     if rows.n_rows == 0:
         raise ValueError("X: there are no rows")
     if rows.y is None:
@@ -340,7 +342,7 @@ def _called(metric: BlackBox, classes: Classes, rows: Rows, where: str | None) -
     return CalledMetric(metric, classes.sorted[classes.order], true[kept], weight, columns, kept)
 
 
-def _columns(metric: BlackBox, rows: Rows) -> dict[str, Array]:
+def _columns(metric: BlackBox, rows: GivenRows) -> dict[str, Array]:
     """The columns that a black box asks for, of `sensitive_features` or else of X."""
     names = tuple(metric.columns or ())
     if not names:
@@ -362,11 +364,11 @@ def _columns(metric: BlackBox, rows: Rows) -> dict[str, Array]:
     return {n: v.astype(object) if v.dtype.kind == "U" else v for n, v in values.items()}
 
 
-def _kept(weight: Floats | None, rows: Rows) -> Codes:
+def _kept(weight: Floats | None, rows: GivenRows) -> Codes:
     return np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
 
 
-def _require_both(true: Codes, classes: Classes, where: str) -> None:
+def _require_both(true: Codes, classes: ClassOrder, where: str) -> None:
     for code, label in enumerate(classes.labels):
         if not (true == code).any():
             raise ValueError(

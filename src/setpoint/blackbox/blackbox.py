@@ -61,7 +61,7 @@ class BlackBox:
     Raises
     ------
     ValueError
-        If what the function takes cannot be told, or an argument does not fit it.
+        If the function's parameters cannot be determined, or an argument does not fit it.
     ImportError
         If an import path leads to no module or to no name in it.
     TypeError
@@ -214,8 +214,8 @@ class BlackBox:
         if self.takes == "scores":
             return f"{rows}, scores from {other.min():.4g} to {other.max():.4g}"
         counts = Counter(other.ravel().tolist())
-        told = [f"{n} decided {label!r}" for label, n in counts.most_common(6)]
-        return f"{rows}, {', '.join(told)}{' and more' if len(counts) > len(told) else ''}"
+        shown = [f"{n} decided {label!r}" for label, n in counts.most_common(6)]
+        return f"{rows}, {', '.join(shown)}{' and more' if len(counts) > len(shown) else ''}"
 
     # Model files take the state: plain values, no code. Pickle and copy carry the function.
     def __getstate__(self) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class RowMetric(Protocol):
         """Values (m,), in the user's units, of m score vectors (m, n)."""
         ...
 
-    def taken(self, index: NDArray[np.int64]) -> RowMetric:
+    def take(self, index: NDArray[np.int64]) -> RowMetric:
         """The metric on some of its n rows, in the order of `index`; repeats are allowed."""
         ...
 
@@ -101,7 +101,7 @@ class BudgetedMetric:
         A file of JSON lines to which each evaluation is added as it is made. A run that is
         taken up again finds them there, and counts them as it did before.
     progress : callable, optional
-        Told ``progress(used, left)`` after evaluations; `left` is None without a budget.
+        Called as ``progress(used, left)`` after evaluations; `left` is None without a budget.
 
     Attributes
     ----------
@@ -304,6 +304,6 @@ def _digest(data: bytes) -> bytes:
 
 def _values_on(metric: RowMetric, rows: NDArray[np.int64], scores: Floats) -> Floats | None:
     try:
-        return metric.taken(rows)(scores[:, rows])
+        return metric.take(rows)(scores[:, rows])
     except (EmptyPopulationError, MetricError):
         return None

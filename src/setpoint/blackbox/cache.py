@@ -37,7 +37,7 @@ class EvaluationCache:
     Raises
     ------
     ValueError
-        If the file refers to another metric or other rows, or is none of evaluations.
+        If the file refers to another metric or other rows, or does not hold evaluations.
     OSError
         If it cannot be read or written.
 

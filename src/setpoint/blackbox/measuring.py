@@ -12,8 +12,8 @@ from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.smoothing import margin
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
-from setpoint.inputs.classes import Classes
-from setpoint.inputs.inputs import Rows
+from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.inputs import GivenRows
 from setpoint.rules import PerSegment, Rule, Threshold
 from setpoint.typing import Codes, Floats
 
@@ -74,13 +74,13 @@ def rows_taken(metric: RowMetric, index: Codes | None, n_rows: int) -> RowMetric
         return metric
     place = np.full(n_rows, -1)
     place[metric.kept] = np.arange(metric.n_rows)
-    return metric.taken(place[index][place[index] >= 0])
+    return metric.take(place[index][place[index] >= 0])
 
 
 def measured_value(
     metric: BlackBox,
-    classes: Classes,
-    rows: Rows,
+    classes: ClassOrder,
+    rows: GivenRows,
     rule: Rule,
     scores: Floats,
     segments: Codes | None = None,

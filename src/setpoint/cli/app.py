@@ -19,7 +19,7 @@ from setpoint.cli.frontier import frontier
 from setpoint.cli.goal import goal
 from setpoint.cli.metrics import metrics
 from setpoint.cli.predict import predict
-from setpoint.cli.session import Session, StoppedByUser, heeded
+from setpoint.cli.session import Session, StoppedByUser, warnings_as_notes
 from setpoint.cli.stream import stream_command
 
 __all__ = ["App", "app"]
@@ -70,19 +70,19 @@ class App(click.Group):
             return _stopped(session)
         except BrokenPipeError:
             return BROKEN_PIPE
-        except Exception as error:  # noqa: BLE001  (the last one to hear of it)
+        except Exception as error:  # noqa: BLE001  (nothing above handles it)
             if session.interrupted:  # what Ctrl-C made of code that was not ready for it
                 return _stopped(session)
             with suppress(OSError):
                 written = session.written()
-                report_error(error, session.debug, session.told_written() if written else "")
+                report_error(error, session.debug, session.describe_written() if written else "")
             return ERROR
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command of a context; see :meth:`main`."""
         try:
             try:
-                with heeded():
+                with warnings_as_notes():
                     return super().invoke(ctx)
             finally:
                 if sys.stdout is not None:  # closed by who started the program

@@ -22,8 +22,8 @@ __all__ = [
     "STOPPED",
     "CommandError",
     "in_shell_words",
+    "message_of",
     "require_packages",
-    "told",
 ]
 
 REACHED, ERROR, NOT_REACHED, STOPPED = 0, 1, 3, 130
@@ -38,10 +38,10 @@ _COLUMN = re.compile(r"\bsensitive_features(?:\['([^']*)'\])+")
 _DIRECTION = re.compile(r"\b(maximize|minimize)\((.*?)\)(?= or |$)")
 _ONE = re.compile(r"\bhas 1 rows\b")
 _WEIGHT = re.compile(r"and the rows(?: of X)? (?:have a weight of|weigh) (\S+)$")
-_TOLD = re.compile(r"(?<=is of another training: )\w+(?= was )")
+_CHANGED_SETTING = re.compile(r"(?<=is of another training: )\w+(?= was )")
 _QUOTED = re.compile(r"(?<= raised )\w+: .*(?=; it was called with )", re.DOTALL)
 """What a metric of one's own said: its words, not those of the library."""
-_TOLD_AS = {
+_OPTION_OF_SETTING = {
     "goal": "--goal",
     "module": "--module",
     "solver": "--solver",
@@ -140,7 +140,7 @@ def in_shell_words(text: str) -> str:
     text = _EVALUATIONS.sub("--checkpoint: ", text)
     text = _DATASET.sub(r"--dataset \1", text)
     text = _WEIGHT.sub(r"and there are \1 rows to count it on", text)
-    text = _TOLD.sub(lambda found: _TOLD_AS.get(found[0], found[0]), text)
+    text = _CHANGED_SETTING.sub(lambda found: _OPTION_OF_SETTING.get(found[0], found[0]), text)
     return _SOLVER.sub(r"--solver \1", text)
 
 
@@ -159,16 +159,16 @@ def require_packages(option: str, extra: str, *names: str) -> None:
         )
 
 
-def told(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """An error as a line or a few, without "error:".
 
     Errors that the library raises itself say what is wrong; others are unexpected.
 
     Examples
     --------
-    >>> told(CommandError("a.csv is empty"))
+    >>> message_of(CommandError("a.csv is empty"))
     'a.csv is empty'
-    >>> told(KeyError("x"))
+    >>> message_of(KeyError("x"))
     "unexpected KeyError: 'x'; setpoint --debug COMMAND shows where"
     """
     if isinstance(error, click.ClickException):
@@ -217,7 +217,7 @@ def report_error(error: BaseException, debug: bool, more: str = "") -> None:
     """Write an error to stderr, with its traceback if asked for, and what else there is to say."""
     if debug:
         traceback.print_exception(error, file=sys.stderr)
-    text = told(error) + (f"; {more}" if more else "")
+    text = message_of(error) + (f"; {more}" if more else "")
     color = False if os.environ.get("NO_COLOR") else None  # no context says so any more
     click.echo(f"{click.style('error:', fg='red', bold=True)} {text}", err=True, color=color)
 

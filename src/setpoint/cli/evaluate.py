@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import click
 
-from setpoint.cli.files import check_outputs, old_stays
+from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.judging import opened
 from setpoint.cli.metric import Named, metric_options, module_file
 from setpoint.cli.options import (
@@ -21,7 +21,7 @@ from setpoint.cli.options import (
     trust_option,
 )
 from setpoint.cli.output import print_json, step
-from setpoint.cli.session import current, heeded
+from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.verdicts import code_of, report_json, status_of, verdict
 
 __all__ = ["evaluate"]
@@ -63,7 +63,7 @@ def evaluate(
 ) -> None:
     """Judge a model file by a table with labels.
 
-    Model files name a metric of your own and hold no code, so --metric is wanted again.
+    Model files name a metric of your own and hold no code, so --metric is needed again.
     The exit code is 0 if the goal is reached on these rows, and 3 if it is not.
     """
     files = named_files(datasets)
@@ -76,7 +76,7 @@ def evaluate(
         compare=True, metric=named,
     )  # fmt: skip
     judged.model.classifier.unknown_group = "raise" if new_groups == "error" else "largest"
-    with heeded() as notes, step("judging the rule"), redirect_stdout(sys.stderr):
+    with warnings_as_notes() as notes, step("judging the rule"), redirect_stdout(sys.stderr):
         found = judged.model.classifier.evaluate(**judged.rows())
     more = tuple(note for note in notes if note not in found.warnings)
     found = replace(found, warnings=(*found.warnings, *more))
@@ -89,7 +89,7 @@ def evaluate(
             Section("The model and the rows it was fitted on", judged.model.notes),
         ]
         current().expect(report)
-        with step(f"writing {report}"), old_stays(report), heeded():
+        with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():
             found.to_html(report, about=about)
     if as_json:
         out, run = report_json(found)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from setpoint.cli.layout import Choices, Layout
+from setpoint.cli.roles import Choices, ColumnRoles
 from setpoint.cli.tables import Part
 from setpoint.goals.goal import Goal
 
 __all__ = ["classifier_for", "fit_classifier"]
 
 
-def classifier_for(layout: Layout, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:
+def classifier_for(roles: ColumnRoles, X: Any, goal: Goal, choices: Choices, positive: Any) -> Any:
     """A classifier, not fitted.
 
     Parameters
@@ -21,7 +21,7 @@ def classifier_for(layout: Layout, X: Any, goal: Goal, choices: Choices, positiv
         The rows to fit on.
     """
     wanted = goal if choices.metric is None else choices.metric
-    return _MADE[choices.way.family](layout, X, wanted, choices, positive)
+    return _MADE[choices.way.family](roles, X, wanted, choices, positive)
 
 
 def fit_classifier(
@@ -51,14 +51,14 @@ def fit_classifier(
     classifier.set_params(baseline=named)
 
 
-def _plugin(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
+def _plugin(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
     from setpoint.data import model_for
     from setpoint.plugin import PlugInClassifier
 
     way = choices.way
-    decide = [c.name for c in layout.decides_on]
+    decide = [c.name for c in roles.decides_on]
     return PlugInClassifier(
-        model_for(X, layout.features, way.model, seed=choices.seed),
+        model_for(X, roles.features, way.model, seed=choices.seed),
         goal,
         solver=way.solver,
         pos_label=positive,
@@ -73,7 +73,7 @@ def _plugin(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any) 
     )
 
 
-def _penalty(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
+def _penalty(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
     from setpoint.data import transformer_for
     from setpoint.penalty import ExactPenaltyClassifier
 
@@ -82,7 +82,7 @@ def _penalty(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any)
         goal,
         module=way.module,
         solver=way.solver,
-        preprocessor=transformer_for(X, layout.features),
+        preprocessor=transformer_for(X, roles.features),
         checkpoint=way.checkpoint,
         max_seconds=way.max_seconds,
         min_positives=_or_auto(way.min_positives),
@@ -92,7 +92,7 @@ def _penalty(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any)
     )
 
 
-def _ramp(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
+def _ramp(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
     from setpoint.data import transformer_for
     from setpoint.ramp import RampClassifier
 
@@ -100,7 +100,7 @@ def _ramp(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any) ->
     made = RampClassifier(
         goal,
         solver=way.solver,
-        preprocessor=transformer_for(X, layout.features),
+        preprocessor=transformer_for(X, roles.features),
         max_seconds=way.max_seconds,
         min_positives=_or_auto(way.min_positives),
         pos_label=positive,
@@ -113,7 +113,7 @@ def _ramp(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any) ->
     return made if C is None else made.set_params(C=C)
 
 
-def _surrogates(layout: Layout, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
+def _surrogates(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
     from setpoint.data import transformer_for
     from setpoint.surrogates import AdaptiveSurrogateClassifier
 
@@ -121,10 +121,10 @@ def _surrogates(layout: Layout, X: Any, goal: Any, choices: Choices, positive: A
     made = AdaptiveSurrogateClassifier(
         goal,
         search="weights" if way.solver == "surrogate-weights" else "gradient",
-        surrogate_groups=list(layout.surrogate_groups) or None,
+        surrogate_groups=list(roles.surrogate_groups) or None,
         module=way.module,
         checkpoint=way.checkpoint,
-        preprocessor=transformer_for(X, layout.features),
+        preprocessor=transformer_for(X, roles.features),
         pos_label=positive,
         baseline=choices.baseline,
         n_jobs=way.jobs,
@@ -135,7 +135,7 @@ def _surrogates(layout: Layout, X: Any, goal: Any, choices: Choices, positive: A
     return made if way.budget is None else made.set_params(budget=way.budget)
 
 
-_MADE: dict[str, Callable[[Layout, Any, Any, Choices, Any], Any]] = {
+_MADE: dict[str, Callable[[ColumnRoles, Any, Any, Choices, Any], Any]] = {
     "plugin": _plugin,
     "penalty": _penalty,
     "ramp": _ramp,

@@ -11,7 +11,7 @@ from typing import IO
 
 from setpoint.cli.errors import CommandError
 
-__all__ = ["check_outputs", "old_stays", "writing"]
+__all__ = ["check_outputs", "keep_old_on_error", "writing"]
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str]) -> None:
@@ -81,7 +81,7 @@ def writing(path: str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def old_stays(path: str) -> Iterator[None]:
+def keep_old_on_error(path: str) -> Iterator[None]:
     """Say of a file that could not be written that the old one is still there.
 
     Raises

@@ -9,7 +9,6 @@ import click
 
 from setpoint.cli.errors import NOT_REACHED, STOPPED, CommandError, require_packages
 from setpoint.cli.files import check_outputs
-from setpoint.cli.layout import Choices, layout_of
 from setpoint.cli.metric import Named, metric_of, metric_options, module_file
 from setpoint.cli.options import (
     Reading,
@@ -21,8 +20,9 @@ from setpoint.cli.options import (
     training_options,
 )
 from setpoint.cli.output import print_json, step
+from setpoint.cli.roles import Choices, find_roles
 from setpoint.cli.session import current
-from setpoint.cli.solvers import SOLVERS, check_goal, way_of
+from setpoint.cli.solvers import SOLVERS, check_goal, resolve_solver
 from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
 from setpoint.cli.telling import about_fit, fit_json, searched
 from setpoint.cli.training import Trained, train
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fit"]
 
-_TOLD = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates")
+_EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates")
 
 
 @click.command(
@@ -47,7 +47,10 @@ _TOLD = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates")
 @click.argument("data")
 @click.option("--target", required=True, metavar="COL", help="The column to predict.")
 @click.option(
-    "--goal", "goal_text", metavar="TEXT", help="See setpoint goal. This or --metric is wanted."
+    "--goal",
+    "goal_text",
+    metavar="TEXT",
+    help="See setpoint goal. Required unless --metric is given.",
 )
 @metric_options
 @click.option("--model", required=True, metavar="FILE", help="The model file to write.")
@@ -62,7 +65,7 @@ _TOLD = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates")
     help="auto finds the rule for the scores of a model; portfolio trains a model for the goal, "
     "augmented-lagrangian a linear one for goals over groups, data sets and the deployed model "
     "too, adaptive-surrogates one for a metric without a formula (auto, with --metric). "
-    f"Or {', '.join(name for name in SOLVERS if name not in _TOLD)}.",
+    f"Or {', '.join(name for name in SOLVERS if name not in _EXPLAINED)}.",
 )
 @click.option(
     "--estimator",
@@ -155,7 +158,7 @@ def fit(
     check_outputs(outputs, inputs)
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
-    way = way_of(
+    way = resolve_solver(
         solver, own_metric=own is not None, estimator=estimator, draws=draws, decide_on=decide_on,
         checkpoint=checkpoint, baseline_threshold=baseline_threshold, validation=validation,
         surrogate_group=surrogate_groups, **solver_options,
@@ -176,8 +179,8 @@ def fit(
         _check_estimator(way.estimator)
     files = check_datasets(goal, files)
     table = read(data, reading)
-    layout = layout_of(table, goal, choices)
-    if baseline is not None and layout.scores is None and not goal.needs.baseline:
+    roles = find_roles(table, goal, choices)
+    if baseline is not None and roles.scores is None and not goal.needs.baseline:
         looked = "is not looked at"
         if way.family in ("ramp", "surrogates"):
             looked = "is only compared with"
@@ -187,18 +190,18 @@ def fit(
             f"--baseline {baseline}: the goal does not refer to the deployed model, so the column "
             f"{looked}"
         )
-    kinds = (*layout.columns, *layout.handed)
+    kinds = (*roles.columns, *roles.metric_columns)
     if files:
         others = {name: read(path, reading, kinds) for name, path in files.items()}
-        layout = layout_of(table, goal, choices, list(others.values()))
+        roles = find_roles(table, goal, choices, list(others.values()))
     else:
         others = {}
     judging = None if validation is None else read(validation, reading, kinds)
     for used in (table, *others.values(), *([] if judging is None else [judging])):
-        tell(used, layout.used)
-    for name, why in layout.left_out.items():
+        tell(used, roles.used)
+    for name, why in roles.left_out.items():
         current().note(f"the model does not look at column {name!r}: {why}")
-    from setpoint.search import Infeasible
+    from setpoint.search import InfeasibleError
 
     paths = {"data": data, "model": model, "report": report, "datasets": files} | (
         {} if validation is None else {"validation": validation}
@@ -206,18 +209,18 @@ def fit(
     if checkpoint is not None:
         current().expect(checkpoint)
     try:
-        trained = train(table, others, goal, choices, layout, judging)
-    except Infeasible as error:
+        trained = train(table, others, goal, choices, roles, judging)
+    except InfeasibleError as error:
         if as_json:
             print_json({"command": "fit", "goal": str(goal), **infeasible_json(error)}, paths)
         else:
             click.echo(infeasible_text(error, "nothing was written"))
         raise click.exceptions.Exit(NOT_REACHED) from error
     _say_positive(trained, positive)
-    about = about_fit(table, others, choices, layout, trained, judging)
-    write_fit(trained, layout, choices, goal.needs.datasets, model, report, about)
+    about = about_fit(table, others, choices, roles, trained, judging)
+    write_fit(trained, roles, choices, goal.needs.datasets, model, report, about)
     if as_json:
-        out, run = fit_json(goal, choices, layout, trained)
+        out, run = fit_json(goal, choices, roles, trained)
         print_json(out, {**paths, **run})
     else:
         click.echo(f"{verdict(trained.judged, trained.where)}\n\n{trained.judged}\n")

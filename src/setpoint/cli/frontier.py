@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import NOT_REACHED, CommandError
-from setpoint.cli.files import check_outputs, old_stays, writing
+from setpoint.cli.files import check_outputs, keep_old_on_error, writing
 from setpoint.cli.judging import opened
 from setpoint.cli.options import (
     Reading,
@@ -19,7 +19,7 @@ from setpoint.cli.options import (
     trust_option,
 )
 from setpoint.cli.output import aligned, print_json, step
-from setpoint.cli.session import current, heeded
+from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.verdicts import infeasible_json, infeasible_text
 from setpoint.goals.goal import Goal
 
@@ -88,13 +88,13 @@ def frontier(
         vary=vary,
     )
     from setpoint.plugin import frontier as frontier_of
-    from setpoint.search import Infeasible
+    from setpoint.search import InfeasibleError
 
     paths = {"model": model, "data": data, "picture": picture, "datasets": files}
     try:
-        with heeded(), step("moving the bound"):
+        with warnings_as_notes(), step("moving the bound"):
             found = frontier_of(judged.model.classifier, vary=vary, values=levels, **judged.rows())
-    except Infeasible as error:
+    except InfeasibleError as error:
         if as_json:
             print_json({"command": "frontier", **infeasible_json(error)}, paths)
         else:
@@ -203,7 +203,7 @@ def _draw(found: Frontier, path: str) -> None:
         figure = Figure(figsize=(6.4, 4.2), layout="constrained")
         FrontierDisplay(found.thinned(_POINTS)).plot(figure.subplots())
         kind = Path(path).suffix.lower().removeprefix(".")
-        with old_stays(path), writing(path) as file:
+        with keep_old_on_error(path), writing(path) as file:
             # Without a date the same frontier gives the same bytes.
             metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
             figure.savefig(file, format=kind, dpi=150, metadata=metadata)

@@ -107,8 +107,8 @@ def _text(found: dict[str, Any]) -> str:
     lines += [f"  {line}" for line in needs or ["nothing beside the target"]]
     lines += ["", "Solved"]
     for name, solver in found["solver"].items():
-        told = "not for so many" if name == "more classes" else "it names more than two"
-        lines.append(f"  {name}: {solver or told}")
+        why_not = "not for so many" if name == "more classes" else "it names more than two"
+        lines.append(f"  {name}: {solver or why_not}")
     if found["trained"]:
         lines.append("  a linear model can be trained for it: --solver augmented-lagrangian")
     return "\n".join(lines)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.layout import handed_to
 from setpoint.cli.metric import Named, metric_for
 from setpoint.cli.options import Reading
 from setpoint.cli.output import step
+from setpoint.cli.roles import find_metric_columns
 from setpoint.cli.tables import (
     Part,
     check_datasets,
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Table, TableModel
 
-__all__ = ["Judged", "opened"]
+__all__ = ["LoadedModel", "opened"]
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class LoadedModel:
     """A model and the rows to judge it on."""
 
     model: TableModel
@@ -58,7 +58,7 @@ def opened(
     vary: str | None = None,
     compare: bool = False,
     metric: Named | None = None,
-) -> Judged:
+) -> LoadedModel:
     """Open a model and read the rows to judge it on.
 
     Parameters
@@ -120,15 +120,20 @@ def opened(
         return part_of(
             table, model.columns, goal, model.target, np.asarray(clf.classes_),
             dataset=dataset, baseline=deployed, scores=clf.baseline if scored else None,
-            groups=groups, handed=handed,
+            groups=groups, metric_columns=metric_columns,
         )  # fmt: skip
 
     table = read(data, reading, model.columns)
-    handed = () if own is None else handed_to(own, table, model.columns)
+    metric_columns = () if own is None else find_metric_columns(own, table, model.columns)
     if baseline is None and not goal.needs.baseline and deployed not in table.frame:
         deployed = None  # named in the fit, and needed nowhere
     others = {name: read(file, reading, model.columns) for name, file in files.items()}
-    used = {*(c.name for c in (*model.columns, *handed)), *goal.needs.names, model.target, deployed}
+    used = {
+        *(c.name for c in (*model.columns, *metric_columns)),
+        *goal.needs.names,
+        model.target,
+        deployed,
+    }
     for one in (table, *others.values()):
         tell(one, used)
     with step("preparing the columns"):
@@ -137,7 +142,7 @@ def opened(
         if threshold is not None and deployed is not None:
             scores = part.X[clf.baseline] if part.baseline is None else part.baseline
             check_threshold(scores, threshold, table.name)
-    return Judged(model, goal, table, part, datasets)
+    return LoadedModel(model, goal, table, part, datasets)
 
 
 def _check_judged(clf: Any, metric: BlackBox, path: str) -> None:

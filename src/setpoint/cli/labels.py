@@ -79,7 +79,7 @@ def classes_in(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int
     Raises
     ------
     CommandError
-        If there is one class only, or so many that the column is no target.
+        If there is one class only, or so many that the column is not a target.
     """
     import numpy as np
 

@@ -183,5 +183,5 @@ def _raised(path: str, module: str, error: BaseException) -> CommandError:
     own = [f for f in frames if "importlib" not in f.filename and f.filename != __file__]
     where = f", in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
     text = " ".join(str(error).split())
-    told = f"{type(error).__name__}{': ' if text else ''}{text}"
-    return CommandError(f"--metric {path}: importing {module} raised {told}{where}")
+    message = f"{type(error).__name__}{': ' if text else ''}{text}"
+    return CommandError(f"--metric {path}: importing {module} raised {message}{where}")

@@ -64,7 +64,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(reading=Reading(encoding, separator, decimal), **more)
 
     return together(
-        click.option("--encoding", metavar="E", help="Such as latin-1. Else UTF-8."),
+        click.option("--encoding", metavar="E", help="Such as latin-1. Default: UTF-8."),
         click.option("--separator", metavar="S", help=r"Between fields: ',', ';', '|' or '\t'."),
         click.option("--decimal", metavar="D", help="The decimal mark, '.' or ','."),
     )(given)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.files import check_outputs, old_stays, writing
+from setpoint.cli.files import check_outputs, keep_old_on_error, writing
 from setpoint.cli.options import (
     Reading,
     columns_named,
@@ -19,7 +19,7 @@ from setpoint.cli.options import (
 )
 from setpoint.cli.output import step
 from setpoint.cli.rows import FORMATS, write_rows
-from setpoint.cli.session import current, heeded
+from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.tables import open_model, read, scores_of, tell
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def predict(
         session.streaming = False
         return
     session.expect(output)
-    with step(f"writing {output}"), old_stays(output), writing(output) as file:
+    with step(f"writing {output}"), keep_old_on_error(output), writing(output) as file:
         write_rows(columns, file, kind)
 
 
@@ -105,7 +105,7 @@ def _decided(model: TableModel, table: Table, keep: tuple[str, ...]) -> dict[str
     clf = model.classifier
     if getattr(clf, "baseline_threshold", None) is not None:
         scores_of(table, clf.baseline)  # a feature that has to be there
-    with heeded(), step("deciding"):
+    with warnings_as_notes(), step("deciding"):
         decided = model.predict(table)
     for name in kept:
         if name in decided:

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["ended_after"]
+__all__ = ["worker_pool"]
 
 _QUIET = "ignore:resource_tracker:UserWarning"
 
 
 @contextmanager
-def ended_after(jobs: int | None) -> Iterator[None]:
+def worker_pool(jobs: int | None) -> Iterator[None]:
     """End joblib's processes, which else wait for more work, also after errors and Ctrl-C.
 
     Parameters
@@ -22,7 +22,7 @@ def ended_after(jobs: int | None) -> Iterator[None]:
 
     Examples
     --------
-    >>> with ended_after(None):
+    >>> with worker_pool(None):
     ...     pass
     """
     if jobs in (None, 1):

@@ -17,7 +17,7 @@ import click
 
 from setpoint.cli.errors import in_shell_words
 
-__all__ = ["Session", "StoppedByUser", "current", "heeded"]
+__all__ = ["Session", "StoppedByUser", "current", "warnings_as_notes"]
 
 _KEPT = re.compile(r": the best \w+ (?:until then is kept|found so far is returned)$")
 # Of interest to developers, not to whoever has a table.
@@ -88,7 +88,7 @@ class Session:
         """What is there after Ctrl-C."""
         if self.streaming:
             return "stopped; the output is not complete"
-        return f"stopped; {self.told_written()}"
+        return f"stopped; {self.describe_written()}"
 
     def expect(self, path: str) -> None:
         """Remember what is at a path that the command is to write."""
@@ -98,7 +98,7 @@ class Session:
         """The files that were written: as they are, not as somebody meant to note."""
         return [path for path, before in self.outputs.items() if _state(path) not in (None, before)]
 
-    def told_written(self) -> str:
+    def describe_written(self) -> str:
         """The same in words."""
         written = self.written()
         if not written:
@@ -141,10 +141,10 @@ def current() -> Session:
 
 
 @contextmanager
-def heeded() -> Iterator[list[str]]:
+def warnings_as_notes() -> Iterator[list[str]]:
     """Warnings of libraries become notes; the list holds their texts, each once.
 
-    What is kept of a search that was stopped is told at the end: an error keeps nothing.
+    What is kept of a search that was stopped is noted at the end: an error keeps nothing.
     """
     session, heard, late = current(), list[str](), list[str]()
 

@@ -12,7 +12,15 @@ from setpoint.goals.errors import nearest
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
 
-__all__ = ["FAMILIES", "MODULES", "SOLVERS", "SURROGATES", "Way", "check_goal", "way_of"]
+__all__ = [
+    "FAMILIES",
+    "MODULES",
+    "SOLVERS",
+    "SURROGATES",
+    "SolverChoice",
+    "check_goal",
+    "resolve_solver",
+]
 
 # Names and no imports: help and completion have to be quick. A test compares with the families.
 FAMILIES: dict[str, tuple[str, ...]] = {
@@ -71,7 +79,7 @@ _TAKEN_BY: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Way:
+class SolverChoice:
     """How the goal is to be reached.
 
     Parameters
@@ -117,7 +125,7 @@ class Way:
         return self.estimator or self.module or ""
 
 
-def way_of(
+def resolve_solver(
     solver: str,
     *,
     own_metric: bool = False,
@@ -125,7 +133,7 @@ def way_of(
     draws: bool = False,
     decide_on: tuple[str, ...] = (),
     **options: Any,
-) -> Way:
+) -> SolverChoice:
     """The way that options name, where they fit together.
 
     Parameters
@@ -137,7 +145,7 @@ def way_of(
     estimator : str, optional
         None: not given.
     **options
-        What else was said: fields of Way, and whatever some solvers do not take. None or
+        What else was said: fields of SolverChoice, and whatever some solvers do not take. None or
         empty: not given.
 
     Raises
@@ -147,18 +155,19 @@ def way_of(
 
     Examples
     --------
-    >>> way_of("auto").model, way_of("ero").model, way_of("ero", module="linear").family
+    >>> linear = resolve_solver("ero", module="linear")
+    >>> resolve_solver("auto").model, resolve_solver("ero").model, linear.family
     ('logistic', 'linear', 'penalty')
-    >>> way_of("auto", own_metric=True).solver
+    >>> resolve_solver("auto", own_metric=True).solver
     'adaptive-surrogates'
-    >>> way_of("auto", own_metric=True, estimator="random-forest").solver
+    >>> resolve_solver("auto", own_metric=True, estimator="random-forest").solver
     'post-shift'
     """
     if own_metric and solver == "auto":
         solver = "adaptive-surrogates" if estimator is None else "post-shift"
     family = next(name for name, solvers in FAMILIES.items() if solver in solvers)
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    way = Way(solver, family, estimator or "logistic")
+    way = SolverChoice(solver, family, estimator or "logistic")
     if own_metric and not way.measures:
         raise CommandError(
             f"--solver {solver} needs a goal with a formula; for --metric there are "
@@ -196,10 +205,10 @@ def way_of(
             "--budget: a goal with a formula is counted at every cut-off in one pass, so there is "
             "nothing to save; leave it out"
         )
-    return replace(way, **{f.name: given[f.name] for f in fields(Way) if f.name in given})
+    return replace(way, **{f.name: given[f.name] for f in fields(SolverChoice) if f.name in given})
 
 
-def check_goal(goal: Goal, way: Way) -> None:
+def check_goal(goal: Goal, way: SolverChoice) -> None:
     """Know before a table is read that a goal is not for this solver.
 
     Raises
@@ -226,7 +235,7 @@ def check_goal(goal: Goal, way: Way) -> None:
         )
 
 
-def _check_taken(name: str, way: Way) -> None:
+def _check_taken(name: str, way: SolverChoice) -> None:
     """Refuse an option that is for other solvers."""
     takes = _TAKEN_BY[name]
     if way.family in takes or way.solver in takes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.layout import Choices
+from setpoint.cli.roles import Choices
 from setpoint.cli.session import current
 from setpoint.cli.tables import Part
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Halves", "counted", "halves_of", "halves_with"]
+__all__ = ["HoldoutSplit", "counted", "hold_out", "hold_out_with"]
 
 
 @dataclass(eq=False)
-class Halves:
+class HoldoutSplit:
     """A table in two.
 
     Parameters
@@ -37,17 +37,17 @@ class Halves:
     @property
     def fitted(self) -> Part:
         """The rows to fit on."""
-        return self.part.taken((~self.held).nonzero()[0]) if self.held.any() else self.part
+        return self.part.take((~self.held).nonzero()[0]) if self.held.any() else self.part
 
     @property
     def judging(self) -> Part | None:
         """The rows held out; None where there are none."""
-        return self.part.taken(self.held.nonzero()[0]) if self.held.any() else None
+        return self.part.take(self.held.nonzero()[0]) if self.held.any() else None
 
 
-def halves_of(
+def hold_out(
     whole: Part, parts: Mapping[str, Part], choices: Choices, name: str
-) -> tuple[Halves, dict[str, Halves]]:
+) -> tuple[HoldoutSplit, dict[str, HoldoutSplit]]:
     """A table and the further data sets, each in two.
 
     A row of a data set that the table or an earlier set has too is held out where that one
@@ -63,8 +63,8 @@ def halves_of(
     CommandError
         If the table has too few rows of a class.
     """
-    first = Halves(whole, _drawn(whole.y, whole.n_rows, choices, name))
-    out: dict[str, Halves] = {}
+    first = HoldoutSplit(whole, _drawn(whole.y, whole.n_rows, choices, name))
+    out: dict[str, HoldoutSplit] = {}
     for dataset, part in parts.items():
         earlier = {name: first} | {f"the data set {other}": made for other, made in out.items()}
         made, among = _beside(part, earlier, choices)
@@ -80,9 +80,9 @@ def halves_of(
     return first, out
 
 
-def halves_with(
+def hold_out_with(
     whole: Part, validation: Part, choices: Choices, name: str
-) -> tuple[Halves, Halves]:
+) -> tuple[HoldoutSplit, HoldoutSplit]:
     """A table to train on, and the one that a metric is measured on, each in two.
 
     Rows are held out of the second alone, as its labels are those that count. What the first
@@ -98,7 +98,7 @@ def halves_with(
     CommandError
         If it has too few rows of a class, or the first has no others.
     """
-    second = Halves(validation, _drawn(validation.y, validation.n_rows, choices, name))
+    second = HoldoutSplit(validation, _drawn(validation.y, validation.n_rows, choices, name))
     twin = _twins(whole, validation)
     held = (twin >= 0) & second.held[twin]
     if held.all():
@@ -108,12 +108,12 @@ def halves_with(
             f"{counted(int(held.sum()))} of DATA {'is' if held.sum() == 1 else 'are'} held out of "
             f"{name} too, and not trained on"
         )
-    return Halves(whole, held, int((twin >= 0).sum())), second
+    return HoldoutSplit(whole, held, int((twin >= 0).sum())), second
 
 
 def _beside(
-    part: Part, earlier: Mapping[str, Halves], choices: Choices
-) -> tuple[Halves, list[str]]:
+    part: Part, earlier: Mapping[str, HoldoutSplit], choices: Choices
+) -> tuple[HoldoutSplit, list[str]]:
     """A data set in two, and the names of the tables that share rows with it."""
     import numpy as np
 
@@ -133,7 +133,7 @@ def _beside(
         held[:] = False
         for name, twin in twins.items():
             earlier[name].held[twin[twin >= 0]] = False
-    return Halves(part, held, int((~left).sum())), among
+    return HoldoutSplit(part, held, int((~left).sum())), among
 
 
 def _drawn(y: Any, n_rows: int, choices: Choices, name: str | None) -> NDArray[np.bool_]:

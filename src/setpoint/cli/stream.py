@@ -14,7 +14,7 @@ from setpoint.cli.options import Reading, as_json, reading_options
 from setpoint.cli.output import print_json
 from setpoint.cli.session import StoppedByUser, current
 from setpoint.cli.stream_begin import Asked, opened
-from setpoint.cli.stream_live import SaveEvery, Stopping
+from setpoint.cli.stream_live import SaveEvery, SignalHandler
 from setpoint.cli.stream_output import Decisions
 from setpoint.cli.stream_run import Run
 from setpoint.cli.verdicts import code_of, report_json, status_of, verdict
@@ -107,7 +107,7 @@ def stream_command(
     before it is learnt, so the report is of decisions on rows that were new. Rows without
     a label are not learnt, and counted. With --state, a run that was stopped goes on where it
     ended, and other tables of the same columns may follow; of stdin, whatever comes counts as
-    new rows. Ctrl-C ends after the rows at hand, with the report.
+    new rows. Ctrl-C ends after the rows already read, with the report.
     """
     if sys.stdout is None:
         raise CommandError("stdout is closed, and the report goes there; > /dev/null drops it")
@@ -119,7 +119,7 @@ def stream_command(
     every = SaveEvery.parse(save_every)
     both = None if classes is None else [label.strip() for label in classes.split(",")]
     asked = Asked(target, goal, positive, both, drop, text, solver, learner, window, track)
-    stopping = Stopping()
+    stopping = SignalHandler()
     session = current()
     session.check()
     with stopping.listening(), ExitStack() as files:
@@ -148,7 +148,7 @@ def _tell(run: Run, data: str, output: str | None, as_json: bool) -> None:
     for remark in run.remarks():
         session.note(remark)
     report = run.report()
-    told, run_of_report = report_json(report)
+    report_values, run_of_report = report_json(report)
     seconds = session.seconds["learning"]
     if as_json:
         out = {
@@ -165,7 +165,7 @@ def _tell(run: Run, data: str, output: str | None, as_json: bool) -> None:
                 "features": {c.name: c.kind for c in schema.columns},
                 "left_out": schema.left_out,
             },
-            "report": told,
+            "report": report_values,
         }
         print_json(
             out,

@@ -11,7 +11,7 @@ from setpoint.cli.errors import CommandError, in_shell_words
 from setpoint.cli.options import Reading, columns_named
 from setpoint.cli.output import step
 from setpoint.cli.session import StoppedByUser, current
-from setpoint.cli.stream_live import Stopping
+from setpoint.cli.stream_live import SignalHandler
 from setpoint.cli.stream_run import Run
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def opened(
     asked: Asked,
     reading: Reading,
     first_rows: int | None,
-    stopping: Stopping,
+    stopping: SignalHandler,
 ) -> Run:
     """Begin, or go on from a state file.
 
@@ -84,7 +84,7 @@ def opened(
 
 
 def _going_on(
-    data: str, path: str, asked: Asked, reading: Reading, stopping: Stopping, again: bool
+    data: str, path: str, asked: Asked, reading: Reading, stopping: SignalHandler, again: bool
 ) -> Run:
     from setpoint.data.streaming.stream import Stream
 
@@ -129,7 +129,7 @@ def _begun(
     asked: Asked,
     reading: Reading,
     first_rows: int,
-    stopping: Stopping,
+    stopping: SignalHandler,
     again: bool,
 ) -> Run:
     if asked.target is None:
@@ -226,13 +226,13 @@ def _difference(option: str, path: str, known: Any, wanted: Any) -> str:
     if isinstance(known, bool) and isinstance(wanted, bool):  # --track, --no-track
         return f"{option}: {path} was learnt {_with(known, option)}, not {_with(wanted, option)}"
     if known is None:
-        return f"{option}: {path} was learnt without {option}, not with {option} {_told(wanted)}"
-    return f"{option}: {path} was learnt with {_told(known)}, not {_told(wanted)}"
+        return f"{option}: {path} was learnt without {option}, not with {option} {_as_text(wanted)}"
+    return f"{option}: {path} was learnt with {_as_text(known)}, not {_as_text(wanted)}"
 
 
 def _with(is_on: bool, option: str) -> str:
     return f"{'with' if is_on else 'without'} {option}"
 
 
-def _told(value: Any) -> str:
-    return " and ".join(map(_told, value)) if isinstance(value, (tuple, set)) else str(value)
+def _as_text(value: Any) -> str:
+    return " and ".join(map(_as_text, value)) if isinstance(value, (tuple, set)) else str(value)

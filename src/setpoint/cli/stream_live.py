@@ -15,12 +15,12 @@ from typing import Any
 
 from setpoint.cli.errors import CommandError
 
-__all__ = ["LiveLine", "SaveEvery", "Stopping"]
+__all__ = ["LiveLine", "SaveEvery", "SignalHandler"]
 
 _BETWEEN = 0.25  # seconds between two looks at a terminal
 
 
-class Stopping:
+class SignalHandler:
     """Ctrl-C, SIGTERM and SIGHUP: noted while rows are learnt, obeyed while waiting for rows."""
 
     def __init__(self) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.files import old_stays
+from setpoint.cli.files import keep_old_on_error
 from setpoint.cli.session import current
-from setpoint.cli.stream_live import LiveLine, SaveEvery, Stopping
+from setpoint.cli.stream_live import LiveLine, SaveEvery, SignalHandler
 from setpoint.cli.stream_output import Decisions
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Run:
     def __post_init__(self) -> None:
         self.n_before, self.read_before = self.state.n_rows, self.state.n_read
 
-    def go(self, every: SaveEvery, skip_bad: bool, stopping: Stopping) -> None:
+    def go(self, every: SaveEvery, skip_bad: bool, stopping: SignalHandler) -> None:
         """Learn what comes, until it ends or somebody stops it.
 
         Raises
@@ -110,7 +110,7 @@ class Run:
         if self.path is not None and self.state.n_rows:
             if self.output is not None:
                 self.state.output = self.output.kept()
-            with old_stays(self.path):
+            with keep_old_on_error(self.path):
                 self.state.save(self.path, self.stream.place if self.again else None)
 
     def remarks(self) -> list[str]:
@@ -160,14 +160,14 @@ class Run:
         """The line that a terminal shows."""
         n, clf = self.state.n_rows, self.state.classifier
         rate = (n - self.n_before) / max(time.monotonic() - began, 1e-9)
-        told = [f"{n:,} rows ({rate:,.0f}/s)"]
+        parts = [f"{n:,} rows ({rate:,.0f}/s)"]
         if n:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the report at the end says it once
                 report = self.report()
-            told.append(f"{report.objective.text} {report.objective.value:.4f}")
+            parts.append(f"{report.objective.text} {report.objective.value:.4f}")
             last = report.stream
             if last is not None and last.window_value is not None:
-                told.append(f"the last {last.window_rows:,}: {last.window_value:.4f}")
-            told.append(f"threshold {clf.threshold_:.4f}")
-        return ", ".join(told)
+                parts.append(f"the last {last.window_rows:,}: {last.window_value:.4f}")
+            parts.append(f"threshold {clf.threshold_:.4f}")
+        return ", ".join(parts)

@@ -102,10 +102,10 @@ def check_datasets(goal: Goal, files: Mapping[str, str]) -> dict[str, str]:
             )
     for name in files:
         if name not in wanted:
-            told = "the goal refers to no data sets"
+            reason = "the goal refers to no data sets"
             if wanted:
-                told = f"the goal does not refer to it ({nearest(name, wanted)})"
-            current().note(f"--dataset {name}: {told}, so it is not read")
+                reason = f"the goal does not refer to it ({nearest(name, wanted)})"
+            current().note(f"--dataset {name}: {reason}, so it is not read")
     return {name: files[name] for name in wanted}
 
 
@@ -159,7 +159,7 @@ class Part:
         """Rows."""
         return len(self.X)
 
-    def taken(self, index: NDArray[np.int64]) -> Part:
+    def take(self, index: NDArray[np.int64]) -> Part:
         """Some of the rows."""
         return Part(
             self.X.iloc[index],
@@ -190,7 +190,7 @@ def part_of(
     baseline: str | None = None,
     scores: str | None = None,
     groups: Mapping[str, str] | None = None,
-    handed: Sequence[Column] = (),
+    metric_columns: Sequence[Column] = (),
 ) -> Part:
     """A table as the classifier and the goal take it.
 
@@ -210,7 +210,7 @@ def part_of(
         feature; `baseline` then names scores too.
     groups : mapping of str to str, optional
         Columns that others than the goal look at, and who does.
-    handed : sequence of Column
+    metric_columns : sequence of Column
         Columns that a metric is given.
 
     Raises
@@ -247,9 +247,9 @@ def part_of(
             deployed = scores_of(table, baseline)
     looking = {**(groups or {}), **dict.fromkeys(needs.columns.get(dataset, {}), "the goal")}
     names = sorted(looking)
-    known = {c.name: c for c in (*handed, *columns)}
+    known = {c.name: c for c in (*metric_columns, *columns)}
     wanted = [known.get(name) or kind_by_goal(name, goal, table) for name in names]
-    wanted += [c for c in handed if c.name not in looking]
+    wanted += [c for c in metric_columns if c.name not in looking]
     side = conform(table, wanted) if wanted else None
     if side is not None:
         for name, who in sorted(looking.items()):  # the library has no file to name
@@ -291,7 +291,7 @@ def scores_of(table: Table, name: str) -> NDArray[np.float64]:
 
     from setpoint.data import Column, conform
     from setpoint.data.errors import TableError
-    from setpoint.data.kinds import MISFITS, as_kind, first_misfit
+    from setpoint.data.kinds import KIND_MESSAGES, as_kind, first_misfit
     from setpoint.data.schema import absent
 
     if name not in table.frame:
@@ -301,7 +301,7 @@ def scores_of(table: Table, name: str) -> NDArray[np.float64]:
         row = first_misfit(stored, "number", table.decimal)
         raise TableError(
             f"{table.name}: column {name!r}, {table.place(row)}: {stored[row].as_py()!r} is "
-            f"{MISFITS['number']}, and the column holds the deployed model's scores"
+            f"{KIND_MESSAGES['number']}, and the column holds the deployed model's scores"
         )
     found = np.asarray(conform(table, [Column(name, "number")])[name], np.float64)
     table.refuse_gaps(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from setpoint.cli.layout import Choices, Layout
+from setpoint.cli.roles import Choices, ColumnRoles
 from setpoint.cli.session import current
 from setpoint.cli.training import Trained
 from setpoint.cli.verdicts import report_json, status_of
@@ -28,7 +28,7 @@ def about_fit(
     table: Table,
     others: Mapping[str, Table],
     choices: Choices,
-    layout: Layout,
+    roles: ColumnRoles,
     trained: Trained,
     validation: Table | None = None,
 ) -> list[tuple[str, list[str]]]:
@@ -75,21 +75,21 @@ def about_fit(
     else:
         model = [f"The model inside is {way.model}, with seed {choices.seed}"]
         inner = clf.estimator
-    model += described(inner, layout.features, dict(layout.left_out))
+    model += described(inner, roles.features, dict(roles.left_out))
     if choices.metric is not None:
         model.append(_metric(choices.metric))
     groups: dict[str, list[str]] = {}
-    for name, why in layout.hidden.items():
+    for name, why in roles.hidden.items():
         groups.setdefault(why, []).append(name)
     for why, names in groups.items():
         model.append(f"Not shown to the model, {why}: {_some(names)}")
-    if layout.scores is not None:
+    if roles.scores is not None:
         model.append(
-            f"The deployed model's scores, {layout.scores.name}, are one more feature; it decides "
+            f"The deployed model's scores, {roles.scores.name}, are one more feature; it decides "
             f"positive from {choices.baseline_threshold:g} on"
         )
-    if layout.decides_on:
-        names = [c.name for c in layout.decides_on]
+    if roles.decides_on:
+        names = [c.name for c in roles.decides_on]
         model.append(f"The rule may look at these beside the score: {_some(names)}")
     sections = [("The data", data), ("The model", model)]
     if trained.candidates:
@@ -138,15 +138,15 @@ def _tried(trained: Trained) -> list[str]:
 
 def searched(trained: Trained) -> list[str]:
     """What an adaptive search found, where the report on rows held out cannot say it."""
-    told = trained.report.adaptive
-    if told is None or trained.held_out is None:
+    summary = trained.report.adaptive
+    if summary is None or trained.held_out is None:
         return []
     where = trained.chosen_on
-    lines = told.lines(Goal.parse(trained.report.goal).sense == "maximize")
+    lines = summary.lines(Goal.parse(trained.report.goal).sense == "maximize")
     wrapped = (
         textwrap.fill(line, 88, initial_indent="  ", subsequent_indent="    ") for line in lines
     )
-    return [f"{told.TITLE}, on {where}", *wrapped, ""]
+    return [f"{summary.TITLE}, on {where}", *wrapped, ""]
 
 
 def _some(names: list[str]) -> str:
@@ -155,7 +155,7 @@ def _some(names: list[str]) -> str:
 
 
 def fit_json(
-    goal: Goal, choices: Choices, layout: Layout, trained: Trained
+    goal: Goal, choices: Choices, roles: ColumnRoles, trained: Trained
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The object of ``setpoint fit --json``, and what of it differs between two runs."""
     fitted, fitted_run = report_json(trained.report)
@@ -178,11 +178,11 @@ def fit_json(
         "candidates": trained.candidates,
         "seed": choices.seed,
         "columns": {
-            "features": {c.name: c.kind for c in layout.features},
-            "decides_on": {c.name: c.kind for c in layout.decides_on},
-            "hidden": dict(layout.hidden),
-            "left_out": dict(layout.left_out),
-            "scores": None if layout.scores is None else layout.scores.name,
+            "features": {c.name: c.kind for c in roles.features},
+            "decides_on": {c.name: c.kind for c in roles.decides_on},
+            "hidden": dict(roles.hidden),
+            "left_out": dict(roles.left_out),
+            "scores": None if roles.scores is None else roles.scores.name,
         },
         "fitted": fitted,
         "held_out": held,

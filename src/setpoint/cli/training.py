@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from setpoint.cli.errors import CommandError, in_shell_words
 from setpoint.cli.families import classifier_for, fit_classifier
 from setpoint.cli.labels import check_folds, classes_in, label_of
-from setpoint.cli.layout import Choices, Layout
 from setpoint.cli.output import step
-from setpoint.cli.processes import ended_after
-from setpoint.cli.session import current, heeded
-from setpoint.cli.splitting import Halves, counted, halves_of, halves_with
+from setpoint.cli.processes import worker_pool
+from setpoint.cli.roles import Choices, ColumnRoles
+from setpoint.cli.session import current, warnings_as_notes
+from setpoint.cli.splitting import HoldoutSplit, counted, hold_out, hold_out_with
 from setpoint.cli.tables import Part, check_threshold, part_of
 from setpoint.goals.goal import Goal
 
@@ -123,7 +123,7 @@ def train(
     others: Mapping[str, Table],
     goal: Goal,
     choices: Choices,
-    layout: Layout,
+    roles: ColumnRoles,
     validation: Table | None = None,
 ) -> Trained:
     """Split, fit and judge.
@@ -137,7 +137,7 @@ def train(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no rule meets the constraints.
     TableError, CommandError, GoalError
         If something does not fit; whatever can be known before the fit is.
@@ -147,9 +147,9 @@ def train(
 
         from setpoint.data import TableError, labels_of
 
-        looking = {c.name: "the rule" for c in layout.decides_on}
-        looking |= dict.fromkeys(layout.grouped, "--surrogate-group")
-        scores = None if layout.scores is None else layout.scores.name
+        looking = {c.name: "the rule" for c in roles.decides_on}
+        looking |= dict.fromkeys(roles.grouped, "--surrogate-group")
+        scores = None if roles.scores is None else roles.scores.name
         # Where the goal is silent on the deployed model, the rows held out are compared with it.
         way = choices.way
         compared = choices.test_size > 0 or way.family in ("ramp", "surrogates")
@@ -158,9 +158,9 @@ def train(
 
         def prepared(table: Table, classes: Any = None, dataset: str | None = None) -> Part:
             return part_of(
-                table, layout.columns, goal, choices.target, classes,
+                table, roles.columns, goal, choices.target, classes,
                 dataset=dataset, baseline=baseline, scores=scores, groups=looking,
-                handed=layout.handed,
+                metric_columns=roles.metric_columns,
             )  # fmt: skip
 
         whole = prepared(table)
@@ -184,24 +184,29 @@ def train(
         if scores is not None and choices.baseline_threshold is not None:
             check_threshold(whole.X[scores], choices.baseline_threshold, table.name)
         parts = {name: prepared(other, classes, name) for name, other in others.items()}
-        second: Halves | None = None
+        second: HoldoutSplit | None = None
         if validation is None:
-            first, halves = halves_of(whole, parts, choices, table.name)
+            first, halves = hold_out(whole, parts, choices, table.name)
         else:
             try:
                 apart = prepared(validation, classes)
             except TableError as error:
                 raise CommandError(f"--validation: {error}") from error
-            first, second = halves_with(whole, apart, choices, validation.name)
+            first, second = hold_out_with(whole, apart, choices, validation.name)
             halves = {}
         fitted, held = first.fitted, (second or first).judging
-        classifier = classifier_for(layout, fitted.X, goal, choices, positive)
+        classifier = classifier_for(roles, fitted.X, goal, choices, positive)
     if not way.trains or (way.family == "surrogates" and second is None):
         check_folds(fitted.y, counts, table.name)
-    with heeded() as notes, step(_DOES[way.trains]), _time_enough(), redirect_stdout(sys.stderr):
+    with (
+        warnings_as_notes() as notes,
+        step(_DOES[way.trains]),
+        _time_enough(),
+        redirect_stdout(sys.stderr),
+    ):
         datasets = {name: made.fitted.as_dataset() for name, made in halves.items()}
         measured = None if second is None else second.fitted
-        with ended_after(way.jobs):
+        with worker_pool(way.jobs):
             fit_classifier(classifier, way.family, fitted, datasets, measured)
         if way.family == "surrogates" and current().keep():
             current().note(
@@ -209,7 +214,7 @@ def train(
                 "metric: the best model until then is kept"
             )
     report = _with_notes(classifier.goal_report_, notes, held_out=held is not None)
-    told = None
+    held_report = None
     if held is not None:
         small = [
             _not_held(name, made.part.n_rows)
@@ -219,15 +224,15 @@ def train(
         for note in small:
             current().note(note)
         with (
-            heeded() as notes,
+            warnings_as_notes() as notes,
             step("judging the rule on rows held out"),
             redirect_stdout(sys.stderr),
         ):
             datasets = {
                 name: (made.judging or made.fitted).as_dataset() for name, made in halves.items()
             }
-            told = classifier.evaluate(held.X, held.y, datasets=datasets, **held.sides())
-        told = _with_notes(told, [*small, *notes], held_out=True)
+            held_report = classifier.evaluate(held.X, held.y, datasets=datasets, **held.sides())
+        held_report = _with_notes(held_report, [*small, *notes], held_out=True)
     rows = {
         name: Rows(made.fitted.n_rows, int(made.held.sum()), made.shared)
         for name, made in halves.items()
@@ -237,7 +242,7 @@ def train(
     if second is not None and validation is not None:
         on, name = Rows(second.fitted.n_rows, n_held, first.shared), validation.name
     return Trained(
-        classifier, report, told, counts, fitted.n_rows, n_held, way.trains, rows, on, name
+        classifier, report, held_report, counts, fitted.n_rows, n_held, way.trains, rows, on, name
     )
 
 
@@ -269,7 +274,7 @@ def _not_held(name: str, n_rows: int) -> str:
 
 def _with_notes(report: GoalReport, notes: Sequence[str], *, held_out: bool) -> GoalReport:
     """The report with what else was warned of, in words of the shell."""
-    told = [*report.warnings, *(note for note in notes if note not in report.warnings)]
+    warnings = [*report.warnings, *(note for note in notes if note not in report.warnings)]
     if held_out:
-        told = [_EVALUATE.sub("; the rows held out judge it", note) for note in told]
-    return replace(report, warnings=tuple(map(in_shell_words, told)))
+        warnings = [_EVALUATE.sub("; the rows held out judge it", note) for note in warnings]
+    return replace(report, warnings=tuple(map(in_shell_words, warnings)))

@@ -11,7 +11,7 @@ from setpoint.cli.session import current
 
 if TYPE_CHECKING:
     from setpoint.report import GoalReport
-    from setpoint.search import Infeasible
+    from setpoint.search import InfeasibleError
 
 __all__ = ["code_of", "infeasible_json", "infeasible_text", "report_json", "status_of", "verdict"]
 
@@ -56,7 +56,7 @@ def report_json(report: GoalReport | None) -> tuple[Any, Any]:
     return out, run
 
 
-def infeasible_json(error: Infeasible) -> dict[str, Any]:
+def infeasible_json(error: InfeasibleError) -> dict[str, Any]:
     """What is known of a goal that no rule meets."""
     return {
         "status": "infeasible",
@@ -68,7 +68,7 @@ def infeasible_json(error: Infeasible) -> dict[str, Any]:
     }
 
 
-def infeasible_text(error: Infeasible, consequence: str) -> str:
+def infeasible_text(error: InfeasibleError, consequence: str) -> str:
     """The same in words."""
     first = click.style("No rule was found that meets the goal", fg="red", bold=True)
     return f"{first}, so {consequence}.\n{in_shell_words(str(error))}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from setpoint.cli.files import old_stays
-from setpoint.cli.layout import Choices, Layout
+from setpoint.cli.files import keep_old_on_error
 from setpoint.cli.output import step
-from setpoint.cli.session import current, heeded
+from setpoint.cli.roles import Choices, ColumnRoles
+from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.training import Trained
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["write_fit"]
 
 def write_fit(
     trained: Trained,
-    layout: Layout,
+    roles: ColumnRoles,
     choices: Choices,
     datasets: tuple[str, ...],
     model: str,
@@ -43,8 +43,8 @@ def write_fit(
         session.expect(path)
     frontiers = _frontiers(trained) if report else ()
     notes = tuple(line for _, lines in about for line in lines)
-    stored = TableModel(trained.classifier, layout.columns, choices.target, datasets, notes)
-    with step(f"writing {model}"), old_stays(model):
+    stored = TableModel(trained.classifier, roles.columns, choices.target, datasets, notes)
+    with step(f"writing {model}"), keep_old_on_error(model):
         save_model(stored, model)
         _say_foreign(choices.way.estimator, model)
     if report is None:
@@ -53,7 +53,7 @@ def write_fit(
 
     sections = [Section(title, tuple(lines)) for title, lines in about]
     page = replace(trained.report, frontiers=frontiers)
-    with step(f"writing {report}"), old_stays(report), heeded():
+    with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():
         page.to_html(report, held_out=trained.held_out, about=sections)
 
 
@@ -63,7 +63,7 @@ def _frontiers(trained: Trained) -> tuple[Frontier, ...]:
 
     found = []
     for i, entry in enumerate(trained.report.constraints):
-        with step(f"what {entry.text} costs"), heeded():
+        with step(f"what {entry.text} costs"), warnings_as_notes():
             try:
                 found.append(frontier(trained.classifier, vary=i).thinned())
             except ValueError:  # a shape that no method takes, or no rule without this bound

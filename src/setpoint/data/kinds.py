@@ -8,11 +8,11 @@ from typing import Any, Literal
 from setpoint.data.extras import needed
 from setpoint.data.numbers import Decimal, as_numbers, looks_like_number, why_not
 
-__all__ = ["MISFITS", "Guess", "Kind", "as_kind", "first_misfit", "guessed"]
+__all__ = ["KIND_MESSAGES", "Guess", "Kind", "as_kind", "first_misfit", "guessed"]
 
 Kind = Literal["number", "boolean", "date", "category"]
 
-MISFITS = {
+KIND_MESSAGES = {
     "number": "not a number",
     "boolean": "neither true nor false",
     "date": "not a date such as 2024-12-31",

@@ -20,7 +20,7 @@ __all__ = [
 Decimal = Literal[".", ",", "auto"]
 """The decimal mark; "auto": a column may have the comma throughout."""
 
-_LARGEST = 2**53  # integers beyond are not told apart by float64
+_LARGEST = 2**53  # integers beyond are not distinct in float64
 _PROBE = 32  # values that are tried before a whole column
 
 _COMMA = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?$"
@@ -136,7 +136,7 @@ def _plain(text: Any) -> Any | None:
         return None if _any(text, _HEXADECIMAL) else whole  # Arrow reads 0x1F as an integer
     numbers = _cast(text, "double")
     if numbers is not None:
-        # NAN is no missing value here.
+        # NAN is not a missing value here.
         return None if pc.any(pc.is_nan(numbers)).as_py() else numbers
     trimmed = _trimmed(text)
     return None if trimmed is text else _plain(trimmed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.data.columnar import as_frame
 from setpoint.data.errors import TableError
-from setpoint.data.kinds import MISFITS, Kind, as_kind, first_misfit
+from setpoint.data.kinds import KIND_MESSAGES, Kind, as_kind, first_misfit
 from setpoint.data.table import Table
 from setpoint.goals.errors import nearest
 
@@ -123,5 +123,5 @@ def _read(table: Table, column: Column) -> Any:
     row = first_misfit(stored, column.kind, table.decimal)
     raise TableError(
         f"{table.name}: column {column.name!r}, {table.place(row)}: "
-        f"{stored[row].as_py()!r} is {MISFITS[column.kind]}, as it was in training"
+        f"{stored[row].as_py()!r} is {KIND_MESSAGES[column.kind]}, as it was in training"
     )

@@ -75,8 +75,8 @@ class TableModel:
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        told = state["columns"]
-        pairs = zip(told["names"], told["kinds"], strict=True)
+        columns = state["columns"]
+        pairs = zip(columns["names"], columns["kinds"], strict=True)
         vars(self).update(state, columns=tuple(Column(name, kind) for name, kind in pairs))
 
     def frame(self, table: Table) -> pd.DataFrame:

@@ -1,8 +1,8 @@
 """The skin all families share: base class, draws, evaluation, scorer, model files."""
 
 from setpoint.estimators.base import UnknownGroupWarning
+from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.evaluation import evaluate
-from setpoint.estimators.path import bound_path
 from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load_model, save_model
 from setpoint.estimators.priors import weights_for_prior
 from setpoint.estimators.scorer import goal_scorer

@@ -17,17 +17,17 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import measured_value
-from setpoint.estimators.path import bound_path
+from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.row_hash import column_draws, row_draws
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names, column_of
-from setpoint.inputs.classes import Classes
+from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.dataset import Dataset, as_datasets
-from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
+from setpoint.inputs.inputs import CheckedData, GivenRows, baseline_codes
 from setpoint.program.link import link
 from setpoint.report import (
     BoundPath,
@@ -44,7 +44,7 @@ from setpoint.rules.segments import segment_in_words
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.outcome import Randomized
 
-__all__ = ["GoalClassifier", "UnknownGroupWarning", "whole"]
+__all__ = ["GoalClassifier", "UnknownGroupWarning", "atomic_fit"]
 
 Array = NDArray[Any]
 
@@ -53,8 +53,8 @@ P = ParamSpec("P")
 E = TypeVar("E", bound=BaseEstimator)
 
 
-def whole(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:
-    """Make a ``fit`` that fails leave an earlier one as it was."""
+def atomic_fit(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:
+    """Restore the previous fit if this one fails."""
 
     @wraps(fit)
     def fitted(self: E, *args: P.args, **kwargs: P.kwargs) -> E:
@@ -104,11 +104,11 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     @property
-    def _classes(self) -> Classes:
+    def _classes(self) -> ClassOrder:
         labels = list(self.classes_.tolist())
         if len(labels) == 2 and labels[0] == self.positive_:
             labels.reverse()
-        return Classes(self.classes_, tuple(labels))
+        return ClassOrder(self.classes_, tuple(labels))
 
     def _goal(self) -> Goal:
         return Goal.parse(self.goal_report_.goal)
@@ -134,7 +134,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like, sparse matrix or frame of shape (N, p)
         sensitive_features : column, dict or frame, optional
-            The columns that the rule looks at, where they are no columns of X.
+            The columns that the rule looks at, where they are not columns of X.
 
         Returns
         -------
@@ -188,7 +188,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X, y, sample_weight, sensitive_features, baseline, datasets
             As in ``fit``. A rule that draws is measured in expectation. Where the deployed
-            model's decisions on X are at hand, the report compares with them, whether the
+            model's decisions on X are available, the report compares with them, whether the
             goal refers to them or not.
 
         Returns
@@ -200,7 +200,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         goal = self._goal()
         datasets = self._datasets(datasets, X)
         rows = self._rows(X, y, sample_weight, sensitive_features, baseline, datasets)
-        inputs = Inputs.check(goal, self._classes, rows, None)
+        inputs = CheckedData.check(goal, self._classes, rows, None)
         given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
         for name, d in datasets.items():
             given[name] = d.X, d.sensitive_features
@@ -211,7 +211,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         shown = None
         if len(self.classes_) == 2 and self.rule_.score_columns is None:
             seen = list(self.goal_report_.decides_on)
-            scored = Inputs.check(goal, self._classes, rows, seen).evidence(scores)
+            scored = CheckedData.check(goal, self._classes, rows, seen).evidence(scores)
             shown = operating_points(link(goal, scored.codebook), scored, self.rule_)
         report = report_on(
             link(goal, evidence.codebook),
@@ -234,7 +234,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     def _measured(
         self,
         goal: Goal,
-        rows: Rows,
+        rows: GivenRows,
         scores: NDArray[np.float64],
         segments: NDArray[np.int64] | None,
     ) -> Entry | None:
@@ -246,7 +246,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         return measured_entry(metric, *found)
 
     def _against(
-        self, inputs: Inputs, rows: Rows, decided: NDArray[np.float64], given: Any
+        self, inputs: CheckedData, rows: GivenRows, decided: NDArray[np.float64], given: Any
     ) -> Comparison | None:
         """What changes against the deployed model, on the rows of X."""
         part = inputs.parts[None]
@@ -283,7 +283,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             evidence = self._evidence(X, y, **rows, goal=wanted)
         if evidence is None:
             raise ValueError(
-                "frontier: the rows that the rule was found on are not at hand (copies and model "
+                "frontier: the rows that the rule was found on are not available (copies and model "
                 "files do not hold them): give X and y"
             )
         drawn: Randomized = "auto"
@@ -324,7 +324,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         goal = goal or self._goal()
         datasets = self._datasets(datasets, X)
         rows = self._rows(X, y, sample_weight, sensitive_features, baseline, datasets)
-        inputs = Inputs.check(goal, self._classes, rows, list(self.goal_report_.decides_on))
+        inputs = CheckedData.check(goal, self._classes, rows, list(self.goal_report_.decides_on))
         given: dict[str | None, Any] = {None: X}
         given.update({name: d.X for name, d in datasets.items()})
         return inputs.evidence({name: self._scores(given[name]) for name in inputs.parts})
@@ -341,20 +341,20 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         sensitive_features: Any,
         baseline: Any,
         datasets: Mapping[str, Any] | None,
-    ) -> dict[str | None, Rows]:
+    ) -> dict[str | None, GivenRows]:
         """X and the further data sets; what the constructor names holds for all of them."""
         columns = self.sensitive_features if sensitive_features is None else sensitive_features
         deployed = self.baseline if baseline is None else baseline
         everywhere = deployed if isinstance(deployed, str) or hasattr(deployed, "predict") else None
-        rows: dict[str | None, Rows] = {
-            None: Rows(int(_num_samples(X)), y, sample_weight, columns, deployed, X)
+        rows: dict[str | None, GivenRows] = {
+            None: GivenRows(int(_num_samples(X)), y, sample_weight, columns, deployed, X)
         }
         for name, d in as_datasets(datasets).items():
             own = d.sensitive_features
             if own is None and _has(d.X, self.sensitive_features):
                 own = self.sensitive_features
             model = everywhere if d.baseline is None else d.baseline
-            rows[name] = Rows(int(_num_samples(d.X)), d.y, d.sample_weight, own, model, d.X)
+            rows[name] = GivenRows(int(_num_samples(d.X)), d.y, d.sample_weight, own, model, d.X)
         return rows
 
     def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None:

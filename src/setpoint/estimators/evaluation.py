@@ -15,7 +15,7 @@ from setpoint.blackbox.budget import RowMetric
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import one_column
-from setpoint.inputs.inputs import Rows, baseline_codes
+from setpoint.inputs.inputs import GivenRows, baseline_codes
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.link import link
 from setpoint.report import GoalReport, compared, report_on
@@ -105,7 +105,7 @@ def evaluate(
         pos_label=pos_label,
     )
     rows = inputs.parts[None]
-    given = Rows(inputs.n_rows[None], y_true, sample_weight, sensitive_features, baseline)
+    given = GivenRows(inputs.n_rows[None], y_true, sample_weight, sensitive_features, baseline)
     deployed = rows.baseline
     if deployed is None:
         deployed = baseline_codes(given, inputs.classes, "baseline")

@@ -134,7 +134,7 @@ def _made(module: str | Callable[..., Any], d: int) -> torch.nn.Module:
         )
     made = module(*_arguments(module, d))
     if not isinstance(made, nn.Module):
-        raise TypeError(f"module returned {_told(made)}, which is no torch.nn.Module")
+        raise TypeError(f"module returned {_describe(made)}, which is not a torch.nn.Module")
     return made
 
 
@@ -177,12 +177,12 @@ def check_output(module: torch.nn.Module, n_features: int) -> None:
         module.train(was)
     if not isinstance(out, torch.Tensor) or tuple(out.shape) not in ((2,), (2, 1)):
         raise ValueError(
-            f"module made {_told(out)} of 2 rows, and one logit for each row is needed: "
+            f"module made {_describe(out)} of 2 rows, and one logit for each row is needed: "
             "shape (2,) or (2, 1)"
         )
 
 
-def _told(x: Any) -> str:
+def _describe(x: Any) -> str:
     shape = getattr(x, "shape", None)
     return f"a {type(x).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
 
@@ -194,7 +194,7 @@ def _check_state(module: torch.nn.Module) -> None:
         raise ValueError("module has no parameters to train")
     for name, value in module.state_dict().items():
         if not isinstance(value, torch.Tensor):
-            raise ValueError(f"module keeps {name}, {_told(value)}: only tensors can be stored")
+            raise ValueError(f"module keeps {name}, {_describe(value)}: only tensors can be stored")
 
 
 # ---------------------------------------------------------------------- rows
@@ -305,13 +305,13 @@ def unpack(data: bytes) -> dict[str, torch.Tensor]:
     Raises
     ------
     ValueError
-        If the bytes are no such file.
+        If the bytes are not such a file.
     """
     error = needed("safetensors").SafetensorError
     try:
         out: dict[str, torch.Tensor] = needed("safetensors.torch").load(data)
     except error as why:
-        raise ValueError(f"these are no weights of a module: {why}") from why
+        raise ValueError(f"these are not the weights of a module: {why}") from why
     return out
 
 

@@ -64,8 +64,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     _check_findable(model)
     data = io.BytesIO(skops_io().dumps(model))
     with zipfile.ZipFile(data, "a") as archive:
-        told = {"format": FORMAT, "setpoint": version("setpoint")}
-        archive.writestr(_MEMBER, json.dumps(told))
+        versions = {"format": FORMAT, "setpoint": version("setpoint")}
+        archive.writestr(_MEMBER, json.dumps(versions))
     atomic_write(path, data.getvalue())
 
 
@@ -143,12 +143,12 @@ def _check_archive(data: bytes, path: str | os.PathLike[str]) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             damaged = archive.testzip()
-            told = archive.read(_MEMBER) if _MEMBER in archive.namelist() else b"{}"
+            versions = archive.read(_MEMBER) if _MEMBER in archive.namelist() else b"{}"
     except zipfile.BadZipFile:
         raise ModelFileError(f"{path} is not a model file, or was cut short") from None
     if damaged is not None:
         raise ModelFileError(f"{path} is damaged: the checksum of {damaged} does not fit")
-    found = json.loads(told)
+    found = json.loads(versions)
     written = found.get("format", FORMAT)
     if written != FORMAT:
         mend = "install a newer one" if written > FORMAT else "fit the model again and save it"

@@ -16,7 +16,7 @@ _PAUSE = 0.1
 class Progress:
     """Calls, objective, gap and violation on one line of stderr; a plain line at the end.
 
-    Used by ``verbose=1``. Where stderr is no terminal only the last line is written.
+    Used by ``verbose=1``. Where stderr is not a terminal, only the last line is written.
     """
 
     def __init__(self) -> None:
@@ -40,8 +40,8 @@ class Progress:
 
     def _line(self, now: TracePoint) -> str:
         gap = abs(now.bound - now.objective)
-        told = f"gap {gap:.2e}" if gap < float("inf") else "no bound"
+        gap_text = f"gap {gap:.2e}" if gap < float("inf") else "no bound"
         return (
-            f"call {now.call:4d}  objective {now.objective:.5f}  {told}  "
+            f"call {now.call:4d}  objective {now.objective:.5f}  {gap_text}  "
             f"violation {now.violation:.1e}  {now.seconds:.1f} s "
         )

@@ -19,9 +19,9 @@ from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.classes import Classes, classes_of
+from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.columns import as_columns
-from setpoint.inputs.inputs import Rows, deployed_decisions
+from setpoint.inputs.inputs import GivenRows, deployed_decisions
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.fold import Folder
 from setpoint.program.link import link
@@ -103,7 +103,7 @@ class GoalScorer:
     ) -> float:
         """The value of a metric without a formula, higher is better."""
         classes = classes_of(y, getattr(estimator, "classes_", None), self.pos_label)
-        rows = Rows(int(_num_samples(X)), y, weight, self._given(estimator, given), None, X)
+        rows = GivenRows(int(_num_samples(X)), y, weight, self._given(estimator, given), None, X)
         bound = measured_on(metric, classes, rows, where=None)
         if metric.takes == "predictions":
             second: Any = classes.codes(estimator.predict(X), "predict(X)", rows.n_rows)
@@ -144,7 +144,7 @@ class GoalScorer:
         return f"goal_scorer({self.goal!r})"
 
 
-def _scores(estimator: Any, X: Any, classes: Classes) -> NDArray[np.float64]:
+def _scores(estimator: Any, X: Any, classes: ClassOrder) -> NDArray[np.float64]:
     """Scores of the positive class of two."""
     if isinstance(estimator, GoalClassifier):
         above = _above(estimator, X)

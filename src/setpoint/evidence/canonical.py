@@ -28,8 +28,8 @@ def in_order(evidence: Evidence) -> Evidence:
     """The same rows, ordered by a hash of their content."""
     keys = _keys(evidence)
     if evidence.weight is None:
-        return evidence.taken(np.argsort(keys, kind="stable"))
-    return evidence.taken(np.lexsort((evidence.weight, keys)))
+        return evidence.take(np.argsort(keys, kind="stable"))
+    return evidence.take(np.lexsort((evidence.weight, keys)))
 
 
 def merged(evidence: Evidence) -> Evidence:
@@ -55,7 +55,7 @@ def merged(evidence: Evidence) -> Evidence:
         return evidence
     starts = np.flatnonzero(first)
     weight = np.ones(evidence.n_rows) if evidence.weight is None else evidence.weight
-    return replace(evidence.taken(starts), weight=np.add.reduceat(weight, starts))
+    return replace(evidence.take(starts), weight=np.add.reduceat(weight, starts))
 
 
 def _keys(evidence: Evidence) -> NDArray[np.uint64]:

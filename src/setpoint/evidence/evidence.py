@@ -39,7 +39,7 @@ class Evidence:
     :meth:`concat`. Rows of weight zero are left out.
 
     Label evidence credits a decision by the row's true class. Soft evidence, from
-    :meth:`softened`, credits it in every class by the posterior, and looks at no label.
+    :meth:`with_posteriors`, credits it in every class by the posterior, and looks at no label.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Evidence:
         With two classes, (negative, positive).
     scores : array of shape (N,), (N, n) or (N, s)
         One score a row, higher for the positive class; or posteriors of the classes; or of
-        what `pairs` says.
+        what `joint_columns` says.
     true : int array of shape (N,)
         Class codes; n stands for unlabelled.
     weight : array of shape (N,) or None
@@ -58,7 +58,7 @@ class Evidence:
     columns : dict
         For each data set (None: X) the columns that are known.
     soft : bool
-    pairs : int array of shape (segments, s, 2), optional
+    joint_columns : int array of shape (segments, s, 2), optional
         Soft evidence of a rule that may not see the stratum: of which stratum and class each
         posterior speaks, in each segment. None: column i is class i of the row's own stratum.
     """
@@ -72,7 +72,7 @@ class Evidence:
     decide_on: tuple[str, ...]
     columns: dict[str | None, tuple[str, ...]]
     soft: bool = False
-    pairs: Codes | None = None
+    joint_columns: Codes | None = None
 
     @classmethod
     def from_arrays(
@@ -152,7 +152,7 @@ class Evidence:
             if part.classes != first.classes or part.decide_on != first.decide_on:
                 raise GoalError("evidence to be joined has other classes or another decide_on")
         if any(part.soft for part in parts):
-            raise GoalError("join evidence before it is softened")
+            raise GoalError("join evidence before it is given posteriors")
         strata = tuple(dict.fromkeys(c for part in parts for c in part.strata))
         place = {c: i for i, c in enumerate(strata)}
         stratum = [np.array([place[c] for c in p.strata], np.int64)[p.stratum] for p in parts]
@@ -174,7 +174,7 @@ class Evidence:
             columns=columns,
         )
 
-    def taken(self, rows: NDArray[Any]) -> Evidence:
+    def take(self, rows: NDArray[Any]) -> Evidence:
         """Some of the rows, by index or mask; strata and segments keep their codes."""
         return replace(
             self,
@@ -280,30 +280,32 @@ class Evidence:
             rows = _numbers(self.kind, rows.size).reshape(rows.shape)
         return Confusion(self.classes, self.strata, counts, squares, rows, marginals.smallest)
 
-    def softened(self, scores: Floats | None = None, pairs: Codes | None = None) -> Evidence:
+    def with_posteriors(
+        self, scores: Floats | None = None, joint_columns: Codes | None = None
+    ) -> Evidence:
         """The same rows as soft evidence.
 
         Parameters
         ----------
         scores : array of shape (N, s), optional
             Posteriors in place of the scores, such as joint ones of group and class.
-        pairs : int array of shape (segments, s, 2), optional
+        joint_columns : int array of shape (segments, s, 2), optional
             The stratum and class that each posterior refers to; needed unless s = n.
 
         Raises
         ------
         ValueError
-            If the scores are not posteriors, or the pairs do not fit.
+            If the scores are not posteriors, or `joint_columns` does not fit.
 
         Examples
         --------
         >>> rows = Evidence.from_arrays((0, 1), np.array([[0.9, 0.1], [0.4, 0.6]]), None)
-        >>> rows.softened().marginals.weights
+        >>> rows.with_posteriors().marginals.weights
         array([[1.3, 0.7, 0. ]])
         """
         posteriors = self.scores if scores is None else scores
-        pairs = checked(self, posteriors, pairs)
-        out = replace(self, scores=posteriors, soft=True, pairs=pairs)
+        joint_columns = checked(self, posteriors, joint_columns)
+        out = replace(self, scores=posteriors, soft=True, joint_columns=joint_columns)
         if scores is None:
             # The same scores in the same order: one copy of them serves both.
             vars(out)["by_segment"] = self.by_segment
@@ -331,11 +333,11 @@ class Evidence:
         Examples
         --------
         >>> rows = Evidence.from_arrays((0, 1), np.array([[0.9, 0.1], [0.4, 0.6]]), None)
-        >>> rows.softened().block_features(np.array([[1.0, 1.0]]), np.zeros((1, 2)))[0]
+        >>> rows.with_posteriors().block_features(np.array([[1.0, 1.0]]), np.zeros((1, 2)))[0]
         array([[[0.9, 0.6]]])
         """
-        if self.pairs is not None:
-            raise ValueError("posteriors of pairs are priced by a loss tensor: decide_tensor")
+        if self.joint_columns is not None:
+            raise ValueError("joint posteriors are priced by a loss tensor: decide_tensor")
         rows, m = self.by_segment, len(self.strata)
         code = rows.codes.of(block, n_blocks)
         true = None if self.soft else rows.true
@@ -390,7 +392,7 @@ class Evidence:
         Examples
         --------
         >>> rows = Evidence.from_arrays((0, 1), np.array([[0.9, 0.1], [0.4, 0.6]]), None)
-        >>> rows.softened().block_counts(np.array([0, 1]))[0, 0]
+        >>> rows.with_posteriors().block_counts(np.array([0, 1]))[0, 0]
         array([[0.9, 0.4],
                [0.1, 0.6],
                [0. , 0. ]])
@@ -401,7 +403,7 @@ class Evidence:
         decided = decided.astype(np.int64, copy=False)
         if self.soft:
             lines = add_posteriors(self.scores, code, decided, n_codes, n, self.weight)
-            return spread(lines.reshape(n_blocks, -1, *lines.shape[1:]), self.pairs, m, n)
+            return spread(lines.reshape(n_blocks, -1, *lines.shape[1:]), self.joint_columns, m, n)
         counts, _ = count_pairs(code, self.true, decided, n_codes, n + 1, n, self.weight)
         return counts.reshape(n_blocks, m, n + 1, n)
 
@@ -412,8 +414,8 @@ class Evidence:
 
     @cached_property
     def _block_codes(self) -> BlockCodes:
-        # What a row is counted by: with pairs the posterior tells the stratum, not the row.
-        if self.pairs is not None:
+        # What a row is counted by: with joint posteriors these give the stratum.
+        if self.joint_columns is not None:
             return BlockCodes(self.segment, len(self.segments), None)
         return BlockCodes(self.stratum, len(self.strata), None)
 

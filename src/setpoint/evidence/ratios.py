@@ -14,12 +14,11 @@ import numpy as np
 from setpoint.compiled import kernel
 from setpoint.typing import Floats
 
-__all__ = ["ROUNDING", "Ratios", "affine", "ratio", "ratio_at", "ratio_values", "zeros_of"]
+__all__ = ["ROUNDING", "Ratios", "affine", "ratio", "ratio_at", "zeros_of"]
 
 
 ROUNDING = 4.0 * np.finfo(np.float64).eps
 """Of what the terms of a form reach: what prefix sums leave of their own totals."""
-_BLOCK = 1024
 
 
 class Ratios(NamedTuple):
@@ -47,6 +46,8 @@ class Ratios(NamedTuple):
 def zeros_of(forms: Floats, totals: Floats, rounding: float = ROUNDING) -> Floats:
     """Magnitude (...,) up to which forms (..., K + 1) are zero but for rounding.
 
+    "All rows but those accepted" must end at nothing. Take such totals from ``counts[:, -1]``.
+
     Parameters
     ----------
     forms : ndarray of shape (..., K + 1)
@@ -57,36 +58,6 @@ def zeros_of(forms: Floats, totals: Floats, rounding: float = ROUNDING) -> Float
     """
     zeros: Floats = rounding * (np.abs(forms) @ np.append(totals, 1.0))
     return zeros
-
-
-def ratio_values(counts: Floats, ratio: Floats, offset: float = 0.0) -> Floats:
-    """Value of one ratio at every cut-off, as a sweep sees it.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (K, m + 1)
-        Accepted weight of each kind.
-    ratio : ndarray of shape (2, K + 1)
-        Numerator and denominator.
-    offset : float
-        What is added.
-
-    Returns
-    -------
-    ndarray of shape (m + 1,)
-        ``offset + A/B`` with 0/0 = 0 and x/0 = inf with the sign of x.
-
-    Examples
-    --------
-    >>> precision = np.array([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
-    >>> ratio_values(np.array([[0.0, 0.0, 1.0], [0.0, 2.0, 3.0]]), precision)
-    array([0.  , 1.  , 0.75])
-    """
-    counts = np.ascontiguousarray(counts, dtype=np.float64)
-    ratio = np.ascontiguousarray(ratio, dtype=np.float64)
-    if ratio.shape != (2, counts.shape[0] + 1):
-        raise ValueError(f"a ratio over {counts.shape[0]} kinds has shape (2, K + 1)")
-    return _values(counts, ratio, zeros_of(ratio, counts[:, -1]), offset)
 
 
 @kernel()
@@ -133,15 +104,3 @@ def ratio_at(forms: Floats, zero: Floats, offset: float, x: float, y: float) -> 
     if abs(b) > zero[1]:
         return float(offset + a / b)
     return float(offset if abs(a) <= zero[0] else offset + np.copysign(np.inf, a))
-
-
-@kernel()
-def _values(counts: Floats, forms: Floats, zero: Floats, offset: float) -> Floats:
-    n = counts.shape[1]
-    out = np.empty(n)
-    num = np.empty(_BLOCK)
-    den = np.empty(_BLOCK)
-    for start in range(0, n, _BLOCK):
-        size = min(_BLOCK, n - start)
-        ratio(counts, start, size, forms, zero, offset, num, den, out[start:])
-    return out

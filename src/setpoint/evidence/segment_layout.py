@@ -63,10 +63,6 @@ class BlockCodes:
 class SegmentLayout:
     """Scores class-major, labels and weights, rows of one segment side by side.
 
-    Parameters
-    ----------
-    evidence : Evidence
-
     Attributes
     ----------
     order : int array of shape (N,) or None

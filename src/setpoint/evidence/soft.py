@@ -66,13 +66,13 @@ def add_posteriors(
     return out
 
 
-def spread(lines: Floats, pairs: NDArray[np.int64] | None, n_strata: int, n: int) -> Floats:
+def spread(lines: Floats, joint_columns: NDArray[np.int64] | None, n_strata: int, n: int) -> Floats:
     """Sums by segment and score column as sums by the stratum and class that columns refer to.
 
     Parameters
     ----------
     lines : array of shape (k, segments, n_decided, s + 1)
-    pairs : int array of shape (segments, s, 2)
+    joint_columns : int array of shape (segments, s, 2)
         Stratum and class; two columns may refer to the same.
     n_strata, n : int
 
@@ -83,24 +83,26 @@ def spread(lines: Floats, pairs: NDArray[np.int64] | None, n_strata: int, n: int
     Examples
     --------
     >>> lines = np.array([[[[0.2, 0.3, 0.1, 0.4, 0.0]]]])
-    >>> pairs = np.array([[[0, 0], [0, 1], [1, 0], [1, 1]]])
-    >>> spread(lines, pairs, 2, 2)[0, :, :, 0]
+    >>> joint_columns = np.array([[[0, 0], [0, 1], [1, 0], [1, 1]]])
+    >>> spread(lines, joint_columns, 2, 2)[0, :, :, 0]
     array([[0.2, 0.3, 0. ],
            [0.1, 0.4, 0. ]])
     """
-    if pairs is None:
+    if joint_columns is None:
         return np.swapaxes(lines, 2, 3)
     k, _, n_decided, _ = lines.shape
     out = np.zeros((n_strata, n + 1, k, n_decided))
     # One number a (segment, column), each an array over blocks and decisions.
-    np.add.at(out, (pairs[..., 0], pairs[..., 1]), lines[..., :-1].transpose(1, 3, 0, 2))
+    np.add.at(
+        out, (joint_columns[..., 0], joint_columns[..., 1]), lines[..., :-1].transpose(1, 3, 0, 2)
+    )
     return out.transpose(2, 0, 1, 3)
 
 
 def checked(
-    evidence: Evidence, scores: Floats, pairs: NDArray[np.int64] | None
+    evidence: Evidence, scores: Floats, joint_columns: NDArray[np.int64] | None
 ) -> NDArray[np.int64] | None:
-    """The pairs, or None, once they and the posteriors fit the evidence.
+    """The joint columns, or None, once they and the posteriors fit the evidence.
 
     Raises
     ------
@@ -112,18 +114,22 @@ def checked(
         raise ValueError(f"soft evidence needs posteriors (N, n), got scores {scores.shape}")
     if (scores < 0).any() or not (np.abs(scores.sum(axis=1) - 1.0) <= _SUM).all():
         raise ValueError("soft evidence needs posteriors: numbers >= 0 that sum to 1 in each row")
-    if pairs is None:
+    if joint_columns is None:
         if scores.shape[1] != n:
-            raise ValueError(f"{scores.shape[1]} posteriors a row for {n} classes need pairs")
+            raise ValueError(
+                f"{scores.shape[1]} posteriors a row for {n} classes need joint_columns"
+            )
         return None
-    if pairs.shape != (segments, scores.shape[1], 2):
-        raise ValueError(f"pairs {pairs.shape} must be ({segments}, {scores.shape[1]}, 2)")
-    stratum, true = pairs[..., 0], pairs[..., 1]
-    if (pairs < 0).any() or (stratum >= len(evidence.strata)).any() or (true >= n).any():
-        raise ValueError("pairs must be codes of strata and of classes")
+    if joint_columns.shape != (segments, scores.shape[1], 2):
+        raise ValueError(
+            f"joint_columns {joint_columns.shape} must be ({segments}, {scores.shape[1]}, 2)"
+        )
+    stratum, true = joint_columns[..., 0], joint_columns[..., 1]
+    if (joint_columns < 0).any() or (stratum >= len(evidence.strata)).any() or (true >= n).any():
+        raise ValueError("joint_columns must be codes of strata and of classes")
     if (evidence.stratum_segment[stratum] != np.arange(segments)[:, None]).any():
-        raise ValueError("pairs of a segment must refer to its own strata")
-    return pairs
+        raise ValueError("joint_columns of a segment must refer to its own strata")
+    return joint_columns
 
 
 def soft_marginals(evidence: Evidence) -> Marginals:
@@ -132,20 +138,20 @@ def soft_marginals(evidence: Evidence) -> Marginals:
     The smallest weight is that of a row: one row is the least that can be decided, so its
     posterior does not make it smaller.
     """
-    pairs, m = evidence.pairs, len(evidence.strata)
+    joint_columns, m = evidence.joint_columns, len(evidence.strata)
     code, n_codes = evidence.stratum, m
-    if pairs is not None:
+    if joint_columns is not None:
         code, n_codes = evidence.segment, len(evidence.segments)
     nowhere = np.zeros(evidence.n_rows, np.int64)
     lines = add_posteriors(evidence.scores, code, nowhere, n_codes, 1, evidence.weight)
-    marginals = spread(lines[None], pairs, m, evidence.n_classes)[0, :, :, 0]
+    marginals = spread(lines[None], joint_columns, m, evidence.n_classes)[0, :, :, 0]
     least = np.ones(n_codes)
     if evidence.weight is not None:
         least = np.full(n_codes, np.inf)
         np.minimum.at(least, code, evidence.weight)
-    if pairs is not None:
+    if joint_columns is not None:
         by_segment, least = least, np.full(m, np.inf)
-        np.minimum.at(least, pairs[..., 0], by_segment[:, None])
+        np.minimum.at(least, joint_columns[..., 0], by_segment[:, None])
     smallest = np.where(marginals > 0, least[:, None], np.inf)
     return Marginals(marginals, smallest)
 

@@ -33,7 +33,7 @@ def strata_of(
     ----------
     dataset : str or None
     splits : mapping of column to values or None
-        Told apart: these values and the rest, or (None) all values.
+        Distinguished are these values and the rest, or (None) all values.
     columns : mapping of name to Column
     baseline : array of shape (n_rows,), optional
         Class codes that the deployed model predicts, if the goal refers to it.

@@ -12,38 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
-from setpoint.evidence.ratios import Ratios, affine, ratio, zeros_of
+from setpoint.evidence.ratios import Ratios, affine, ratio
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["BestCutoff", "Constraints", "best_cutoff", "best_of", "sweep"]
+__all__ = ["BestCutoff", "best_of", "sweep"]
 
 
 _BLOCK = 1024  # cut-offs at a time, a power of two: the buffers stay in the first cache
 _TIE = 1e-12
-_FLOOR = 1.0 - 1e-12
-
-
-class Constraints(NamedTuple):
-    """Bounds on R ratios over the counts of K kinds.
-
-    Attributes
-    ----------
-    forms : ndarray of shape (R, 2, K + 1)
-        Numerator and denominator of each ratio.
-    offsets : ndarray of shape (R,)
-        What is added to each ratio.
-    lower, upper : ndarray of shape (R,)
-        Bounds in the user's units; -inf and inf where there is none.
-    floor : ndarray of shape (R,)
-        Least denominator with which a ratio counts as defined; 0 asks for nothing.
-    """
-
-    forms: Floats
-    offsets: Floats
-    lower: Floats
-    upper: Floats
-    floor: Floats
 
 
 class BestCutoff(NamedTuple):
@@ -69,76 +46,6 @@ class BestCutoff(NamedTuple):
     violation: float = 0.0
     below: int = -1
     above: int = -1
-
-
-def best_cutoff(
-    counts: Floats,
-    objective: Floats,
-    constraints: Constraints | None = None,
-    *,
-    offset: float = 0.0,
-    tiebreak: Floats | None = None,
-) -> BestCutoff:
-    """Feasible cut-off with the largest objective, over all m + 1.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (K, m + 1)
-        Accepted weight of each kind, from :func:`setpoint.evidence.cutoffs.cutoffs`.
-    objective : ndarray of shape (2, K + 1)
-        Numerator and denominator of what is maximised.
-    constraints : Constraints, optional
-        A bound is met when passed by at most 1e-9; a floor when missed by at most
-        1e-12 of itself.
-    offset : float
-        What is added to the objective's ratio.
-    tiebreak : ndarray of shape (K + 1,), optional
-        See :func:`best_of`.
-
-    Returns
-    -------
-    BestCutoff
-        Cut-off, value and the number of feasible cut-offs.
-
-    Raises
-    ------
-    ValueError
-        If a form does not have K + 1 entries.
-
-    Notes
-    -----
-    Numerators and denominators within a few units of rounding of zero, measured by the
-    largest value that their terms reach, are zero: "all rows but those accepted" must
-    end at nothing. Take such totals from ``counts[:, -1]``.
-
-    Examples
-    --------
-    F1 of two positives ranked first and third of four, no constraint:
-
-    >>> counts = np.array([[0.0, 0.0, 1.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0, 2.0]])
-    >>> f1 = np.array([[0.0, 2.0, 0.0], [1.0, 1.0, 2.0]])  # 2 tp / (fp + tp + positives)
-    >>> best_cutoff(counts, f1)[:3]
-    (3, 0.8, 5)
-    """
-    counts = np.ascontiguousarray(counts, dtype=np.float64)
-    n_kinds = counts.shape[0]
-    if constraints is None:
-        none = np.empty(0)
-        constraints = Constraints(np.empty((0, 2, n_kinds + 1)), none, none, none, none)
-    forms = np.concatenate((np.asarray(objective, dtype=np.float64)[None], constraints.forms))
-    if forms.shape[1:] != (2, n_kinds + 1):
-        raise ValueError(f"forms over {n_kinds} kinds need {n_kinds + 1} entries")
-    floor = np.asarray(constraints.floor, dtype=np.float64)
-    required = forms[1:, 1][floor > 0.0]
-    required[:, -1] -= _FLOOR * floor[floor > 0.0] + SATISFIED
-    ratios = Ratios(
-        forms,
-        zeros_of(forms, counts[:, -1]),
-        np.concatenate(([offset], constraints.offsets)),
-        np.asarray(constraints.lower, dtype=np.float64),
-        np.asarray(constraints.upper, dtype=np.float64),
-    )
-    return best_of(counts, ratios, required=required, tiebreak=tiebreak)
 
 
 def best_of(
@@ -172,6 +79,7 @@ def best_of(
     --------
     Precision of at least 0.9 is not to be had; accept two rows at least:
 
+    >>> from setpoint.evidence.ratios import zeros_of
     >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 1.0, 1.0]])
     >>> forms = np.array([[[0, 1, 0], [0, 0, 1.0]], [[0, 1, 0], [1, 1, 0]]])
     >>> ratios = Ratios(forms, zeros_of(forms, counts[:, -1]), np.zeros(2), np.array([0.9]),

@@ -106,8 +106,6 @@ class CutoffSet(AchievableSet):
         Of a goal that is linked to the codebook of `evidence`.
     evidence : Evidence
         Binary, one score a row.
-    curves : sequence of Curve, optional
-        The evidence's, one a segment, where they are known already.
     most : int
         Up to this many columns linear programs begin with all; else they grow.
     """
@@ -116,12 +114,11 @@ class CutoffSet(AchievableSet):
         self,
         rates: RateTable,
         evidence: Evidence,
-        curves: Sequence[Curve] | None = None,
         most: int = _ALL_AT_ONCE,
     ) -> None:
         super().__init__(rates)
         self.evidence = evidence
-        curves = curves or [evidence.curve(s) for s in range(len(evidence.segments))]
+        curves = [evidence.curve(s) for s in range(len(evidence.segments))]
         # Totals from the prefix sums: "all but the accepted" must end at nothing.
         self.segments = tuple(
             Segment(curve, AcceptedRates(rates, curve.kinds, curve.counts[:, -1]))

@@ -21,6 +21,7 @@ from setpoint.typing import Floats
 
 __all__ = [
     "MOST_COMBINATIONS",
+    "NEAR_A_MIXTURE",
     "common_cutoffs",
     "coordinate_descent",
     "enumerate_cutoffs",
@@ -36,8 +37,10 @@ INF = float("inf")
 MOST_COMBINATIONS = 1_000_000
 """Up to so many combinations of cut-offs are all tried."""
 
-_WINDOW = 200_000
-_CHUNK = 65_536
+NEAR_A_MIXTURE = 200_000
+"""Combinations near a mixture that are tried; where there are no more, all are."""
+_CHUNK = 16_384
+_LOOKED_AT = 256
 _SWEEPS = 20
 _SOME = 4096
 _ALIGNED = 64
@@ -114,21 +117,26 @@ def _nothing() -> Affine:
 def iter_combinations(
     cuts: CutoffSet, lists: Sequence[NDArray[np.int64]]
 ) -> Iterator[tuple[Floats, Callable[[int], MixtureWeights]]]:
-    """Features (m, d) of all combinations of cut-offs, some at a time, and how to name one."""
+    """Features (m, d) of all combinations of cut-offs, some at a time, and how to name one.
+
+    The last segment's cut-off moves fastest; each feature lies contiguous in memory.
+    """
     cuts.limits.call()
-    tables = [s.features(c) for s, c in zip(cuts.segments, lists, strict=True)]
-    sizes = [len(t) for t in tables]
-    total = math.prod(sizes)
-    for start in range(0, total, _CHUNK):
-        index = np.unravel_index(np.arange(start, min(start + _CHUNK, total)), sizes)
-        v = np.zeros((len(index[0]), cuts.d))
-        for table, i in zip(tables, index, strict=True):
-            v += table[i]
+    *tables, last = [s.features(c).T for s, c in zip(cuts.segments, lists, strict=True)]
+    sizes = [t.shape[1] for t in tables]
+    n_heads, n_last = math.prod(sizes), last.shape[1]
+    step = max(_CHUNK // n_last, 1)
+    for start in range(0, n_heads, step):
+        heads = np.unravel_index(np.arange(start, min(start + step, n_heads)), sizes or (1,))
+        v = np.zeros((cuts.d, len(heads[0])))
+        for table, i in zip(tables, heads, strict=False):
+            v += table[:, i]
 
-        def choice_of(k: int, index: tuple[NDArray[np.int64], ...] = index) -> MixtureWeights:
-            return [{int(c[i[k]]): 1.0} for c, i in zip(lists, index, strict=True)]
+        def choice_of(k: int, heads: tuple[NDArray[np.int64], ...] = heads) -> MixtureWeights:
+            at = [*(i[k // n_last] for i in heads[: len(tables)]), k % n_last]
+            return [{int(c[j]): 1.0} for c, j in zip(lists, at, strict=True)]
 
-        yield v, choice_of
+        yield (v[:, :, None] + last[:, None, :]).reshape(cuts.d, -1).T, choice_of
 
 
 def enumerate_cutoffs(
@@ -138,13 +146,9 @@ def enumerate_cutoffs(
     best, choice = -INF, None
     lists = candidates or [np.arange(s.curve.n_cutoffs) for s in cuts.segments]
     for v, choice_of in iter_combinations(cuts, lists):
-        met = np.flatnonzero(program.violation(v) <= SATISFIED)
-        if not len(met):
-            continue
-        values = program.scores(v[met])
-        k = int(np.argmax(values))
-        if choice is None or values[k] > best:
-            best, choice = float(values[k]), choice_of(int(met[k]))
+        k, value = _best_met(program, v, None if choice is None else best)
+        if k >= 0:
+            best, choice = value, choice_of(k)
     if choice is None:
         return _none(cuts, "optimal" if candidates is None else "feasible")
     if candidates is None:
@@ -154,9 +158,31 @@ def enumerate_cutoffs(
     return replace(found, value=best)
 
 
+def _best_met(program: Program, v: Floats, beaten: float | None) -> tuple[int, float]:
+    """The first of the best points (m, d) that meet the constraints, and its score.
+
+    -1 where none scores above `beaten`. Constraints cost more than scores: they are looked at
+    from the best score downwards, and mostly not far.
+    """
+    scores = program.scores(v)
+    left = np.arange(len(v)) if beaten is None else np.flatnonzero(scores > beaten)
+    size = _LOOKED_AT
+    while len(left):
+        own = scores[left]
+        least = np.partition(own, -size)[-size] if len(left) > size else -INF
+        top = left[own >= least]
+        met = top[program.violation(v.T[:, top].T) <= SATISFIED]
+        if len(met):
+            k = int(met[np.argmax(scores[met])])
+            return k, float(scores[k])
+        left = left[own < least]
+        size *= 4
+    return -1, -INF
+
+
 def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
     """Thresholds near a mixture, improved segment by segment; "feasible" at best."""
-    width = int(_WINDOW ** (1.0 / len(cuts.segments)))
+    width = int(NEAR_A_MIXTURE ** (1.0 / len(cuts.segments)))
     pairs = list(zip(cuts.segments, mixed.choice, strict=True))
     near = [_near(segment, part, max(width, 1)) for segment, part in pairs]
     best = _none(cuts, "feasible")

@@ -19,7 +19,7 @@ from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
 from setpoint.search.frontier_points import FrontierPoints, enforce_monotone, trace_frontier
-from setpoint.search.infeasibility import Infeasible
+from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.outcome import NoRuleError, Randomized
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
@@ -60,7 +60,7 @@ def frontier_exact(
     GoalError
         If `vary` is not a constraint, or (ShapeError) the goal has a shape that no exact
         method takes.
-    Infeasible
+    InfeasibleError
         If no rule meets the other constraints.
     """
     goal, i = vary_of(goal, vary)
@@ -89,7 +89,7 @@ def frontier_exact(
 
 
 def _draws(cuts: CutoffSet, program: Program, tol: float) -> bool:
-    """Whether the rule at the bound asked draws; of several thresholds mixtures are at hand."""
+    """Whether the rule at the bound asked draws; of several thresholds mixtures are available."""
     if cuts.n_blocks > 1:
         return True
     try:
@@ -133,7 +133,7 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> _Steps:
         kept.append((f[index][best], g[index][best], index[best] + start))
     f, g, index = (np.concatenate(part) for part in zip(*kept, strict=True))
     if not len(f):
-        raise Infeasible(f"without {moving} no rule meets the other constraints either")
+        raise InfeasibleError(f"without {moving} no rule meets the other constraints either")
     best = _undominated(f, g)[::-1]  # from lax to strict
     f, g, index = f[best], g[best], index[best]
     if moving.sign < 0:

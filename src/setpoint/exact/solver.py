@@ -9,6 +9,7 @@ from setpoint.evidence import Evidence
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import (
     MOST_COMBINATIONS,
+    NEAR_A_MIXTURE,
     enumerate_cutoffs,
     from_nearest,
     n_combinations,
@@ -70,10 +71,10 @@ def solve_exact(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no rule of the kind asked for meets the constraints.
     ShapeError
-        If the goal's shape is none that an exact method takes.
+        If the goal's shape is not one that an exact method takes.
     """
     cuts = CutoffSet(program.table, evidence)
     try:
@@ -98,7 +99,7 @@ def find_rule(cuts: CutoffSet, program: Program, randomized: Randomized, tol: fl
     NoRuleError
         If none of the kind asked for meets the constraints.
     ShapeError
-        If the goal's shape is none that an exact method takes.
+        If the goal's shape is not one that an exact method takes.
     """
     apart = solve_separable(cuts, program) if randomized is not True else None
     if apart is not None:
@@ -157,8 +158,8 @@ def _require_mixable(cuts: CutoffSet, program: Program) -> None:
     shape = score.shape
     if not (shape.concave or shape.quasiconcave or shape.ratios):
         raise ShapeError(
-            f"{program.goal.objective} ({score.shape_name}) ties the thresholds of "
-            f"{len(cuts.segments)} groups together, and there are too many combinations to try; "
+            f"{program.goal.objective} ({score.shape_name}) couples the thresholds of "
+            f"{len(cuts.segments)} groups, and there are too many combinations to try; "
             "decide on the score alone (decide_on=None), where every threshold is tried"
         )
 
@@ -192,8 +193,8 @@ def _without_mixture(
     if apart is None:
         if n_combinations(cuts) > MOST_COMBINATIONS:
             raise ShapeError(
-                f"{program.goal}: the goal ties the thresholds of {len(cuts.segments)} "
-                "groups together in a way that no linear program can search (a difference of "
+                f"{program.goal}: the goal couples the thresholds of {len(cuts.segments)} "
+                "groups in a way that no linear program can search (a difference of "
                 "ratios, such as precision, is one), and there are too many combinations to try; "
                 "decide on the score alone (decide_on=None)"
             )
@@ -210,7 +211,10 @@ def _without_draws(
         return apart
     if not mixed.is_drawn and mixed.status == "optimal":
         return mixed
-    few = n_combinations(cuts) <= MOST_COMBINATIONS
+    n_rules = n_combinations(cuts)
+    if n_rules <= NEAR_A_MIXTURE:
+        return enumerate_cutoffs(cuts, program)
+    few = n_rules <= MOST_COMBINATIONS
     rounded = round_mixture(cuts, program, mixed)
     if not few and not rounded.is_feasible:
         rounded = from_nearest(cuts, program, nearest_thresholds(cuts, program).choice)

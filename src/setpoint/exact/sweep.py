@@ -6,7 +6,8 @@ from itertools import permutations
 
 import numpy as np
 
-from setpoint.evidence.sweep import BestCutoff, Constraints, best_cutoff
+from setpoint.evidence.ratios import Ratios, zeros_of
+from setpoint.evidence.sweep import BestCutoff, best_of
 from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.program.functions import (
     Absolute,
@@ -52,30 +53,21 @@ def sweep(
     cuts.limits.call()
     extra = np.zeros(cuts.d) if rest is None else rest
     tie = _youden(segment)
-    ratio = segment.rows.fraction(objective, extra)
     bounds = [b for c in constraints for b in _simple(c.function, c.level, c.sign)]
-    built = _constraints(segment, bounds, extra)
-    if ratio is None or built is None:
+    found = [segment.rows.fraction(x, extra) for x in (objective, *(b[0] for b in bounds))]
+    known = [x for x in found if x is not None]
+    if len(known) < len(found):
         return _general(segment, objective, constraints, extra, tie)
-    return best_cutoff(segment.curve.counts, ratio.forms, built, offset=ratio.offset, tiebreak=tie)
-
-
-def _constraints(
-    segment: Segment, bounds: list[tuple[RateFunction, float, float]], rest: Floats
-) -> Constraints | None:
-    """Bounds (function, level, sign) for the fused kernel; None where one is not a ratio."""
-    built = [segment.rows.fraction(x, rest) for x, _, _ in bounds]
-    known = [x for x in built if x is not None]
-    if len(known) < len(built):
-        return None
-    size = len(segment.curve.kinds) + 1
-    return Constraints(
-        np.array([x.forms for x in known]).reshape(-1, 2, size),
+    counts = segment.curve.counts
+    forms = np.array([x.forms for x in known])
+    ratios = Ratios(
+        forms,
+        zeros_of(forms, counts[:, -1]),
         np.array([x.offset for x in known]),
         np.array([k if s > 0 else -INF for _, k, s in bounds]),
         np.array([k if s < 0 else INF for _, k, s in bounds]),
-        np.zeros(len(known)),
     )
+    return best_of(counts, ratios, tiebreak=tie)
 
 
 def _simple(x: RateFunction, k: float, sign: float) -> list[tuple[RateFunction, float, float]]:

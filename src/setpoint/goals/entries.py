@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from setpoint.goals.errors import GoalError
 from setpoint.goals.events import Event
-from setpoint.goals.literals import literal
-from setpoint.goals.populations import Label, plain_label
+from setpoint.goals.populations import Label, literal, plain_label
 
 if TYPE_CHECKING:
     from setpoint.goals.expressions import Expression

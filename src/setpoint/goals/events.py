@@ -82,7 +82,7 @@ class Event:
     ----------
     words : str
         Words separated by spaces; "!" negates. ``actual``: the true class is the class
-        at hand; ``predicted``: the predicted one is; ``correct``: predicted = true;
+        in question; ``predicted``: the predicted one is; ``correct``: predicted = true;
         ``changed``: predicted differs from the deployed model's; ``was_correct``: the
         deployed model's is the true class. No words: every row.
     costs : tuple of (true, predicted, cost)

@@ -18,8 +18,16 @@ import numpy as np
 
 from setpoint.goals.entries import TABLE, Param, parameters_of
 from setpoint.goals.errors import GoalError
-from setpoint.goals.literals import literal, parameter_text, population_text
-from setpoint.goals.populations import EVERYWHERE, Label, Population, chosen_rows, plain_label
+from setpoint.goals.populations import (
+    EVERYWHERE,
+    Label,
+    Population,
+    chosen_rows,
+    literal,
+    parameter_text,
+    plain_label,
+    population_text,
+)
 from setpoint.goals.reducers import HasReducers, reducer_columns
 
 __all__ = [

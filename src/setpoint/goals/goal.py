@@ -168,7 +168,7 @@ def _check_constraint(value: object) -> None:
 
 
 def maximize(objective: Expression) -> Goal:
-    """A goal that wants `objective` as high as it goes.
+    """A goal that maximises `objective`.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def maximize(objective: Expression) -> Goal:
 
 
 def minimize(objective: Expression) -> Goal:
-    """A goal that wants `objective` as low as it goes."""
+    """A goal that minimises `objective`."""
     return Goal("minimize", objective)
 
 

@@ -1,4 +1,4 @@
-"""Which rows a rate is measured on, and how side information splits rows.
+"""Which rows a rate is measured on, how side information splits them, and the text of both.
 
 A *population* is chosen without looking at the prediction. A column that a goal
 names with ``.on`` splits into that value and :class:`Other`; a column named by a
@@ -7,6 +7,7 @@ reducer splits into all its values.
 
 from __future__ import annotations
 
+import keyword
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +24,10 @@ __all__ = [
     "Other",
     "Population",
     "chosen_rows",
+    "literal",
+    "parameter_text",
     "plain_label",
+    "population_text",
 ]
 
 Label: TypeAlias = str | int | float | bool
@@ -37,7 +41,7 @@ class Other:
     Parameters
     ----------
     than : tuple of Label
-        The values that are told apart, sorted by their text.
+        The values that are distinguished, sorted by their text.
 
     Examples
     --------
@@ -178,3 +182,49 @@ def chosen_rows(
     if dataset is None and not columns:
         raise GoalError(".on needs a data set or a column: recall.on(country='IN')")
     return dataset, columns
+
+
+def literal(value: Any) -> str:
+    """A label, number or table of parameters as Python reads it; text in double quotes."""
+    if isinstance(value, str):
+        return '"' + "".join(map(_character, value)) + '"'
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return repr(value)
+
+
+def _character(c: str) -> str:
+    if c in '"\\':
+        return "\\" + c
+    # Line ends, invisible characters and halves of surrogate pairs are spelled out.
+    return c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
+
+
+def parameter_text(name: str, value: Any) -> str:
+    """A parameter of a metric: a number, a label, or a table of them."""
+    if name in ("costs", "priors"):
+        pairs = (f"{_key(k)}: {literal(v)}" for k, v in value)
+        return "{" + ", ".join(pairs) + "}"
+    return literal(value)
+
+
+def _key(key: Any) -> str:
+    return f"({literal(key[0])}, {literal(key[1])})" if isinstance(key, tuple) else literal(key)
+
+
+def population_text(population: Population) -> str:
+    """The ``.on(...)`` that chooses the rows; empty for all of them."""
+    parts = [] if population.dataset is None else [literal(population.dataset)]
+    if all(_is_name(c) for c, _ in population.where):
+        parts += [f"{c}={literal(v)}" for c, v in population.where]
+    else:
+        parts.append(
+            "{" + ", ".join(f"{literal(c)}: {literal(v)}" for c, v in population.where) + "}"
+        )
+    return f".on({', '.join(parts)})" if parts else ""
+
+
+def _is_name(column: str) -> bool:
+    """Whether the column can stand before "=" (Python would change other identifiers)."""
+    plain = column.isascii() and column.isidentifier()
+    return plain and not keyword.iskeyword(column) and column != "__debug__"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Requirements", "require_rows_alone", "requirements_of"]
 
 Split = frozenset[Label] | None
-"""The values of a column that are told apart; None for all of them."""
+"""The values of a column that are distinguished; None for all of them."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Requirements:
         return tuple(sorted(d for d in self.columns if d is not None))
 
     def split_of(self, column: str) -> Split:
-        """What is told apart of a column somewhere: all of it where nothing names it."""
+        """The values of a column that are distinguished somewhere: all, where none is named."""
         splits = [columns[column] for columns in self.columns.values() if column in columns]
         if not splits:
             return None

@@ -107,8 +107,7 @@ def influence_of(
 def by_influence(x: RateFunction, counted: Counted, low: float, high: float) -> tuple[float, float]:
     """Limits of a smooth expression, by influence at smoothed counts.
 
-    The influences are those of :func:`setpoint.program.program.influence`. In a finite
-    range the limits are symmetric on the logit scale, else on the plain one.
+    In a finite range the limits are symmetric on the logit scale, else on the plain one.
 
     Parameters
     ----------
@@ -156,11 +155,11 @@ def unsmoothed(x: RateFunction, counted: Counted, low: float, high: float) -> tu
 
     The parameters are those of :func:`by_influence`.
     """
-    forms, confusion = counted.forms, counted.confusion
+    table, confusion = counted.table, counted.confusion
     value = counted.value(x)
     slope = x.gradient(counted.v)
-    influence = forms.tensor(slope)
-    moved = np.einsum("j,jct->ct", slope * counted.v / forms.norms, counted.truth)
+    influence = table.tensor(slope)
+    moved = np.einsum("j,jct->ct", slope * counted.v / table.norms, counted.truth)
     influence = influence - moved[:, :, None]
     error = math.sqrt(float((confusion.squares * influence * influence).sum()))
     first = value - quantile(low) * error

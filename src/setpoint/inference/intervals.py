@@ -17,7 +17,7 @@ Which interval an expression gets follows from what it is made of:
 ``"exact"``
     No row could change it.
 
-A metric without a formula has no interval from here; who measured it may hand one over,
+A metric without a formula has no interval from here; but one may be passed with its value,
 of the kind ``"bootstrap"``: quantiles over rows drawn anew.
 
 Logarithms, roots, absolute values and multiples pass the limits of their argument on.

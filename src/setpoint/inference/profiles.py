@@ -22,9 +22,8 @@ from setpoint.goals.expressions import Expression
 from setpoint.inference.fraction import Fraction, effective, rounded, summed, typical_weights
 from setpoint.program.fold import Folder
 from setpoint.program.functions import INF, Affine, RateFunction, Ratio
-from setpoint.program.linear_forms import LinearForms
 from setpoint.program.link import Linker
-from setpoint.program.rates import Rate
+from setpoint.program.rate_table import RateTable
 from setpoint.typing import Bools, Floats
 
 __all__ = ["Counted", "RowProfiles", "bind_counted"]
@@ -36,7 +35,7 @@ _AT_ONCE = 2_000_000
 """Weights of features that are looked at together."""
 
 MOST_WEIGHTS = 30_000_000
-"""Beyond so many weights (features times entries) profiles are not told apart."""
+"""Beyond so many weights (features times entries) profiles are not distinguished."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +73,14 @@ class Counted:
 
     Parameters
     ----------
-    forms : LinearForms
+    table : RateTable
         Of the rates, in the order in which the expressions were folded.
     confusion : Confusion
     """
 
-    def __init__(self, forms: LinearForms, confusion: Confusion) -> None:
-        self.forms = forms
-        self.features: tuple[Rate, ...] = forms.features
+    def __init__(self, table: RateTable, confusion: Confusion) -> None:
+        self.table = table
+        self.features = table.rates
         self.confusion = confusion
         n = len(confusion.classes)
         truth = np.zeros((len(self.features), len(confusion.strata), n + 1), bool)
@@ -90,14 +89,11 @@ class Counted:
         self.truth: Bools = truth
         self.counts = confusion.counts.ravel()
         self.squares = confusion.squares.ravel()
-        self.v = forms.sums(confusion.counts)
+        self.v = table.sums(confusion.counts)
+        # Profiles of thousands of features and classes would take too much memory.
+        self.is_large = len(self.features) * self.counts.size > MOST_WEIGHTS
         self._profiles: dict[frozenset[int], tuple[RowProfiles, NDArray[np.int64]]] = {}
         self._fractions: dict[int, tuple[RateFunction, Fraction | None]] = {}
-
-    @property
-    def is_large(self) -> bool:
-        """Whether profiles would take too much memory: thousands of features and classes."""
-        return len(self.features) * self.counts.size > MOST_WEIGHTS
 
     def event(self, index: Sequence[int]) -> Floats:
         """Weights (k, entries) of some features' events, not divided by any norm."""
@@ -168,9 +164,9 @@ class Counted:
         """A random sum of the weights of some features, for each entry."""
         of_event, of_given = _weights(len(index)).reshape(2, -1)
         coefs = np.zeros(len(self.features))
-        coefs[index] = of_event * self.forms.norms[index]
+        coefs[index] = of_event * self.table.norms[index]
         given = np.tensordot(of_given, self.truth[index], axes=1)
-        return np.asarray(self.forms.tensor(coefs) + given[:, :, None]).ravel()
+        return np.asarray(self.table.tensor(coefs) + given[:, :, None]).ravel()
 
     def fraction(self, x: RateFunction) -> Fraction | None:
         """The expression as one fraction of linear functions of the counts, if it is one."""
@@ -276,4 +272,4 @@ def bind_counted(
     linker = Linker(confusion.codebook)
     folder = Folder(linker.codebook, confusion.marginals, fixed=False)
     bounds = [folder.function(linker.link(e)) for e in expressions]
-    return bounds, Counted(folder.forms, confusion)
+    return bounds, Counted(folder.table, confusion)

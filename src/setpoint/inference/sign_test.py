@@ -65,9 +65,9 @@ def fresh_labels(
     """How many fresh rows show that a model is better than the deployed one.
 
     The test is the one-sided sign test: of m rows that are a win or a loss, k or more wins
-    are shown, where k is the smallest number that a fair coin reaches with a probability of
-    at most ``1 - confidence``. The m here is the smallest with which the test succeeds with
-    probability `power` at least, if a changed row is a win with probability
+    are shown, where k is the smallest number that one half as chance of a win reaches with a
+    probability of at most ``1 - confidence``. The m here is the smallest with which the test
+    succeeds with probability `power` at least, if a changed row is a win with probability
     ``wins / (wins + losses)``. The count is by the exact binomial distribution; beyond a
     hundred thousand rows by its normal approximation.
 

@@ -1,4 +1,4 @@
-"""What users hand over, checked: arrays, labels, classes, columns, data sets."""
+"""The data that users pass, checked: arrays, labels, classes, columns, data sets."""
 
 from setpoint.inputs.dataset import Dataset
 

@@ -1,6 +1,6 @@
 """Arrays from outside: lists, arrays, Series and frames as plain NumPy arrays.
 
-Users hand over lists, arrays, Series or frames; the rest of the library sees plain
+Users pass lists, arrays, Series or frames; the rest of the library sees plain
 one-dimensional NumPy arrays.
 """
 
@@ -152,7 +152,7 @@ def levels_of(column: Column, name: str) -> list[Any]:
     Raises
     ------
     TypeError
-        If the values cannot be told apart (lists, dicts).
+        If the values cannot be compared (lists, dicts).
     """
     try:
         return column.levels

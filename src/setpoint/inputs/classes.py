@@ -16,14 +16,14 @@ from setpoint.inputs.arrays import Array, check_length
 from setpoint.inputs.labels import check_labels
 from setpoint.typing import Codes
 
-__all__ = ["Classes", "classes_of", "one_score", "posteriors", "two_classes", "two_classes_for"]
+__all__ = ["ClassOrder", "classes_of", "one_score", "posteriors", "two_classes", "two_classes_for"]
 
 _ROUNDING, _SINGLE, _MOST_OFF = 1e-9, 1e-6, 1e-3
 """How far posteriors may be off: by rounding, in single precision, at most."""
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class ClassOrder:
     """The classes in the order of the library, negative before positive, and labels' codes.
 
     Parameters
@@ -55,7 +55,7 @@ class Classes:
         Raises
         ------
         ValueError
-            If a label is none of the classes, or there are not `n_rows`.
+            If a label is not one of the classes, or there are not `n_rows`.
         """
         if self._seen is not None and y is self._seen[0]:
             found, codes = self.sorted, self._seen[1]
@@ -76,13 +76,13 @@ class Classes:
         return np.array(table, np.int64)[codes]
 
 
-def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "y") -> Classes:
+def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "y") -> ClassOrder:
     """The classes of some labels; the positive one is `pos_label`, else the last.
 
     Raises
     ------
     ValueError
-        If there is one class only, or `pos_label` is none of them.
+        If there is one class only, or `pos_label` is not one of them.
     """
     found, codes = check_labels(y, name) if classes is None else check_labels(classes, "classes")
     labels = [plain_label(v, f"a label in {name}") for v in found.tolist()]
@@ -99,10 +99,10 @@ def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "
         if labels.index(pos_label) == 0:
             labels.reverse()
     # The labels that the classes were found in need not be coded twice.
-    return Classes(found, tuple(labels), (y, codes) if classes is None else None)
+    return ClassOrder(found, tuple(labels), (y, codes) if classes is None else None)
 
 
-def two_classes(y: Any, classes: Any = None, pos_label: Any = None) -> Classes:
+def two_classes(y: Any, classes: Any = None, pos_label: Any = None) -> ClassOrder:
     """As :func:`classes_of`, for what is binary only.
 
     Raises
@@ -120,7 +120,7 @@ def two_classes(y: Any, classes: Any = None, pos_label: Any = None) -> Classes:
     return found
 
 
-def two_classes_for(goal: Goal, y: Any, pos_label: Any = None) -> Classes:
+def two_classes_for(goal: Goal, y: Any, pos_label: Any = None) -> ClassOrder:
     """As :func:`two_classes`; unless `pos_label` says so, the class that a goal names counts.
 
     Where all metrics of the goal name the same class by ``label=``, it is the positive one.
@@ -128,21 +128,20 @@ def two_classes_for(goal: Goal, y: Any, pos_label: Any = None) -> Classes:
     classes = two_classes(y, pos_label=pos_label)
     if pos_label is not None:
         return classes
-    sides = [side for c in goal.constraints for side in (c.lhs, c.rhs)]
-    named = {e.label for x in (goal.objective, *sides) for e in walk(x) if isinstance(e, Metric)}
+    named = {e.label for x in goal.sides for e in walk(x) if isinstance(e, Metric)}
     if named == {classes.labels[0]}:
         return two_classes(y, pos_label=classes.labels[0])
     return classes
 
 
-def one_score(scores: Any, classes: Classes, name: str = "scores") -> NDArray[np.float64]:
+def one_score(scores: Any, classes: ClassOrder, name: str = "scores") -> NDArray[np.float64]:
     """Scores (N,), higher for the positive class, from scores or from posteriors (N, 2).
 
     Parameters
     ----------
     scores : array-like of shape (N,), (N, 1) or (N, 2)
         Posteriors have their columns in sorted class order.
-    classes : Classes
+    classes : ClassOrder
         Two.
     name : str
         What messages call them.
@@ -166,7 +165,7 @@ def one_score(scores: Any, classes: Classes, name: str = "scores") -> NDArray[np
 
 
 def posteriors(
-    scores: Any, classes: Classes, name: str = "scores"
+    scores: Any, classes: ClassOrder, name: str = "scores"
 ) -> tuple[NDArray[np.float64], str]:
     """Posteriors (N, n) in the order of the library, and a note if they were renormalised.
 
@@ -174,7 +173,7 @@ def posteriors(
     ----------
     scores : array-like of shape (N, n), or (N,) with two classes
         One column for each class in sorted order; a single one is the positive class's.
-    classes : Classes
+    classes : ClassOrder
     name : str
         What messages call them.
 

@@ -78,7 +78,7 @@ def as_columns(
         one holds missing values, too many distinct ones, or other things than text,
         numbers and booleans.
     TypeError
-        If a name is not text, or a column's values cannot be told apart (lists, dicts).
+        If a name is not text, or a column's values cannot be compared (lists, dicts).
 
     Examples
     --------
@@ -217,7 +217,7 @@ def check_groups(column: Column, name: str, free: bool = False) -> None:
     ValueError
         If values are missing, too many, or neither text, numbers nor booleans.
     TypeError
-        If they cannot be told apart (lists, dicts).
+        If they cannot be compared (lists, dicts).
     """
     where = f"sensitive_features[{name!r}]"
     values = column.values

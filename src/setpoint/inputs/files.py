@@ -12,11 +12,6 @@ __all__ = ["atomic_write"]
 def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file; an old one stays until the new one is whole.
 
-    Parameters
-    ----------
-    path : path
-    data : bytes
-
     Raises
     ------
     OSError

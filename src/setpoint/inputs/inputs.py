@@ -1,4 +1,4 @@
-"""From what users hand over to evidence: labels, weights, columns, baselines, data sets.
+"""From the data that users pass to evidence: labels, weights, columns, baselines, data sets.
 
 ``solve``, ``evaluate`` and every estimator go through this file, so their messages and
 conventions are the same. Everything is checked before there are scores, and so before
@@ -21,20 +21,27 @@ from setpoint.evidence.columns import Column
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_of, one_column, series_values
-from setpoint.inputs.classes import Classes
+from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns, check_groups
 from setpoint.inputs.labels import check_weight
 from setpoint.program.link import link
 from setpoint.typing import Codes
 
-__all__ = ["DecideOn", "Inputs", "Part", "Rows", "baseline_codes", "deployed_decisions"]
+__all__ = [
+    "CheckedData",
+    "CheckedRows",
+    "DecideOn",
+    "GivenRows",
+    "baseline_codes",
+    "deployed_decisions",
+]
 
 DecideOn: TypeAlias = Literal["auto"] | str | Sequence[str] | None
 Scores: TypeAlias = Mapping[str | None, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class GivenRows:
     """One data set as given: the labels and whatever else belongs to its rows.
 
     Parameters
@@ -56,7 +63,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class CheckedRows:
     """One data set, checked: plain arrays with one entry a row.
 
     Parameters
@@ -71,9 +78,9 @@ class Part:
     columns: Mapping[str, Column]
     baseline: Codes | None
 
-    def taken(self, index: NDArray[np.int64]) -> Part:
+    def take(self, index: NDArray[np.int64]) -> CheckedRows:
         """Some of the rows, in the order of `index`."""
-        return Part(
+        return CheckedRows(
             None if self.true is None else self.true[index],
             None if self.weight is None else self.weight[index],
             {name: column.take(index) for name, column in self.columns.items()},
@@ -82,22 +89,22 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class CheckedData:
     """All rows that a goal refers to, checked; evidence as soon as there are scores.
 
     Parameters
     ----------
     goal : Goal
-    classes : Classes
-    parts : dict of data set (None: the rows of X) to Part
+    classes : ClassOrder
+    parts : dict of data set (None: the rows of X) to CheckedRows
     n_rows : dict of data set to int
     decide_on : tuple of str
         The columns that the rule may look at.
     """
 
     goal: Goal
-    classes: Classes
-    parts: Mapping[str | None, Part]
+    classes: ClassOrder
+    parts: Mapping[str | None, CheckedRows]
     n_rows: Mapping[str | None, int]
     decide_on: tuple[str, ...]
 
@@ -105,13 +112,13 @@ class Inputs:
     def check(
         cls,
         goal: Goal,
-        classes: Classes,
-        rows: Mapping[str | None, Rows],
+        classes: ClassOrder,
+        rows: Mapping[str | None, GivenRows],
         decide_on: DecideOn,
         y_name: str = "y",
         *,
         unlabelled: bool = False,
-    ) -> Inputs:
+    ) -> CheckedData:
         """Check what was passed; None in `rows` stands for the rows of X.
 
         With `unlabelled` labels are wanted nowhere: what needs them is not evaluated.
@@ -175,13 +182,13 @@ class Inputs:
                             f"that value ({nearest(value, known)})"
                         )
 
-    def taken(self, index: NDArray[np.int64] | None) -> Inputs:
+    def take(self, index: NDArray[np.int64] | None) -> CheckedData:
         """Some rows of X, in the order of `index` (None: all), and all of other data sets."""
         if index is None:
             return self
         return replace(
             self,
-            parts={**self.parts, None: self.parts[None].taken(index)},
+            parts={**self.parts, None: self.parts[None].take(index)},
             n_rows={**self.n_rows, None: len(index)},
         )
 
@@ -246,7 +253,9 @@ def _segments(
     return named
 
 
-def _columns(goal: Goal, dataset: str | None, r: Rows, named: tuple[str, ...]) -> dict[str, Column]:
+def _columns(
+    goal: Goal, dataset: str | None, r: GivenRows, named: tuple[str, ...]
+) -> dict[str, Column]:
     splits = goal.needs.columns.get(dataset, {})
     if r.sensitive_features is None and not splits:
         return {}
@@ -268,13 +277,13 @@ def _columns(goal: Goal, dataset: str | None, r: Rows, named: tuple[str, ...]) -
 
 def _part(
     goal: Goal,
-    classes: Classes,
+    classes: ClassOrder,
     dataset: str | None,
-    r: Rows,
+    r: GivenRows,
     columns: Mapping[str, Column],
     y_name: str,
     unlabelled: bool,
-) -> Part:
+) -> CheckedRows:
     where = "" if dataset is None else f"datasets[{dataset!r}]: "
     if r.n_rows == 0:
         raise ValueError(f"{where or 'X: '}there are no rows")
@@ -293,10 +302,10 @@ def _part(
             raise GoalError(
                 f"{where}the goal refers to the deployed model: pass its predictions as baseline="
             )
-    return Part(true, weight, columns, baseline)
+    return CheckedRows(true, weight, columns, baseline)
 
 
-def baseline_codes(r: Rows, classes: Classes, name: str) -> Codes | None:
+def baseline_codes(r: GivenRows, classes: ClassOrder, name: str) -> Codes | None:
     """Class codes that the deployed model predicts: an array, a column of X, or the model."""
     if r.baseline is None:
         return None

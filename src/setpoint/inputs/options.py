@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from setpoint.inputs.numeric import is_number
-
-__all__ = ["Number", "check_numbers", "check_one_of"]
+__all__ = ["Number", "check_numbers", "check_one_of", "is_integer", "is_number"]
 
 _NOTHING = object()
 
@@ -20,20 +19,20 @@ class Number(NamedTuple):
     words : str
         What is allowed, for the message.
     low : float
-    itself : bool
+    closed : bool
         Whether `low` is allowed.
     below : float
         It is less than this.
-    whole : bool
+    integer : bool
     other : object
         A value that is allowed beside numbers, such as "auto" or None.
     """
 
     words: str
     low: float
-    itself: bool = True
+    closed: bool = True
     below: float = float("inf")
-    whole: bool = False
+    integer: bool = False
     other: Any = _NOTHING
 
     def takes(self, x: Any) -> bool:
@@ -47,13 +46,13 @@ class Number(NamedTuple):
         """
         if type(x) is type(self.other) and x == self.other:
             return True
-        if not is_number(x) or not (x > self.low or (self.itself and x == self.low)):
+        if not is_number(x) or not (x > self.low or (self.closed and x == self.low)):
             return False
-        return bool(x < self.below and not (self.whole and x % 1))
+        return bool(x < self.below and not (self.integer and x % 1))
 
 
 def check_one_of(estimator: Any, table: Mapping[str, tuple[Any, ...]]) -> None:
-    """Refuse a value that is none of those listed; True is not 1.
+    """Refuse a value that is not one of those listed; True is not 1.
 
     Raises
     ------
@@ -78,3 +77,25 @@ def check_numbers(estimator: Any, table: Mapping[str, Number]) -> None:
         value = getattr(estimator, name)
         if not number.takes(value):
             raise ValueError(f"{name} is {number.words}, got {value!r}")
+
+
+def is_number(x: Any) -> bool:
+    """Whether x is a real number, of Python or of NumPy; True and False are none.
+
+    Examples
+    --------
+    >>> is_number(0.5), is_number(True), is_number("1")
+    (True, False, False)
+    """
+    return isinstance(x, numbers.Real) and not isinstance(x, bool)
+
+
+def is_integer(x: Any) -> bool:
+    """Whether x is a number of a type without fractions.
+
+    Examples
+    --------
+    >>> is_integer(3), is_integer(3.0), is_integer(True)
+    (True, False, False)
+    """
+    return isinstance(x, numbers.Integral) and not isinstance(x, bool)

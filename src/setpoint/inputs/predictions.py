@@ -1,4 +1,4 @@
-"""Decisions as users hand them over, as rows that can be counted."""
+"""Decisions as users pass them, as rows that can be counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.dataset import Dataset
-from setpoint.inputs.inputs import Inputs, Rows
+from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.inputs.labels import check_labels
 from setpoint.typing import Codes
 
@@ -28,7 +28,7 @@ def decided_inputs(
     datasets: Mapping[str, Any] | None = None,
     classes: Any = None,
     pos_label: Any = None,
-) -> tuple[Inputs, dict[str | None, Codes]]:
+) -> tuple[CheckedData, dict[str | None, Codes]]:
     """The rows, checked, and for each data set the class codes of the decisions.
 
     Arguments as of :func:`setpoint.evaluate`. ``inputs.evidence(decisions)`` has the codes
@@ -48,13 +48,13 @@ def decided_inputs(
     known = classes_of(y_true, classes, pos_label, "y_true")
     decisions: dict[str | None, Codes] = {None: known.codes(y_pred, "y_pred")}
     n_rows = len(decisions[None])
-    rows: dict[str | None, Rows] = {
-        None: Rows(n_rows, y_true, sample_weight, sensitive_features, baseline)
+    rows: dict[str | None, GivenRows] = {
+        None: GivenRows(n_rows, y_true, sample_weight, sensitive_features, baseline)
     }
     for name, d in sets.items():
         codes = decisions[name] = known.codes(d.X, f"datasets[{name!r}]: y_pred")
-        rows[name] = Rows(len(codes), d.y, d.sample_weight, d.sensitive_features, d.baseline)
-    return Inputs.check(goal, known, rows, None, "y_true"), decisions
+        rows[name] = GivenRows(len(codes), d.y, d.sample_weight, d.sensitive_features, d.baseline)
+    return CheckedData.check(goal, known, rows, None, "y_true"), decisions
 
 
 def _pair(name: str, value: Any) -> Dataset:

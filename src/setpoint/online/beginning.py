@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from setpoint.inputs.arrays import one_column
-from setpoint.inputs.classes import Classes, classes_of, two_classes
+from setpoint.inputs.classes import ClassOrder, classes_of, two_classes
 from setpoint.inputs.labels import check_weight
 from setpoint.online.engine import Engine
 from setpoint.online.options import Options, check_whole
@@ -21,7 +21,7 @@ from setpoint.online.waiting import Waiting
 __all__ = ["begin", "check_same_classes", "first_classes", "names_of", "weights_for"]
 
 
-def begin(estimator: Any, rows: Any, classes: Classes) -> Engine:
+def begin(estimator: Any, rows: Any, classes: ClassOrder) -> Engine:
     """A stream before its first row, as the constructor's arguments ask for it.
 
     Raises
@@ -44,7 +44,7 @@ def begin(estimator: Any, rows: Any, classes: Classes) -> Engine:
     return Engine(options, (negative, positive), classes.sorted, state, waiting, model)
 
 
-def first_classes(y: Any, declared: Any, pos_label: Any) -> Classes:
+def first_classes(y: Any, declared: Any, pos_label: Any) -> ClassOrder:
     """The classes that were declared, or those of the first labels.
 
     Raises

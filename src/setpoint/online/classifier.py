@@ -60,7 +60,7 @@ class OnlineFClassifier(GoalClassifier):
         and 2), in stages that double; with `n` as printed. "ofo": F so far over 1 + beta^2
         (Busa-Fekete et al. 2015); "ofo-rb": the same with posteriors for labels. "half":
         0.5, whatever the goal. But for "half" nobody is decided positive before a positive
-        came, lest a stream that begins with 100,000 negatives begins with as many mistakes.
+        came, so that 100,000 leading negatives are not as many mistakes.
     learner : {"nag", "sgd", "adagrad"} or object, default="nag"
         A logistic regression with intercept and averaged weights, by normalised adaptive
         gradients, which do not depend on the scales of features (Ross, Mineiro and

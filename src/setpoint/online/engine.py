@@ -19,7 +19,7 @@ from setpoint.online import layout as at
 from setpoint.online.kernel import set_cut
 from setpoint.online.options import Options
 from setpoint.online.problem import StreamGoal
-from setpoint.online.rows import is_modest, n_rows_of
+from setpoint.online.rows import cannot_overflow, n_rows_of
 from setpoint.online.sketch import cut_score, expected
 from setpoint.online.state import NotFiniteError, State
 from setpoint.online.waiting import SparseRow, Waiting
@@ -107,7 +107,7 @@ class Engine:
         """Decide each row, then learn it; the decisions."""
         scored = _empty(X)
         if self.model is None:
-            before = self.state if is_modest(X) else self.state.copy()
+            before = self.state if cannot_overflow(X) else self.state.copy()
             try:
                 self._run(X, y, weight, scored, _ALL)
             except NotFiniteError:

@@ -104,6 +104,6 @@ def look(memory: Floats, weights: Floats, j: int, value: float) -> None:
         weights[at.TOTAL, j] += value
         if n & (n - 1) == 0:  # a power of two
             mean = weights[at.TOTAL, j] / n_rows
-            # What differs by rounding is no spread.
+            # Differences by rounding are not a spread.
             if abs(mean - weights[at.CENTRE, j]) > _CLOSE * abs(mean):
                 move_centre(memory, weights, j, mean)

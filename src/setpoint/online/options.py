@@ -8,8 +8,8 @@ from typing import Any
 
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import as_goal
-from setpoint.inputs.classes import Classes
-from setpoint.inputs.numeric import is_number, is_whole
+from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.options import is_integer, is_number
 from setpoint.online import layout as at
 from setpoint.online.problem import StreamGoal, f_beta_of
 from setpoint.online.solvers import LEAST_ROWS
@@ -57,7 +57,7 @@ class Options:
     margin: bool
 
     @classmethod
-    def check(cls, given: Any, classes: Classes) -> Options:
+    def check(cls, given: Any, classes: ClassOrder) -> Options:
         """The options that a classifier's parameters ask for.
 
         Raises
@@ -140,8 +140,8 @@ def _check_own(learner: Any, solver: str) -> None:
 
 
 def check_whole(name: str, value: Any, least: int, why: str) -> None:
-    """Refuse what is no whole number from `least` on."""
-    if not is_whole(value):
+    """Refuse a value that is not a whole number of at least `least`."""
+    if not is_integer(value):
         raise TypeError(f"{name} is a whole number or None, got {value!r}")
     if value < least:
         raise ValueError(f"{name} is at least {least}, got {value}: {why}")

@@ -14,14 +14,14 @@ from setpoint.online.engine import Engine
 from setpoint.online.options import SOLVERS
 from setpoint.online.sketch import calibrate
 from setpoint.program.link import link
-from setpoint.report import GoalReport, StreamTold, report_on
-from setpoint.rules import Names, Threshold
+from setpoint.report import GoalReport, StreamSummary, report_on
+from setpoint.rules import ClassNames, Threshold
 
 __all__ = ["stream_report"]
 
 
 _RIDGE = 1e-6
-"""Only lest a stream that is separated has no finite slope."""
+"""Only so that a separated stream has a finite slope."""
 
 _PARTS = 10
 """Parts of the rows, by score, whose posteriors are compared with their labels."""
@@ -31,14 +31,14 @@ def stream_report(engine: Engine) -> GoalReport:
     """The goal on all rows so far, each decided before its label was used."""
     tally, options = engine.state.tally, engine.options
     name = "the score" if options.margin else "the posterior"
-    rule = Threshold(engine.threshold).explain(Names(engine.labels, name))
+    rule = Threshold(engine.threshold).explain(ClassNames(engine.labels, name))
     confusion = _confusion(engine)
     report = report_on(link(Goal.parse(options.goal), confusion.codebook), confusion)
     (tn, fp), (fn, tp) = tally[at.ROWS_WEIGHT].tolist()
     (wtn, wfp), (wfn, wtp) = tally[at.WINDOW_WEIGHT].tolist()
     slope, intercept, error = _calibration(engine)
     rows = tn + fp + fn + tp
-    told = StreamTold(
+    summary = StreamSummary(
         threshold=engine.threshold,
         prior=(tp + fn) / rows if rows else None,
         tp=tp, fp=fp, fn=fn, tn=tn,
@@ -57,7 +57,7 @@ def stream_report(engine: Engine) -> GoalReport:
         solver=next(name for name, code in SOLVERS.items() if code == options.solver),
         why="each row was decided by the rule of its moment, before its label was used",
         rule=rule,
-        stream=told,
+        stream=summary,
     )
 
 

@@ -13,7 +13,7 @@ from setpoint.goals.populations import Label
 from setpoint.inputs.arrays import check_length
 from setpoint.inputs.labels import check_labels
 
-__all__ = ["as_codes", "as_rows", "is_modest", "n_rows_of"]
+__all__ = ["as_codes", "as_rows", "cannot_overflow", "n_rows_of"]
 
 
 _MANY = 200_000
@@ -69,7 +69,7 @@ def _is_plain(estimator: Any, X: Any) -> bool:
     return X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")
 
 
-def is_modest(X: Any) -> bool:
+def cannot_overflow(X: Any) -> bool:
     """Whether a small batch is known to hold no value that ends in an error on the way.
 
     Kernels find what is not finite, or too large, as they go. A batch that is not modest

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from setpoint.inputs.numeric import is_number, is_whole
+from setpoint.inputs.options import is_integer, is_number
 
 __all__ = ["check_number", "check_whole", "checked", "floats"]
 
@@ -103,8 +103,8 @@ def _complain(z: torch.Tensor, y: torch.Tensor, w: torch.Tensor | None, name: st
 
 
 def check_whole(name: str, value: Any, least: int, other: str = "") -> None:
-    """Refuse what is no whole number from `least` on; `other` says what else is allowed."""
-    if not is_whole(value) or value < least:
+    """Refuse what is not a whole number of at least `least`; `other`: what else is allowed."""
+    if not is_integer(value) or value < least:
         raise ValueError(f"{name} is {other}a whole number of at least {least}, got {value!r}")
 
 

@@ -24,7 +24,7 @@ from setpoint.search.limits import TracePoint
 
 __all__ = ["Checkpoint", "CheckpointError", "pool_state", "restore_pool"]
 
-_FORMAT = "1"
+_FORMAT = "2"
 _TUPLES = {"Cut": Cut, "Lifted": Lifted, "TracePoint": TracePoint}
 
 Arrays = dict[str, NDArray[Any]]
@@ -39,7 +39,7 @@ class Checkpoint:
 
     Parameters
     ----------
-    told : dict
+    settings : dict
         What has to be the same for a training to go on: numbers and texts by name.
     every : float
         Seconds between two writings; 0 writes at each opportunity.
@@ -64,10 +64,10 @@ class Checkpoint:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], told: Mapping[str, Any], every: float = 60.0
+        self, path: str | os.PathLike[str], settings: Mapping[str, Any], every: float = 60.0
     ) -> None:
         self.path, self.every = Path(path), every
-        self.told: dict[str, Any] = json.loads(json.dumps(dict(told), default=_plain))
+        self.settings: dict[str, Any] = json.loads(json.dumps(dict(settings), default=_plain))
         self._written = time.monotonic()
         folder = self.path.absolute().parent
         if not folder.is_dir():
@@ -102,9 +102,9 @@ class Checkpoint:
         """
         arrays: Arrays = {}
         text = json.dumps(_encoded(dict(state), arrays))
-        told = json.dumps(self.told)
-        metadata = {"setpoint checkpoint": _FORMAT, "told": told, "state": text}
-        metadata["checksum"] = _checksum(told, text, arrays)
+        settings = json.dumps(self.settings)
+        metadata = {"setpoint checkpoint": _FORMAT, "settings": settings, "state": text}
+        metadata["checksum"] = _checksum(settings, text, arrays)
         atomic_write(self.path, needed("safetensors.numpy").save(arrays, metadata))
         self._written = time.monotonic()
 
@@ -114,23 +114,23 @@ class Checkpoint:
         Raises
         ------
         CheckpointError
-            If the file is damaged or no checkpoint, or was written by a training that was
-            told something else; the message says what.
+            If the file is damaged or not a checkpoint, or was written by a training with other
+            settings; the message says which.
         """
         if not self.path.exists():
             return None
         metadata, arrays = self._opened()
         if "setpoint checkpoint" not in metadata:
-            raise CheckpointError(f"{self.path} is no checkpoint; it was left as it is")
+            raise CheckpointError(f"{self.path} is not a checkpoint; it was left as it is")
         if metadata["setpoint checkpoint"] != _FORMAT:
             raise CheckpointError(
                 f"{self.path} is a checkpoint in format {metadata['setpoint checkpoint']}, and "
                 f"this setpoint reads format {_FORMAT}"
             )
-        told, text = metadata.get("told", ""), metadata.get("state", "")
-        if metadata.get("checksum") != _checksum(told, text, arrays):
+        settings, text = metadata.get("settings", ""), metadata.get("state", "")
+        if metadata.get("checksum") != _checksum(settings, text, arrays):
             raise CheckpointError(f"{self.path} is damaged: its checksum does not fit")
-        self._check_told(json.loads(told))
+        self._check_settings(json.loads(settings))
         out: dict[str, Any] = _decoded(json.loads(text), arrays)
         return out
 
@@ -149,13 +149,13 @@ class Checkpoint:
                 return file.metadata() or {}, arrays
         except (error, OSError, TypeError, AttributeError) as why:
             raise CheckpointError(
-                f"{self.path} is no checkpoint, or was cut short; it was left as it is: give "
+                f"{self.path} is not a checkpoint, or was cut short; it was left as it is: give "
                 "another path, or remove the file to start anew"
             ) from why
 
-    def _check_told(self, found: dict[str, Any]) -> None:
-        for name in [*self.told, *found]:
-            was, now = found.get(name, "not told"), self.told.get(name, "not told")
+    def _check_settings(self, found: dict[str, Any]) -> None:
+        for name in [*self.settings, *found]:
+            was, now = found.get(name, "not set"), self.settings.get(name, "not set")
             if was != now:
                 raise CheckpointError(
                     f"{self.path} is of another training: {name} was {was} and is {now} now; "
@@ -225,9 +225,9 @@ def _decoded(value: Any, arrays: Arrays) -> Any:
     return _TUPLES[kind](*parts) if kind in _TUPLES else tuple(parts)
 
 
-def _checksum(told: str, text: str, arrays: Arrays) -> str:
+def _checksum(settings: str, text: str, arrays: Arrays) -> str:
     out = hashlib.blake2b(digest_size=16)
-    for part in (told, text):
+    for part in (settings, text):
         out.update(f"{len(part)}:{part}".encode())
     for name in sorted(arrays):
         array = arrays[name]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from setpoint.estimators.base import whole
+from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.features import checked_features, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier
 from setpoint.estimators.modules import module_of
@@ -19,7 +19,7 @@ from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, one_column
 from setpoint.inputs.classes import two_classes_for
 from setpoint.inputs.labels import check_weight
-from setpoint.penalty.deciding import decide, told
+from setpoint.penalty.deciding import decide, selection_notes
 from setpoint.penalty.fitting import Data, carry_out, prepare
 from setpoint.penalty.options import check_options
 from setpoint.penalty.trained import plain, scores_of
@@ -205,7 +205,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         self.verbose = verbose
 
     # ------------------------------------------------------------------ fitting
-    @whole
+    @atomic_fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExactPenaltyClassifier:
         """Train the model and find the threshold.
 
@@ -224,7 +224,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
 
         Raises
         ------
-        Infeasible
+        InfeasibleError
             If no threshold on the best candidate meets the goal, unless
             ``on_infeasible="nearest"``.
         GoalError, ShapeError
@@ -268,7 +268,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
             plan.pool,
             solver=self.solver,
             on_infeasible=self.on_infeasible,
-            notes=[*told(plan), *plan.notes],
+            notes=[*selection_notes(plan), *plan.notes],
             seconds=time.perf_counter() - started,
         )
         self.parameters_, self.preprocessor_ = parameters, prepared.preprocessor

@@ -16,10 +16,10 @@ from setpoint.penalty.pool import Pool
 from setpoint.program.link import link
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule
-from setpoint.search.infeasibility import Infeasible, not_found
+from setpoint.search.infeasibility import InfeasibleError, not_found
 from setpoint.search.outcome import Outcome
 
-__all__ = ["decide", "told"]
+__all__ = ["decide", "selection_notes"]
 
 _ROUNDING = 1e-9
 
@@ -50,7 +50,7 @@ def decide(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no threshold meets the goal, unless `on_infeasible` is "nearest".
     """
     with warnings.catch_warnings(record=True) as caught:
@@ -94,7 +94,7 @@ def _best_threshold(
 
     try:
         free = solved(goal)
-    except Infeasible as error:
+    except InfeasibleError as error:
         who = (
             f"none of the {pool.n_offered:,} iterates that were trained was found to meet the goal"
         )
@@ -105,8 +105,8 @@ def _best_threshold(
     share = pool.least * (1.0 - _ROUNDING) / float(pool.goal.totals.sum())
     try:
         return solved(goal.subject_to(Metric("predicted_rate") >= share))
-    except Infeasible as error:
-        raise Infeasible(
+    except InfeasibleError as error:
+        raise InfeasibleError(
             f"no threshold on the best of {pool.n_offered:,} iterates meets the goal and predicts "
             f"{pool.least:g} rows positive, as min_positives asks; with {accepted:g} rows it is "
             "met",
@@ -114,8 +114,8 @@ def _best_threshold(
         ) from None
 
 
-def told(plan: Plan) -> list[str]:
-    """What whoever reads the report has to know of how it came about."""
+def selection_notes(plan: Plan) -> list[str]:
+    """Notes for the report."""
     notes, pool = [], plan.pool
     if pool.least > 0:
         what = "rows have" if pool.weight is None else "of the rows' weight has"

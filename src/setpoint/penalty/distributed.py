@@ -86,13 +86,13 @@ class Team:
         all_z = z.new_zeros(n)
         all_z[self.part(n)] = z
         # A parameter that no process used keeps no gradient, as in a single process.
-        told = z.new_tensor([p.grad is not None for p in parameters] + [stop])
+        flags = z.new_tensor([p.grad is not None for p in parameters] + [stop])
         pulls = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
-        flat = torch.cat([all_z, told, *(g.detach().reshape(-1).to(z.dtype) for g in pulls)])
+        flat = torch.cat([all_z, flags, *(g.detach().reshape(-1).to(z.dtype) for g in pulls)])
         torch.distributed.all_reduce(flat)
-        sizes = [n, len(told), *(g.numel() for g in pulls)]
-        all_z, told, *summed = torch.split(flat, sizes)
-        used = told.tolist()
+        sizes = [n, len(flags), *(g.numel() for g in pulls)]
+        all_z, flags, *summed = torch.split(flat, sizes)
+        used = flags.tolist()
         for p, pull, g in zip(parameters, pulls, summed, strict=True):
             p.grad = g.view_as(pull).to(p.dtype)
         for p, u in zip(parameters, used, strict=False):

@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing
 from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
-from setpoint.inputs.classes import Classes
+from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.min_support import least_accepted, row_unit
 from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.penalty.linear import train_linear
@@ -53,7 +53,7 @@ class Data:
     X: Any
     codes: Codes
     weight: Floats | None
-    classes: Classes
+    classes: ClassOrder
 
     def part(self, index: Codes | None) -> Data:
         """Some of the rows; None: all."""
@@ -225,7 +225,7 @@ def _checkpoint(e: Any, prepared: Prepared) -> Checkpoint | None:
         return None
     plan = prepared.plan
     module = e.module if isinstance(e.module, str) else getattr(e.module, "__qualname__", "own")
-    told = {
+    settings = {
         "goal": str(plan.goal.goal),
         "module": module,
         "solver": e.solver,
@@ -237,7 +237,7 @@ def _checkpoint(e: Any, prepared: Prepared) -> Checkpoint | None:
         **asdict(plan.schedule),
         "data": "-".join(_digest(rows) for rows in (plan.train, plan.choose) if rows is not None),
     }
-    return Checkpoint(e.checkpoint, told, float(e.checkpoint_every))
+    return Checkpoint(e.checkpoint, settings, float(e.checkpoint_every))
 
 
 def _digest(rows: Rows) -> str:

@@ -22,10 +22,10 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.penalty.batches import check_number, check_whole, checked, floats
 from setpoint.penalty.cuts import Cut, best_cut
-from setpoint.penalty.losses import CrossEntropy, Loss, Seen
+from setpoint.penalty.losses import CrossEntropy, Loss, RefreshBatch
 from setpoint.penalty.methods import Choices, stages_of
 from setpoint.penalty.tradeoff import Tradeoff
-from setpoint.search.infeasibility import Infeasible
+from setpoint.search.infeasibility import InfeasibleError
 
 __all__ = ["GoalLoss"]
 
@@ -55,7 +55,7 @@ class GoalLoss(torch.nn.Module):
     After training, ask :meth:`threshold` with held-out scores: logits at least that high are
     decided positive.
 
-    *The last iterate is no guarantee*: nothing here compares it with an earlier one, or with
+    *The last iterate is not a guarantee*: nothing here compares it with an earlier one, or with
     cross-entropy, and it may be worse than both. Judge the model after each epoch by the `rank` of
     :meth:`cut` on held-out rows, and keep the best, as in the example.
     :class:`setpoint.ExactPenaltyClassifier` does this on its own.
@@ -253,12 +253,12 @@ class GoalLoss(torch.nn.Module):
 
         Raises
         ------
-        Infeasible
+        InfeasibleError
             If no threshold meets the goal on these rows.
         """
         cut = self.cut(scores, y, weight)
         if cut.violation > 0:
-            raise Infeasible(
+            raise InfeasibleError(
                 f"no threshold on these scores meets the goal {str(self.goal)!r}: the least "
                 f"violation is {cut.violation:.4g} (threshold {cut.threshold:.6g}). cut() returns "
                 "that threshold with its violation",
@@ -288,7 +288,7 @@ class GoalLoss(torch.nn.Module):
             If one of the classes is missing.
         """
         z, positive, w = checked(scores, y, weight, "scores")
-        seen = Seen(floats(z), positive.cpu().numpy(), None if w is None else floats(w))
+        seen = RefreshBatch(floats(z), positive.cpu().numpy(), None if w is None else floats(w))
         N, P = seen.mass(np.ones(len(z)))
         if N <= 0 or P <= 0:
             missing = "1" if P <= 0 else "0"
@@ -322,7 +322,7 @@ class GoalLoss(torch.nn.Module):
         self.rows_seen += n
         self._last = n
 
-    def _latest(self) -> Seen:
+    def _latest(self) -> RefreshBatch:
         """What a refresh looks at."""
         size = len(self._scores)
         n = min(self.rows_seen, size)
@@ -332,7 +332,7 @@ class GoalLoss(torch.nn.Module):
             enough = np.minimum(positive.cumsum(), (~positive).cumsum()) >= _ENOUGH
             n = max(int(enough.argmax()) + 1, min(self._last, n)) if enough.any() else n
         scores, weight = floats(self._scores)[at[:n]], floats(self._weight)[at[:n]]
-        return Seen(scores, positive[:n], None if bool((weight == 1.0).all()) else weight)
+        return RefreshBatch(scores, positive[:n], None if bool((weight == 1.0).all()) else weight)
 
     # ------------------------------------------------------------------ the state
     def get_extra_state(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from setpoint.penalty.lifted import tie, untied
-from setpoint.penalty.losses import Loss, Seen
+from setpoint.penalty.losses import Loss, RefreshBatch
 from setpoint.penalty.ops import pick, sigmoid, softplus
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.typing import Floats
@@ -63,7 +63,7 @@ class JointPenalty(Loss):
         self.round, self.by_s = 0, (0.0, 0.0)
 
     # ------------------------------------------------------------------ the outer loop
-    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+    def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         now = min(int(progress * _ROUNDS), _ROUNDS - 1)
         if now > self.round and self.scale == "code" and len(seen.scores) == len(self.s):
             violated = self._violated(sigmoid(seen.scores), self.s, seen.positive) > 0
@@ -77,7 +77,7 @@ class JointPenalty(Loss):
                 by_s = by_s - (self.goal.slopes(A, B, i) if self.scale == "code" else row)
         self.by_s = (float(by_s[0]), float(by_s[1]))
 
-    def _lifted_counts(self, seen: Seen) -> tuple[float, float]:
+    def _lifted_counts(self, seen: RefreshBatch) -> tuple[float, float]:
         if len(seen.scores) != len(self.s):
             raise ValueError("ero-adam keeps s for each row and refreshes from all of them")
         B, A = seen.mass(self.s)

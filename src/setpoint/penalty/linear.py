@@ -13,7 +13,7 @@ from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.losses import Loss
 from setpoint.penalty.methods import Stage
-from setpoint.penalty.plan import DiedError, Plan, Rows
+from setpoint.penalty.plan import DivergedError, Plan, Rows
 from setpoint.penalty.polish import MOST_PARAMETERS, polish
 from setpoint.typing import Floats
 
@@ -49,7 +49,7 @@ def train_linear(plan: Plan, polished: bool, checkpoint: Checkpoint | None = Non
     for i, stage in enumerate(plan.stages[done:], done):
         try:
             last = descent.run(stage, starts[stage.start])
-        except DiedError as error:
+        except DivergedError as error:
             plan.notes.append(str(error))
         else:
             if stage.start == "zero" and not starts["cross-entropy"].any():
@@ -59,7 +59,7 @@ def train_linear(plan: Plan, polished: bool, checkpoint: Checkpoint | None = Non
     if polished and plan.train.X.shape[1] <= MOST_PARAMETERS and plan.pool.best:
         try:
             descent.polish()
-        except DiedError as error:
+        except DivergedError as error:
             plan.notes.append(str(error))
     if checkpoint is not None:
         checkpoint.remove()
@@ -90,7 +90,7 @@ class _Descent:
         choose = self.plan.choose
         judged = z if choose is None else linear_scores(choose.X, theta)
         if self.plan.pool.offer(name, judged, theta.copy) is None or not np.isfinite(z).all():
-            raise DiedError(name)
+            raise DivergedError(name)
 
     def centred(self, theta: Floats) -> Floats:
         """With the intercept moved so that the best threshold is 0."""

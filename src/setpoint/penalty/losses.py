@@ -19,7 +19,15 @@ from setpoint.penalty.ops import pick, ramp, sigmoid, softplus
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.typing import Floats
 
-__all__ = ["CrossEntropy", "ExactPenalty", "Lagrangian", "Loss", "Profiled", "Seen", "Sigmoid"]
+__all__ = [
+    "CrossEntropy",
+    "ExactPenalty",
+    "Lagrangian",
+    "Loss",
+    "Profiled",
+    "RefreshBatch",
+    "Sigmoid",
+]
 
 
 _STEEPEST = 100.0
@@ -30,7 +38,7 @@ _FEWEST = 5
 """Rows in the band round a threshold, at least."""
 
 
-class Seen(NamedTuple):
+class RefreshBatch(NamedTuple):
     """The last scores of the rows a refresh looks at.
 
     Parameters
@@ -90,7 +98,7 @@ class Loss:
         self.least = least
         self.total = float(goal.totals.sum())
 
-    def refresh(self, seen: Seen, progress: float) -> None:
+    def refresh(self, seen: RefreshBatch, progress: float) -> None:
         """Look at scores; `progress` runs from 0 to 1 over the training.
 
         Rows without one of the classes change nothing.
@@ -99,7 +107,7 @@ class Loss:
         if scale is not None:
             self._refresh(seen, scale, progress)
 
-    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+    def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         """Look at rows of both classes, whose counts times `scale` are those of all."""
 
     def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
@@ -146,7 +154,7 @@ class CrossEntropy(Loss):
         return pick(positive, -self._of_positive * sigmoid(-z), self._of_negative * sigmoid(z))
 
 
-def _accepted(seen: Seen, share: Floats, scale: tuple[float, float]) -> tuple[float, float]:
+def _accepted(seen: RefreshBatch, share: Floats, scale: tuple[float, float]) -> tuple[float, float]:
     """A and B, each row counted by its share of being accepted."""
     N, P = seen.mass(share)
     return scale[1] * P, scale[0] * N
@@ -217,7 +225,7 @@ class Profiled(_Accepting):
         self.wide, self.narrow = wide, narrow
         self.threshold, self.width = 0.0, 1.0
 
-    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+    def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         z, positive, weight = seen
         cut = best_cut(self.goal, z, positive, weight, self.least, scale)
         self.threshold = float(np.clip(cut.threshold, z.min(), z.max()))
@@ -261,7 +269,7 @@ class Sigmoid(_Accepting):
         super().__init__(goal, least)
         self.temperature, self.penalty = temperature, penalty
 
-    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+    def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         A, B = _accepted(seen, sigmoid(self.temperature * seen.scores), scale)
         others = [
             (self.penalty, self.goal.slopes(A, B, i))
@@ -296,7 +304,7 @@ class Lagrangian(_Accepting):
         self.multipliers = [0.0] * goal.n_constraints
         self.progress = 0.0
 
-    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+    def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         A, B = _accepted(seen, (seen.scores >= 0).astype(np.float64), scale)
         # Where nearly nobody is accepted, ratios have no slope worth following.
         A = max(A, self.least)
@@ -343,7 +351,7 @@ class ExactPenalty(Loss):
         self.penalty = 0.0
         self.lifted = Lifted(0.0, 0.0, True)
 
-    def _refresh(self, seen: Seen, scale: tuple[float, float], progress: float) -> None:
+    def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         width = self.wide * (self.narrow / self.wide) ** progress
         self.penalty = self.total / (float(self.goal.totals[1]) * width)
         each = self.penalty / self.total

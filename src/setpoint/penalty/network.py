@@ -26,10 +26,10 @@ from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.distributed import Team
 from setpoint.penalty.joint import JointPenalty
-from setpoint.penalty.losses import Seen
+from setpoint.penalty.losses import RefreshBatch
 from setpoint.penalty.methods import Stage
 from setpoint.penalty.order import Order
-from setpoint.penalty.plan import DiedError, Plan
+from setpoint.penalty.plan import DivergedError, Plan
 from setpoint.search.limits import StoppedError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
     Raises
     ------
     CheckpointError
-        If the file is no checkpoint, or that of another training.
+        If the file is not a checkpoint, or that of another training.
     TypeError, ValueError
         If `module` is not a module, or the device is unknown.
     """
@@ -82,7 +82,7 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
         descent = _Descent(plan, i, made, fresh, team, checkpoint)
         try:
             descent.run(None if saved is None else saved["descent"])
-        except DiedError as error:
+        except DivergedError as error:
             plan.notes.append(str(error))
         saved = None
     if checkpoint is not None and team.rank == 0:
@@ -132,7 +132,7 @@ class _Descent:
 
     # ------------------------------------------------------------------ the loop
     def run(self, saved: dict[str, Any] | None) -> None:
-        """From the start, or from where it was saved; DiedError where numbers end."""
+        """From the start, or from where it was saved; DivergedError where numbers end."""
         schedule, rng = self.plan.schedule, None
         if saved is None:
             self.begin()
@@ -159,7 +159,7 @@ class _Descent:
         known = None if self.stage.start == "zero" else self.plan.pool.best.get(first)
         load_bytes(self.module, self.fresh if known is None else known.parameters)
         self.judge()
-        self.look(self.order.looked(0, 0))
+        self.look(self.order.refresh_rows(0, 0))
 
     def look(self, rows: Rows | slice) -> None:
         """The first scores; for some losses shifted so that the best threshold is 0."""
@@ -187,7 +187,7 @@ class _Descent:
             if self.step % self.refresh_every == 0:
                 self.save()
                 progress = (self.epoch * self.n_steps + self.step) / total
-                self.loss.refresh(self.seen(self.order.looked(self.epoch, done)), progress)
+                self.loss.refresh(self.seen(self.order.refresh_rows(self.epoch, done)), progress)
             self.descend(order[done : done + size])
             self.step += 1
 
@@ -195,7 +195,7 @@ class _Descent:
         """One step on a batch, of which this process takes its part."""
         import torch
 
-        stop = self.told_to_stop()
+        stop = self.stop_request()
         at = torch.from_numpy(rows).to(self.device)
         own = self.team.part(len(rows))
         share: torch.Tensor | float = 1.0 / len(rows)
@@ -215,12 +215,12 @@ class _Descent:
         if stopped:
             raise stop or StoppedError("another process of this training was stopped")
         if not torch.isfinite(z).all():
-            raise DiedError(self.stage.name)
+            raise DivergedError(self.stage.name)
         self.last[at] = z
         self.optimizer.step()
         self.loss.advance(z, self.positive[at], at)
 
-    def told_to_stop(self) -> BaseException | None:
+    def stop_request(self) -> BaseException | None:
         """What ends the training, kept until the other processes know."""
         try:
             self.plan.tick()
@@ -238,7 +238,7 @@ class _Descent:
         z = self.team.gathered(z, n, self.plan.device)
         before = pool.best.get(name)
         if pool.offer(name, z, lambda: to_bytes(self.module)) is None:
-            raise DiedError(self.stage.name)
+            raise DivergedError(self.stage.name)
         return pool.best.get(name) is not before
 
     # ------------------------------------------------------------------ rows
@@ -265,9 +265,9 @@ class _Descent:
         if every is not None:
             return every
         least = max(min(_LEAST_STEPS, self.n_steps // _REFRESHES), 1)
-        return max(least, self.order.n_looked // _ROWS_A_STEP)
+        return max(least, self.order.n_refresh_rows // _ROWS_A_STEP)
 
-    def seen(self, rows: Rows | slice) -> Seen:
+    def seen(self, rows: Rows | slice) -> RefreshBatch:
         """Their last scores."""
         import torch
 
@@ -275,7 +275,7 @@ class _Descent:
         z = self.last[at].cpu().numpy().astype(np.float64)
         all_ = self.plan.train
         weight = None if all_.weight is None else all_.weight[rows]
-        return Seen(z, all_.positive[rows], weight)
+        return RefreshBatch(z, all_.positive[rows], weight)
 
     # ------------------------------------------------------------------ checkpoints
     def save(self) -> None:

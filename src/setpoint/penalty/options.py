@@ -29,10 +29,10 @@ _NUMBERS = {
     "weight_decay": Number("'auto' or a number >= 0", 0.0, other="auto"),
     "checkpoint_every": Number("seconds >= 0", 0.0),
     "max_seconds": Number("a number above 0 or None", 0.0, False, other=None),
-    "max_epochs": Number("'auto' or a whole number >= 1", 1.0, whole=True, other="auto"),
-    "batch_size": Number("'auto' or a whole number >= 1", 1.0, whole=True, other="auto"),
-    "patience": Number("a whole number >= 1", 1.0, whole=True),
-    "refresh_every": Number("a whole number >= 1 or None", 1.0, whole=True, other=None),
+    "max_epochs": Number("'auto' or a whole number >= 1", 1.0, integer=True, other="auto"),
+    "batch_size": Number("'auto' or a whole number >= 1", 1.0, integer=True, other="auto"),
+    "patience": Number("a whole number >= 1", 1.0, integer=True),
+    "refresh_every": Number("a whole number >= 1 or None", 1.0, integer=True, other=None),
     "min_positives": Number("'auto' or a number >= 0", 0.0, other="auto"),
     "validation_fraction": Number("'auto' or a number in [0, 1)", 0.0, below=1.0, other="auto"),
 }
@@ -44,7 +44,7 @@ _ROWS_PASSED, _FEWEST_EPOCHS, _MOST_EPOCHS = 10_000_000, 3, 50
 
 
 def check_options(estimator: Any) -> None:
-    """Refuse what no training could use.
+    """Check the parameters before any training.
 
     Raises
     ------

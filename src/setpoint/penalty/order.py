@@ -29,7 +29,7 @@ class Order:
     Examples
     --------
     >>> order = Order((0, 0), np.arange(5) < 2)
-    >>> sorted(order.of(0).tolist()), order.looked(0, 0)
+    >>> sorted(order.of(0).tolist()), order.refresh_rows(0, 0)
     ([0, 1, 2, 3, 4], slice(0, 5, None))
     """
 
@@ -45,7 +45,7 @@ class Order:
             self._known[epoch] = rng.permutation(len(self.positive))
         return self._known[epoch]
 
-    def looked(self, epoch: int, done: int) -> Rows | slice:
+    def refresh_rows(self, epoch: int, done: int) -> Rows | slice:
         """The rows that a refresh looks at, after so many of an epoch.
 
         All where they are few. Else all of a class that is rare, and of the other those
@@ -63,7 +63,7 @@ class Order:
         return rows
 
     @property
-    def n_looked(self) -> int:
+    def n_refresh_rows(self) -> int:
         """About how many those are."""
         return len(self.positive) if self.all_seen else min(len(self.positive), _MOST_SEEN)
 

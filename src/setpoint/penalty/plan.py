@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.penalty.losses import Seen
+from setpoint.penalty.losses import RefreshBatch
 from setpoint.penalty.methods import Stage
 from setpoint.penalty.pool import Pool
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.typing import Floats
 
-__all__ = ["DiedError", "Plan", "Rows", "Schedule"]
+__all__ = ["DivergedError", "Plan", "Rows", "Schedule"]
 
 
-class DiedError(ArithmeticError):
+class DivergedError(ArithmeticError):
     """Scores or losses are no longer finite: the stage ends, its iterates before stay.
 
     Parameters
@@ -51,9 +51,9 @@ class Rows:
     def __len__(self) -> int:
         return len(self.positive)
 
-    def seen(self, scores: Floats) -> Seen:
+    def seen(self, scores: Floats) -> RefreshBatch:
         """All rows, for a refresh."""
-        return Seen(scores, self.positive, self.weight)
+        return RefreshBatch(scores, self.positive, self.weight)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
 from setpoint.penalty.cuts import best_cut
-from setpoint.penalty.plan import DiedError
+from setpoint.penalty.plan import DivergedError
 from setpoint.penalty.pool import Pool
 from setpoint.typing import Floats
 
@@ -56,7 +56,7 @@ def polish(
 
     Raises
     ------
-    DiedError
+    DivergedError
         If the features are too large to be whitened.
     """
     starts = [c.parameters for c in sorted(pool.best.values(), key=lambda c: c.cut.rank)[::-1]]
@@ -87,7 +87,7 @@ def _whitening(X: Any, name: str) -> tuple[Floats, Floats]:
     with np.errstate(over="ignore", invalid="ignore"):
         covariance = np.cov(dense, rowvar=False).reshape(2 * (X.shape[1],))
     if not np.isfinite(covariance).all():
-        raise DiedError(name, "the features are too large to be whitened; it was left out")
+        raise DivergedError(name, "the features are too large to be whitened; it was left out")
     values, vectors = np.linalg.eigh(covariance)
     spread = np.sqrt(np.maximum(values, _FLATTEST * max(values.max(), 1e-300)))
     return vectors / spread, (vectors * spread).T

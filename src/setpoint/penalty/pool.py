@@ -51,7 +51,7 @@ class Pool(Generic[P]):
     least : float
         Weight of rows that have to be accepted.
     report : callable, optional
-        Told of each better candidate, for a line on the terminal.
+        Called with each better candidate, for a line on the terminal.
     """
 
     goal: Tradeoff

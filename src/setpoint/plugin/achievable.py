@@ -51,7 +51,7 @@ class Achievable(AchievableSet):
         the same as soft evidence. With joint posteriors it has the rows of `evidence`.
         Only soft evidence makes the oracle's answers, and so bounds, certain.
     limits : Limits, optional
-    whole : bool
+    whole_rules : bool
         One block: columns are whole rules.
     atoms : list of Atom, optional
         Found for other rates of the same rows, which go on to share them.
@@ -66,19 +66,19 @@ class Achievable(AchievableSet):
         counted: Evidence,
         *,
         limits: Limits | None = None,
-        whole: bool = False,
+        whole_rules: bool = False,
         atoms: list[Atom] | None = None,
     ) -> None:
         super().__init__(rates, limits)
         self.evidence = evidence
         self.counted = counted
         self.pricer = pricer_of(rates, counted)
-        hidden = len(counted.strata) > len(counted.segments) and counted.pairs is None
+        hidden = len(counted.strata) > len(counted.segments) and counted.joint_columns is None
         self.is_certain = counted.soft and not hidden
         n = counted.n_classes
-        whole = whole or len(counted.segments) * n * self.d > _MOST_CONSTANTS
-        self._is_whole = whole
-        self.by_top = not whole and self._can_split()
+        whole_rules = whole_rules or len(counted.segments) * n * self.d > _MOST_CONSTANTS
+        self._whole_rules = whole_rules
+        self.by_top = not whole_rules and self._can_split()
         stiff = n >= _MANY_CLASSES and not self.by_top
         self.smoothing = _STIFF_SMOOTHING if stiff else _SMOOTHING
         self._block = None
@@ -88,14 +88,14 @@ class Achievable(AchievableSet):
             top = self._group[counted.scores.argmax(axis=1)]
             n_tops = int(self._group[-1]) + 1
             self._block = top if len(counted.segments) == 1 else counted.segment * n_tops + top
-        elif len(counted.segments) > 1 and not whole:
+        elif len(counted.segments) > 1 and not whole_rules:
             self._block = counted.segment
         per_segment_blocks = n_tops if self.by_top else 1
-        self._n_blocks = 1 if whole else len(counted.segments) * per_segment_blocks
+        self._n_blocks = 1 if whole_rules else len(counted.segments) * per_segment_blocks
         constants: list[Atom] = [Constant(code, n_scores, n) for code in range(n)]
         self.atoms = constants if atoms is None else atoms
         self._columns = DenseColumns(self._n_blocks, self.d)
-        self._told: tuple[MixtureWeights, Floats] | None = None
+        self._distribution: tuple[MixtureWeights, Floats] | None = None
         self.frozen = False
 
     def _can_split(self) -> bool:
@@ -166,32 +166,34 @@ class Achievable(AchievableSet):
         best = values.argmax(axis=0)
         return Priced(best, values[best, np.arange(self._n_blocks)])
 
-    def whole(self, weights: dict[int, float]) -> MixtureWeights:
+    def draw_among(self, weights: dict[int, float]) -> MixtureWeights:
         """The choice that draws among whole atoms."""
         return [dict(weights) for _ in range(self._n_blocks)]
 
     def constants(self) -> list[MixtureWeights]:
         """One class for everybody, class by class."""
-        return [self.whole({code: 1.0}) for code in range(self.counted.n_classes)]
+        return [self.draw_among({code: 1.0}) for code in range(self.counted.n_classes)]
 
     def features_of_constants(self) -> Floats:
         """Features (n, d): the first atoms."""
         return np.asarray(self._features[: self.counted.n_classes].sum(axis=1))
 
-    def softened(self, rates: RateTable) -> Achievable:
+    def with_posteriors(self, rates: RateTable) -> Achievable:
         """The same rows as soft evidence; rules that are found there are known here too."""
         return Achievable(
             rates,
             self.evidence,
-            self.counted.softened(),
+            self.counted.with_posteriors(),
             limits=self.limits.rest(),
-            whole=self._is_whole,
+            whole_rules=self._whole_rules,
             atoms=self.atoms,
         )
 
     def as_whole(self) -> Achievable:
         """The same atoms as one block, and no others: mixtures of whole rules."""
-        out = type(self)(self.rates, self.evidence, self.counted, whole=True, atoms=self.atoms)
+        out = type(self)(
+            self.rates, self.evidence, self.counted, whole_rules=True, atoms=self.atoms
+        )
         out._columns.add(self._features.sum(axis=1, keepdims=True))
         out.frozen = True
         return out
@@ -219,11 +221,11 @@ class Achievable(AchievableSet):
 
     def distribution(self, choice: MixtureWeights) -> Floats:
         """The probability (N, n) with which each row is decided each class."""
-        if self._told is None or self._told[0] is not choice:
+        if self._distribution is None or self._distribution[0] is not choice:
             rule, rows = self.rule(choice), self._rows
             segments = rows.segment if rule.needs_segments else None
-            self._told = (choice, np.asarray(rule.distribution(rows.scores, segments)))
-        return self._told[1]
+            self._distribution = (choice, np.asarray(rule.distribution(rows.scores, segments)))
+        return self._distribution[1]
 
     @property
     def _rows(self) -> Evidence:
@@ -263,10 +265,10 @@ class Achievable(AchievableSet):
     def _class_posteriors(self) -> Floats:
         """Posteriors (N, n) of the classes, groups summed out."""
         scores = self._rows.scores
-        if self.counted.pairs is None:
+        if self.counted.joint_columns is None:
             return scores
         out = np.zeros((len(scores), self.counted.n_classes))
-        of_class = self.counted.pairs[self.counted.segment, :, 1]
+        of_class = self.counted.joint_columns[self.counted.segment, :, 1]
         for column in range(scores.shape[1]):
             out[np.arange(len(scores)), of_class[:, column]] += scores[:, column]
         return out

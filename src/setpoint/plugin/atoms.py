@@ -130,18 +130,18 @@ class TensorPricer:
     """Any features, any strata: a loss tensor for each segment.
 
     Where a segment has several strata that the rule cannot tell apart, their losses are
-    pooled by how likely each stratum is given the class; with joint posteriors (`pairs`) each
+    pooled by how likely each stratum is given the class; with `joint_columns` each
     score column has its own loss, and that is exact.
     """
 
     def __init__(self, rates: RateTable, counted: Evidence) -> None:
         self.rates = rates
         self.counted = counted
-        self.shares = None if counted.pairs is not None else self._shares()
+        self.shares = None if counted.joint_columns is not None else self._shares()
 
     def _shares(self) -> Floats:
         """How the rows of each class in a segment fall into its strata (strata, n)."""
-        counted = self.counted if self.counted.soft else self.counted.softened()
+        counted = self.counted if self.counted.soft else self.counted.with_posteriors()
         held = counted.marginals.weights[:, : counted.n_classes]
         totals = np.zeros((len(counted.segments), counted.n_classes))
         np.add.at(totals, counted.stratum_segment, held)
@@ -151,10 +151,10 @@ class TensorPricer:
         """The tensor of gains, segment by segment."""
         counted = self.counted
         n = counted.n_classes
-        gains = self.rates.forms.tensor(slopes)[:, :n]
+        gains = self.rates.tensor(slopes)[:, :n]
         gains = _readable(gains) * gains
-        if counted.pairs is not None:
-            return Tensor(gains[counted.pairs[..., 0], counted.pairs[..., 1]])
+        if counted.joint_columns is not None:
+            return Tensor(gains[counted.joint_columns[..., 0], counted.joint_columns[..., 1]])
         assert self.shares is not None
         G = np.zeros((len(counted.segments), n, n))
         np.add.at(G, counted.stratum_segment, self.shares[:, :, None] * gains)
@@ -186,6 +186,10 @@ def _readable(numbers: Floats) -> float:
 def pricer_of(rates: RateTable, counted: Evidence) -> Pricer:
     """The fused pass where the features and strata allow it, else the general one."""
     form = diagonal_form(rates)
-    if form is None or counted.pairs is not None or len(counted.strata) > len(counted.segments):
+    if (
+        form is None
+        or counted.joint_columns is not None
+        or len(counted.strata) > len(counted.segments)
+    ):
         return TensorPricer(rates, counted)
     return DiagonalPricer(counted, form)

@@ -17,8 +17,8 @@ from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column, some
-from setpoint.inputs.classes import Classes, classes_of
-from setpoint.inputs.inputs import DecideOn, Inputs
+from setpoint.inputs.classes import ClassOrder, classes_of
+from setpoint.inputs.inputs import CheckedData, DecideOn
 from setpoint.inputs.labels import check_weight
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting import Task
@@ -89,7 +89,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         ``fit``.
     decide_on : "auto", None, str or list of str, default="auto"
         The columns that the rule may look at beside the score. "auto": those of the
-        goal that are columns of X, and so at hand in ``predict``. Others can be named;
+        goal that are columns of X, and so available in ``predict``. Others can be named;
         ``predict`` then asks for them.
     randomized : {"auto", True, False}, default="auto"
         Whether the rule may draw; "auto" only where that gains more than `tol`.
@@ -245,7 +245,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
 
         Raises
         ------
-        Infeasible
+        InfeasibleError
             If no rule meets the constraints, unless ``on_infeasible="nearest"``.
         StoppedError
             If a limit was reached before there was any rule.
@@ -263,8 +263,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         weight = check_weight(sample_weight, int(_num_samples(X)))
         routed = self._routed(weight, params)
         rows = self._rows(X, y, weight, sensitive_features, baseline, datasets)
-        decide_on, notes = self._at_hand(goal, sensitive_features)
-        inputs = Inputs.check(goal, classes, rows, decide_on)
+        decide_on, notes = self._available_columns(goal, sensitive_features)
+        inputs = CheckedData.check(goal, classes, rows, decide_on)
         measured = None
         if metric is None:
             inputs.bind()
@@ -343,7 +343,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         ------
         GoalError
             If a constraint of the goal needs labels, or the goal refers to other data sets.
-        Infeasible
+        InfeasibleError
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)
@@ -354,8 +354,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         options = replace(options, solver=solver, evidence="soft")
         require_label_free(goal)
         rows = self._rows(X, None, None, sensitive_features, baseline, None)
-        decide_on, notes = self._at_hand(goal, sensitive_features)
-        inputs = Inputs.check(goal, self._classes, rows, decide_on, unlabelled=True)
+        decide_on, notes = self._available_columns(goal, sensitive_features)
+        inputs = CheckedData.check(goal, self._classes, rows, decide_on, unlabelled=True)
         response = Response(self.response_method, self._classes, posterior=True)
         response.name(self.estimator_)
         evidence = inputs.evidence({None: response(self.estimator_, X)})
@@ -410,7 +410,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self.smooth,
         )
 
-    def _checked(self, X: Any, y: Any, goal: Goal) -> tuple[Any, Any, Classes]:
+    def _checked(self, X: Any, y: Any, goal: Goal) -> tuple[Any, Any, ClassOrder]:
         """X and y as they go to the model, and the classes."""
         if y is None:
             raise ValueError("PlugInClassifier requires y to be passed, but the target y is None")
@@ -434,7 +434,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self._check_draw(X)
         return X, y, classes
 
-    def _at_hand(self, goal: Goal, given: Any) -> tuple[DecideOn, tuple[str, ...]]:
+    def _available_columns(self, goal: Goal, given: Any) -> tuple[DecideOn, tuple[str, ...]]:
         """What the rule may look at, as far as ``predict`` will have it, and a note."""
         if self.decide_on != "auto" or given is None:
             return self.decide_on, ()

@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from setpoint.estimators.splitting import Fold, folds_of
-from setpoint.inputs.classes import Classes, one_score, posteriors
+from setpoint.inputs.classes import ClassOrder, one_score, posteriors
 from setpoint.typing import Floats
 
 __all__ = ["CrossFit", "Response", "cross_fit", "splits_of"]
@@ -27,13 +27,13 @@ class Response:
     Parameters
     ----------
     method : {"auto", "predict_proba", "decision_function"}
-    classes : Classes
+    classes : ClassOrder
     posterior : bool
         Posteriors (N, n) in the order of the library instead.
     """
 
     method: str
-    classes: Classes
+    classes: ClassOrder
     posterior: bool = False
 
     def name(self, model: Any) -> str:

@@ -24,7 +24,7 @@ _SWEEPS = 20
 def best_atom(space: Explored, program: Program) -> Optimum:
     """Of the whole rules seen so far the best feasible one, else the nearest to it."""
     k = best_of(program, features_of_atoms(space))
-    return measure(space, program, space.whole({k: 1.0}))
+    return measure(space, program, space.draw_among({k: 1.0}))
 
 
 def features_of_atoms(space: Explored) -> Floats:

@@ -17,7 +17,7 @@ from setpoint.blackbox.measuring import rows_taken
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.inputs.inputs import Inputs
+from setpoint.inputs.inputs import CheckedData
 from setpoint.plugin.crossfit import CrossFit, Response, cross_fit, splits_of
 from setpoint.plugin.joint import JointModel, JointPosterior
 from setpoint.plugin.options import BASELINES, Options
@@ -49,7 +49,7 @@ class Task:
     ----------
     goal : Goal
     options : Options
-    inputs : Inputs
+    inputs : CheckedData
     model : classifier
         Fitted already if `is_fitted`.
     X, y
@@ -68,7 +68,7 @@ class Task:
 
     goal: Goal
     options: Options
-    inputs: Inputs
+    inputs: CheckedData
     model: Any
     is_fitted: bool
     X: Any
@@ -92,7 +92,7 @@ class Task:
             name: fitted.scores if name is None else response(fitted.model, self.sets[name])
             for name in self.inputs.parts
         }
-        evidence = self.inputs.taken(fitted.index).evidence(scores)
+        evidence = self.inputs.take(fitted.index).evidence(scores)
         notes = self.notes + self._counted_twice(fitted)
         metric = self.metric
         if metric is not None:
@@ -155,11 +155,11 @@ class Task:
         joint = JointPosterior.of(rows)
         labels = joint.labels(rows)
         fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, _folds(self.cv)))
-        inputs = self.inputs.taken(fitted.index)
+        inputs = self.inputs.take(fitted.index)
         evidence = inputs.evidence({None: joint.marginal(fitted.scores)})
         weight = inputs.parts[None].weight
         kept = slice(None) if weight is None else weight != 0.0
-        counted = evidence.softened(fitted.scores[kept], joint.pairs_of(evidence))
+        counted = evidence.with_posteriors(fitted.scores[kept], joint.joint_columns(evidence))
         solution = solve_evidence(
             self.goal,
             evidence,
@@ -169,12 +169,12 @@ class Task:
             notes=self.notes + self._counted_twice(fitted),
         )
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
-        told = f"{solution.report.rule}\nThe score has columns for group and class: {columns}."
-        solution = replace(solution, report=replace(solution.report, rule=told))
+        text = f"{solution.report.rule}\nThe score has columns for group and class: {columns}."
+        solution = replace(solution, report=replace(solution.report, rule=text))
         model = clone(self.model).fit(self.X, self.y, **self.params)
         return Fitted(model, JointModel(joint, fitted.model), solution, evidence)
 
-    def _unscored(self, inputs: Inputs) -> Evidence:
+    def _unscored(self, inputs: CheckedData) -> Evidence:
         return inputs.evidence({name: np.zeros(n) for name, n in inputs.n_rows.items()})
 
     # ------------------------------------------------------------------ a retrained learner
@@ -212,8 +212,8 @@ class Task:
                 "Decisions were counted on the rows that the learners were trained on: new rows "
                 "will do worse. A float cv sets rows apart.",
             )
-        evidence = everything.taken(test)
-        rows = TrainingRows.of(everything.taken(train), self._rows(kept[train]))
+        evidence = everything.take(test)
+        rows = TrainingRows.of(everything.take(train), self._rows(kept[train]))
         X = rows.X if test is train else self._rows(kept[test])
         linked = link(self.goal, evidence.codebook)
         program = linked.at(evidence.marginals)

@@ -67,7 +67,7 @@ def frontier(
     ------
     GoalError
         If it is not clear which bound moves, or the goal has a shape that no method takes.
-    Infeasible
+    InfeasibleError
         If no rule meets the other constraints.
     ValueError, TypeError
         If an argument is wrong; the message names it.

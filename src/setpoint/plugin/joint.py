@@ -102,7 +102,7 @@ class JointPosterior:
     >>> scores = joint(model, X)
     >>> scores.shape, joint.marginal(scores).shape
     ((200, 4), (200, 2))
-    >>> counted = rows.softened(scores, joint.pairs_of(rows))
+    >>> counted = rows.with_posteriors(scores, joint.joint_columns(rows))
     >>> counted.marginals.weights.shape
     (2, 3)
     """
@@ -239,8 +239,8 @@ class JointPosterior:
         return known.astype(np.int64)
 
     # ------------------------------------------------------------------ counting
-    def pairs_of(self, evidence: Evidence) -> Codes:
-        """The stratum and class that each score refers to, for ``Evidence.softened``.
+    def joint_columns(self, evidence: Evidence) -> Codes:
+        """The stratum and class that each score refers to, for ``Evidence.with_posteriors``.
 
         Parameters
         ----------

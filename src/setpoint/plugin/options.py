@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
-
-import numpy as np
+from typing import Literal, TypeAlias
 
 from setpoint.blackbox.smoothing import Smooth
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.goals.goal import Goal
+from setpoint.inputs.options import Number, check_numbers, check_one_of, is_number
 from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.outcome import Randomized
 
@@ -23,6 +22,18 @@ NAMED = ("frank-wolfe", "gda", "ellipsoid", "bisection")
 BASELINES = ("argmax", "balanced")
 """Rules that do not look at the goal."""
 SOLVERS = ("auto", "exact", "column-generation", *NAMED, *BASELINES, "post-shift")
+
+_ONE_OF = {
+    "solver": SOLVERS,
+    "evidence": ("auto", "label", "soft"),
+    "on_infeasible": ("raise", "nearest"),
+    "randomized": ("auto", True, False),
+}
+_NUMBERS = {
+    "tol": Number("a number >= 0", 0.0),
+    "max_oracle_calls": Number("a whole number >= 1 or None", 1.0, integer=True, other=None),
+}
+_SMOOTH = {"smooth": Number("'auto', a whole number >= 1 or None", 1.0, integer=True, other="auto")}
 
 
 @dataclass(frozen=True)
@@ -46,28 +57,15 @@ class Options:
     smooth: Smooth = "auto"
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("solver", SOLVERS),
-            ("evidence", ("auto", "label", "soft")),
-            ("on_infeasible", ("raise", "nearest")),
-            ("randomized", ("auto", True, False)),
-        ):
-            value = getattr(self, name)
-            if not any(value is a or value == a for a in allowed if type(value) is type(a)):
-                raise ValueError(f"{name} is one of {list(allowed)}, got {value!r}")
-        if not _is_number(self.tol) or not 0 <= self.tol < np.inf:
-            raise ValueError(f"tol is a number >= 0, got {self.tol!r}")
-        calls, seconds = self.max_oracle_calls, self.max_seconds
-        if calls is not None and (not _is_number(calls) or calls < 1 or calls % 1):
-            raise ValueError(f"max_oracle_calls is a whole number >= 1 or None, got {calls!r}")
-        if seconds is not None and (not _is_number(seconds) or not seconds > 0):
+        check_one_of(self, _ONE_OF)
+        check_numbers(self, _NUMBERS)
+        seconds = self.max_seconds
+        if seconds is not None and (not is_number(seconds) or not seconds > 0):
             raise ValueError(f"max_seconds is a number above 0 or None, got {seconds!r}")
         if self.solver == "exact" and self.evidence == "soft":
             raise ValueError("evidence='soft' is for solver='auto' or one with an oracle")
-        smooth: Any = self.smooth
-        plain = smooth is None or (isinstance(smooth, str) and smooth == "auto")
-        if not plain and (not _is_number(smooth) or smooth < 1 or smooth % 1):
-            raise ValueError(f"smooth is 'auto', a whole number >= 1 or None, got {smooth!r}")
+        if self.smooth is not None:
+            check_numbers(self, _SMOOTH)
 
     def settled(self, goal: Goal) -> Options:
         """The options for one goal: black boxes go to post-shift.
@@ -129,7 +127,3 @@ class Options:
     def limits(self) -> Limits:
         """Limits for one solve; the clock starts now."""
         return Limits(self.max_oracle_calls, self.max_seconds, self.progress)
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)

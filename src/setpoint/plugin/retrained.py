@@ -40,7 +40,7 @@ def weight_parameter(learner: Any) -> str:
     if not has_fit_parameter(learner, "sample_weight"):
         raise ValueError(
             f"oracle: {type(learner).__name__}.fit takes no sample_weight, and a learner that is "
-            "trained for costs is told of them by weights; use one that takes them, such as "
+            "trained for costs receives them as weights; use one that takes them, such as "
             "LogisticRegression"
         )
     return "sample_weight"
@@ -94,7 +94,7 @@ class Retrained:
         Raises
         ------
         ValueError
-            If a learner predicts what is none of its classes.
+            If a learner predicts a value that is not one of its classes.
         """
         n, n_rows = self.n_classes, int(_num_samples(X))
         out = np.zeros((n_rows, max(len(self.learners), 1) * n))
@@ -108,7 +108,7 @@ def answers(learner: Any, known: NDArray[np.int64], X: Any) -> NDArray[np.int64]
     answer = np.asarray(learner.predict(X)).ravel()
     if answer.dtype.kind not in "iu" or not np.isin(answer, np.arange(len(known))).all():
         raise ValueError(
-            f"oracle: {type(learner).__name__} predicts what is none of the classes that it was "
+            f"oracle: {type(learner).__name__} predicts a value that is not a class that it was "
             "trained on; it has to be a classifier"
         )
     return np.asarray(known[answer])

@@ -103,7 +103,7 @@ class Retraining(AchievableSet):
     classifier on the copies is then a constant less its objective. So each fit sees up to
     ``N * (n - 1)`` rows, and N where gains lie on the diagonal.
 
-    A learner is not an exact oracle: bounds are not certain, and an empty region is no proof.
+    A learner is not an exact oracle: bounds are not certain, and an empty region is not a proof.
     It sees X and never the segment.
 
     Parameters
@@ -212,13 +212,13 @@ class Retraining(AchievableSet):
         best = int(np.argmax(self._known @ slopes)) if self.frozen else self.ask(slopes)
         return Priced(np.array([best]), np.array([float(self._known[best] @ slopes)]))
 
-    def whole(self, weights: dict[int, float]) -> MixtureWeights:
+    def draw_among(self, weights: dict[int, float]) -> MixtureWeights:
         """The choice that draws among columns."""
         return [dict(weights)]
 
     def constants(self) -> list[MixtureWeights]:
         """One class for everybody, class by class."""
-        return [self.whole({code: 1.0}) for code in range(self.evidence.n_classes)]
+        return [self.draw_among({code: 1.0}) for code in range(self.evidence.n_classes)]
 
     @property
     def _known(self) -> Floats:
@@ -240,7 +240,7 @@ class Retraining(AchievableSet):
         index, label, weight = self._copies(slopes)
         known, answer = np.unique(label, return_inverse=True)
         if len(known) < 2:
-            return  # a constant, and those are at hand
+            return  # a constant, and those are there already
         every = len(index) == len(self._kind) and bool((np.diff(index) == 1).all())
         X = self._X_train if every else _safe_indexing(self._X_train, index)
         own = {self._parameter: weight / weight.mean()}
@@ -256,7 +256,7 @@ class Retraining(AchievableSet):
 
     def _copies(self, slopes: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """The weighted multiclass problem: rows, their labels and weights, in row order."""
-        costs = costs_of(self.rates.forms.tensor(slopes)).reshape(self._n_kinds, -1)
+        costs = costs_of(self.rates.tensor(slopes)).reshape(self._n_kinds, -1)
         table = costs.max(axis=1, keepdims=True) - costs
         weights = table[self._kind]
         if self._weight is not None:
@@ -267,10 +267,6 @@ class Retraining(AchievableSet):
     # ------------------------------------------------------------------ rules
     def finish(self, choice: MixtureWeights) -> tuple[Retrained, Rule]:
         """The learners that a choice uses, and the rule over their decisions.
-
-        Parameters
-        ----------
-        choice : MixtureWeights
 
         Returns
         -------

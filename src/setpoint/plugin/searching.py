@@ -68,7 +68,7 @@ def search_rule(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no rule was found that meets the constraints.
     ShapeError
         If the solver does not take the goal's shape.
@@ -80,10 +80,10 @@ def search_rule(
         evidence = in_order(evidence)
         counted = merged(evidence)
         if options.evidence == "soft":
-            counted = counted.softened()
+            counted = counted.with_posteriors()
     program = link(goal, counted.codebook).at(counted.marginals)
     named = options.solver in ALGORITHMS
-    space = Achievable(program.table, evidence, counted, limits=limited(options), whole=named)
+    space = Achievable(program.table, evidence, counted, limits=limited(options), whole_rules=named)
     if options.solver in BASELINES:
         return _baseline(space, program, options)
     return search_space(space, program, options)
@@ -95,7 +95,7 @@ def explored(
     """What rules over posteriors can do, rules for the goal among them, and its program."""
     evidence = in_order(evidence)
     counted = merged(evidence)
-    counted = counted.softened() if soft else counted
+    counted = counted.with_posteriors() if soft else counted
     program = link(goal, counted.codebook).at(counted.marginals)
     space = Achievable(program.table, evidence, counted, limits=Limits(_CALLS))
     if not space.is_certain:
@@ -198,11 +198,11 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
     for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
         space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
     if not space.counted.soft:
-        counted = space.counted.softened()
+        counted = space.counted.with_posteriors()
         asked = link(program.goal, counted.codebook).at(counted.marginals)
-        soft = space.softened(asked.table)
+        soft = space.with_posteriors(asked.table)
         stopped = ""
-        # Whatever it finds is at hand.
+        # Whatever it finds is there already.
         with suppress(InfeasibleMasterError, GoalError, StoppedError, UnfinishedError):
             stopped = best_mixture(soft, asked, gap).stopped
         space.limits.calls += soft.limits.calls
@@ -236,7 +236,7 @@ def _of_whole_rules(space: Explored, program: Program, floor: float) -> MixtureW
         few = best_mixture(space.as_whole(), program, SAME)
     except InfeasibleMasterError:
         return None
-    choice = space.whole(few.choice[0])
+    choice = space.draw_among(few.choice[0])
     if float(program.violation(space.features(choice))) > SATISFIED:
         return None
     return choice if few.value >= floor else None
@@ -268,7 +268,9 @@ def _baseline(space: Achievable, program: Program, options: Options) -> Outcome:
         weights = held.sum() / np.maximum(held, 1e-300)
     space.limits.call()
     atom = space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
-    found = measure(space, program, space.whole({atom: 1.0}), "evaluated", _WHY[options.solver])
+    found = measure(
+        space, program, space.draw_among({atom: 1.0}), "evaluated", _WHY[options.solver]
+    )
     # Nothing bounds what other rules reach.
     return outcome_of(space, program, found, proved=-1.0, solver=options.solver)
 

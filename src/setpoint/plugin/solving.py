@@ -20,9 +20,9 @@ from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.classes import Classes, classes_of, one_score, posteriors
+from setpoint.inputs.classes import ClassOrder, classes_of, one_score, posteriors
 from setpoint.inputs.dataset import as_datasets
-from setpoint.inputs.inputs import DecideOn, Inputs, Rows
+from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.plugin.options import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.shifting import shift_rule
@@ -149,7 +149,7 @@ def solve(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no rule meets the constraints; it says what is reachable.
     GoalError
         If the goal names what the data do not have, or (ShapeError) has a shape that
@@ -197,14 +197,14 @@ def solve(
         )
     first, notes = scores_for(scores, known, posterior)
     values: dict[str | None, Any] = {None: first}
-    rows: dict[str | None, Rows] = {
-        None: Rows(len(values[None]), y, sample_weight, sensitive_features, baseline)
+    rows: dict[str | None, GivenRows] = {
+        None: GivenRows(len(values[None]), y, sample_weight, sensitive_features, baseline)
     }
     for name, d in as_datasets(datasets).items():
         own, more = scores_for(d.X, known, posterior, f"datasets[{name!r}]: scores")
         values[name], notes = own, notes + more
-        rows[name] = Rows(len(own), d.y, d.sample_weight, d.sensitive_features, d.baseline)
-    inputs = Inputs.check(goal, known, rows, decide_on)
+        rows[name] = GivenRows(len(own), d.y, d.sample_weight, d.sensitive_features, d.baseline)
+    inputs = CheckedData.check(goal, known, rows, decide_on)
     inputs.require_values()
     measured = None if metric is None else measured_on(metric, known, rows[None])
     return solve_evidence(
@@ -218,7 +218,7 @@ def solve(
 
 
 def scores_for(
-    scores: Any, classes: Classes, posterior: bool, name: str = "scores"
+    scores: Any, classes: ClassOrder, posterior: bool, name: str = "scores"
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """One score a row, or posteriors with a note if they were renormalised."""
     if not posterior:

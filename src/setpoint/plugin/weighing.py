@@ -1,4 +1,4 @@
-"""Soft or label evidence: chosen by cross-validation on the rows at hand."""
+"""Soft or label evidence: chosen by cross-validation on the given rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from setpoint.goals.goal import Goal
 from setpoint.plugin.options import Options
 from setpoint.plugin.searching import search_rule
 from setpoint.program.link import link
-from setpoint.search.infeasibility import Infeasible
+from setpoint.search.infeasibility import InfeasibleError
 from setpoint.typing import Floats
 
 __all__ = ["choose_evidence"]
@@ -28,7 +28,7 @@ _ENOUGH = 50_000
 _CALLS = 100
 _MANY, _PARTS = 4, 300
 """How many ordinary weights make a row many, and the most parts that it falls into."""
-_FAILURES = (GoalError, Infeasible, RuntimeError, ArithmeticError)
+_FAILURES = (GoalError, InfeasibleError, RuntimeError, ArithmeticError)
 _HALF_A_POINT = 0.005
 """Held-out differences of the objective up to this are noise."""
 
@@ -46,7 +46,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     evidence = merged(in_order(evidence))
     if evidence.n_rows > _ENOUGH:
         some = np.random.default_rng(1).permutation(evidence.n_rows)[:_ENOUGH]
-        evidence = evidence.taken(np.sort(some))
+        evidence = evidence.take(np.sort(some))
     reached: dict[Kind, tuple[float, float]] = {}
     seconds = None if options.max_seconds is None else options.max_seconds / 10.0
     calls = min(options.max_oracle_calls or _CALLS, _CALLS)
@@ -75,10 +75,10 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
         better = label > soft + _HALF_A_POINT
     chosen: Kind = "label" if better else "soft"
     sense = 1.0 if goal.sense == "maximize" else -1.0
-    told = f"objective {sense * soft:.4g} with soft and {sense * label:.4g} with label evidence"
+    values = f"objective {sense * soft:.4g} with soft and {sense * label:.4g} with label evidence"
     if goal.constraints:
-        told += f", violation {soft_past:.4g} and {label_past:.4g}"
-    return chosen, f"{chosen} evidence by {_FOLDS}-fold cross-validation ({told})"
+        values += f", violation {soft_past:.4g} and {label_past:.4g}"
+    return chosen, f"{chosen} evidence by {_FOLDS}-fold cross-validation ({values})"
 
 
 def _folds(evidence: Evidence) -> Iterator[tuple[Evidence, Evidence]]:
@@ -104,7 +104,7 @@ def _weighted(evidence: Evidence, share: Floats) -> Evidence:
     """The rows with a share of their weight each."""
     if evidence.weight is not None:
         evidence = replace(evidence, weight=evidence.weight * share)
-    return evidence.taken(share > 0.0)
+    return evidence.take(share > 0.0)
 
 
 def _held_out(goal: Goal, evidence: Evidence, options: Options) -> tuple[float, float]:

@@ -20,6 +20,8 @@ class _Numpy:
     where = staticmethod(np.where)
     abs = staticmethod(np.abs)
     exp = staticmethod(np.exp)
+    like = staticmethod(np.full_like)
+    stack = staticmethod(np.stack)
 
     @staticmethod
     def attach(
@@ -32,10 +34,6 @@ class _Numpy:
     @staticmethod
     def full(v: Array, value: float) -> Array:
         return np.full(v.shape[:-1], value)
-
-    @staticmethod
-    def like(x: Array, value: float) -> Array:
-        return np.full_like(x, value)
 
     @staticmethod
     def floor(x: Array) -> Array:
@@ -66,10 +64,6 @@ class _Numpy:
         return np.sqrt(np.maximum(x, 0.0))
 
     @staticmethod
-    def stack(xs: list[Array]) -> Array:
-        return np.stack(xs)
-
-    @staticmethod
     def largest(x: Array) -> Array:
         return np.max(x, axis=0)
 
@@ -92,6 +86,8 @@ def _torch_backend() -> Any:
         where = staticmethod(torch.where)
         abs = staticmethod(torch.abs)
         exp = staticmethod(torch.exp)
+        like = staticmethod(torch.full_like)
+        stack = staticmethod(torch.stack)
 
         @staticmethod
         def attach(
@@ -104,10 +100,6 @@ def _torch_backend() -> Any:
         @staticmethod
         def full(v: Array, value: float) -> Array:
             return torch.full(v.shape[:-1], value, dtype=v.dtype, device=v.device)
-
-        @staticmethod
-        def like(x: Array, value: float) -> Array:
-            return torch.full_like(x, value)
 
         @staticmethod
         def floor(x: Array) -> Array:
@@ -136,10 +128,6 @@ def _torch_backend() -> Any:
         @staticmethod
         def sqrt(x: Array) -> Array:
             return x.clamp(min=0.0).sqrt()
-
-        @staticmethod
-        def stack(xs: list[Array]) -> Array:
-            return torch.stack(xs)
 
         @staticmethod
         def largest(x: Array) -> Array:
@@ -173,7 +161,7 @@ def _torch_backend() -> Any:
 
 
 def backend(v: Array) -> Any:
-    """The operations for the array at hand."""
+    """The operations for an array, by its kind."""
     if isinstance(v, (np.ndarray, np.generic)):
         return _Numpy
     if type(v).__module__.split(".")[0] == "torch":

@@ -49,10 +49,6 @@ _EXAMPLES: dict[str, Any] = {
 def kind_of(entry: Entry) -> str:
     """Whether a metric is a rate, a formula over rates, or has parameters.
 
-    Parameters
-    ----------
-    entry : Entry
-
     Returns
     -------
     {"rate", "formula", "with parameters"}
@@ -87,10 +83,6 @@ def event_in_words(event: Event) -> str:
 def example_of(entry: Entry) -> Expression:
     """The metric as an expression, with example values for its parameters.
 
-    Parameters
-    ----------
-    entry : Entry
-
     Examples
     --------
     >>> from setpoint.goals.table import TABLE
@@ -106,10 +98,6 @@ def example_of(entry: Entry) -> Expression:
 def expression_of(entry: Entry) -> Expression | None:
     """What a formula stands for, with example values; None for what is not a formula.
 
-    Parameters
-    ----------
-    entry : Entry
-
     Examples
     --------
     >>> from setpoint.goals.table import TABLE
@@ -124,10 +112,6 @@ def expression_of(entry: Entry) -> Expression | None:
 
 def formula_of(entry: Entry) -> str:
     """What a metric counts, on one line of plain text.
-
-    Parameters
-    ----------
-    entry : Entry
 
     Examples
     --------
@@ -154,10 +138,6 @@ def _has_values(entry: Entry) -> bool:
 def range_in_words(entry: Entry) -> str:
     """The range of a metric.
 
-    Parameters
-    ----------
-    entry : Entry
-
     Examples
     --------
     >>> from setpoint.goals.table import TABLE
@@ -173,10 +153,6 @@ def _number(x: float) -> str:
 
 def shape_of(entry: Entry) -> str:
     """The shape of a metric over two classes with a deployed model, as the program finds it.
-
-    Parameters
-    ----------
-    entry : Entry
 
     Examples
     --------

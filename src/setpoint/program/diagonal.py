@@ -100,10 +100,6 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     Costs of pairs of classes are not, nor is what refers to one true and another predicted
     class.
 
-    Parameters
-    ----------
-    table : RateTable
-
     Examples
     --------
     >>> import numpy as np
@@ -118,7 +114,7 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     >>> diagonal_form(mistakes.table) is None
     True
     """
-    codebook, norms = table.codebook, table.forms.norms
+    codebook, norms = table.codebook, table.norms
     n, n_strata = codebook.n_classes, len(codebook.strata)
     d = len(table)
     const = np.zeros(d)

@@ -1,20 +1,82 @@
-"""Folding: a linked term and the marginals of some rows give a function of rates."""
+"""Terms, and folding: a linked term and the marginals of some rows give a function of rates.
+
+A term is what linking makes of an expression. Its leaves are numbers and rates.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.errors import EmptyPopulationError, GoalError, UnlabelledError
+from setpoint.goals.expressions import Metric
+from setpoint.goals.populations import Population
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, RateFunction
-from setpoint.program.linear_forms import LinearForms
+from setpoint.program.rate_table import RateTable
 from setpoint.program.rates import Rate
-from setpoint.program.terms import Clipped, Leaf, Missing, Number, Operation, Term
 
-__all__ = ["Folder"]
+__all__ = ["Clipped", "Folder", "Leaf", "Missing", "Number", "Operation", "Term"]
 
 _NEGATIVE = -1e-9
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A rate, with the metric and the population for which messages name it."""
+
+    rate: Rate
+    metric: Metric
+    population: Population
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What has no value whatever is counted; the error is raised where a value is asked for."""
+
+    error: GoalError
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of the language, or a reducer, over terms.
+
+    Parameters
+    ----------
+    kind : str
+        "sum" (with `signs`), "product", "quotient", "abs", "log", "sqrt", or a reducer.
+    terms : tuple of Term
+        Of "deviation" the last one is the pooled value.
+    text : str
+        How it was written, for messages; empty inside a metric's own formula.
+    signs : tuple of int
+    """
+
+    kind: str
+    terms: tuple[Term, ...]
+    text: str = ""
+    signs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """A metric's formula, with the range that the table knows."""
+
+    term: Term
+    low: float
+    high: float
+
+
+Term: TypeAlias = Number | Leaf | Missing | Operation | Clipped
 
 
 class Folder:
@@ -97,17 +159,16 @@ class Folder:
         """An affine function with its exact range over all decisions."""
         if not isinstance(x, Affine) or len(x.terms) < 2:
             return x
-        ranges = [self.forms.range(x)]
+        ranges = [self.table.range(x)]
         for corner in self.corners:
             norms = [rate.norm(corner) for rate in self.rates]
-            forms = LinearForms(self.codebook, corner, tuple(self.rates), norms)
-            ranges.append(forms.range(x))
+            ranges.append(RateTable(self.codebook, corner, tuple(self.rates), norms).range(x))
         return x.plus(0.0).clip_range(min(r[0] for r in ranges), max(r[1] for r in ranges))
 
     @property
-    def forms(self) -> LinearForms:
+    def table(self) -> RateTable:
         """The rates so far, as functions of the counts."""
-        return LinearForms(self.codebook, self.marginals, tuple(self.rates), self.norms)
+        return RateTable(self.codebook, self.marginals, tuple(self.rates), self.norms)
 
     def _rate(self, leaf: Leaf) -> Affine:
         rate, metric, weights = leaf.rate, leaf.metric, self.marginals.weights

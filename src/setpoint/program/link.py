@@ -29,9 +29,9 @@ from setpoint.goals.expressions import (
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE, Key, Label, Other, Population
 from setpoint.goals.table import TABLE, Entry
+from setpoint.program.fold import Clipped, Leaf, Missing, Number, Operation, Term
 from setpoint.program.program import LinkedConstraint, LinkedGoal
 from setpoint.program.rates import Rate
-from setpoint.program.terms import Clipped, Leaf, Missing, Number, Operation, Term
 
 __all__ = ["Linker", "link", "waits_for_class"]
 
@@ -76,18 +76,16 @@ class _Place:
     formula: bool = False
 
 
-class Linker:
-    """Turns expressions into terms over the strata of a codebook.
+_ANYWHERE = _Place()
 
-    Parameters
-    ----------
-    codebook : Codebook
-    """
+
+class Linker:
+    """Turns expressions into terms over the strata of a codebook."""
 
     def __init__(self, codebook: Codebook) -> None:
         self.codebook = codebook
 
-    def link(self, expression: Expression) -> Term:
+    def link(self, e: Expression, at: _Place = _ANYWHERE) -> Term:
         """The expression as a function of the counts.
 
         Raises
@@ -95,27 +93,24 @@ class Linker:
         GoalError
             A name that the codebook does not know, or a class that is not named.
         """
-        return self._link(expression, _Place())
-
-    def _link(self, e: Expression, at: _Place) -> Term:
         if isinstance(e, Const):
             return Number(e.value)
         if isinstance(e, Metric):
             return self._metric(e, at)
         if isinstance(e, Sum):
-            terms = tuple(self._link(t, at) for _, t in e.terms)
+            terms = tuple(self.link(t, at) for _, t in e.terms)
             return Operation("sum", terms, signs=tuple(s for s, _ in e.terms))
         if isinstance(e, (Product, Quotient)):
             kind = "product" if isinstance(e, Product) else "quotient"
-            return Operation(kind, (self._link(e.left, at), self._link(e.right, at)))
+            return Operation(kind, (self.link(e.left, at), self.link(e.right, at)))
         if isinstance(e, Apply):
             kind = {"maximum": "max", "minimum": "min"}.get(e.function, e.function)
-            terms = tuple(self._link(a, at) for a in e.args)
+            terms = tuple(self.link(a, at) for a in e.args)
             return Operation(kind, terms, "" if at.formula else str(e))
         if isinstance(e, Reduce):
             return self._groups(e, at) if e.columns else self._classes(e, at)
         if isinstance(e, Baseline):
-            return self._link(e.inner, replace(at, deployed=True))
+            return self.link(e.inner, replace(at, deployed=True))
         if isinstance(e, BlackBoxMetric):
             return Missing(NoFormulaError(f"{e} has no formula"))
         raise TypeError(f"not an expression of the language: {type(e).__name__}")
@@ -149,7 +144,7 @@ class Linker:
                 self._code(value, e)
         place = _Place(label, population, at.deployed, True)
         # The table knows more than interval arithmetic does.
-        return Clipped(self._link(entry.formula(**dict(e.params)), place), entry.low, entry.high)
+        return Clipped(self.link(entry.formula(**dict(e.params)), place), entry.low, entry.high)
 
     def _rate(
         self, e: Metric, entry: Entry, label: int | None, population: Population, deployed: bool
@@ -218,7 +213,7 @@ class Linker:
                 f"one class; name a column, as in .{e.kind}('sex')"
             )
         classes = range(self.codebook.n_classes)
-        terms = tuple(self._link(e.inner, replace(at, label=k)) for k in classes)
+        terms = tuple(self.link(e.inner, replace(at, label=k)) for k in classes)
         return Operation(e.kind, terms, str(e))
 
     def _groups(self, e: Reduce, at: _Place) -> Term:
@@ -226,9 +221,9 @@ class Linker:
             groups = self.groups(e, at.population)
         except EmptyPopulationError as error:
             return Missing(error)
-        terms = tuple(self._link(e.inner, replace(at, population=p)) for p in groups)
+        terms = tuple(self.link(e.inner, replace(at, population=p)) for p in groups)
         if e.kind == "deviation":
-            terms += (self._link(e.inner, at),)
+            terms += (self.link(e.inner, at),)
         return Operation(e.kind, terms, str(e))
 
     def groups(self, e: Reduce, outer: Population = EVERYWHERE) -> list[Population]:
@@ -281,5 +276,4 @@ def _of_one_class(e: Expression) -> bool:
 
 def waits_for_class(goal: Goal) -> bool:
     """Whether a metric in the goal waits for the positive class of two."""
-    sides = [goal.objective, *(x for c in goal.constraints for x in (c.lhs, c.rhs))]
-    return any(_of_one_class(x) for x in sides)
+    return any(_of_one_class(x) for x in goal.sides)

@@ -16,13 +16,10 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.ranges import range_of
 from setpoint.program import algebra
 from setpoint.program.backend import Array, backend
-from setpoint.program.fold import Folder
+from setpoint.program.fold import Folder, Term
 from setpoint.program.functions import INF, RateFunction
-from setpoint.program.linear_forms import LinearForms
-from setpoint.program.rate_table import RateTable
 from setpoint.program.rates import Rate
 from setpoint.program.rows import RowBuilder
-from setpoint.program.terms import Term
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
@@ -44,15 +41,7 @@ class LinkedConstraint:
 
 @dataclass(frozen=True, eq=False)
 class LinkedGoal:
-    """A goal whose names are looked up in a codebook; made by :func:`setpoint.program.link.link`.
-
-    Parameters
-    ----------
-    goal : Goal
-    codebook : Codebook
-    objective : Term
-    constraints : tuple of LinkedConstraint
-    """
+    """A goal with its names looked up in a codebook, see :func:`setpoint.program.link.link`."""
 
     goal: Goal
     codebook: Codebook
@@ -174,8 +163,7 @@ class Program:
         self.objective = folder.exact_range(folder.function(linked.objective))
         self.constraints = tuple(_folded(folder, c) for c in linked.constraints)
         self.sense = 1.0 if linked.goal.sense == "maximize" else -1.0
-        rates = tuple(folder.rates)
-        self.table = RateTable(linked.codebook, marginals, rates, folder.forms)
+        self.table = folder.table
 
     def changed(
         self,
@@ -215,16 +203,6 @@ class Program:
     def rates(self) -> tuple[Rate, ...]:
         """The d linear functions of the counts that the goal depends on."""
         return self.table.rates
-
-    @property
-    def forms(self) -> LinearForms:
-        """The rates as functions of the counts, without dense tensors."""
-        return self.table.forms
-
-    @property
-    def tensors(self) -> Floats:
-        """The rates' weights of the counts, see :attr:`RateTable.tensors`."""
-        return self.table.tensors
 
     def rates_of(self, counts: Floats) -> Floats:
         """The rates (d,) at counts (strata, n + 1, n)."""
@@ -269,7 +247,7 @@ class Program:
 
     def row_builder(self, least: float = 0.0) -> RowBuilder:
         """A builder of linear rows over this program's rates."""
-        return RowBuilder(self.forms, least)
+        return RowBuilder(self.table, least)
 
 
 def _folded(folder: Folder, linked: LinkedConstraint) -> ProgramConstraint:

@@ -24,7 +24,7 @@ from setpoint.program.functions import (
     Sqrt,
     WeightedSum,
 )
-from setpoint.program.linear_forms import LinearForms
+from setpoint.program.rate_table import RateTable
 
 __all__ = ["NotLinearError", "RowBuilder", "without_auxiliaries"]
 
@@ -49,7 +49,7 @@ class RowBuilder:
         The weight of rows that such a floor asks for: one row's, or this where it is more.
     """
 
-    def __init__(self, weights: LinearForms, least: float = 0.0) -> None:
+    def __init__(self, weights: RateTable, least: float = 0.0) -> None:
         self._weights = weights
         self._least = least
         self._numbers = count(-1, -1)

@@ -12,14 +12,14 @@ import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
-from setpoint.estimators.base import whole
+from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
-from setpoint.inputs.classes import Classes, two_classes_for
+from setpoint.inputs.classes import ClassOrder, two_classes_for
 from setpoint.inputs.dataset import Dataset
-from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
+from setpoint.inputs.inputs import CheckedData, GivenRows, baseline_codes
 from setpoint.inputs.labels import check_weight
 from setpoint.ramp.deciding import decide, prices
 from setpoint.ramp.deployed import decisions_of_scores, score_feature
@@ -71,7 +71,7 @@ class RampClassifier(TrainedClassifier):
         ones by their largest value. A transformer may make columns of text into numbers, or
         add kernels or bins.
     baseline_score_feature : {"auto", True, False}, default="auto"
-        Whether the deployed model's score is one more feature. "auto": where it is at hand at
+        Whether the deployed model's score is one more feature. "auto": where it is available at
         prediction, that is where `baseline` is a model or, with `baseline_threshold`, a
         column of X.
     baseline_threshold : float, default=None
@@ -190,7 +190,7 @@ class RampClassifier(TrainedClassifier):
         self.verbose = verbose
 
     # ------------------------------------------------------------------ fitting
-    @whole
+    @atomic_fit
     def fit(
         self,
         X: Any,
@@ -226,7 +226,7 @@ class RampClassifier(TrainedClassifier):
 
         Raises
         ------
-        Infeasible
+        InfeasibleError
             If no model was found that meets the goal, unless ``on_infeasible="nearest"``.
         GoalError, ShapeError
             If the goal refers to what is not there, or is of another kind.
@@ -262,7 +262,7 @@ class RampClassifier(TrainedClassifier):
         sets = aligned(datasets, names, deployed if isinstance(deployed, str) else None)
         given = super()._rows(X, y, sample_weight, sensitive_features, baseline, sets)
         rows = self._labelled(given, classes)
-        inputs = Inputs.check(goal, classes, rows, None)
+        inputs = CheckedData.check(goal, classes, rows, None)
         goal.require_formula("AdaptiveSurrogateClassifier trains linear models for such metrics")
         inputs.bind()
         codes = baseline_codes(rows[None], classes, "baseline")
@@ -315,8 +315,8 @@ class RampClassifier(TrainedClassifier):
                 stacklevel=3,
             )
         if prepared.deployed is not None:
-            told = prepared.compared(rule.distribution(evidence.scores))
-            report = replace(report, deployed=told)
+            comparison = prepared.compared(rule.distribution(evidence.scores))
+            report = replace(report, deployed=comparison)
         self.rule_, self.goal_report_ = rule, report
         self.parameters_, self.preprocessor_ = prepared.unscaled(w), preprocessor
         self.score_feature_ = score
@@ -342,11 +342,13 @@ class RampClassifier(TrainedClassifier):
     def _datasets(self, datasets: Any, X: Any) -> dict[str, Dataset]:
         return aligned(datasets, column_names(X), self.baseline_column_)
 
-    def _rows(self, *args: Any) -> dict[str | None, Rows]:
+    def _rows(self, *args: Any) -> dict[str | None, GivenRows]:
         rows = super()._rows(*args)
         return rows if self.baseline_threshold is None else self._labelled(rows, self._classes)
 
-    def _labelled(self, rows: dict[str | None, Rows], classes: Classes) -> dict[str | None, Rows]:
+    def _labelled(
+        self, rows: dict[str | None, GivenRows], classes: ClassOrder
+    ) -> dict[str | None, GivenRows]:
         """Decisions of the deployed model in place of its scores."""
         out = {}
         for name, r in rows.items():
@@ -361,7 +363,7 @@ class RampClassifier(TrainedClassifier):
         return out
 
 
-def _warn_small(inputs: Inputs) -> None:
+def _warn_small(inputs: CheckedData) -> None:
     """Say which data sets are too small for what a model reaches there to last."""
     for name, part in inputs.parts.items():
         n_rows = inputs.n_rows[name]
@@ -377,7 +379,7 @@ def _warn_small(inputs: Inputs) -> None:
 
 
 def _notes(prepared: Prepared, stopped: str) -> list[str]:
-    """What whoever reads the report has to know of how it came about."""
+    """Notes for the report."""
     n = len(prepared.problem.kind)
     notes = [
         f"What is counted on the {n:,} rows that the model was trained on flatters it somewhat; "

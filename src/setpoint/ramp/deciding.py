@@ -21,7 +21,7 @@ from setpoint.ramp.problem import Problem, Row, rows_of
 from setpoint.ramp.search import LARGEST_MULTIPLIER, Solved
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule, Threshold
-from setpoint.search.infeasibility import Infeasible, not_found
+from setpoint.search.infeasibility import InfeasibleError, not_found
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 from setpoint.tolerances import SATISFIED
@@ -107,7 +107,7 @@ def decide(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If no cut-off on these scores meets the goal, unless `on_infeasible` is "nearest".
     """
     program = link(goal, evidence.codebook).at(evidence.marginals)
@@ -203,7 +203,7 @@ class _Judge:
         if not self.meets(outcome):
             violation = float(self.program.violation(outcome.v))
             if self.on_infeasible == "raise":
-                raise self.not_found(Infeasible("", violation=violation))
+                raise self.not_found(InfeasibleError("", violation=violation))
             outcome = replace(outcome, status="nearest", blame=self.blame())
         return _Choice(model, scored, outcome)
 
@@ -240,7 +240,7 @@ class _Judge:
             outcome = solve_exact(
                 self.program, scored, randomized=False, on_infeasible=self.on_infeasible
             )
-        except Infeasible as error:
+        except InfeasibleError as error:
             raise self.not_found(error) from None
         blame = self.blame()
         if float(self.program.violation(outcome.v)) <= SATISFIED:
@@ -250,12 +250,12 @@ class _Judge:
                 "as many rows as min_positives asks for"
             )
             if self.on_infeasible == "raise":
-                raise Infeasible(few, violation=0.0, blame=blame)
+                raise InfeasibleError(few, violation=0.0, blame=blame)
             outcome = replace(outcome, status="nearest", why=few)
         outcome = replace(outcome, gap=None, bound=None, blame=blame or outcome.blame)
         return _Choice(model, scored, outcome)
 
-    def not_found(self, error: Infeasible) -> Infeasible:
+    def not_found(self, error: InfeasibleError) -> InfeasibleError:
         """All constraints that pull against each other are named."""
         blame = self.blame() or error.blame
         constraints = [str(c) for c in self.program.constraints]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.inputs.arrays import column_names, column_of, one_column, series_values
-from setpoint.inputs.classes import Classes
+from setpoint.inputs.classes import ClassOrder
 from setpoint.typing import Floats
 
 __all__ = ["ScoreFeature", "decisions_of_scores", "score_feature"]
@@ -57,7 +57,7 @@ def score_feature(
     positive: Any,
     weight: Floats | None = None,
 ) -> ScoreFeature | None:
-    """The deployed model's score as a feature, where it is at hand at prediction.
+    """The deployed model's score as a feature, where it is available at prediction.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def score_feature(
 
 
 def decisions_of_scores(
-    given: Any, threshold: float, classes: Classes, X: Any, name: str
+    given: Any, threshold: float, classes: ClassOrder, X: Any, name: str
 ) -> NDArray[Any]:
     """Labels that the deployed model decides by its scores.
 

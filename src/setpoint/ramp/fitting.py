@@ -12,7 +12,7 @@ from scipy import sparse
 
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
-from setpoint.inputs.inputs import Inputs
+from setpoint.inputs.inputs import CheckedData
 from setpoint.inputs.min_support import least_accepted, row_unit
 from setpoint.program.link import link
 from setpoint.ramp.deciding import Model
@@ -83,7 +83,7 @@ def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
 
 
 def prepare(
-    estimator: Any, inputs: Inputs, features: Mapping[str | None, Any], deployed: Codes | None
+    estimator: Any, inputs: CheckedData, features: Mapping[str | None, Any], deployed: Codes | None
 ) -> Prepared:
     """The rows of all data sets as one problem.
 
@@ -133,7 +133,7 @@ def prepare(
 
 
 @dataclass
-class _Told:
+class _Trace:
     """Keeps the trace and the time."""
 
     problem: Problem
@@ -148,12 +148,12 @@ class _Told:
         v = self.problem.goal.rates(self.problem.accepted(now.w, self.drawn))
         seconds = time.perf_counter() - self.started
         violation = float(program.violation(v))
-        told = TracePoint(
+        point = TracePoint(
             n_passes, float(program.value(v)), program.sense * np.inf, violation, seconds
         )
-        self.trace.append(told)
+        self.trace.append(point)
         if self.progress is not None:
-            self.progress(told)
+            self.progress(point)
 
     def tick(self) -> None:
         """Stop when the time is up."""
@@ -169,11 +169,11 @@ def train(
     rng = np.random.default_rng(seed)
     problem = prepared.problem
     progress = Progress() if estimator.verbose else None
-    told = _Told(
+    trace = _Trace(
         problem, estimator.randomized, estimator.max_seconds, progress, time.perf_counter()
     )
     start = _start(estimator, prepared, score, rng)
-    problem = replace(problem, tick=told.tick)
+    problem = replace(problem, tick=trace.tick)
     tol = float(estimator.tol)
     if estimator.solver == "cutting-plane":
         solved = majorize_minimize(
@@ -183,12 +183,12 @@ def train(
             chooser=estimator.chooser,
             svm=estimator.svm,
             drawn=estimator.randomized,
-            told=told,
+            callback=trace,
             seed=seed,
         )
     else:
         solved = augmented_lagrangian(
-            problem, start, tol=tol, drawn=estimator.randomized, told=told, rng=rng
+            problem, start, tol=tol, drawn=estimator.randomized, callback=trace, rng=rng
         )
     if progress is not None:
         progress.done()
@@ -196,7 +196,7 @@ def train(
     if score is not None:
         deployed = of_score(problem.X.shape[1], score.cut * prepared.factor)
         rivals.append(Model("the deployed model", normed(deployed, problem.X, problem.weight)))
-    return solved, rivals, told.trace
+    return solved, rivals, trace.trace
 
 
 def _start(

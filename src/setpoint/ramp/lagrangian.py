@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from setpoint.ramp.problem import Problem
-from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Search, Solved, Told
+from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Callback, Search, Solved
 from setpoint.typing import Floats
 
 __all__ = ["augmented_lagrangian"]
@@ -42,7 +42,7 @@ def augmented_lagrangian(
     *,
     tol: float = 1e-3,
     drawn: bool = True,
-    told: Told | None = None,
+    callback: Callback | None = None,
     rng: np.random.Generator | None = None,
 ) -> Solved:
     """Minimise the ramp problem from a start that need not meet the rows.
@@ -54,13 +54,13 @@ def augmented_lagrangian(
         What a scaled row may exceed 0 by.
     drawn : bool
         Whether the ramp itself decides in the end; else the sign of the scores does.
-    told : callable, optional
-        Told of each round. If it raises StoppedError, or on Ctrl-C, the best round is kept.
+    callback : callable, optional
+        Called with each round. If it raises StoppedError, or on Ctrl-C, the best round is kept.
     rng : Generator, optional
         Draws the rows of the first rounds where there are very many.
     """
     w = np.array(start, np.float64)
-    return _Descent(problem, w, tol, drawn, told, rng or np.random.default_rng(0)).solved()
+    return _Descent(problem, w, tol, drawn, callback, rng or np.random.default_rng(0)).solved()
 
 
 def _sizes(n_rows: int) -> list[int]:
@@ -87,14 +87,14 @@ class _Descent(Search):
         w: Floats,
         tol: float,
         drawn: bool,
-        told: Told | None,
+        callback: Callback | None,
         rng: np.random.Generator,
     ) -> None:
-        super().__init__(problem, w, tol, drawn, told)
+        super().__init__(problem, w, tol, drawn, callback)
         self.rng = rng
         self.rho, self.worst = _PENALTY, np.inf
 
-    def whole(self) -> None:
+    def solve(self) -> None:
         """All rounds, and once more at a higher penalty where they end past the rows."""
         start = self.w
         self._from(start, _PENALTY)
@@ -116,7 +116,7 @@ class _Descent(Search):
             known = self.best
             self.run(problem.sampled(size, self.rng), widths, _ROUNDS)
             widths = WIDTHS[-1:]
-            self.best, self.rho = known, penalty  # what is seen on a sample is no candidate
+            self.best, self.rho = known, penalty  # an iterate seen on a sample is not a candidate
         self.run(problem, widths, _ROUNDS)
 
     def run(self, problem: Problem, widths: tuple[float, ...], rounds: int) -> None:

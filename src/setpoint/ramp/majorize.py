@@ -13,7 +13,7 @@ from setpoint.estimators.linear_rule import linear_scores
 from setpoint.ramp.cutting import Convex, cutting_planes
 from setpoint.ramp.majorizer import Majorizer, Split
 from setpoint.ramp.problem import Problem
-from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Search, Solved, Told
+from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Callback, Search, Solved
 from setpoint.ramp.svm import SVM
 from setpoint.typing import Floats
 
@@ -40,7 +40,7 @@ def majorize_minimize(
     chooser: str = "max",
     svm: str = "sdca",
     drawn: bool = True,
-    told: Told | None = None,
+    callback: Callback | None = None,
     seed: int = 0,
 ) -> Solved:
     """Minimise the ramp problem by convex problems, each solved by cutting planes.
@@ -62,8 +62,8 @@ def majorize_minimize(
     drawn : bool
         Whether the ramp itself decides in the end; else the sign of the scores does, and the
         rows are moved by how far that is off them.
-    told : callable, optional
-        Told of each convex problem. If it raises StoppedError, or on Ctrl-C, the best
+    callback : callable, optional
+        Called with each convex problem. If it raises StoppedError, or on Ctrl-C, the best
         solution is kept.
     seed : int
         Of the order of rows in the SVM, and of the random walk to a centre.
@@ -74,7 +74,7 @@ def majorize_minimize(
         If the objective is not a linear function of rates.
     """
     w = np.array(start, np.float64)
-    return _Majorized(problem, w, tol, chooser, svm, drawn, told, seed).solved()
+    return _Majorized(problem, w, tol, chooser, svm, drawn, callback, seed).solved()
 
 
 class _Majorized(Search):
@@ -88,10 +88,10 @@ class _Majorized(Search):
         chooser: str,
         svm: str,
         drawn: bool,
-        told: Told | None,
+        callback: Callback | None,
         seed: int,
     ) -> None:
-        super().__init__(problem, w, tol, drawn, told)
+        super().__init__(problem, w, tol, drawn, callback)
         self.chooser = chooser
         self.svm = SVM(problem.X, problem.lam, svm, seed)
         self.split = Split(problem)
@@ -101,7 +101,7 @@ class _Majorized(Search):
         self.kept: list[Floats] = []
         self.n_cuts = 0
 
-    def whole(self) -> None:
+    def solve(self) -> None:
         """Convex problems, and more of them where the sign of the scores is off the rows."""
         self.run()
         for _ in range(CORRECTIONS):

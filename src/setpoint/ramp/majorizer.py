@@ -64,7 +64,7 @@ class Majorizer:
     old : array of shape (N,)
         The scores at which the bound is tight.
     split : Split, optional
-        Of this very problem, if it is at hand.
+        Of this very problem, if it is available.
     """
 
     def __init__(self, problem: Problem, old: Floats, split: Split | None = None) -> None:

@@ -30,7 +30,7 @@ _NUMBERS = {
 
 
 def check_options(estimator: Any) -> None:
-    """Refuse what no fit could use.
+    """Check the parameters before any fit.
 
     Raises
     ------

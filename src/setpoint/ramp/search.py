@@ -11,7 +11,7 @@ from setpoint.ramp.problem import Problem
 from setpoint.search.limits import StoppedError
 from setpoint.typing import Floats
 
-__all__ = ["CORRECTIONS", "LARGEST_MULTIPLIER", "Iterate", "Search", "Solved", "Told"]
+__all__ = ["CORRECTIONS", "LARGEST_MULTIPLIER", "Callback", "Iterate", "Search", "Solved"]
 
 
 LARGEST_MULTIPLIER = 300.0
@@ -73,7 +73,7 @@ class Solved:
     stopped: str = ""
 
 
-Told = Callable[[Iterate, int], None]
+Callback = Callable[[Iterate, int], None]
 
 
 class Search:
@@ -90,9 +90,9 @@ class Search:
     """
 
     def __init__(
-        self, problem: Problem, w: Floats, tol: float, drawn: bool, told: Told | None
+        self, problem: Problem, w: Floats, tol: float, drawn: bool, callback: Callback | None
     ) -> None:
-        self.problem, self.w, self.tol, self.drawn, self.told = problem, w, tol, drawn, told
+        self.problem, self.w, self.tol, self.drawn, self.callback = problem, w, tol, drawn, callback
         self.v = np.zeros(len(problem.const))
         self.shift = np.zeros(len(problem.const))
         self.n_passes = 0
@@ -100,7 +100,7 @@ class Search:
         self.best: Iterate | None = None
         self.converged = False
 
-    def whole(self) -> None:
+    def solve(self) -> None:
         """All of it, from the beginning."""
         raise NotImplementedError
 
@@ -113,7 +113,7 @@ class Search:
         """Search; what ends it early leaves the best model, but for Ctrl-C before there is one."""
         stopped = ""
         try:
-            self.whole()
+            self.solve()
         except StoppedError as error:
             stopped = str(error)
         except KeyboardInterrupt:
@@ -121,13 +121,13 @@ class Search:
                 raise
             stopped = "interrupted"
         if not self.path:
-            self.told = None  # stopped before there was anything to tell of
+            self.callback = None  # stopped before there was an iterate
             self.note(self.problem, self.tol)
         best = self.best or self.path[-1]
         return Solved(best, self.v, self.converged, self.n_passes, self.path, self.why, stopped)
 
     def note(self, problem: Problem, tol: float, *, counts: bool = True) -> None:
-        """Keep the weights, if they count and are the best, and tell of them."""
+        """Keep the weights, if they count and are the best, and call back."""
         S = problem.accepted(self.w, self.drawn)
         self.n_passes += 1
         worst = float(problem.excess(S).max(initial=0.0))
@@ -135,8 +135,8 @@ class Search:
         self.path.append(now)
         if counts and now.better(self.best, tol):
             self.best = now
-        if self.told is not None:
-            self.told(now, self.n_passes)
+        if self.callback is not None:
+            self.callback(now, self.n_passes)
 
     def correction(self) -> Floats | None:
         """Move the rows by how far decisions are off them; by what, or None where they are not.

@@ -2,7 +2,7 @@
 
 from setpoint.inference.intervals import Interval, interval
 from setpoint.inference.sign_test import FreshLabels, fresh_labels
-from setpoint.report.adaptive import AdaptiveStep, AdaptiveTold
+from setpoint.report.adaptive import AdaptiveStep, AdaptiveSummary
 from setpoint.report.counting import FewRowsWarning, report_on, warn_few_rows
 from setpoint.report.deployed import Comparison, compared
 from setpoint.report.displays import (
@@ -19,11 +19,11 @@ from setpoint.report.outcome import report_on_outcome
 from setpoint.report.page import Section
 from setpoint.report.path import BoundPath
 from setpoint.report.report import GoalReport
-from setpoint.report.stream import StreamTold
+from setpoint.report.stream import StreamSummary
 
 __all__ = [
     "AdaptiveStep",
-    "AdaptiveTold",
+    "AdaptiveSummary",
     "BoundPath",
     "BoundPathDisplay",
     "Comparison",
@@ -40,7 +40,7 @@ __all__ = [
     "OperatingPointDisplay",
     "OperatingPoints",
     "Section",
-    "StreamTold",
+    "StreamSummary",
     "SurrogatePathDisplay",
     "compared",
     "fresh_labels",

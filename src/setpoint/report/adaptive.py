@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from setpoint.report.words import number
 
-__all__ = ["AdaptiveStep", "AdaptiveTold"]
+__all__ = ["AdaptiveStep", "AdaptiveSummary"]
 
 _FLOATS = ("baseline_value", "best_value", "error")
 _MOST_WEIGHTS = 5
@@ -38,7 +38,7 @@ class AdaptiveStep:
 
 
 @dataclass(frozen=True)
-class AdaptiveTold:
+class AdaptiveSummary:
     """What a search over surrogates found, and what it is compared with.
 
     Values are those of the metric on its own rows, in the user's units.
@@ -125,7 +125,7 @@ class AdaptiveTold:
         return out
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> AdaptiveTold:
+    def from_dict(cls, data: Mapping[str, Any]) -> AdaptiveSummary:
         """What :meth:`to_dict` wrote.
 
         Raises
@@ -154,12 +154,12 @@ class AdaptiveTold:
 
         Examples
         --------
-        >>> told = AdaptiveTold(
+        >>> summary = AdaptiveSummary(
         ...     "logistic regression with a cut-off", 0.41, 0.43, True, "the gain is clear",
         ...     0.008, 200, 1612, 0, 2000, "gradient", "interpolation", "logistic",
         ...     ("sigmoid of positives", "sigmoid of negatives"),
         ... )
-        >>> for line in told.lines():
+        >>> for line in summary.lines():
         ...     print(line)  # doctest: +NORMALIZE_WHITESPACE
         Baseline: logistic regression with a cut-off has 0.4100.
         Best model of the search: 0.4300, better by 0.0200 with a standard error of 0.0080,
@@ -168,7 +168,7 @@ class AdaptiveTold:
         The metric was evaluated 1,612 times of 2,000 allowed.
         The search followed its gradient (interpolation) over 2 surrogates; best start: logistic.
         """
-        verdict, *rest = self.told(greater_is_better)
+        verdict, *rest = self.short_lines(greater_is_better)
         return [
             f"Baseline: {self.baseline} has {number(self.baseline_value)}.",
             f"Best model of the search: {number(self.best_value)}, "
@@ -178,7 +178,7 @@ class AdaptiveTold:
             *rest,
         ]
 
-    def told(self, greater_is_better: bool = True) -> list[str]:
+    def short_lines(self, greater_is_better: bool = True) -> list[str]:
         """The sentences that a table of :meth:`rows` leaves to be said."""
         out = [f"{self._verdict()} {_sentence(self.why)}".rstrip(), self._way()]
         weights = self._weights(greater_is_better)
@@ -236,9 +236,9 @@ class AdaptiveTold:
         if step is None or len(self.surrogates) < 2 or self.best_value == self.baseline_value:
             return ""
         pairs = sorted(zip(step.weights, self.surrogates, strict=True), key=lambda p: -p[0])
-        told = [f"{name} {100.0 * w:.0f} %" for w, name in pairs[:_MOST_WEIGHTS]]
+        shown = [f"{name} {100.0 * w:.0f} %" for w, name in pairs[:_MOST_WEIGHTS]]
         more = f"; and {len(pairs) - _MOST_WEIGHTS} more" if len(pairs) > _MOST_WEIGHTS else ""
-        return f"Weights of the surrogates at its best step: {'; '.join(told)}{more}."
+        return f"Weights of the surrogates at its best step: {'; '.join(shown)}{more}."
 
 
 def _plain(x: float | None) -> float | str | None:

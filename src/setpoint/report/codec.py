@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from setpoint.report.adaptive import AdaptiveTold
+from setpoint.report.adaptive import AdaptiveSummary
 from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.operating import OperatingPoints
-from setpoint.report.stream import StreamTold
+from setpoint.report.stream import StreamSummary
 from setpoint.search.frontier import Frontier
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ def read(data: Any) -> dict[str, Any]:
     out["trace"] = tuple((int(call), *map(float, rest)) for call, *rest in flat["trace"])
     against = flat["deployed"]
     out["deployed"] = None if against is None else Comparison.from_dict(against)
-    told = flat["stream"]
-    out["stream"] = None if told is None else StreamTold.from_dict(told)
+    summary = flat["stream"]
+    out["stream"] = None if summary is None else StreamSummary.from_dict(summary)
     searched = flat.get("adaptive")  # not there in reports of earlier versions
-    out["adaptive"] = None if searched is None else AdaptiveTold.from_dict(searched)
+    out["adaptive"] = None if searched is None else AdaptiveSummary.from_dict(searched)
     out["frontiers"] = tuple(Frontier.from_dict(f) for f in flat["frontiers"])
     return out
 
@@ -81,7 +81,7 @@ def _plain(value: Any) -> Any:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, (Entry, GroupRow)):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, (OperatingPoints, Frontier, StreamTold, AdaptiveTold, Comparison)):
+    if isinstance(value, (OperatingPoints, Frontier, StreamSummary, AdaptiveSummary, Comparison)):
         return value.to_dict()
     if isinstance(value, Mapping):
         return {k: _plain(v) for k, v in value.items()}

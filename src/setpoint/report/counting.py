@@ -18,11 +18,10 @@ from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
 from setpoint.inference.intervals import Interval, interval_of, is_group_gap
 from setpoint.inference.profiles import Counted
-from setpoint.program.fold import Folder
+from setpoint.program.fold import Folder, Term
 from setpoint.program.functions import RateFunction
 from setpoint.program.link import Linker
 from setpoint.program.program import LinkedConstraint, LinkedGoal
-from setpoint.program.terms import Term
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import GroupMetric, group_metrics, group_row, lone_group, smallest_group
 from setpoint.report.report import GoalReport
@@ -31,7 +30,7 @@ from setpoint.tolerances import SATISFIED
 __all__ = ["FEW_ROWS", "FewRowsWarning", "report_on", "warn_few_rows"]
 
 FEW_ROWS = 0.05
-"""A wider half of a constraint's interval says that the rows hardly tell."""
+"""A wider half of a constraint's interval says that the rows are too few to be conclusive."""
 
 
 _FEW = ": measured on few rows"
@@ -68,7 +67,7 @@ class _Counter:
 
     def measure(self) -> None:
         """After all is folded."""
-        self.counted = Counted(self.folder.forms, self.confusion)
+        self.counted = Counted(self.folder.table, self.confusion)
 
     def interval(self, x: RateFunction) -> Interval:
         return interval_of(x, self.counted, self.level)

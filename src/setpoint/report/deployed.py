@@ -87,39 +87,39 @@ class Comparison:
             return [f"No decision on {where} changes."]
         out = f"{_percent(self.changed)} of the decisions on {where} change (churn)"
         if self.wins is None or self.losses is None:
-            return [f"{out}.", "Without labels it is open which of the changes are right."]
+            return [f"{out}.", "Without labels it is unknown which of the changes are right."]
         out += f": {_percent(self.wins)} from wrong to right (wins), "
         out += f"{_percent(self.losses)} from right to wrong (losses)"
         neither = self.changed - self.wins - self.losses
         if neither > 1e-9:
             out += f", {_percent(neither)} from one wrong class to another"
         if self.fresh_labels is None:
-            told = (
+            text = (
                 "If that holds for new rows too, no number of labels shows the new model to be "
                 "better: it does not win more than it loses."
             )
         else:
-            told = (
+            text = (
                 f"To show with {_percent(CONFIDENCE)} confidence that the new model is better, "
                 "label fresh rows on which the two models differ until "
             )
             if neither > 1e-9:
                 decisive = fresh_labels(self.wins, self.losses)
                 assert decisive is not None
-                told += (
+                text += (
                     f"{decisive.labels:,} of them are wins or losses; that takes about "
                     f"{self.fresh_labels:,} labels and {self.fresh_rows:,} rows on average. "
                 )
             else:
-                told += (
+                text += (
                     f"there are {self.fresh_labels:,} of them; that takes about "
                     f"{self.fresh_rows:,} rows on average. "
                 )
-            told += (
+            text += (
                 "If the shares above hold for them too, the one-sided sign test then succeeds in "
                 f"{_percent(POWER)} of cases."
             )
-        return [f"{out}.", told]
+        return [f"{out}.", text]
 
 
 def compared(

@@ -40,7 +40,7 @@ class Entry:
     numerator, denominator : float or None
         Weights whose quotient the value is; None where it is not a quotient of counts.
     few_rows : bool
-        Whether the interval is so wide that the rows hardly tell.
+        Whether the interval is so wide that the rows are not conclusive.
     """
 
     text: str

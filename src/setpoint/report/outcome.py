@@ -11,7 +11,7 @@ from setpoint.report.counting import report_on
 from setpoint.report.entry import Entry
 from setpoint.report.operating import operating_points
 from setpoint.report.report import GoalReport
-from setpoint.rules import Names
+from setpoint.rules import ClassNames
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
 
@@ -44,7 +44,7 @@ def report_on_outcome(
         As in :func:`report_on`.
     solver, trace : optional
         Those of `outcome` where nothing else is said. With a `trace` of something else its
-        calls are not told.
+        calls are not reported.
     notes : sequence of str
         Warnings of the report.
     """
@@ -66,7 +66,7 @@ def report_on_outcome(
         calibration=None if soft is None else _number(soft.calibration),
         folds=folds,
         randomized=float(outcome.randomized_share),
-        rule=outcome.rule.explain(Names(evidence.classes)),
+        rule=outcome.rule.explain(ClassNames(evidence.classes)),
         decides_on=tuple(evidence.decide_on) if outcome.rule.needs_segments else (),
         blame={text: float(share) for text, share in (outcome.blame or {}).items()},
         n_oracle_calls=None if trace is not None else outcome.n_calls,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from setpoint.goals.populations import Label
 from setpoint.report import codec
-from setpoint.report.adaptive import AdaptiveTold
+from setpoint.report.adaptive import AdaptiveSummary
 from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.operating import OperatingPoints
-from setpoint.report.stream import StreamTold
+from setpoint.report.stream import StreamSummary
 from setpoint.search.frontier import Frontier
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ class GoalReport:
         For each oracle call of a search the best rule so far, and what no rule passes.
     frontiers : tuple of Frontier
         The best objective as a bound moves, where somebody asked for it.
-    stream : StreamTold or None
+    stream : StreamSummary or None
         The window, threshold and calibration of a classifier that learns from a stream.
-    adaptive : AdaptiveTold or None
+    adaptive : AdaptiveSummary or None
         The baseline and the way of a search over surrogates.
     seconds : float or None
     versions : dict of str to str
@@ -135,8 +135,8 @@ class GoalReport:
     operating: OperatingPoints | None = field(default=None, repr=False)
     trace: tuple[Step, ...] = field(default=(), repr=False)
     frontiers: tuple[Frontier, ...] = field(default=(), repr=False)
-    stream: StreamTold | None = field(default=None, repr=False)
-    adaptive: AdaptiveTold | None = field(default=None, repr=False)
+    stream: StreamSummary | None = field(default=None, repr=False)
+    adaptive: AdaptiveSummary | None = field(default=None, repr=False)
     seconds: float | None = field(default=None, compare=False)
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -198,7 +198,7 @@ class GoalReport:
         Raises
         ------
         ValueError
-            If the text is no JSON, or as in :meth:`from_dict`.
+            If the text is not JSON, or as in :meth:`from_dict`.
         """
         return cls.from_dict(json.loads(text))
 

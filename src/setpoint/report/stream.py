@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-__all__ = ["StreamTold"]
+__all__ = ["StreamSummary"]
 
 
 @dataclass(frozen=True)
-class StreamTold:
+class StreamSummary:
     """The state of a stream, for the person who watches it.
 
     Weights of rows, where rows have weights.
@@ -62,7 +62,7 @@ class StreamTold:
         return out
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> StreamTold:
+    def from_dict(cls, data: dict[str, Any]) -> StreamSummary:
         """What :meth:`to_dict` wrote."""
         return cls(**{**data, "threshold": float(data["threshold"])})
 
@@ -71,8 +71,8 @@ class StreamTold:
 
         Examples
         --------
-        >>> told = StreamTold(0.25, 0.1, 8, 2, 2, 88, 50, 0.8, 4, 1, 1, 44, 1.1, 0.0, 0.012)
-        >>> told.lines()[0]
+        >>> summary = StreamSummary(0.25, 0.1, 8, 2, 2, 88, 50, 0.8, 4, 1, 1, 44, 1.1, 0.0, 0.012)
+        >>> summary.lines()[0]
         'So far: 8 true and 2 false positives, 2 false and 88 true negatives; 10 % positive.'
         """
         prior = "" if self.prior is None else f"; {100 * self.prior:.3g} % positive"

@@ -129,17 +129,19 @@ def measured(entry: Entry, level: float) -> str:
 
 def certificate(report: GoalReport) -> str:
     """What is known of the objective beyond the rows, and what the gap says."""
-    told = [_expected(report)] if report.expected_objective is not None else []
+    sentences = [_expected(report)] if report.expected_objective is not None else []
     if report.gap is not None:
-        out = f"{'Then no' if told else 'No'} other {report.rivals} on these scores has "
+        out = f"{'Then no' if sentences else 'No'} other {report.rivals} on these scores has "
         if report.gap <= SATISFIED:
             out += "a better objective (certified)."
         else:
             out += f"an objective better by more than {number(report.gap)} (certified)."
-        told.append(out)
+        sentences.append(out)
         if any(e.denominator is not None for e in (report.objective, *report.constraints)):
-            told.append("Ratios of less than one expected row do not count.")
-    return " ".join(told)
+            sentences.append(
+                "Ratios with a denominator of less than one expected row are excluded."
+            )
+    return " ".join(sentences)
 
 
 def _expected(report: GoalReport) -> str:
@@ -182,13 +184,13 @@ def constraint_lines(entry: Entry, level: float) -> list[str]:
     lines = [f"{mark(entry)}: {entry.text}"]
     if entry.value is None:
         return [*lines, "not evaluated"]
-    told = f"{number(entry.value)} against the bound {number(entry.bound)}"
+    against = f"{number(entry.value)} against the bound {number(entry.bound)}"
     if entry.slack is not None:
         far = number(abs(entry.slack))
         # Below the tolerance of "satisfied" a distance is rounding.
         held = "just met" if abs(entry.slack) <= SATISFIED else f"{far} to spare"
-        told += f", {held}" if entry.satisfied else f", short by {far}"
-    lines.append(f"{told}; {measured(entry, level)}")
+        against += f", {held}" if entry.satisfied else f", short by {far}"
+    lines.append(f"{against}; {measured(entry, level)}")
     if entry.satisfied and entry.interval not in (None, "exact"):
         if entry.is_clear:
             lines.append("The interval is clear of the bound.")
@@ -213,10 +215,10 @@ def _group_lines(groups: tuple[GroupRow, ...]) -> list[str]:
         lines.append(f"{metric} by group")
         wide = min(max(len(g.name) for g in rows), 40)
         for g in rows[:_MOST_GROUPS]:
-            told = "no rows"
+            value = "no rows"
             if g.value is not None:
-                told = f"{number(g.value)}  ({number(g.low)} to {number(g.high)})"
-            lines.append(f"  {g.name[:wide]:<{wide}}  {told}  {_plural(g.rows, 'row')}")
+                value = f"{number(g.value)}  ({number(g.low)} to {number(g.high)})"
+            lines.append(f"  {g.name[:wide]:<{wide}}  {value}  {_plural(g.rows, 'row')}")
         if len(rows) > _MOST_GROUPS:
             lines.append(f"  and {len(rows) - _MOST_GROUPS} more groups")
     return lines
@@ -271,9 +273,9 @@ def report_text(report: GoalReport) -> str:
         out += ["", "Stream", *(_wrapped(line, 2, 2) for line in report.stream.lines())]
     if report.groups:
         out += ["", "Groups", *(f"  {line}" for line in _group_lines(report.groups))]
-    told = certificate(report)
-    if told:
-        out += ["", "Certificate", _wrapped(told, 2)]
+    certified = certificate(report)
+    if certified:
+        out += ["", "Certificate", _wrapped(certified, 2)]
     if report.warnings:
         out += ["", "Please note", *(_wrapped(f"- {w}", 2, 2) for w in report.warnings)]
     return "\n".join(out)
@@ -281,10 +283,10 @@ def report_text(report: GoalReport) -> str:
 
 def _objective(report: GoalReport) -> str:
     entry = report.objective
-    told = f"{entry.text} = {number(entry.value)}; {measured(entry, report.level)}"
+    line = f"{entry.text} = {number(entry.value)}; {measured(entry, report.level)}"
     if report.baseline_objective is not None:
-        told += f"; the deployed model has {number(report.baseline_objective)}"
-    return told
+        line += f"; the deployed model has {number(report.baseline_objective)}"
+    return line
 
 
 def rule_lines(report: GoalReport) -> list[str]:

@@ -20,13 +20,13 @@ from setpoint.rules.mixture import Mixture, mixture
 from setpoint.rules.per_segment import PerSegment, per_segment
 from setpoint.rules.segments import segment_codes
 from setpoint.rules.threshold import Threshold
-from setpoint.rules.words import Names
+from setpoint.rules.words import ClassNames
 
 __all__ = [
     "FORMAT",
     "Argmax",
+    "ClassNames",
     "Mixture",
-    "Names",
     "PerSegment",
     "Rule",
     "RuleFormatError",

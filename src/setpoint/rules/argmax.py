@@ -10,16 +10,19 @@ from numpy.typing import ArrayLike
 
 from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import list_of, numbers_of
-from setpoint.rules.words import Names, in_digits
+from setpoint.rules.words import ClassNames
 from setpoint.typing import Floats
 
-__all__ = ["Argmax"]
+__all__ = ["Argmax", "weighted_sums"]
 
 _MOST_LISTED = 100
 """Classes whose weights are written out."""
 
 _CHUNK = 65536
 """Numbers of one block of totals: it stays in the processor's cache."""
+
+_BLOCK = 32_768
+"""Numbers that stay in the cache while all columns are added."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -182,9 +185,6 @@ class Argmax(Rule, written_as="argmax"):
         if self.weights is not None:
             out = scores * np.array(self.weights)
         else:
-            # Compiled when first needed: most rules are diagonals.
-            from setpoint.rules.totals import weighted_sums
-
             out = weighted_sums(scores, self.G)
         if self.offset is not None:
             out += np.array(self.offset)
@@ -203,7 +203,7 @@ class Argmax(Rule, written_as="argmax"):
         out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
         return out
 
-    def _words(self, names: Names, digits: int) -> str:
+    def _words(self, names: ClassNames, digits: int) -> str:
         if self.weights is None:
             return self._words_in_full(names, digits)
         weights = np.array(self.weights)
@@ -221,18 +221,18 @@ class Argmax(Rule, written_as="argmax"):
         text = f"predict the class for which {words} is largest"
         return f"{text} ({'; '.join(lists)})" if lists else text
 
-    def _words_in_full(self, names: Names, digits: int) -> str:
+    def _words_in_full(self, names: ClassNames, digits: int) -> str:
         G, own = self.G, self.score_columns == self.n_classes
         lines = ["predict the class with the largest total, where"]
         for j in range(self.n_classes):
             terms = [
-                f"{in_digits(G[i, j], digits)} x "
+                f"{G[i, j]:.{digits}g} x "
                 + (names.score_of(i) if own else f"{names.score} in column {i + 1}")
                 for i in range(self.score_columns)
                 if G[i, j] != 0.0
             ]
             if self.offset is not None and self.offset[j] != 0.0:
-                terms.append(in_digits(self.offset[j], digits))
+                terms.append(f"{self.offset[j]:.{digits}g}")
             total = " + ".join(terms).replace("+ -", "- ") or "0"
             lines.append(f"  the total of {names.label(j)} is {total}")
         return "\n".join(lines)
@@ -259,9 +259,45 @@ def _is_diagonal(G: Floats) -> bool:
     return int(np.count_nonzero(G)) == int(np.count_nonzero(np.diagonal(G)))
 
 
-def _listed(what: str, numbers: Floats, names: Names, digits: int) -> str:
+def _listed(what: str, numbers: Floats, names: ClassNames, digits: int) -> str:
     shown = enumerate(numbers[:_MOST_LISTED])
-    pairs = [f"{names.label(j)} {in_digits(v, digits)}" for j, v in shown]
+    pairs = [f"{names.label(j)} {v:.{digits}g}" for j, v in shown]
     if len(numbers) > _MOST_LISTED:
         pairs.append(f"and {len(numbers) - _MOST_LISTED} more")
     return f"{what}: {', '.join(pairs)}"
+
+
+def weighted_sums(scores: Floats, G: Floats) -> Floats:
+    """``scores @ G``, every sum in the order of the score columns.
+
+    A row's sums do not depend on the rows beside it, to the last bit: each product and
+    each addition is rounded by itself.
+
+    Parameters
+    ----------
+    scores : array of shape (N, s)
+    G : array of shape (s, n)
+
+    Returns
+    -------
+    array of shape (N, n)
+
+    Examples
+    --------
+    >>> weighted_sums(np.array([[0.5, 0.5]]), np.array([[1.0, 0.0], [0.5, 2.0]]))
+    array([[0.75, 1.  ]])
+    """
+    n_rows, n = len(scores), G.shape[1]
+    out = np.empty((n_rows, n))
+    step = max(_BLOCK // max(n, 1), 1)
+    # By hand, for a matrix product adds in an order that depends on the rows beside; and
+    # without a kernel, for predictions do not wait until one is compiled.
+    for start in range(0, n_rows, step):
+        block = np.ascontiguousarray(scores[start : start + step].T)
+        total = np.zeros((n, block.shape[1]))
+        term = np.empty_like(total)
+        for column, g in zip(block, G, strict=True):
+            np.multiply(g[:, None], column, out=term)
+            total += term
+        out[start : start + step] = total.T
+    return out

@@ -15,7 +15,7 @@ from setpoint.evidence.columns import Column
 from setpoint.goals.populations import Key
 from setpoint.rules import codec
 from setpoint.rules.segments import segment_codes
-from setpoint.rules.words import LONGEST, SHORTEST, Names
+from setpoint.rules.words import LONGEST, SHORTEST, ClassNames
 from setpoint.typing import Floats
 
 __all__ = ["Ints", "Rule", "plain_number"]
@@ -173,7 +173,7 @@ class Rule(ABC):
             raise ValueError("this rule looks at no segment: leave `segments` out")
         return segment_codes(self.segment_keys, columns)
 
-    def explain(self, names: Names) -> str:
+    def explain(self, names: ClassNames) -> str:
         """Put the rule in words, for the person who set the goal.
 
         Numbers have four significant digits, and more where two different parts of
@@ -181,7 +181,7 @@ class Rule(ABC):
 
         Parameters
         ----------
-        names : Names
+        names : ClassNames
             What the classes and the score are called.
 
         Raises
@@ -196,11 +196,11 @@ class Rule(ABC):
             )
         leaves = set(self._leaves())
 
-        def told_apart(digits: int) -> int:
+        def distinguished(digits: int) -> int:
             return len({rule._words(names, digits) for rule in leaves})
 
-        most, digits = told_apart(LONGEST), SHORTEST
-        while told_apart(digits) < most:
+        most, digits = distinguished(LONGEST), SHORTEST
+        while distinguished(digits) < most:
             digits += 1
         return self._words(names, digits)
 
@@ -240,7 +240,7 @@ class Rule(ABC):
         Raises
         ------
         RuleFormatError
-            (a ValueError) if the text is no JSON, or as in `from_dict`.
+            (a ValueError) if the text is not JSON, or as in `from_dict`.
         """
         return cls.from_dict(codec.parse(text))
 
@@ -282,7 +282,7 @@ class Rule(ABC):
         """`distribution` on checked arrays."""
 
     @abstractmethod
-    def _words(self, names: Names, digits: int) -> str:
+    def _words(self, names: ClassNames, digits: int) -> str:
         """`explain` with the digits chosen."""
 
     def _leaves(self) -> Iterator[Rule]:

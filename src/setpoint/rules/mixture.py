@@ -14,7 +14,7 @@ from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import fields_of, list_of, number_of
 from setpoint.rules.per_segment import check_alike
 from setpoint.rules.threshold import Threshold
-from setpoint.rules.words import Names, indented, probabilities_in_words
+from setpoint.rules.words import ClassNames, indented, probabilities_in_words
 from setpoint.typing import Floats
 
 __all__ = ["Mixture", "mixture"]
@@ -47,13 +47,13 @@ class Mixture(Rule, written_as="mixture"):
 
     Examples
     --------
-    >>> from setpoint.rules import Mixture, Names, Threshold
+    >>> from setpoint.rules import Mixture, ClassNames, Threshold
     >>> rule = Mixture([(0.75, Threshold(0.6)), (0.25, Threshold(0.4))])
     >>> rule.distribution([0.3, 0.5, 0.7])[:, 1]
     array([0.  , 0.25, 1.  ])
     >>> rule.decide([0.5, 0.5], u=[0.2, 0.3])
     array([1, 0])
-    >>> print(rule.explain(Names(("no", "yes"))))
+    >>> print(rule.explain(ClassNames(("no", "yes"))))
     with probability 0.25 predict 'yes' when the score is at least 0.4, \
 otherwise when the score is at least 0.6
     """
@@ -135,7 +135,7 @@ otherwise when the score is at least 0.6
             out[rows] = rule._decide(scores[rows], codes, draws)
         return out
 
-    def _words(self, names: Names, digits: int) -> str:
+    def _words(self, names: ClassNames, digits: int) -> str:
         if len(self.atoms) == 1:
             return self.atoms[0][1]._words(names, digits)
         shares = probabilities_in_words(p for p, _ in self.atoms)

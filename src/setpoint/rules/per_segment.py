@@ -14,7 +14,7 @@ from setpoint.goals.populations import Key, Label, Other
 from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import fields_of, list_of, wrong
 from setpoint.rules.segments import checked_segments, segment_in_words
-from setpoint.rules.words import Names, indented
+from setpoint.rules.words import ClassNames, indented
 from setpoint.typing import Floats
 
 __all__ = ["PerSegment", "per_segment"]
@@ -45,12 +45,12 @@ class PerSegment(Rule, written_as="per_segment"):
 
     Examples
     --------
-    >>> from setpoint.rules import Names, PerSegment, Threshold
+    >>> from setpoint.rules import ClassNames, PerSegment, Threshold
     >>> rule = PerSegment([Threshold(0.3), Threshold(0.6)], [(("sex", "F"),), (("sex", "M"),)])
     >>> codes = rule.segment_codes({"sex": ["M", "F", "M"]})
     >>> rule.decide([0.5, 0.5, 0.7], segments=codes)
     array([0, 1, 1])
-    >>> print(rule.explain(Names(("no", "yes"))))
+    >>> print(rule.explain(ClassNames(("no", "yes"))))
     sex = F: predict 'yes' when the score is at least 0.3
     sex = M: predict 'yes' when the score is at least 0.6
     """
@@ -153,7 +153,7 @@ class PerSegment(Rule, written_as="per_segment"):
             out[rows] = rule._distribution(scores[rows], None)
         return out
 
-    def _words(self, names: Names, digits: int) -> str:
+    def _words(self, names: ClassNames, digits: int) -> str:
         lines = []
         for code, rule in enumerate(self.rules):
             if self.by == "segment":

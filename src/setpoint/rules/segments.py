@@ -146,7 +146,7 @@ def _overlap(a: Label | Other, b: Label | Other) -> bool:
 
 
 def _fits_by_value(parts: Sequence[Label | Other]) -> tuple[dict[Label, int], NDArray[np.bool_]]:
-    """Tabulate which parts take each value that is told apart; last row: any other value."""
+    """Tabulate which parts take each value that is distinguished; last row: any other value."""
     values: dict[Label, int] = {}
     for part in parts:
         for value in part.than if isinstance(part, Other) else (part,):

@@ -1,4 +1,4 @@
-"""Positive from a cut-off on."""
+"""A decision threshold: positive from a cut-off on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import number_of
-from setpoint.rules.words import Names, in_digits
+from setpoint.rules.words import ClassNames
 from setpoint.typing import Floats
 
 __all__ = ["Threshold"]
@@ -38,12 +38,12 @@ class Threshold(Rule, written_as="threshold"):
 
     Examples
     --------
-    >>> from setpoint.rules import Names, Threshold
+    >>> from setpoint.rules import ClassNames, Threshold
     >>> Threshold(0.5).decide([0.2, 0.5, 0.9])
     array([0, 1, 1])
     >>> Threshold(0.5, width=0.4).distribution([0.2, 0.4, 0.5, 0.9])[:, 1]
     array([0.  , 0.25, 0.5 , 1.  ])
-    >>> Threshold(0.43121).explain(Names(("no", "yes")))
+    >>> Threshold(0.43121).explain(ClassNames(("no", "yes")))
     "predict 'yes' when the score is at least 0.4312"
     """
 
@@ -102,19 +102,19 @@ class Threshold(Rule, written_as="threshold"):
         positive = self._positive(scores)
         return np.column_stack([1.0 - positive, positive])
 
-    def clause(self, names: Names, digits: int) -> str:
+    def clause(self, names: ClassNames, digits: int) -> str:
         """For whom the rule decides positive, without the verb."""
         if self.threshold == -math.inf:
             return "for everyone"
         if self.threshold == math.inf:
             return "for nobody"
         if self.width == 0.0:
-            return f"when {names.score} is at least {in_digits(self.threshold, digits)}"
-        low = in_digits(self.threshold - self.width / 2, digits)
-        high = in_digits(self.threshold + self.width / 2, digits)
+            return f"when {names.score} is at least {self.threshold:.{digits}g}"
+        low = f"{self.threshold - self.width / 2:.{digits}g}"
+        high = f"{self.threshold + self.width / 2:.{digits}g}"
         return (
             f"with a probability that rises from 0 to 1 as {names.score} goes from {low} to {high}"
         )
 
-    def _words(self, names: Names, digits: int) -> str:
+    def _words(self, names: ClassNames, digits: int) -> str:
         return f"predict {names.label(1)} {self.clause(names, digits)}"

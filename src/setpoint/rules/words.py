@@ -1,4 +1,4 @@
-"""Names for the words in which a rule explains itself."""
+"""The words in which a rule explains itself."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from setpoint.goals.populations import Label
 
-__all__ = ["Names", "in_digits", "indented", "probabilities_in_words"]
+__all__ = ["ClassNames", "indented", "probabilities_in_words"]
 
 SHORTEST, LONGEST = 4, 17
 """Significant digits: what a reader wants, and what tells any two float64 apart."""
 
 
 @dataclass(frozen=True)
-class Names:
-    """What the classes and the score are called.
+class ClassNames:
+    """The names of the classes and of the score in the words of a rule.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Names:
 
     Examples
     --------
-    >>> names = Names(classes=("no", "yes"))
+    >>> names = ClassNames(classes=("no", "yes"))
     >>> names.label(1), names.score_of(1)
     ("'yes'", "the score of 'yes'")
     """
@@ -52,17 +52,6 @@ class Names:
         return f"{self.score} of {self.label(index)}"
 
 
-def in_digits(value: float, digits: int) -> str:
-    """Write `value` with that many significant digits.
-
-    Examples
-    --------
-    >>> in_digits(0.43121999, 4)
-    '0.4312'
-    """
-    return f"{value:.{digits}g}"
-
-
 def probabilities_in_words(probabilities: Iterable[float]) -> list[str]:
     """Write probabilities in four digits, and in more where one would else read as 1.
 
@@ -74,9 +63,9 @@ def probabilities_in_words(probabilities: Iterable[float]) -> list[str]:
     texts = []
     for p in probabilities:
         digits = SHORTEST
-        while digits < LONGEST and p != 1.0 and float(in_digits(p, digits)) == 1.0:
+        while digits < LONGEST and p != 1.0 and float(f"{p:.{digits}g}") == 1.0:
             digits += 1
-        texts.append(in_digits(p, digits))
+        texts.append(f"{p:.{digits}g}")
     return texts
 
 

@@ -5,14 +5,14 @@ to find the best one for a linear objective. Here are the programs over its mixt
 """
 
 from setpoint.search.frontier import Frontier
-from setpoint.search.infeasibility import Infeasible
+from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.limits import StoppedError, StoppedWarning
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 
 __all__ = [
     "ConstantGoalWarning",
     "Frontier",
-    "Infeasible",
+    "InfeasibleError",
     "Outcome",
     "StoppedError",
     "StoppedWarning",

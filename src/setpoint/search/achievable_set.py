@@ -64,7 +64,7 @@ class AchievableSet(ABC):
 
     A block is a part of the rows that a rule can tell apart, a column what one way of
     deciding them adds to the features: a cut-off of a segment, an answer of an oracle. A
-    column keeps its number for good; there may be more of them than are at hand.
+    column keeps its number for good; not all of them need be there at a time.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class Search(Protocol):
 def generate(
     region: Region, search: Search, gap: float = 0.0, *, traced: Program | None = None
 ) -> Optimum:
-    """The best mixture of a region's space, to within `gap`; 0: as near as can be told.
+    """The best mixture of a region's space, to within `gap`; 0: as near as numbers allow.
 
     Parameters
     ----------

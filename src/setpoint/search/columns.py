@@ -56,12 +56,7 @@ class ColumnStore:
 
 
 class DenseColumns:
-    """Columns that come for all blocks at once; the k-th is the column `k` of each block.
-
-    Parameters
-    ----------
-    n_blocks, d : int
-    """
+    """Columns that come for all blocks at once; the k-th is the column `k` of each block."""
 
     def __init__(self, n_blocks: int, d: int) -> None:
         self._table = np.zeros((4, n_blocks, d))

@@ -66,7 +66,7 @@ class SumSearch:
         self.value = -INF
 
     def step(self, gap: float) -> MasterResult:
-        """Climb over the columns at hand."""
+        """Climb over the columns so far."""
         near = min(max(_CLIMB, _SHARE * gap), _COARSEST)
         if self.climb is None:
             space = self.region.space

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from setpoint.program.functions import Affine, Ratio
-from setpoint.program.linear_forms import LinearForms
+from setpoint.program.rate_table import RateTable
 from setpoint.program.rows import NotLinearError
 from setpoint.search.linear_program import TOLERANCE
 from setpoint.search.master import InfeasibleMasterError, MasterResult
@@ -97,7 +97,7 @@ class RatioSearch:
         return closed(self.value + max(bound, 0.0) / self.least, self.value, 1.0 / self.least)
 
 
-def least_denominator(weights: LinearForms, below: Affine) -> float:
+def least_denominator(weights: RateTable, below: Affine) -> float:
     """The smallest denominator above 0: one row's weight where it can vanish."""
     low = weights.range(below)[0]
     return low if low > _TINY else (weights.step(below) or 0.0)

@@ -93,7 +93,7 @@ class Frontier:
             return np.full(k.shape, np.nan)
         if self.relation == "<=":
             x, y, k = -x[::-1], y[::-1], -k
-        # Ascending in strictness now: no bound at hand is stricter than the last.
+        # Ascending in strictness now: no bound so far is stricter than the last.
         inside = k <= x[-1] + SATISFIED
         if self.kind == "steps":
             at = np.searchsorted(x, k - SATISFIED)
@@ -113,17 +113,17 @@ class Frontier:
         if self.relation == "<=":
             at = len(strict) - 1 - at
 
-        def taken(x: Floats) -> Floats:
+        def take(x: Floats) -> Floats:
             if not len(x):
                 return np.full(len(levels), np.nan)
             return np.where(none, np.nan, x[np.where(none, 0, at)])
 
-        cut = None if self.thresholds is None else taken(self.thresholds)
+        cut = None if self.thresholds is None else take(self.thresholds)
         return replace(
             self,
             bounds=levels,
-            values=taken(self.values),
-            reached=taken(self.reached),
+            values=take(self.values),
+            reached=take(self.reached),
             kind="points",
             thresholds=cut,
             choices=tuple(
@@ -230,11 +230,11 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
             f"'{goal}' has no bound to move: a goal without a formula has no constraints"
         )
     own = goal.constraints
-    told = [str(c) for c in own]
+    texts = [str(c) for c in own]
     if vary is None:
         if len(own) == 1:
             return goal, 0
-        what = f"one of {told}" if own else "a constraint such as 'precision >= 0.9'"
+        what = f"one of {texts}" if own else "a constraint such as 'precision >= 0.9'"
         raise GoalError(f"vary= says which bound moves: {what}")
     if isinstance(vary, (int, np.integer)) and not isinstance(vary, bool):
         if not 0 <= vary < len(own):
@@ -247,12 +247,12 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
         if sides:
             raise GoalError(
                 f"vary={vary!r} is the left side of several constraints: say which, of "
-                f"{[told[i] for i in sides]}"
+                f"{[texts[i] for i in sides]}"
             )
         if ">=" not in vary and "<=" not in vary and "≥" not in vary and "≤" not in vary:
-            sides_told = [str(c.lhs) for c in own]
+            left_sides = [str(c.lhs) for c in own]
             raise GoalError(
-                f"vary={vary!r} is the left side of no constraint ({nearest(vary, sides_told)}); "
+                f"vary={vary!r} is the left side of no constraint ({nearest(vary, left_sides)}); "
                 "a new one is written with its bound"
             )
         parsed = Goal.parse(f"{goal.sense} {goal.objective} subject to {vary}").constraints

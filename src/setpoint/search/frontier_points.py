@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
 from setpoint.search.achievable_set import AchievableSet, MixtureWeights
-from setpoint.search.infeasibility import Infeasible
+from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.optimum import Optimum
@@ -87,10 +87,10 @@ def trace_frontier(
 
     Raises
     ------
-    Infeasible
+    InfeasibleError
         If the other constraints cannot be met.
     ShapeError
-        If the goal's shape is none that mixtures can be searched for.
+        If the goal's shape is not one that mixtures can be searched for.
     """
     sides = (program.objective, program.constraints[i].function)
     try:
@@ -105,7 +105,7 @@ def trace_frontier(
             levels = np.linspace(free, strictest, points)
             levels = np.unique(np.append(levels, asked) if inside else levels)
     except InfeasibleMasterError:
-        raise Infeasible(
+        raise InfeasibleError(
             f"without {program.constraints[i]} no rule meets the other constraints either"
         ) from None
     if program.constraints[i].sign < 0:

@@ -14,14 +14,14 @@ from setpoint.search.optimum import Optimum
 from setpoint.search.outcome import NoRuleError, Outcome
 from setpoint.tolerances import SATISFIED
 
-__all__ = ["Infeasible", "explain", "not_found"]
+__all__ = ["InfeasibleError", "explain", "not_found"]
 
 
 S = TypeVar("S", bound=AchievableSet)
 _MOST_CALLS = 1000
 
 
-class Infeasible(ValueError):
+class InfeasibleError(ValueError):
     """No rule of the kind asked for meets the goal on these rows.
 
     Attributes
@@ -52,13 +52,13 @@ class Infeasible(ValueError):
 
 
 def not_found(
-    error: Infeasible, who: str, rules: str, blame: dict[str, float] | None = None
-) -> Infeasible:
+    error: InfeasibleError, who: str, rules: str, blame: dict[str, float] | None = None
+) -> InfeasibleError:
     """The error for a model: what is certain of rules on its scores is not of other models.
 
     Parameters
     ----------
-    error : Infeasible
+    error : InfeasibleError
         Of the rules on the scores of the best model.
     who : str
         What was looked for in vain, and "which does not say that ..." follows.
@@ -71,7 +71,7 @@ def not_found(
     if error.reachable:
         best = "; ".join(f"{text}: {value:.4g}" for text, value in error.reachable.items())
         what = f"for each bound the best that its {rules} reach is ({best}), and {what}"
-    return Infeasible(
+    return InfeasibleError(
         f"{who}, which does not say that no model can. With the scores of the best one {what} "
         "(on_infeasible='nearest' returns it)",
         violation=error.violation,
@@ -82,8 +82,8 @@ def not_found(
 
 def _rebuild(
     message: str, violation: float, blame: dict[str, float], reachable: dict[str, float]
-) -> Infeasible:
-    return Infeasible(message, violation=violation, blame=blame, reachable=reachable)
+) -> InfeasibleError:
+    return InfeasibleError(message, violation=violation, blame=blame, reachable=reachable)
 
 
 def explain(
@@ -92,12 +92,12 @@ def explain(
     nearest: Outcome,
     error: NoRuleError,
     solve: Callable[[S, Program], Optimum],
-) -> Infeasible:
+) -> InfeasibleError:
     """The error for a goal that no rule meets; `solve` finds how far one side can be taken."""
     violation = float(program.violation(nearest.v))
     if error.drawing_helps:
         found = "meets" if error.certain else "was found to meet"
-        return Infeasible(
+        return InfeasibleError(
             f"no rule without draws {found} the goal (the least violation is {violation:.4g}); a "
             "mixture of rules does: allow it with randomized='auto'",
             violation=violation,
@@ -129,7 +129,7 @@ def explain(
             lines.append(f"{c} (with the others met the {word} {best} is {at})")
     together = "these cannot hold together: " if error.certain else "no rule found meets these: "
     message = "; ".join(lines) if hopeless else together + "; ".join(lines)
-    return Infeasible(
+    return InfeasibleError(
         f"{message}. The least violation of all constraints is {violation:.4g} "
         "(on_infeasible='nearest' returns that rule)",
         violation=violation,

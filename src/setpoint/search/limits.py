@@ -44,7 +44,7 @@ class Limits:
     max_calls : int or None
     max_seconds : float or None
     report : callable, optional
-        Told of each record, for a progress bar.
+        Called with each record, for a progress bar.
     """
 
     max_calls: int | None = None

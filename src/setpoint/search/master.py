@@ -104,10 +104,6 @@ class Master:
     Columns found for one objective are kept for the next, and the rows of bounds that are
     the same.
 
-    Parameters
-    ----------
-    space : AchievableSet
-
     Attributes
     ----------
     builder : RowBuilder
@@ -118,7 +114,7 @@ class Master:
 
     def __init__(self, space: AchievableSet) -> None:
         self.space = space
-        self.builder = RowBuilder(space.rates.forms)
+        self.builder = RowBuilder(space.rates)
         self.built: dict[
             tuple[RateFunction, float, float], tuple[list[Affine], list[EpigraphTerm]]
         ] = {}
@@ -239,7 +235,7 @@ class Master:
     def solve(self, objective: Affine, rows: Sequence[Affine]) -> MasterResult:
         """The best mixture of the columns so far with all rows <= 0.
 
-        Columns are looked for only where those at hand meet no rows.
+        Columns are looked for only where those so far do not meet the rows.
 
         Raises
         ------
@@ -393,8 +389,8 @@ class Master:
                 least -= z * c
         scales = np.array([s for *_, s in self._scaled])
         unscaled = duals / scales if len(scales) else duals
-        told = {j: float(x[at]) for j, at in self._aux.items()}
-        return MasterResult(choice, v, const - value, unscaled, slopes, least, -y[:m], told)
+        values = {j: float(x[at]) for j, at in self._aux.items()}
+        return MasterResult(choice, v, const - value, unscaled, slopes, least, -y[:m], values)
 
     # ------------------------------------------------------------------ pricing
     def price(self, found: MasterResult, toward: Pricing | None = None) -> Pricing:

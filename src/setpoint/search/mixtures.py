@@ -58,7 +58,7 @@ def best_mixture(
     UnfinishedError
         If constraints are met nearly only.
     ShapeError
-        If the goal's shape is none of the above.
+        If the goal's shape is not one of the above.
     """
     constraints = program.constraints
     moved = [0.0] * len(constraints)
@@ -87,17 +87,17 @@ def best_mixture(
 
 
 def _nudge_inside(space: AchievableSet, program: Program, mixed: Optimum) -> Optimum:
-    """A hair towards the constants, if that meets the constraints better.
+    """Move slightly towards the constant rules, if that meets the constraints better.
 
-    Logarithms and roots may rule out 0 and hardly more than that, which no tangent tells.
+    Logarithms and roots may rule out 0 and hardly more than that, which tangents do not show.
     """
-    coin = uniform_mixture(space.constants())
+    uniform = uniform_mixture(space.constants())
     least, best = float(program.violation(mixed.v)), mixed
     for share in _NUDGES:
         choice: list[dict[int, float]] = []
-        for part, fair in zip(mixed.choice, coin, strict=True):
+        for part, even in zip(mixed.choice, uniform, strict=True):
             choice.append({k: (1.0 - share) * p for k, p in part.items()})
-            for k, p in fair.items():
+            for k, p in even.items():
                 choice[-1][k] = choice[-1].get(k, 0.0) + share * p
         v = space.features(choice)
         violation = float(program.violation(v))
@@ -109,7 +109,7 @@ def _nudge_inside(space: AchievableSet, program: Program, mixed: Optimum) -> Opt
 
 
 def _against_constants(space: AchievableSet, program: Program, mixed: Optimum) -> Optimum:
-    """A constant classifier where it is better: the value at 0/0 is no limit of others."""
+    """A constant classifier where it is better: the value at 0/0 is not a limit of others."""
     v = space.features_of_constants()
     values = np.where(program.violation(v) <= SATISFIED, program.scores(v), -INF)
     k = int(np.argmax(values))

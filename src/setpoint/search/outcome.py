@@ -165,7 +165,7 @@ def _described(
         "solver": solver,
         "expected": space.expected(program, found.choice),
         "optimum": found,
-        # A few passes over cut-offs are no story.
+        # A few passes over cut-offs need no trace.
         "trace": () if solver == EXACT else tuple(space.limits.trace),
     }
 

@@ -53,7 +53,7 @@ class Region:
     ) -> None:
         self.space = space
         self.program = program
-        self.forms = space.rates.forms
+        self.forms = space.rates
         self.master = master or Master(space)
         self.rows: list[Affine] = []
         self.sources: list[int] = []

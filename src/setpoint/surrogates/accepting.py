@@ -40,7 +40,7 @@ def drawn_rows(metric: RowMetric, rng: np.random.Generator) -> NDArray[np.int64]
     for _ in range(_TRIES):
         rows = np.concatenate([rng.choice(side, len(side)) for side in sides])
         try:
-            metric.taken(rows)
+            metric.take(rows)
         except EmptyPopulationError:
             continue
         break

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.blackbox.measuring import blackbox_of
-from setpoint.estimators.base import whole
+from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.evaluation import value_of
 from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
@@ -22,7 +22,7 @@ from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import two_classes_for
 from setpoint.inputs.dataset import Dataset, as_datasets
-from setpoint.inputs.inputs import Inputs, Rows, baseline_codes
+from setpoint.inputs.inputs import CheckedData, GivenRows, baseline_codes
 from setpoint.inputs.labels import check_weight
 from setpoint.report import AdaptiveStep, compared
 from setpoint.rules import Threshold
@@ -33,7 +33,7 @@ from setpoint.surrogates.parts import overlapping, parts_of
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.preparing import Training, of_folds, of_validation
 from setpoint.surrogates.splitting import splits_of
-from setpoint.surrogates.telling import SearchProgress, reported, told_of
+from setpoint.surrogates.telling import SearchProgress, reported, summarize
 from setpoint.typing import Floats
 
 __all__ = ["AdaptiveSurrogateClassifier"]
@@ -232,7 +232,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @whole
+    @atomic_fit
     def fit(
         self,
         X: Any,
@@ -311,13 +311,16 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             black_box or goal, classes, rows, penalty=float(self.penalty),
             where="y" if held is None else "validation",
         )  # fmt: skip
-        inputs = Inputs.check(goal, classes, {None: rows}, None)
+        inputs = CheckedData.check(goal, classes, {None: rows}, None)
         plan = Plan.of(self, len(parts) * sum(2 if isinstance(k, str) else 1 for k in kinds))
 
         key = self._key()
-        taken = slice(None) if len(kept) == n_rows else kept
+        selected = slice(None) if len(kept) == n_rows else kept
         preprocessor = fit_preprocessor(
-            self.preprocessor, X_in[taken], true[taken], None if weight is None else weight[taken]
+            self.preprocessor,
+            X_in[selected],
+            true[selected],
+            None if weight is None else weight[selected],
         )
         training = Training(
             transformed(preprocessor, X_in), true, weight, parts, kinds, classes.labels,
@@ -356,13 +359,13 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
                 stacklevel=3,
             )
         rule = Threshold(0.0)
-        told = told_of(self, plan, prepared, metered, found, search.steps)
+        summary = summarize(self, plan, prepared, metered, found, search.steps)
         report, evidence = reported(
-            goal, inputs, prepared, metered, found, rule, told, time.perf_counter() - started
+            goal, inputs, prepared, metered, found, rule, summary, time.perf_counter() - started
         )
         deployed = baseline_codes(rows, classes, "baseline")
         if deployed is not None:
-            part = inputs.taken(prepared.index).parts[None]
+            part = inputs.take(prepared.index).parts[None]
             decided = rule.distribution(found.scores)
             against = compared(part.true, deployed[prepared.index], decided, part.weight)
             report = replace(report, deployed=against)
@@ -385,9 +388,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     def path_(self) -> tuple[AdaptiveStep, ...]:
         """Every model of the search."""
         self._check_there("path_")
-        told = self.goal_report_.adaptive
-        assert told is not None
-        return told.path
+        summary = self.goal_report_.adaptive
+        assert summary is not None
+        return summary.path
 
     # ------------------------------------------------------------------ shared steps
     def _scores(self, X: Any) -> Floats:
@@ -404,7 +407,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         sensitive_features: Any,
         baseline: Any,
         held: Dataset | None,
-    ) -> Rows:
+    ) -> GivenRows:
         """The rows that the metric is measured on."""
         if held is None:
             return self._rows(X, y, sample_weight, sensitive_features, baseline, None)[None]

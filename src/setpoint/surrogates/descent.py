@@ -79,7 +79,7 @@ class Descent:
         Iterations of each projection.
     reserve : int
         Evaluations that are kept for afterwards.
-    told : callable, optional
+    callback : callable, optional
         Given each Step.
     """
 
@@ -91,7 +91,7 @@ class Descent:
     max_iter: int
     inner: int
     reserve: int
-    told: Callable[[Step], None] | None = None
+    callback: Callable[[Step], None] | None = None
     steps: list[Step] = field(default_factory=list)
     _paths: list[_Path] = field(default_factory=list)
     _done: int = 0
@@ -174,8 +174,8 @@ class Descent:
             path.best = Found(gain, models, path.start)
         now = Step(path.start, gain, self.metered.used, weights)
         self.steps.append(now)
-        if self.told is not None:
-            self.told(now)
+        if self.callback is not None:
+            self.callback(now)
 
     def _left(self) -> float:
         left = self.metered.left

@@ -81,7 +81,7 @@ class Search:
     ----------
     first : array of shape (folds, d + 1)
         Logistic regressions, or the last layers of trained networks.
-    told : callable, optional
+    callback : callable, optional
         Given each Step.
     """
 
@@ -92,10 +92,10 @@ class Search:
         plan: Plan,
         first: Floats,
         rng: np.random.Generator,
-        told: Callable[[Step], None] | None = None,
+        callback: Callable[[Step], None] | None = None,
     ) -> None:
         self.sample, self.metered, self.plan = sample, metered, plan
-        self.first, self.rng, self.told = first, rng, told
+        self.first, self.rng, self.callback = first, rng, callback
         self.steps: Sequence[Step] = ()
         self.stopped = ""
 
@@ -146,7 +146,7 @@ class Search:
             self._constant(float(gains[0]))
         if weights:
             return True
-        wrong, all_wrong = _against(found)
+        wrong, all_wrong = _non_monotone(found)
         if not wrong:
             return True
         names = [self.sample.names[k] for k in wrong]
@@ -185,7 +185,7 @@ class Search:
             first = plan.starts[0]
             search = WeightSearch(
                 self.sample, self.metered, first, known[first], most, 10 * plan.inner_iter,
-                plan.reserve, self.told,
+                plan.reserve, self.callback,
             )  # fmt: skip
         else:
             slope = Estimator(
@@ -194,7 +194,7 @@ class Search:
             starts = {name: known[name] for name in plan.starts}
             search = Descent(
                 self.sample, self.metered, slope, starts, plan.step, plan.max_iter,
-                plan.inner_iter, plan.reserve, self.told,
+                plan.inner_iter, plan.reserve, self.callback,
             )  # fmt: skip
         self.steps = search.steps
         try:
@@ -242,7 +242,7 @@ class Search:
             return models, gain
         return (moved, after) if after > gain else (models, gain)
 
-    def _astray(self, models: Floats, base_gain: float) -> str:
+    def _check_refit(self, models: Floats, base_gain: float) -> str:
         """Why the model of all rows is not to be kept, if it went elsewhere than the judged ones.
 
         What folds find is not convex: each may end on another side of a valley.
@@ -280,7 +280,7 @@ class Search:
         scores = self.sample.scores(best)
         error, values, astray = None, np.empty((0, 2)), ""
         if gain > base_gain and not self.stopped:
-            astray = self._astray(best, base_gain)
+            astray = self._check_refit(best, base_gain)
             if not astray:
                 error, values = self._error(np.stack([scores, base_scores]))
         if not gain > base_gain:
@@ -320,7 +320,7 @@ def _errors(wanted: float) -> str:
     )
 
 
-def _against(found: Differences) -> tuple[list[int], bool]:
+def _non_monotone(found: Differences) -> tuple[list[int], bool]:
     """Surrogates that the metric's loss falls with, beyond three standard errors.
 
     And whether none that matters goes the other way.

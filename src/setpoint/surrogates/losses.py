@@ -210,13 +210,13 @@ class Own:
         # Off the start, where a kink may lie, and a little to either side.
         f = scores + 0.01 * along
         value, back = self.at(f)
-        told = float(back(np.ones(1)) @ along)
+        given = float(back(np.ones(1)) @ along)
         up, down = (float(self.at(f + side * 1e-4 * along)[0][0]) for side in (1.0, -1.0))
         found = (up - down) / 2e-4
-        if abs(found - told) > 0.1 * max(abs(found), abs(told)) + 1e-6 * (1.0 + abs(value[0])):
+        if abs(found - given) > 0.1 * max(abs(found), abs(given)) + 1e-6 * (1.0 + abs(value[0])):
             raise ValueError(
                 f"surrogates: {self.names[0]} changes by {found:.4g} along a direction in which "
-                f"its gradient says {told:.4g}; it returns (value, gradient by each score)"
+                f"its gradient says {given:.4g}; it returns (value, gradient by each score)"
             )
 
 

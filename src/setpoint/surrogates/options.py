@@ -20,20 +20,20 @@ _ONE_OF: dict[str, tuple[Any, ...]] = {
     "start": ("auto", *STARTS),
 }
 _NUMBERS = {
-    "budget": Number("a whole number >= 1", 1.0, below=float("inf"), whole=True),
-    "max_iter": Number("a whole number >= 1", 1.0, below=float("inf"), whole=True),
-    "n_perturbations": Number("'auto' or a whole number >= 2", 2.0, whole=True, other="auto"),
+    "budget": Number("a whole number >= 1", 1.0, below=float("inf"), integer=True),
+    "max_iter": Number("a whole number >= 1", 1.0, below=float("inf"), integer=True),
+    "n_perturbations": Number("'auto' or a whole number >= 2", 2.0, integer=True, other="auto"),
     "sigma": Number("'auto' or a number above 0", 0.0, False, other="auto"),
     "step": Number("a number above 0", 0.0, False, below=float("inf")),
-    "inner_iter": Number("a whole number >= 1", 1.0, below=float("inf"), whole=True),
+    "inner_iter": Number("a whole number >= 1", 1.0, below=float("inf"), integer=True),
     "C": Number("a number above 0", 0.0, False, below=float("inf")),
     "penalty": Number("a number above 0", 0.0, False, below=float("inf")),
-    "epochs": Number("a whole number >= 1", 1.0, below=float("inf"), whole=True),
+    "epochs": Number("a whole number >= 1", 1.0, below=float("inf"), integer=True),
 }
 
 
 def check_options(estimator: Any) -> tuple[Any, ...]:
-    """Refuse what no fit could use; the kinds of surrogates.
+    """Check the parameters before any fit; return the kinds of surrogates.
 
     Raises
     ------
@@ -43,8 +43,8 @@ def check_options(estimator: Any) -> tuple[Any, ...]:
     check_one_of(estimator, _ONE_OF)
     check_numbers(estimator, _NUMBERS)
     smooth = estimator.smooth
-    whole = Number("", 1.0, below=float("inf"), whole=True, other="auto")
-    if smooth is not None and not whole.takes(smooth):
+    count = Number("", 1.0, below=float("inf"), integer=True, other="auto")
+    if smooth is not None and not count.takes(smooth):
         raise ValueError(f"smooth is 'auto', None or a whole number >= 1, got {smooth!r}")
     kinds = check_surrogates(estimator.surrogates)
     pointwise = len(kinds) == 1 and isinstance(kinds[0], str) and kinds[0] in POINTWISE

@@ -43,7 +43,7 @@ class Part:
     name: str
     rows: NDArray[np.bool_]
 
-    def taken(self, index: NDArray[Any]) -> Part:
+    def take(self, index: NDArray[Any]) -> Part:
         """The same among some of the rows."""
         return Part(self.name, self.rows[index])
 
@@ -69,7 +69,8 @@ def check_surrogates(given: Any) -> tuple[Any, ...]:
         if isinstance(one, str):
             if one not in _BY_NAME:
                 raise ValueError(
-                    f"surrogates: {one!r} is none of {sorted(_BY_NAME)} ({nearest(one, _BY_NAME)})"
+                    f"surrogates: {one!r} is not one of {sorted(_BY_NAME)} "
+                    f"({nearest(one, _BY_NAME)})"
                 )
             out += _BY_NAME[one]
         elif isinstance(one, _RANKING) or callable(one):

@@ -85,7 +85,7 @@ class Training:
         """
         X, true = self.features[rows], self.true[rows]
         weight = None if self.weight is None else self.weight[rows]
-        parts = [part.taken(rows) for part in self.parts]
+        parts = [part.take(rows) for part in self.parts]
         losses = losses_on(self.kinds, parts, true, weight, self.labels, where)
         if isinstance(self.module, str) and self.module == "linear":
             first, body = _logistic(X, true, weight, self.C), None
@@ -172,7 +172,7 @@ def of_folds(
     made.append(training.fold(training.rows, None, np.empty(0, np.int64)))
     on_metric = None
     if both:
-        parts = [part.taken(index) for part in training.parts]
+        parts = [part.take(index) for part in training.parts]
         on_metric = losses_on(
             training.kinds, parts, judged.true, judged.weight, training.labels, " that are judged"
         )

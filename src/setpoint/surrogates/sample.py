@@ -140,7 +140,7 @@ class Sample:
         for i, fold in enumerate(self.folds):
             u, back = fold.losses.at(fold.train.scores(models[i]))
             target = u - step
-            out[i] = _projected(fold, _awake(fold, models[i], back), target, iterations)
+            out[i] = _projected(fold, _rescale_saturated(fold, models[i], back), target, iterations)
             above += np.maximum(fold.losses.at(fold.train.scores(out[i]))[0] - target, 0.0)
         if not above.any():
             above = np.maximum(step, 0.0)
@@ -157,11 +157,11 @@ class Sample:
                 return float(weights @ u), fold.train.pull(back(weights))
 
             back = fold.losses.at(fold.train.scores(start[i]))[1]
-            out[i] = _minimized(total, _awake(fold, start[i], back), iterations)
+            out[i] = _minimized(total, _rescale_saturated(fold, start[i], back), iterations)
         return out
 
 
-def _awake(fold: Fold, w: Floats, back: Back) -> Floats:
+def _rescale_saturated(fold: Fold, w: Floats, back: Back) -> Floats:
     """The same decisions from smaller scores, where sigmoids of larger ones have no slope.
 
     `back` is the losses' way back at `w`.

@@ -14,9 +14,9 @@ from setpoint.blackbox.budget import BudgetedMetric, RowMetric
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
-from setpoint.inputs.inputs import Inputs
+from setpoint.inputs.inputs import CheckedData
 from setpoint.program.link import link
-from setpoint.report import AdaptiveStep, AdaptiveTold, Entry, GoalReport, report_on_outcome
+from setpoint.report import AdaptiveStep, AdaptiveSummary, Entry, GoalReport, report_on_outcome
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Threshold
 from setpoint.search.limits import TracePoint
@@ -26,7 +26,7 @@ from setpoint.surrogates.fitting import Searched
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.preparing import Prepared
 
-__all__ = ["SOLVERS", "SearchProgress", "reported", "told_of"]
+__all__ = ["SOLVERS", "SearchProgress", "reported", "summarize"]
 
 SOLVERS = {"gradient": "adaptive-surrogates", "weights": "surrogate-weights"}
 """Names of the searches in reports and at the shell."""
@@ -64,14 +64,14 @@ class SearchProgress(Progress):
         return f"{best}  {now.call} evaluations{left}  {now.seconds:.1f} s "
 
 
-def told_of(
+def summarize(
     estimator: Any,
     plan: Plan,
     prepared: Prepared,
     metered: BudgetedMetric,
     found: Searched,
     steps: Sequence[Step],
-) -> AdaptiveTold:
+) -> AdaptiveSummary:
     """The search in plain values."""
     sense = metered.metric.sense
     model = "the network" if prepared.body is not None else "logistic regression"
@@ -79,7 +79,7 @@ def told_of(
     baseline = f"{model} with {cut}" if found.cuts else model
     if isinstance(metered.metric, FormulaMetric) and metered.metric.goal.constraints:
         baseline += f", less {metered.metric.penalty:g} for a unit of violation,"
-    return AdaptiveTold(
+    return AdaptiveSummary(
         baseline=baseline,
         baseline_value=found.baseline_value,
         best_value=found.best_value,
@@ -102,17 +102,17 @@ def told_of(
 
 def reported(
     goal: Goal,
-    inputs: Inputs,
+    inputs: CheckedData,
     prepared: Prepared,
     metered: BudgetedMetric,
     found: Searched,
     rule: Threshold,
-    told: AdaptiveTold,
+    summary: AdaptiveSummary,
     seconds: float,
 ) -> tuple[GoalReport, Evidence]:
     """The report on the metric's rows, and these with their scores."""
-    taken = inputs.taken(prepared.index)
-    evidence = taken.evidence({None: found.scores})
+    rows = inputs.take(prepared.index)
+    evidence = rows.evidence({None: found.scores})
     confusion = evidence.confusion(rule.decide(evidence.scores))
     linked = link(goal, evidence.codebook)
     v, status = np.zeros(0), "feasible"
@@ -121,11 +121,11 @@ def reported(
         v = program.rates_of(confusion.counts)
         if goal.constraints and program.violation(v) > 1e-9:
             status = "nearest"
-    how = "Algorithm 1" if told.search == "gradient" else "a search over the surrogates' weights"
-    result = "what it found is kept" if told.accepted else "the baseline is kept"
+    how = "Algorithm 1" if summary.search == "gradient" else "a search over the surrogates' weights"
+    result = "what it found is kept" if summary.accepted else "the baseline is kept"
     outcome = Outcome(
-        rule, v, confusion, 0.0, status, None, None, f"{how}: {told.why}; {result}",  # type: ignore[arg-type]
-        "rule", metered.used, solver=SOLVERS[told.search],
+        rule, v, confusion, 0.0, status, None, None, f"{how}: {summary.why}; {result}",  # type: ignore[arg-type]
+        "rule", metered.used, solver=SOLVERS[summary.search],
     )  # fmt: skip
     report = report_on_outcome(
         linked,
@@ -135,10 +135,10 @@ def reported(
         why=outcome.why,
         objective=_entry(goal, metered, found) if goal.is_blackbox else None,
         folds=prepared.folds,
-        notes=_notes(told, found, status, metered.metric),
+        notes=_notes(summary, found, status, metered.metric),
         seconds=seconds,
     )
-    return replace(report, adaptive=told), evidence
+    return replace(report, adaptive=summary), evidence
 
 
 def _entry(goal: Goal, metered: BudgetedMetric, found: Searched) -> Entry:
@@ -149,7 +149,7 @@ def _entry(goal: Goal, metered: BudgetedMetric, found: Searched) -> Entry:
     return replace(entry, low=found.value - half, high=found.value + half, interval="bootstrap")
 
 
-def _notes(told: AdaptiveTold, found: Searched, status: str, metric: RowMetric) -> list[str]:
+def _notes(summary: AdaptiveSummary, found: Searched, status: str, metric: RowMetric) -> list[str]:
     notes = []
     if not found.cuts:
         notes.append(
@@ -164,7 +164,7 @@ def _notes(told: AdaptiveTold, found: Searched, status: str, metric: RowMetric) 
             f"The metric was measured on rows of which only {fewest} are of the rarer class: with "
             "so few, the model that looks best often is not, also where its gain was accepted."
         )
-    if told.accepted:
+    if summary.accepted:
         notes.append(
             "The metric chose among many models on these rows, which flatters it; evaluate the "
             "model on rows held out."

@@ -38,7 +38,7 @@ class WeightSearch:
         Iterations of each training.
     reserve : int
         Evaluations that are kept for afterwards.
-    told : callable, optional
+    callback : callable, optional
         Given each Step.
     """
 
@@ -49,7 +49,7 @@ class WeightSearch:
     most: int
     inner: int
     reserve: int
-    told: Callable[[Step], None] | None = None
+    callback: Callable[[Step], None] | None = None
     steps: list[Step] = field(default_factory=list)
     best: Found | None = None
 
@@ -86,6 +86,6 @@ class WeightSearch:
             self.best = Found(gain, found, self.start)
         now = Step(self.start, gain, self.metered.used, weights)
         self.steps.append(now)
-        if self.told is not None:
-            self.told(now)
+        if self.callback is not None:
+            self.callback(now)
         return -gain

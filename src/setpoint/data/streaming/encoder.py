@@ -14,7 +14,7 @@ from sklearn.utils import murmurhash3_32
 
 from setpoint.data.dates import date_parts
 from setpoint.data.extras import needed
-from setpoint.data.kinds import MISFITS, as_kind
+from setpoint.data.kinds import KIND_MESSAGES, as_kind
 from setpoint.data.streaming.schema import StreamColumn
 from setpoint.typing import Floats
 
@@ -27,7 +27,7 @@ HASHED = 2**16
 _WIDTHS = {"number": 1, "boolean": 1, "date": 3, "category": 0}
 _ZONE = r"[T ].*(Z|[+-]\d{2}(:?\d{2})?)$"
 
-_LARGEST = 2**53  # integers from here on are not told apart by float64
+_LARGEST = 2**53  # integers from here on are not distinct in float64
 _CODE = r"^(0\d|[+-]?\d{16,}$)"
 
 
@@ -43,7 +43,7 @@ class StreamEncoder:
     ----------
     codes : dict of int to str
         Rows of the last ones with a number that looks like a code, and what it is: the
-        first one that this encoder met, for it to be told once.
+        first one that this encoder met, to be noted once.
 
     Examples
     --------
@@ -120,8 +120,8 @@ def _values(text: Any, column: StreamColumn) -> tuple[Floats, dict[int, str]]:
     if read is None:
         rows = _misfits(text, column, 0, len(text))
         wrong = {
-            row: f"column {column.name!r}: {text[row].as_py()!r} is {MISFITS[column.kind]}, as it "
-            "was in the first rows"
+            row: f"column {column.name!r}: {text[row].as_py()!r} is {KIND_MESSAGES[column.kind]}, "
+            "as it was in the first rows"
             for row in rows
         }
         pa, pc = needed("pyarrow"), needed("pyarrow.compute")

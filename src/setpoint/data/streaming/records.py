@@ -47,7 +47,7 @@ class Rows:
     lines : array of int64, shape (N,)
         The line in which each row begins.
     bad : dict of int to str
-        Lines in which a record begins that is no row, and what is wrong with it.
+        Lines in which a record begins that is not a row, and what is wrong with it.
     """
 
     columns: list[Any]
@@ -59,7 +59,7 @@ def blocks_of(
     pieces: Iterator[bytes],
     separator: str,
     name: str,
-    is_whole: Callable[[bytes], bool] = bool,
+    is_complete: Callable[[bytes], bool] = bool,
 ) -> Iterator[Block]:
     r"""Pieces of text cut between records.
 
@@ -69,7 +69,7 @@ def blocks_of(
         UTF-8, lines ending in a line feed.
     name : str
         What messages call the source.
-    is_whole : callable
+    is_complete : callable
         Whether what is left in the end, without a line end, is a row.
 
     Raises
@@ -95,7 +95,7 @@ def blocks_of(
                 f"{name}, line {line}: a row of more than {_LONGEST // 2**20} MB begins here; is "
                 "this a table, and is every double quote closed?"
             )
-    if rest and is_whole(rest):
+    if rest and is_complete(rest):
         yield Block(rest if rest.endswith(b"\n") else rest + b"\n", line)
 
 

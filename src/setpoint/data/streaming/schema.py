@@ -37,7 +37,7 @@ SEPARATE = "; name another separator with --separator"
 """The remedy where a table seems to have one column."""
 
 MISSING_LABEL, UNKNOWN = -1, -2
-"""Codes of labels that are none of the two classes."""
+"""Codes of labels that are neither of the two classes."""
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ class Stream:
         refuse_empty(head, self.name)
         self.separator = separator or separator_of(head)
         self._blocks = blocks_of(
-            chain([head], pieces), self.separator, self.name, is_whole=self._is_whole
+            chain([head], pieces), self.separator, self.name, is_complete=self._is_complete
         )
         fields: list[str] = []
         while not fields:
@@ -165,7 +165,7 @@ class Stream:
         except Interrupted:
             self.interrupted = True
 
-    def _is_whole(self, rest: bytes) -> bool:
+    def _is_complete(self, rest: bytes) -> bool:
         if self.interrupted:
             return False
         self._is_left = self._open_end and not rest.endswith(b"\n")

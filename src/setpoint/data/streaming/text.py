@@ -43,7 +43,7 @@ def pieces_of_text(
     waiting: Waiting = nullcontext,
     notes: list[str] | None = None,
 ) -> Iterator[bytes]:
-    r"""The text of a source in pieces of about 1 MB, or what is there of a live pipe.
+    r"""The text of a source in pieces of about 1 MB, or what a live pipe holds so far.
 
     Parameters
     ----------

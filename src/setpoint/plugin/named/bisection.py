@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 
 from setpoint.goals.errors import ShapeError
@@ -19,7 +18,8 @@ from setpoint.search.optimum import Optimum
 __all__ = ["bisection"]
 
 CALLS, CONSTRAINED_CALLS = 100, 10_000
-ROUNDS = 20
+_ROUNDS = 20
+"""With constraints, how often the bracket is halved."""
 _TINY = 1e-12
 _FINE = 1e-3
 
@@ -30,8 +30,6 @@ def bisection(
     *,
     calls: int | None = None,
     gap: float = 1e-4,
-    rounds: int = ROUNDS,
-    steps: Sequence[float] = STEPS,
 ) -> Optimum:
     """Bisection for ratios of linear functions; ConBisection where there are constraints.
 
@@ -40,35 +38,14 @@ def bisection(
 
     Parameters
     ----------
-    space : Achievable
-        With whole rules as columns.
-    program : Program
     calls : int, optional
-        Oracle calls; by default 100, with constraints 10,000 over all rounds. (The paper
-        names no budget for bisection; 10,000 is what its ConGDA has.)
-    gap : float
-        The run ends where no mixture is better by more.
-    rounds : int
-        With constraints, how often the bracket is halved.
-    steps : sequence of float
-        With constraints, the grid of step sizes of ConGDA.
-
-    Returns
-    -------
-    Optimum
-        "optimal" where there are no constraints and the bracket closed to within `gap`.
+        By default 100, with constraints 10,000 over all rounds. (The paper names no
+        budget for bisection; 10,000 is what its ConGDA has.)
 
     Raises
     ------
-    InfeasibleMasterError
-        If no mixture of the rules gathered meets the constraints.
     ShapeError
         If the score is not a ratio, its denominator can be 0, or a constraint is not convex.
-
-    References
-    ----------
-    Narasimhan et al., "Consistent multiclass algorithms for complex metrics and
-    constraints", Algorithms 4 and 8.
     """
     score = _ratio(program)
     if not program.constraints:
@@ -78,7 +55,7 @@ def bisection(
     run = Explorer(
         space, program, "constrained bisection", CONSTRAINED_CALLS if calls is None else calls, gap
     )
-    return run.finish(lambda: _halve_constrained(run, score, losses, rounds, steps))
+    return run.finish(lambda: _halve_constrained(run, score, losses))
 
 
 def _ratio(program: Program) -> Ratio:
@@ -92,7 +69,7 @@ def _ratio(program: Program) -> Ratio:
             f"{what} ratios of linear functions, this score is {score.shape_name}; "
             f"{other}'auto' takes every shape that can be solved"
         )
-    if program.forms.range(score.below)[0] <= _TINY:
+    if program.table.range(score.below)[0] <= _TINY:
         raise ShapeError(
             f"{what} ratios whose denominator is above 0 whatever is decided, this one can "
             "vanish; 'auto' puts a floor under it"
@@ -103,7 +80,7 @@ def _ratio(program: Program) -> Ratio:
 def _halve(run: Explorer, score: Ratio) -> None:
     """Algorithm 4 for a score: the largest gamma with max A - gamma B >= 0."""
     space = run.space
-    b_low, b_high = run.program.forms.range(score.below)
+    b_low, b_high = run.program.table.range(score.below)
     points = [space.features(c) for c in space.constants()]
     v = max(points, key=lambda x: float(score.value(x)))
     # A bracket from a point that is reached, not [0, 1].
@@ -120,22 +97,20 @@ def _halve(run: Explorer, score: Ratio) -> None:
             v, low = s, value
 
 
-def _halve_constrained(
-    run: Explorer, score: Ratio, losses: Losses, rounds: int, steps: Sequence[float]
-) -> None:
+def _halve_constrained(run: Explorer, score: Ratio, losses: Losses) -> None:
     """Algorithm 8: the candidate of a round is the best feasible mixture gathered so far.
 
     A candidate of at least gamma is taken and raises the lower end; else the old one stays
     and the upper end falls. Rounds start where the last one ended: gamma has moved little.
     """
-    descents = [Descent(losses, *pair) for pair in product(steps, steps)]
+    descents = [Descent(losses, *pair) for pair in product(STEPS, STEPS)]
     low, high = score.low, score.high
     best: Optimum | None = None
     v = losses.middle
-    for k in range(rounds):
+    for k in range(_ROUNDS):
         gamma = 0.5 * (low + high)
         losses.score = score.above.plus(score.below.scaled(score.offset - gamma))
-        while run.made * rounds < run.calls * (k + 1):
+        while run.made * _ROUNDS < run.calls * (k + 1):
             if not run.goes_on(v):
                 return
             descents[run.made % len(descents)].step(run)

@@ -16,7 +16,8 @@ from setpoint.typing import Floats
 __all__ = ["Ellipsoid", "ellipsoid"]
 
 CALLS = 1000
-RADIUS = 1000.0
+_RADIUS = 1000.0
+"""Of the ball around 0 in which multipliers are sought. Bounds hold for any radius."""
 _CUTS = 10
 """At most so many cuts for each call of the budget."""
 _TINY = 1e-300
@@ -64,7 +65,6 @@ def ellipsoid(
     *,
     calls: int | None = None,
     gap: float = 1e-4,
-    radius: float = RADIUS,
 ) -> Optimum:
     """The ellipsoid method for concave scores; ConEllipsoid where there are constraints.
 
@@ -74,52 +74,33 @@ def ellipsoid(
 
     Parameters
     ----------
-    space : Achievable
-        With whole rules as columns.
-    program : Program
     calls : int, optional
-        Oracle calls; by default 1000 (appendix B of the paper).
-    gap : float
-        The run ends where no mixture is better by more.
-    radius : float
-        Of the ball around 0 in which multipliers are sought. Bounds hold for any radius.
-
-    Returns
-    -------
-    Optimum
-        "optimal" where the bound closed to within `gap`.
+        By default 1000 (appendix B of the paper).
 
     Raises
     ------
-    InfeasibleMasterError
-        If no mixture of the rules gathered meets the constraints.
     ShapeError
         If the score is not concave or a constraint not convex.
-
-    References
-    ----------
-    Narasimhan et al., "Consistent multiclass algorithms for complex metrics and
-    constraints", Algorithms 3, 3(a) and 7.
     """
     losses = Losses(space, program, "ellipsoid")
     name = "constrained ellipsoid" if losses.phi else "ellipsoid"
     run = Explorer(space, program, name, CALLS if calls is None else calls, gap)
-    return run.finish(lambda: _shrink(run, losses, radius))
+    return run.finish(lambda: _shrink(run, losses))
 
 
-def _shrink(run: Explorer, losses: Losses, radius: float) -> None:
+def _shrink(run: Explorer, losses: Losses) -> None:
     """Algorithm 7, which without constraints is Algorithm 3.
 
     A centre outside the ball, or with some mu_k < 0, is cut off without a call.
     """
     d = len(losses.low)
     inner = Inner(losses, [algebra.scaled(-1.0, losses.score), *losses.phi])
-    duals = Ellipsoid(d + len(losses.phi), radius)
+    duals = Ellipsoid(d + len(losses.phi), _RADIUS)
     for _ in range(_CUTS * run.calls):
         if not run.goes_on(losses.middle):
             break
         lam, mu = duals.x[:d], duals.x[d:]
-        if float(np.linalg.norm(duals.x)) > radius:
+        if float(np.linalg.norm(duals.x)) > _RADIUS:
             w = -duals.x
         elif (mu < 0.0).any():
             w = np.concatenate([np.zeros(d), np.maximum(-mu, 0.0)])

@@ -18,7 +18,8 @@ from setpoint.typing import Floats
 __all__ = ["frank_wolfe"]
 
 CALLS, SPLIT_CALLS = 5000, 10_000
-ZETA, STEPS = 10.0, (0.5, 0.1, 0.001)
+_ZETA, _STEPS = 10.0, (0.5, 0.1, 0.001)
+"""Of split Frank-Wolfe: weight of the penalty; steps eta, each for an equal part of the calls."""
 _TRUSTED = 1e-9
 
 
@@ -28,8 +29,6 @@ def frank_wolfe(
     *,
     calls: int | None = None,
     gap: float = 1e-4,
-    zeta: float = ZETA,
-    steps: tuple[float, ...] = STEPS,
 ) -> Optimum:
     """Frank-Wolfe for concave scores; split Frank-Wolfe where there are constraints.
 
@@ -38,34 +37,18 @@ def frank_wolfe(
 
     Parameters
     ----------
-    space : Achievable
-        With whole rules as columns.
-    program : Program
     calls : int, optional
-        Oracle calls; by default 5000, with constraints 10,000 (appendix B of the paper).
-    gap : float
-    zeta : float
-        Weight of the quadratic penalty of split Frank-Wolfe.
-    steps : tuple of float
-        Its steps eta of the multipliers, each for an equal part of the calls.
-
-    Returns
-    -------
-    Optimum
-        "optimal" where the bound closed to within `gap`.
+        By default 5000, with constraints 10,000 (appendix B of the paper).
 
     Raises
     ------
-    InfeasibleMasterError
-        If no mixture of the rules gathered meets the constraints.
     ShapeError
         If the score is not concave and smooth, or a constraint not convex.
 
     References
     ----------
-    Narasimhan, Ramaswamy, Tavker, Khurana, Netrapalli and Agarwal, "Consistent multiclass
-    algorithms for complex metrics and constraints", Algorithms 1 and 5; Gidel, Pedregosa
-    and Lacoste-Julien (2018), "Frank-Wolfe splitting via augmented Lagrangian method".
+    Gidel, Pedregosa and Lacoste-Julien (2018), "Frank-Wolfe splitting via augmented
+    Lagrangian method".
     """
     losses = Losses(space, program, "frank-wolfe")
     if losses.score.has_kinks:
@@ -78,7 +61,7 @@ def frank_wolfe(
         run = Explorer(
             space, program, "split Frank-Wolfe", SPLIT_CALLS if calls is None else calls, gap
         )
-        return run.finish(lambda: _split(run, losses, zeta, steps))
+        return run.finish(lambda: _split(run, losses))
     run = Explorer(
         space, program, "Frank-Wolfe with line search", CALLS if calls is None else calls, gap
     )
@@ -115,7 +98,7 @@ def line_search(score: RateFunction, v: Floats, s: Floats) -> float:
     return min((0.0, 1.0, float(found.x)), key=loss)
 
 
-def _split(run: Explorer, losses: Losses, zeta: float, steps: tuple[float, ...]) -> None:
+def _split(run: Explorer, losses: Losses) -> None:
     """Algorithm 5: C stays achievable, F feasible, and an augmented Lagrangian joins them.
 
     With steps 2/(t + 2), and eta constant by parts as in appendix B, not over t.
@@ -127,7 +110,7 @@ def _split(run: Explorer, losses: Losses, zeta: float, steps: tuple[float, ...])
     while run.goes_on(C):
         t = run.made + 1
         at_C, at_F = losses.slope(C), losses.slope(F)
-        joint = lam + zeta * (C - F)
+        joint = lam + _ZETA * (C - F)
         s = run.ask(at_C + joint)
         least, f = feasible.minimise(at_F - joint)
         if (
@@ -142,5 +125,5 @@ def _split(run: Explorer, losses: Losses, zeta: float, steps: tuple[float, ...])
             run.learn(-psi / 2.0)
         step = 2.0 / (t + 2)
         C, F = (1.0 - step) * C + step * s, (1.0 - step) * F + step * f
-        eta = steps[min(len(steps) * (t - 1) // run.calls, len(steps) - 1)]
+        eta = _STEPS[min(len(_STEPS) * (t - 1) // run.calls, len(_STEPS) - 1)]
         lam = lam + eta * (C - F)

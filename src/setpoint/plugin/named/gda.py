@@ -75,32 +75,15 @@ def gda(
 
     Parameters
     ----------
-    space : Achievable
-        With whole rules as columns.
-    program : Program
     calls : int, optional
-        Oracle calls of all pairs together; by default 5000, with constraints 10,000.
-    gap : float
-        The run ends where no mixture is better by more.
+        Of all pairs together; by default 5000, with constraints 10,000 (appendix B).
     steps : sequence of float
         The grid: steps of xi, and of lambda and mu.
 
-    Returns
-    -------
-    Optimum
-        "optimal" where a bound from the dual function closed to within `gap`.
-
     Raises
     ------
-    InfeasibleMasterError
-        If no mixture of the rules gathered meets the constraints.
     ShapeError
         If the score is not concave or a constraint not convex.
-
-    References
-    ----------
-    Narasimhan et al., "Consistent multiclass algorithms for complex metrics and
-    constraints", Algorithms 2 and 6, appendix B.
     """
     losses = Losses(space, program, "gda", by_row=True)
     name = "constrained GDA" if losses.phi else "GDA"

@@ -72,7 +72,7 @@ class Losses:
         self.phi = tuple(
             f for c in program.constraints for f in _convex(program, c, solver, by_row)
         )
-        ranges = [program.forms.range(Affine({j: 1.0}, 0.0)) for j in range(space.d)]
+        ranges = [program.table.range(Affine({j: 1.0}, 0.0)) for j in range(space.d)]
         self.low, self.high = np.array(ranges).reshape(-1, 2).T
         self.middle: Floats = np.mean([space.features(c) for c in space.constants()], axis=0)
 

@@ -28,9 +28,9 @@ _NEAR = 1e-7
 
 
 class Gathered(AchievableSet):
-    """The columns that a space has at hand, and no others: asking costs no oracle call.
+    """The columns that a space already has, and no others: asking costs no oracle call.
 
-    It has its own limits, for what is known of mixtures of these columns is no bound for
+    It has its own limits, for what is known of mixtures of these columns is not a bound for
     the space.
 
     Parameters

@@ -1,6 +1,6 @@
 """Small convex programs over the slack variables: xi of the ellipsoid method, F of SplitFW.
 
-They know nothing of the data but the box of the features. Piecewise linear functions are
+Of the data they use the box of the features alone. Piecewise linear functions are
 rows; other convex ones are tangents, which hold for every objective and so are kept from
 one program to the next: after a few of them a program is one short linear program.
 """

@@ -1,12 +1,16 @@
 """Functions of the rates: each is a small class with a value, a gradient, a shape and a range."""
 
-from setpoint.program.functions.affine import Affine
-from setpoint.program.functions.arithmetic import Absolute, Product, Quotient, WeightedSum
+from setpoint.program.functions.affine import Affine, Ratio
+from setpoint.program.functions.arithmetic import (
+    Absolute,
+    Log,
+    Product,
+    Quotient,
+    Sqrt,
+    WeightedSum,
+)
 from setpoint.program.functions.base import AFFINE, INF, Node, RateFunction, Shape
-from setpoint.program.functions.extremes import Max, MaxMinusMin, Min, MinOverMax
-from setpoint.program.functions.logs import Log, Sqrt
-from setpoint.program.functions.means import PowerMean
-from setpoint.program.functions.ratio import Ratio
+from setpoint.program.functions.reductions import Max, MaxMinusMin, Min, MinOverMax, PowerMean
 
 __all__ = [
     "AFFINE",

@@ -1,4 +1,4 @@
-"""Weighted sums, products, quotients and absolute values of functions."""
+"""Weighted sums, products, quotients, absolute values, logarithms and roots of functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from setpoint.program.backend import Array
 from setpoint.program.functions.affine import Affine
 from setpoint.program.functions.base import INF, Node, RateFunction, Shape
 
-__all__ = ["Absolute", "Product", "Quotient", "WeightedSum"]
+__all__ = ["Absolute", "Log", "Product", "Quotient", "Sqrt", "WeightedSum"]
 
 _ROUNDING = 1e-14
 
@@ -125,3 +125,50 @@ class Absolute(Node):
         a, b = ranges[0]
         low = 0.0 if a <= 0 <= b else min(abs(a), abs(b))
         return low, max(abs(a), abs(b))
+
+
+class _Rising(Node):
+    """A concave, rising function of one argument, with its inverse."""
+
+    def derive(self) -> Shape:
+        s = self.children[0].shape
+        return Shape(concave=s.concave, quasiconvex=s.quasiconvex, quasiconcave=s.quasiconcave)
+
+    def floored_argument(self, xs: list[float]) -> float:
+        return xs[0]
+
+
+class Log(_Rising):
+    """The natural logarithm; of 0 it is -inf."""
+
+    def forward(self, xp: Any, xs: list[Array]) -> Array:
+        return xp.log(xs[0])
+
+    def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
+        return [1.0 / xp.floor(xs[0])]
+
+    def inverse(self, y: float) -> float:
+        """The argument with this value."""
+        return math.exp(min(y, 700.0))
+
+    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
+        a, b = (math.log(x) if x > 0 else -INF for x in ranges[0])
+        return a, b
+
+
+class Sqrt(_Rising):
+    """The square root."""
+
+    def forward(self, xp: Any, xs: list[Array]) -> Array:
+        return xp.sqrt(xs[0])
+
+    def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
+        return [0.5 / xp.sqrt(xp.floor(xs[0]))]
+
+    def inverse(self, y: float) -> float:
+        """The argument with this value."""
+        return max(y, 0.0) ** 2
+
+    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
+        a, b = (math.sqrt(max(x, 0.0)) for x in ranges[0])
+        return a, b

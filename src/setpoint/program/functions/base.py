@@ -51,10 +51,8 @@ class RateFunction(ABC):
     is_kinked = False
     """Whether its own gradient jumps."""
 
-    @property
-    def children(self) -> tuple[RateFunction, ...]:
-        """The functions this one is made of."""
-        return ()
+    children: tuple[RateFunction, ...] = ()
+    """The functions this one is made of."""
 
     @abstractmethod
     def value(self, v: Array) -> Array:
@@ -106,13 +104,9 @@ class Node(RateFunction):
     """A function of other functions."""
 
     def __init__(self, children: Sequence[RateFunction]) -> None:
-        self._children = tuple(children)
-        self.low, self.high = self.interval(*((c.low, c.high) for c in self._children))
+        self.children = tuple(children)
+        self.low, self.high = self.interval(*((c.low, c.high) for c in self.children))
         self.shape = self.derive()
-
-    @property
-    def children(self) -> tuple[RateFunction, ...]:
-        return self._children
 
     @abstractmethod
     def forward(self, xp: Any, xs: list[Array]) -> Array:
@@ -157,9 +151,5 @@ class Node(RateFunction):
         return min([own, *(c.smallest_floored_argument(v) for c in self.children)])
 
     @cached_property
-    def _features(self) -> frozenset[int]:
-        return frozenset().union(*(c.features for c in self.children))
-
-    @property
     def features(self) -> frozenset[int]:
-        return self._features
+        return frozenset().union(*(c.features for c in self.children))

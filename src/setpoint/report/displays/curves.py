@@ -20,7 +20,7 @@ _MOST_NAMED = 8
 _FEW = 40
 """Up to so many thresholds are marked one by one."""
 
-# Several segments: told apart by ink and by dashes, so in greyscale too.
+# Several segments differ by ink and by dashes, so in greyscale too.
 _LINES: tuple[tuple[str, Any], ...] = (
     (style.BLUE, "-"),
     (style.INK, (0, (6, 2))),
@@ -52,10 +52,10 @@ def draw_region(ax: Axes, plane: Plane, roc: bool) -> None:
     if not (slack >= -1e-9).any():
         return
     ax.contourf(x, y, slack, levels=[-1e-9, 1e9], colors=[style.GREEN], alpha=0.14, zorder=0.5)
-    told = [style.wrapped(str(c), 27) for c in plane.constraints]
-    if len(told) > 3:
-        told = [*told[:3], f"{len(told) - 3} more"]
-    label = "meets " + "\nand ".join(told)
+    lines = [style.wrapped(str(c), 27) for c in plane.constraints]
+    if len(lines) > 3:
+        lines = [*lines[:3], f"{len(lines) - 3} more"]
+    label = "meets " + "\nand ".join(lines)
     ax.fill_between([], [], color=style.GREEN, alpha=0.14, linewidth=0, label=label)
 
 
@@ -128,10 +128,10 @@ def draw_chosen(ax: Axes, points: OperatingPoints, plane: Plane, roc: bool) -> N
             clip_on=False,
             label="its thresholds",
         )
-    x, y, told = points.recall, points.precision, f"precision {points.precision:.3g}"
+    x, y, text = points.recall, points.precision, f"precision {points.precision:.3g}"
     if roc:
         x, y = points.false_positive_rate, points.recall
-        told = f"false positives {points.false_positive_rate:.3g}"
+        text = f"false positives {points.false_positive_rate:.3g}"
     ax.scatter(
         [x],
         [y],
@@ -141,7 +141,7 @@ def draw_chosen(ax: Axes, points: OperatingPoints, plane: Plane, roc: bool) -> N
         linewidths=0,
         zorder=5,
         clip_on=False,
-        label=f"the rule:\nrecall {points.recall:.3g},\n{told}",
+        label=f"the rule:\nrecall {points.recall:.3g},\n{text}",
     )
 
 

@@ -14,7 +14,7 @@ __all__ = ["known_line", "out_of_reach", "shown_bounds"]
 
 
 def shown_bounds(f: Frontier) -> tuple[float, float]:
-    """The ends of the horizontal axis: all bounds at hand, with air, in the side's range.
+    """The ends of the horizontal axis: all bounds, with a margin, in the side's range.
 
     Returns
     -------

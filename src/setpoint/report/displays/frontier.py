@@ -281,15 +281,15 @@ class FrontierDisplay:
     def _asked(self, ax: Axes) -> None:
         """A line at the bound asked, a marker, and words above the axes, clear of the data."""
         f, value = self.frontier, self.value_asked
-        told = f"asked {f.relation} {f.asked:.4g}"
+        label = f"asked {f.relation} {f.asked:.4g}"
         if np.isfinite(value):
-            told += f": {f.objective} {number(value)}"
+            label += f": {f.objective} {number(value)}"
             ax.plot([f.asked], [value], "o", color=style.ORANGE, markersize=8, zorder=5)
         ax.axvline(f.asked, color=style.ORANGE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
         left, right = ax.get_xlim()
         near = (f.asked - left) / (right - left)
         ax.annotate(
-            told,
+            label,
             (f.asked, 1.0),
             xycoords=ax.get_xaxis_transform(),
             xytext=(0, 3),
@@ -307,13 +307,13 @@ class FrontierDisplay:
         if f.kind != "points" and SATISFIED < f.gap < np.inf:
             kind = "Rules without draws" if f.kind == "steps" else "The best mixtures"
             return f"{kind}; breakpoints worth up to {number(f.gap)} are left out."
-        told = {
+        caption = {
             "steps": "Rules without draws; every step is shown.",
             "lines": "The best mixtures; every breakpoint is shown.",
             "points": "Known at the marks alone.",
         }[f.kind]
         if not np.isfinite(f.gap):
-            return f"{told} Better rules may exist."
+            return f"{caption} Better rules may exist."
         if f.gap > SATISFIED:
-            return f"{told} No rule is better by more than {number(f.gap)}."
-        return told
+            return f"{caption} No rule is better by more than {number(f.gap)}."
+        return caption

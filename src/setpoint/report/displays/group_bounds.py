@@ -38,13 +38,13 @@ class Allowed:
         """Whether it bounds how far groups are apart."""
         return self.low is not None and self.high is not None
 
-    def speaks_of(self, row: GroupRow) -> bool:
+    def is_for(self, row: GroupRow) -> bool:
         """Whether the row is of these columns."""
         return tuple(sorted(c for c, _ in row.columns)) == self.columns
 
     def holds(self, row: GroupRow) -> bool:
-        """Whether the row's value is allowed, or not spoken of, or not known."""
-        if row.value is None or not self.speaks_of(row):
+        """Whether the row's value is allowed, or not of these columns, or not known."""
+        if row.value is None or not self.is_for(row):
             return True
         return (self.low is None or row.value >= self.low - SATISFIED) and (
             self.high is None or row.value <= self.high + SATISFIED
@@ -124,7 +124,7 @@ def _allowed(c: Constraint, reduce: Reduce, rows: Sequence[GroupRow]) -> Allowed
     if (reduce.kind, c.relation) == ("max", "<="):
         return Allowed(text, columns, None, k)
     spread = Allowed(text, columns, None, None)
-    values = [r.value for r in rows if r.value is not None and spread.speaks_of(r)]
+    values = [r.value for r in rows if r.value is not None and spread.is_for(r)]
     if not values:
         return None
     if (reduce.kind, c.relation) == ("difference", "<="):

@@ -218,14 +218,14 @@ class GroupRatesDisplay:
         Raises
         ------
         ValueError
-            If `metric` is none of them.
+            If `metric` is not one of them.
         """
         if metric is not None and metric not in self.metrics:
             raise ValueError(f"metric= is one of {list(self.metrics)}, got {metric!r}")
         shown = self.metrics if metric is None else (metric,)
         sizes = [len(self._of(m)) for m in shown]
-        told = [len(self.allowed(m)) for m in shown]
-        tall = sum(0.27 * n + 1.0 + 0.2 * k for n, k in zip(sizes, told, strict=True))
+        n_bounds = [len(self.allowed(m)) for m in shown]
+        tall = sum(0.27 * n + 1.0 + 0.2 * k for n, k in zip(sizes, n_bounds, strict=True))
         self.figure_, panels, mode = style.axes(ax, (6.8, max(2.2, tall)), [n + 1.0 for n in sizes])
         for panel, m in zip(panels, shown, strict=False):
             self._panel(panel, m, mode)
@@ -274,7 +274,7 @@ class GroupRatesDisplay:
 
     def _bounds(self, ax: Axes, rows: list[GroupRow], allowed: Sequence[Allowed]) -> None:
         for i, a in enumerate(allowed):
-            at = [y for y, row in enumerate(rows) if a.speaks_of(row)]
+            at = [y for y, row in enumerate(rows) if a.is_for(row)]
             span = (min(at) - 0.5, max(at) + 0.5)
             if a.is_band:
                 assert a.low is not None

@@ -1,4 +1,4 @@
-"""Rows as users hand them to a display, checked as ``solve`` and ``evaluate`` check them."""
+"""Rows as users pass them to a display, checked as ``solve`` and ``evaluate`` check them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import classes_of, one_score
 from setpoint.inputs.dataset import as_datasets
-from setpoint.inputs.inputs import DecideOn, Inputs, Rows
+from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 
 __all__ = ["scored_rows"]
 
@@ -53,12 +53,14 @@ def scored_rows(
             "two: make one class against the rest, or draw GroupRatesDisplay or ConvergenceDisplay"
         )
     values: dict[str | None, Any] = {None: one_score(scores, known)}
-    rows: dict[str | None, Rows] = {
-        None: Rows(len(values[None]), y_true, sample_weight, sensitive_features, baseline)
+    rows: dict[str | None, GivenRows] = {
+        None: GivenRows(len(values[None]), y_true, sample_weight, sensitive_features, baseline)
     }
     for name, d in as_datasets(datasets).items():
         values[name] = one_score(d.X, known, f"datasets[{name!r}]: scores")
-        rows[name] = Rows(len(values[name]), d.y, d.sample_weight, d.sensitive_features, d.baseline)
-    inputs = Inputs.check(goal, known, rows, decide_on, "y_true")
+        rows[name] = GivenRows(
+            len(values[name]), d.y, d.sample_weight, d.sensitive_features, d.baseline
+        )
+    inputs = CheckedData.check(goal, known, rows, decide_on, "y_true")
     inputs.require_values()
     return inputs.evidence(values)

@@ -149,7 +149,7 @@ class OperatingPointDisplay:
         ------
         ValueError
             If there are more than two classes, or the rule has no operating points.
-        Infeasible
+        InfeasibleError
             If no rule meets the constraints, and none is given.
         """
         _check(kind)
@@ -235,13 +235,13 @@ class OperatingPointDisplay:
         return self
 
     def _caption(self) -> str:
-        told = []
+        notes = []
         if self.plane.left_out:
             names = "; ".join(str(c) for c in self.plane.left_out)
-            told.append(f"Not shaded, for it takes more than this plane to tell: {names}.")
+            notes.append(f"Not shaded, for it takes more than this plane to tell: {names}.")
         if len(self.points.curves) > 1:
-            told.append("Each curve is of one group; the rule and the shading, of all rows.")
-        return " ".join(told)
+            notes.append("Each curve is of one group; the rule and the shading, of all rows.")
+        return " ".join(notes)
 
 
 def _check(kind: str) -> None:

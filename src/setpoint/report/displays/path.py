@@ -125,7 +125,7 @@ class BoundPathDisplay:
         empty = "lower right" if p.relation == ">=" else "upper left"
         inside = empty if kind == "bound" else "best"
         style.legend(ax_, mode, inside=inside, columns=1 if mode == "tight" else 3)
-        style.caption(ax_, mode, self._told())
+        style.caption(ax_, mode, self._caption())
         return self
 
     # -- drawing ------------------------------------------------------------------------
@@ -187,19 +187,19 @@ class BoundPathDisplay:
             if y is not None:
                 yield y
 
-    def _told(self) -> str:
+    def _caption(self) -> str:
         p = self.path
         n = len(p.bounds)
-        told = f"A model is trained for each bound, {p.bounds[0]:g} to {p.bounds[-1]:g}."
+        text = f"A model is trained for each bound, {p.bounds[0]:g} to {p.bounds[-1]:g}."
         if n == 1:
-            told = f"One model, trained for the bound {p.bounds[0]:g}."
+            text = f"One model, trained for the bound {p.bounds[0]:g}."
         others = [str(c) for c in Goal.parse(p.goal).constraints if str(c) != p.vary]
         if others:
-            told += f" Each with {' and '.join(others)}."
+            text += f" Each with {' and '.join(others)}."
         none = [f"{k:g}" for k in p.bounds[np.isnan(p.reached)]]
         if none:
-            told += f" None was found for {', '.join(none)}."
-        return told
+            text += f" None was found for {', '.join(none)}."
+        return text
 
 
 def _ends(at: Floats) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from setpoint.goals.expressions import BlackBoxMetric, Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.report.adaptive import AdaptiveTold
+from setpoint.report.adaptive import AdaptiveSummary
 from setpoint.report.displays import style
 from setpoint.report.report import GoalReport
 from setpoint.report.words import number
@@ -45,13 +45,13 @@ class SurrogatePathDisplay:
 
     Parameters
     ----------
-    told : AdaptiveTold
+    summary : AdaptiveSummary
     goal : Goal, str or metric, optional
         Names the metric, and says whether greater is better.
 
     Attributes
     ----------
-    told : AdaptiveTold
+    summary : AdaptiveSummary
     goal : Goal or None
     ax_ : Axes
         With the metric over evaluations.
@@ -70,15 +70,15 @@ class SurrogatePathDisplay:
     >>> import matplotlib
     >>> matplotlib.use("agg")
     >>> from matplotlib import pyplot as plt
-    >>> from setpoint.report import AdaptiveStep, AdaptiveTold
+    >>> from setpoint.report import AdaptiveStep, AdaptiveSummary
     >>> first = AdaptiveStep("zero", 40, 0.40, (0.5, 0.5))
     >>> second = AdaptiveStep("zero", 80, 0.43, (0.7, 0.3))
-    >>> told = AdaptiveTold(
+    >>> summary = AdaptiveSummary(
     ...     "logistic regression with a cut-off", 0.41, 0.43, True, "", 0.008, 200, 480, 0, 2000,
     ...     "gradient", "interpolation", "zero", ("sigmoid of positives", "sigmoid of negatives"),
     ...     (first, second),
     ... )
-    >>> display = SurrogatePathDisplay(told, "f1").plot()
+    >>> display = SurrogatePathDisplay(summary, "f1").plot()
     >>> display.ax_.get_ylabel()
     'f1'
     >>> plt.close(display.figure_)
@@ -88,15 +88,17 @@ class SurrogatePathDisplay:
     weights_ax_: Axes | None
     figure_: FigureBase
 
-    def __init__(self, told: AdaptiveTold, goal: Goal | Expression | str | None = None) -> None:
-        if not isinstance(told, AdaptiveTold):
+    def __init__(
+        self, summary: AdaptiveSummary, goal: Goal | Expression | str | None = None
+    ) -> None:
+        if not isinstance(summary, AdaptiveSummary):
             raise TypeError(
-                f"told= is the adaptive part of a report, got {type(told).__name__}; reports "
+                f"summary= is the adaptive part of a report, got {type(summary).__name__}; reports "
                 "on a search over surrogates have one"
             )
-        if not told.path:
+        if not summary.path:
             raise ValueError("the search made no step: there is no path to draw")
-        self.told = told
+        self.summary = summary
         self.goal = None if goal is None else as_goal(goal)
 
     # -- where the numbers come from --------------------------------------------------
@@ -196,17 +198,18 @@ class SurrogatePathDisplay:
     @property
     def _end(self) -> int:
         """The last evaluation of the search; the bootstrap's come later."""
-        return max(step.used for step in self.told.path)
+        return max(step.used for step in self.summary.path)
 
     def _metric(self, ax: Axes) -> None:
-        told = self.told
+        summary = self.summary
         best_first = sorted(
-            dict.fromkeys(step.start for step in told.path), key=lambda start: start != told.start
+            dict.fromkeys(step.start for step in summary.path),
+            key=lambda start: start != summary.start,
         )
         for i, start in enumerate(best_first):
-            steps = [step for step in told.path if step.start == start]
+            steps = [step for step in summary.path if step.start == start]
             ink, dashes = _OTHERS[(i - 1) % len(_OTHERS)]
-            own = start == told.start
+            own = start == summary.start
             ax.plot(
                 [step.used for step in steps],
                 [step.value for step in steps],
@@ -219,46 +222,46 @@ class SurrogatePathDisplay:
                 zorder=3.0 if own else 2.5,
             )
         ax.axhline(
-            told.baseline_value,
+            summary.baseline_value,
             color=style.RED,
             linewidth=1.2,
             linestyle=(0, (4, 2)),
-            label=f"baseline {number(told.baseline_value)}"
-            + ("" if told.accepted else ", returned"),
+            label=f"baseline {number(summary.baseline_value)}"
+            + ("" if summary.accepted else ", returned"),
             zorder=2,
         )
-        if told.best_value != told.baseline_value:
+        if summary.best_value != summary.baseline_value:
             self._best(ax)
         ax.margins(x=0.03, y=0.1)
         ax.set_xlim(ax.get_xlim())
 
     def _best(self, ax: Axes) -> None:
         """The best model, at the step that it comes from."""
-        told = self.told
-        at = told.best_step(self._greater_is_better)
+        summary = self.summary
+        at = summary.best_step(self._greater_is_better)
         x = self._end if at is None else at.used
-        if at is not None and at.value != told.best_value:
+        if at is not None and at.value != summary.best_value:
             # The model of the step with its cut-off set anew.
-            ax.plot([x, x], [at.value, told.best_value], color=style.ORANGE, linewidth=1.0)
+            ax.plot([x, x], [at.value, summary.best_value], color=style.ORANGE, linewidth=1.0)
         ax.plot(
             [x],
-            [told.best_value],
+            [summary.best_value],
             "D",
             color=style.ORANGE,
             markersize=7,
             linestyle="none",
-            label=f"best {number(told.best_value)}" + (", returned" if told.accepted else ""),
+            label=f"best {number(summary.best_value)}" + (", returned" if summary.accepted else ""),
             zorder=5,
         )
 
     def _bands(self) -> list[tuple[str, Floats]]:
         """Names and shares (m,) of the surrogates along the best path, those of few pooled."""
-        told = self.told
-        steps = [step for step in told.path if step.start == told.start]
-        if not steps or len(told.surrogates) < 2:
+        summary = self.summary
+        steps = [step for step in summary.path if step.start == summary.start]
+        if not steps or len(summary.surrogates) < 2:
             return []
         shares = np.array([step.weights for step in steps])
-        names = [_broken(name) for name in told.surrogates]
+        names = [_broken(name) for name in summary.surrogates]
         if len(names) <= _MOST_BANDS:
             return list(zip(names, shares.T, strict=True))
         large = np.sort(np.argsort(-shares.mean(axis=0), kind="stable")[: _MOST_BANDS - 1])
@@ -268,8 +271,8 @@ class SurrogatePathDisplay:
 
     def _weights(self, ax: Axes, bands: Sequence[tuple[str, Floats]]) -> None:
         """Stacked shares; each holds until the path moves on."""
-        told = self.told
-        used = [step.used for step in told.path if step.start == told.start]
+        summary = self.summary
+        used = [step.used for step in summary.path if step.start == summary.start]
         x = np.array([*used, ax.get_xlim()[1]])
         top = np.zeros(len(x))
         middles = []

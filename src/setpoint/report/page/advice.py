@@ -12,7 +12,7 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.table import TABLE
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import smallest_group
-from setpoint.report.page.told import tone_of
+from setpoint.report.page.cards import tone_of
 from setpoint.report.page.verbalize import in_words
 from setpoint.report.words import HALF_THE_TIME, certificate, holds, number, sentence
 from setpoint.tolerances import SATISFIED
@@ -32,7 +32,7 @@ _NO_CHANCE = (
 )
 
 _MOST_TIMES = 50
-"""No honest advice asks for more rows than so many times those at hand."""
+"""Advice asks for at most so many times the rows that there are."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def _unreachable(report: GoalReport) -> Iterator[Note]:
     remedy = "Loosen a constraint, or give the model better data to learn from."
     if report.blame:
         shares = sorted(report.blame.items(), key=lambda pair: -abs(pair[1]))
-        told = ", ".join(f"{text} ({number(share)})" for text, share in shares)
-        what += f". What cannot hold together, with the share of each in it: {told}"
+        blamed = ", ".join(f"{text} ({number(share)})" for text, share in shares)
+        what += f". What cannot hold together, with the share of each in it: {blamed}"
         remedy = (
             f"Loosen {shares[0][0]} first"
             + (", which weighs most" if len(shares) > 1 else "")
@@ -168,7 +168,7 @@ def _tightened(entry: Entry, written: Constraint) -> float | None:
 
 
 def _range(x: Expression) -> tuple[float, float]:
-    """What values an expression can have; wide where it is none of the plain ones."""
+    """What values an expression can have; wide where it is not a plain one."""
     if isinstance(x, Metric):
         return TABLE[x.name].low, TABLE[x.name].high
     if isinstance(x, Reduce) and x.kind in ("min", "max", "mean", "difference", "ratio"):
@@ -199,7 +199,7 @@ def _search(report: GoalReport, goal: Goal) -> Iterator[Note]:
     better = f"do better by {objective}" if goal.is_blackbox else f"reach a better {objective}"
     if report.status in ("feasible", "stationary") and report.gap is None:
         yield Note(
-            f"Nobody has proved that this rule is the best: another one may {better}.",
+            f"It is not proved that this rule is the best: another one may {better}.",
             "Allow the search more time, or start it elsewhere, if this matters."
             if report.adaptive is None
             else "Allow the search more evaluations (budget) if this matters.",
@@ -208,11 +208,11 @@ def _search(report: GoalReport, goal: Goal) -> Iterator[Note]:
         report.gap is not None
         and report.gap > SATISFIED
         and report.status != "optimal"
-        and report.evidence == "label"  # else the certificate is told below
+        and report.evidence == "label"  # else the certificate stands below
     ):
         yield Note(
             certificate(report),
-            "Allow the search more time if so much matters.",
+            "Allow the search more time if this difference matters.",
         )
     if report.status == "evaluated":
         yield Note(
@@ -228,11 +228,11 @@ def _search(report: GoalReport, goal: Goal) -> Iterator[Note]:
 
 
 def _warnings(report: GoalReport, held_out: GoalReport | None) -> list[Note]:
-    """The reports' own notes, each once, but for those that are told above with a remedy."""
+    """The reports' own notes, each once, except those that stand above with a remedy."""
     reports = [report] if held_out is None else [held_out, report]
     out: dict[str, None] = {}
     for r in reports:
-        told = tuple(f"{e.text}: measured on few rows" for e in r.constraints)
+        shown = tuple(f"{e.text}: measured on few rows" for e in r.constraints)
         unseen = tuple(f"{e.text}: not evaluated" for e in r.constraints)
-        out.update(dict.fromkeys(w for w in r.warnings if not w.startswith(told + unseen)))
+        out.update(dict.fromkeys(w for w in r.warnings if not w.startswith(shown + unseen)))
     return [Note(w if w.endswith(".") else f"{w}.") for w in out]

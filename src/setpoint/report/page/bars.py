@@ -38,7 +38,7 @@ class Bar:
         The side of the bound where the goal wants the value.
     left, right : str
         Numbers at the ends of the line.
-    told : str
+    description : str
         The picture in words.
     """
 
@@ -48,7 +48,7 @@ class Bar:
     allowed: tuple[float, float] | None
     left: str
     right: str
-    told: str
+    description: str
 
 
 def bar_of(entry: Entry, relation: str | None = None) -> Bar | None:
@@ -73,20 +73,20 @@ def bar_of(entry: Entry, relation: str | None = None) -> Bar | None:
     def at(x: float) -> float:
         return round(100 * (min(max(x, first), last) - first) / (last - first), 2)
 
-    told = f"{number(entry.value)}"
+    description = f"{number(entry.value)}"
     interval = allowed = bound = None
     if entry.low is not None and entry.high is not None:
         interval = (at(entry.low), round(at(entry.high) - at(entry.low), 2))
-        told += f", interval {number(entry.low)} to {number(entry.high)}"
+        description += f", interval {number(entry.low)} to {number(entry.high)}"
     if entry.bound is not None and math.isfinite(entry.bound):
         bound = Mark(at(entry.bound), number(entry.bound))
-        told += f", bound {number(entry.bound)}"
+        description += f", bound {number(entry.bound)}"
         if relation == ">=":
             allowed = (bound.at, round(100 - bound.at, 2))
         elif relation == "<=":
             allowed = (0.0, bound.at)
     value = Mark(at(entry.value), number(entry.value))
-    return Bar(value, bound, interval, allowed, _end(first), _end(last), told)
+    return Bar(value, bound, interval, allowed, _end(first), _end(last), description)
 
 
 def _is_known(x: float | None) -> bool:

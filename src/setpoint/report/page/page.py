@@ -13,9 +13,9 @@ from setpoint.inputs.files import atomic_write
 from setpoint.report.deployed import TITLE
 from setpoint.report.entry import GroupRow
 from setpoint.report.page.advice import notes_of
+from setpoint.report.page.cards import cards_of, describe_rule, verdict_of
 from setpoint.report.page.pictures import Picture, pictures_of
 from setpoint.report.page.svg import cleaned
-from setpoint.report.page.told import cards_of, rule_told, verdict_of
 from setpoint.report.page.verbalize import cases, glossary, goal_in_words
 from setpoint.report.words import certificate, how_found, number
 
@@ -127,7 +127,9 @@ def page_text(
         for i, (p, rows) in enumerate(_pictures(report, held_out), 1)
     ]
     style = Markup(folder.joinpath("page.css").read_text("utf-8"))
-    return template.render(style=style, pictures=pictures, **_told(report, held_out, about))
+    return template.render(
+        style=style, pictures=pictures, **_template_values(report, held_out, about)
+    )
 
 
 def _finalize(x: Any) -> Any:
@@ -135,17 +137,17 @@ def _finalize(x: Any) -> Any:
     return cleaned(x) if isinstance(x, str) and not hasattr(x, "__html__") else x
 
 
-def _told(
+def _template_values(
     report: GoalReport, held_out: GoalReport | None, about: Sequence[Section]
 ) -> dict[str, Any]:
     """Everything that the template writes, as plain values."""
     goal = Goal.parse(report.goal)
     lead = report if held_out is None else held_out
     where = HELD_OUT if held_out is not None else _where(report)
-    rule, rule_lines = rule_told(report)
+    rule, rule_lines = describe_rule(report)
     shares = [("On the " + HELD_OUT, _tables(held_out.groups))] if held_out is not None else []
     shares.append((f"On the {_where(report)}" if shares else "", _tables(report.groups)))
-    told = certificate(report)
+    certified = certificate(report)
     return {
         "goal": report.goal,
         "sentence": goal_in_words(goal, report.positive),
@@ -163,7 +165,7 @@ def _told(
         "rule": rule,
         "rule_lines": rule_lines,
         "how": how_found(report, f"How it was found: {report.status},"),
-        "certificate": told if report.evidence != "soft" else "",
+        "certificate": certified if report.evidence != "soft" else "",
         "groups": [(title, tables) for title, tables in shares if tables],
         "level": f"{100 * lead.level:.4g}",
         "about": [*about, *_stream(lead)],
@@ -182,7 +184,7 @@ def _adaptive(report: GoalReport) -> dict[str, Any] | None:
         "title": found.TITLE,
         "metric": str(Goal.parse(report.goal).objective),
         "rows": found.rows(greater),
-        "lines": found.told(greater),
+        "lines": found.short_lines(greater),
     }
 
 

@@ -51,7 +51,7 @@ class Picture:
     ----------
     plot : callable
         Draws on the axes or the empty figure that it is given.
-    told : str
+    description : str
         The picture in words, for who cannot see it.
     caption : str
         How to read it.
@@ -62,7 +62,7 @@ class Picture:
 
     title: str
     plot: Callable[[Any], object]
-    told: str
+    description: str
     caption: str
     size: tuple[float, float] = _SIZE
     panels: bool = False
@@ -75,7 +75,13 @@ class Picture:
         ImportError
             If matplotlib is not installed.
         """
-        return drawn(self.plot, size=self.size, prefix=prefix, told=self.told, panels=self.panels)
+        return drawn(
+            self.plot,
+            size=self.size,
+            prefix=prefix,
+            description=self.description,
+            panels=self.panels,
+        )
 
 
 def pictures_of(report: GoalReport) -> list[Picture]:
@@ -177,7 +183,7 @@ def _frontiers(report: GoalReport) -> Iterator[Picture]:
 
         proof = ""
         if math.isinf(frontier.gap):
-            proof = " Nobody has proved that no rule does better."
+            proof = " It is not proved that no rule does better."
         elif frontier.gap > 5e-5:
             proof = f" The best may be better than the line by up to {number(frontier.gap)}."
         strict = "right" if frontier.relation == ">=" else "left"

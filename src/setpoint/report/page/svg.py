@@ -55,7 +55,7 @@ def drawn(
     *,
     size: tuple[float, float],
     prefix: str,
-    told: str,
+    description: str,
     panels: bool = False,
 ) -> str:
     """What `plot` draws, as the text of one ``<svg>`` element.
@@ -68,7 +68,7 @@ def drawn(
         The element has no width of its own: it fills its container.
     prefix : str
         Put before every id, so that several pictures share a page.
-    told : str
+    description : str
         The picture in words, for who cannot see it.
     panels : bool
         Whether `plot` gets the figure.
@@ -113,7 +113,7 @@ def drawn(
         figure.savefig(
             out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
         )
-    return _embedded(cleaned(out.getvalue()), prefix, told)
+    return _embedded(cleaned(out.getvalue()), prefix, description)
 
 
 def _legend_below(figure: Figure, size: tuple[float, float]) -> None:
@@ -144,7 +144,7 @@ def _short(match: re.Match[str]) -> str:
     return f"{float(match.group()):.2f}".rstrip("0").rstrip(".")
 
 
-def _embedded(text: str, prefix: str, told: str) -> str:
+def _embedded(text: str, prefix: str, description: str) -> str:
     root = ET.fromstring(text)
     for parent in root.iter():
         for child in list(parent):
@@ -160,7 +160,7 @@ def _embedded(text: str, prefix: str, told: str) -> str:
     root.attrib = {
         "viewBox": root.attrib["viewBox"],
         "role": "img",
-        "aria-label": told,
+        "aria-label": description,
     }
     return ET.tostring(root, encoding="unicode")
 

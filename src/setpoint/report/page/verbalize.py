@@ -17,8 +17,7 @@ from setpoint.goals.expressions import (
     walk,
 )
 from setpoint.goals.goal import Goal
-from setpoint.goals.literals import literal
-from setpoint.goals.populations import Label, Population
+from setpoint.goals.populations import Label, Population, literal
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE
 
@@ -88,7 +87,7 @@ least 0.97'
         out += f", with {_listed([_with_article(c) for c in goal.constraints])}"
     if len(out) > _LONGEST:
         held = f", under {len(goal.constraints)} constraints" if goal.constraints else ""
-        return f"Make a measure of one's own as {way} as possible{held}"
+        return f"Make a custom metric as {way} as possible{held}"
     return out
 
 

@@ -17,7 +17,7 @@ from setpoint.goals.goal import as_goal
 from setpoint.report import BoundPath, GoalReport
 from setpoint.report.path import check_trainable
 from setpoint.search.frontier import Vary, levels_of, vary_of
-from setpoint.search.infeasibility import Infeasible
+from setpoint.search.infeasibility import InfeasibleError
 
 __all__ = ["bound_path"]
 
@@ -88,9 +88,9 @@ def bound_path(
     if levels is None:
         raise ValueError("values= is a list of bounds, got None")
     judged_by = _arguments(held_out, classifier)
-    failed: Infeasible | None = None
+    failed: InfeasibleError | None = None
     reports: list[GoalReport | None] = []
-    told = np.full((4, len(levels)), np.nan)
+    measured = np.full((4, len(levels)), np.nan)
     for k, level in enumerate(levels):
         constraints = list(goal.constraints)
         constraints[i] = replace(moved, rhs=Const(float(level)))
@@ -98,14 +98,14 @@ def bound_path(
         model = copy(classifier).set_params(goal=replace(goal, constraints=tuple(constraints)))
         try:
             model.fit(X, y, **rows)
-        except Infeasible as error:
+        except InfeasibleError as error:
             failed = error
             reports.append(None)
             continue
         reports.append(model.goal_report_)
-        told[:2, k] = _of(model.goal_report_, i)
+        measured[:2, k] = _of(model.goal_report_, i)
         if judged_by is not None:
-            told[2:, k] = _of(model.evaluate(**judged_by), i)
+            measured[2:, k] = _of(model.evaluate(**judged_by), i)
     if failed is not None and not any(reports):
         warnings.warn(
             f"bound_path: no model was found for any of the bounds. Of {levels[-1]:g}: {failed}",
@@ -119,10 +119,10 @@ def bound_path(
         str(moved.lhs),
         moved.relation,
         levels,
-        told[0],
-        told[1],
-        None if held_out is None else told[2],
-        None if held_out is None else told[3],
+        measured[0],
+        measured[1],
+        None if held_out is None else measured[2],
+        None if held_out is None else measured[3],
         tuple(reports),
     )
 

@@ -1,14 +1,17 @@
-"""The largest and the smallest of several functions, their difference and their ratio."""
+"""One number from several functions: the largest, the smallest, their gaps, and power means."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from setpoint.program.backend import Array
-from setpoint.program.functions.affine import Affine
-from setpoint.program.functions.base import INF, Node, Shape
+import numpy as np
 
-__all__ = ["Max", "MaxMinusMin", "Min", "MinOverMax"]
+from setpoint.program.backend import Array, backend
+from setpoint.program.functions.affine import Affine
+from setpoint.program.functions.base import INF, Node, RateFunction, Shape
+
+__all__ = ["Max", "MaxMinusMin", "Min", "MinOverMax", "PowerMean"]
 
 
 class Max(Node):
@@ -96,3 +99,54 @@ class MinOverMax(Node):
 
     def floored_argument(self, xs: list[float]) -> float:
         return max(xs)
+
+
+class PowerMean(Node):
+    """The power mean of order 0 (geometric), -1 (harmonic) or 2 (quadratic)."""
+
+    def __init__(self, order: int, children: Sequence[RateFunction]) -> None:
+        if order not in (-1, 0, 2):
+            raise ValueError(f"order is -1, 0 or 2, got {order}")
+        self.order = order
+        super().__init__(children)
+
+    def forward(self, xp: Any, xs: list[Array]) -> Array:
+        n = len(xs)
+        if self.order == 2:
+            return xp.sqrt(sum(x * x for x in xs) / n)
+        stacked = xp.stack(xs)
+        low = xp.smallest(stacked)
+        safe = xp.where(low[None] > 0, stacked, xp.like(stacked, 1.0))
+        out = xp.exp(xp.log(safe).sum(0) / n) if self.order == 0 else n / (1.0 / safe).sum(0)
+        return xp.where(low > 0, out, xp.like(out, 0.0))
+
+    def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
+        n = len(xs)
+        if self.order == 2:
+            finite = [xp.finite(x) for x in xs]
+            root = xp.floor(self.forward(xp, finite))
+            return [x / root / n for x in finite]
+        safe = [xp.floor(xp.finite(x)) for x in xs]
+        out = self.forward(xp, safe)
+        if self.order == 0:
+            return [out / x / n for x in safe]
+        return [out * out / (x * x) / n for x in safe]
+
+    def derive(self) -> Shape:
+        if self.order == 2:
+            convex = all(
+                isinstance(c, Affine) or (c.shape.convex and c.low >= 0) for c in self.children
+            )
+            return Shape(convex=convex, quasiconvex=convex)
+        concave = self.each("concave")
+        return Shape(concave=concave, quasiconcave=concave)
+
+    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
+        if self.order == 2:
+            return 0.0, max(max(abs(a), abs(b)) for a, b in ranges)
+        ends = [np.array([[max(r[i], 0.0)] for r in ranges]) for i in (0, 1)]
+        low, high = (float(self.forward(backend(e), list(e))[0]) for e in ends)
+        return low, high
+
+    def floored_argument(self, xs: list[float]) -> float:
+        return INF if self.order == 2 else min(xs)

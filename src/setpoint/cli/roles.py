@@ -1,4 +1,4 @@
-"""What each column of a table is used for, as ``setpoint fit`` was told."""
+"""What each column of a table is used for, according to the options of ``setpoint fit``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from setpoint.cli.errors import CommandError
 from setpoint.cli.labels import value_named
 from setpoint.cli.options import columns_named
 from setpoint.cli.session import current
-from setpoint.cli.solvers import Way
+from setpoint.cli.solvers import SolverChoice
 from setpoint.cli.tables import kind_by_goal
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Column, Table
 
-__all__ = ["Choices", "Layout", "handed_to", "layout_of"]
+__all__ = ["Choices", "ColumnRoles", "find_metric_columns", "find_roles"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Choices:
 
     Parameters
     ----------
-    way : Way
+    way : SolverChoice
         The solver and its model.
     sensitive, drop, decide_on : tuple of str
         `decide_on` is empty for the goal's own columns; "none" for the score alone.
@@ -42,7 +42,7 @@ class Choices:
 
     target: str
     positive: str | None = None
-    way: Way = field(default_factory=Way)
+    way: SolverChoice = field(default_factory=SolverChoice)
     sensitive: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     decide_on: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ColumnRoles:
     """What each column of a table is used for.
 
     Parameters
@@ -71,8 +71,8 @@ class Layout:
         What says nothing, with the reason.
     scores : Column, optional
         The deployed model's, which the model takes as they are.
-    handed : tuple of Column
-        The metric is given these, whatever else they are used for.
+    metric_columns : tuple of Column
+        Columns that the metric takes, whatever else they are used for.
     surrogate_groups : tuple of str and dict
         Columns, and values of columns, whose rows are weighed apart.
     """
@@ -82,7 +82,7 @@ class Layout:
     hidden: Mapping[str, str]
     left_out: Mapping[str, str]
     scores: Column | None = None
-    handed: tuple[Column, ...] = ()
+    metric_columns: tuple[Column, ...] = ()
     surrogate_groups: tuple[str | dict[str, Any], ...] = ()
 
     @property
@@ -98,9 +98,9 @@ class Layout:
 
     @property
     def used(self) -> set[str]:
-        """The columns that somebody looks at, or would if they said something."""
-        told = {c.name for c in (*self.columns, *self.handed)}
-        return {*self.hidden_in_use, *told, *self.grouped, *self.left_out}
+        """The columns in use, or that would be if they were not constant."""
+        looked_at = {c.name for c in (*self.columns, *self.metric_columns)}
+        return {*self.hidden_in_use, *looked_at, *self.grouped, *self.left_out}
 
     @property
     def hidden_in_use(self) -> list[str]:
@@ -115,7 +115,9 @@ class Layout:
         return self.features + tuple(c for c in more if c.name not in own)
 
 
-def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table] = ()) -> Layout:
+def find_roles(
+    table: Table, goal: Goal, choices: Choices, others: Sequence[Table] = ()
+) -> ColumnRoles:
     """What each column is used for.
 
     Parameters
@@ -176,12 +178,14 @@ def layout_of(table: Table, goal: Goal, choices: Choices, others: Sequence[Table
         raise CommandError(f"{table.name} has no column for the model to look at: {reasons}")
     kinds = {c.name: c for c in features}
     decides_on = tuple(kinds.get(name) or kind_by_goal(name, goal, table) for name in decide)
-    handed = () if choices.metric is None else handed_to(choices.metric, table)
+    metric_columns = () if choices.metric is None else find_metric_columns(choices.metric, table)
     groups = _surrogate_groups(table, choices)
-    return Layout(features, decides_on, hidden, left_out, scores, handed, groups)
+    return ColumnRoles(features, decides_on, hidden, left_out, scores, metric_columns, groups)
 
 
-def handed_to(metric: BlackBox, table: Table, known: Sequence[Column] = ()) -> tuple[Column, ...]:
+def find_metric_columns(
+    metric: BlackBox, table: Table, known: Sequence[Column] = ()
+) -> tuple[Column, ...]:
     """The columns that a metric asks for.
 
     Parameters

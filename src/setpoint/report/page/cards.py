@@ -1,4 +1,4 @@
-"""What the page says of each entry, of the verdict, the rule and the search."""
+"""The page's cards for entries, its verdict, and its texts on the rule and the search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from setpoint.tolerances import SATISFIED
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport
 
-__all__ = ["Card", "Tone", "Verdict", "cards_of", "rule_told", "verdict_of"]
+__all__ = ["Card", "Tone", "Verdict", "cards_of", "describe_rule", "verdict_of"]
 
 Tone: TypeAlias = Literal["good", "unsure", "bad", "unknown", "plain"]
 """How a thing stands: its colour and its sign, beside its word."""
@@ -111,9 +111,9 @@ def _card(entry: Entry, written: Constraint, level: float) -> Card:
             *_counted(entry, level),
         ]
     last = constraint_lines(entry, level)[-1]
-    told = last if last.startswith("The interval") else ""
+    note = last if last.startswith("The interval") else ""
     if entry.value is None:
-        told = "Not evaluated: there are no rows to count it on."
+        note = "Not evaluated: there are no rows to count it on."
     words = {True: "met", False: "not met", None: "not evaluated"}
     return Card(
         tone_of(entry),
@@ -122,14 +122,14 @@ def _card(entry: Entry, written: Constraint, level: float) -> Card:
         entry.text,
         number(entry.value),
         tuple(f for f in facts if f[1]),
-        told,
+        note,
         bar_of(entry, written.relation),
     )
 
 
 def _interval(entry: Entry, level: float) -> tuple[str, str]:
-    told = "" if entry.low is None else f"{number(entry.low)} to {number(entry.high)}"
-    return interval_name(entry, level), told
+    limits = "" if entry.low is None else f"{number(entry.low)} to {number(entry.high)}"
+    return interval_name(entry, level), limits
 
 
 def _counted(entry: Entry, level: float) -> list[tuple[str, str]]:
@@ -169,7 +169,7 @@ def verdict_of(report: GoalReport, where: str) -> Verdict:
         if report.status == "nearest":
             word = "Not reached: no rule can"
     elif "unknown" in tones:
-        tone, word = "unknown", "Cannot be told"
+        tone, word = "unknown", "Not known"
     elif "unsure" in tones:
         tone, word = "unsure", "Reached on these rows, but not for certain"
     else:
@@ -224,7 +224,7 @@ def _reached(report: GoalReport, goal: Goal) -> str:
     return f"{out}."
 
 
-def rule_told(report: GoalReport) -> tuple[str, list[str]]:
+def describe_rule(report: GoalReport) -> tuple[str, list[str]]:
     """The rule as it stands, and sentences on what it looks at and what it draws."""
     lines = rule_lines(report)[len(report.rule.split("\n")) if report.rule else 0 :]
     # A report that only measures does not know what the rule looks at.
@@ -232,5 +232,5 @@ def rule_told(report: GoalReport) -> tuple[str, list[str]]:
         if not report.decides_on:
             lines.append("It looks at nothing but the score.")
         if not report.randomized:
-            lines.append("It draws no lots.")
+            lines.append("The rule is deterministic.")
     return report.rule, lines
