@@ -30,7 +30,7 @@ from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import GivenRows
 from setpoint.surrogates.descent import Descent
 from setpoint.surrogates.design import Matrix
-from setpoint.surrogates.gradients import ESTIMATES, Estimator, fitted
+from setpoint.surrogates.gradients import Estimator, fitted
 from setpoint.surrogates.losses import Losses
 from setpoint.surrogates.parts import Part as Subset
 from setpoint.surrogates.parts import losses_on
@@ -110,7 +110,8 @@ class Known:
         out = []
         for seed in range(REPEATS):
             rng = np.random.default_rng(seed)
-            found = ESTIMATES[method][0](self.sample, self.metered, self.models, sigma, m, rng)
+            estimator = Estimator(self.sample, self.metered, method, m, rng)
+            found = estimator.differences(self.models, sigma)
             out.append(np.linalg.norm(fitted(found, monotone=False) - truth))
         return np.array(out)
 

@@ -27,6 +27,7 @@ from setpoint import (
 )
 from setpoint.metrics import error_rate, predicted_rate
 from setpoint.ramp import fitting, lagrangian
+from setpoint.ramp.search import Iterate
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
@@ -581,7 +582,7 @@ def test_the_cut_off_moves_where_counts_violate_a_bound(monkeypatch):
         solved = real(problem, start, **options)
         w = solved.best.w.copy()
         w[-1] += 0.4
-        solved.best = lagrangian.Iterate(w, solved.best.loss, solved.best.excess)
+        solved.best = Iterate(w, solved.best.loss, solved.best.excess)
         return solved
 
     monkeypatch.setattr(fitting, "augmented_lagrangian", off)

@@ -9,7 +9,8 @@ from scipy import sparse
 from ramp.oracle import drawn_sets, prepared_of
 from setpoint import StoppedError
 from setpoint.ramp import lagrangian
-from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, WIDTHS, Iterate, augmented_lagrangian
+from setpoint.ramp.lagrangian import WIDTHS, augmented_lagrangian
+from setpoint.ramp.search import LARGEST_MULTIPLIER, Iterate
 
 TOL = 1e-3
 GOALS = [

@@ -1,5 +1,7 @@
 """Reports on goals whose objective is a metric without a formula."""
 
+from dataclasses import replace
+
 import pytest
 
 from report.pages import searched
@@ -22,8 +24,9 @@ def confusion():
     return Confusion.of_counts(("no", "yes"), [[90, 10], [5, 15], [0, 0]])
 
 
-def reported(goal, **more):
-    return report_on(link(goal, confusion().codebook), confusion(), **more)
+def reported(goal, objective=None, **more):
+    report = report_on(link(goal, confusion().codebook), confusion(), objective=objective)
+    return replace(report, **more)
 
 
 def goal_of(name="shop:revenue"):

@@ -31,7 +31,7 @@ HERE = confusion(ONE, [[[900, 10], [19, 81], [0, 0]]])
 
 
 def on(text, where=HERE, **more):
-    return report_on(link(Goal.parse(text), where.codebook), where, **more)
+    return replace(report_on(link(Goal.parse(text), where.codebook), where), **more)
 
 
 # -- counting ---------------------------------------------------------------------------

@@ -26,9 +26,8 @@ def curved(u):
 
 def differences(method, psi, sigma, m, seed, sample=SAMPLE):
     metered = BudgetedMetric(Smooth(psi, sample))
-    return ESTIMATES[method][0](
-        sample, metered, MODELS, sigma, m, np.random.default_rng(seed)
-    ), metered
+    estimator = Estimator(sample, metered, method, m, np.random.default_rng(seed))
+    return estimator.differences(MODELS, sigma), metered
 
 
 def error(method, psi, sigma, m, seed):
@@ -108,7 +107,7 @@ def estimator(psi, sigma=None, method="interpolation", budget=None, m=20):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_sigma_grows_until_the_metric_moves(method):
-    first = ESTIMATES[method][1]
+    first = ESTIMATES[method]
     fine = estimator(g_mean, method=method)(MODELS, None, np.inf)
     assert (fine.sigma, fine.differences.moved) == (first, 1.0)
     coarse = estimator(steps_of(0.1), method=method)(MODELS, None, np.inf)
@@ -121,7 +120,7 @@ def test_sigma_grows_until_the_metric_moves(method):
 def test_a_sigma_that_is_known_is_a_beginning():
     again = estimator(steps_of(0.1))(MODELS, 1.6, np.inf)
     assert again.sigma >= 0.8
-    assert estimator(g_mean)(MODELS, 1e-9, np.inf).sigma == ESTIMATES["interpolation"][1]
+    assert estimator(g_mean)(MODELS, 1e-9, np.inf).sigma == ESTIMATES["interpolation"]
 
 
 def test_a_sigma_that_is_given_stays():

@@ -59,9 +59,7 @@ def evaluate(
     new_groups: str,
     as_json: bool,
     trust: tuple[str, ...],
-    encoding: str | None,
-    separator: str | None,
-    decimal: str | None,
+    reading: Reading,
 ) -> None:
     """Judge a model file by a table with labels.
 
@@ -73,7 +71,6 @@ def evaluate(
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
     named = Named(metric, lower_is_better, takes)
     check_outputs({"--report": report}, inputs | module_file(named))
-    reading = Reading(encoding, separator, decimal)
     judged = opened(
         model, data, reading, trust=trust, target=target, baseline=baseline, files=files,
         compare=True, metric=named,

@@ -17,12 +17,8 @@ def classifier_for(roles: ColumnRoles, X: Any, goal: Goal, choices: Choices, pos
 
     Parameters
     ----------
-    roles : ColumnRoles
     X : frame
         The rows to fit on.
-    goal : Goal
-    choices : Choices
-    positive : label or None
     """
     wanted = goal if choices.metric is None else choices.metric
     return _MADE[choices.way.family](roles, X, wanted, choices, positive)
@@ -39,10 +35,6 @@ def fit_classifier(
 
     Parameters
     ----------
-    classifier : classifier
-    family : str
-    part : Part
-    datasets : mapping of str to Dataset
     validation : Part, optional
         The rows to measure the metric on.
     """

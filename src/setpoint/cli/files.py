@@ -59,10 +59,6 @@ def _same(path: str) -> str:
 def writing(path: str) -> Iterator[IO[bytes]]:
     """A file that appears under its name when it is whole; an old one stays until then.
 
-    Parameters
-    ----------
-    path : str
-
     Raises
     ------
     OSError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -123,16 +123,8 @@ def fit(
     positive: str | None,
     solver: str,
     estimator: str | None,
-    module: str | None,
     checkpoint: str | None,
-    max_seconds: float | None,
-    min_positives: int | None,
-    validation_fraction: float | None,
-    inverse_regularization: float | None,
-    budget: int | None,
-    surrogates: tuple[str, ...],
     surrogate_groups: tuple[str, ...],
-    jobs: int | None,
     validation: str | None,
     sensitive: tuple[str, ...],
     baseline: str | None,
@@ -144,9 +136,8 @@ def fit(
     test_size: float,
     seed: int,
     as_json: bool,
-    encoding: str | None,
-    separator: str | None,
-    decimal: str | None,
+    reading: Reading,
+    **solver_options: Any,
 ) -> None:
     """Fit a model and the rule that reaches a goal.
 
@@ -168,12 +159,9 @@ def fit(
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
     way = resolve_solver(
-        solver, own_metric=own is not None, estimator=estimator, module=module,
-        checkpoint=checkpoint, max_seconds=max_seconds, min_positives=min_positives,
-        validation_fraction=validation_fraction, inverse_regularization=inverse_regularization,
-        baseline_threshold=baseline_threshold, budget=budget, surrogates=surrogates,
-        surrogate_group=surrogate_groups, jobs=jobs, validation=validation, draws=draws,
-        decide_on=decide_on,
+        solver, own_metric=own is not None, estimator=estimator, draws=draws, decide_on=decide_on,
+        checkpoint=checkpoint, baseline_threshold=baseline_threshold, validation=validation,
+        surrogate_group=surrogate_groups, **solver_options,
     )  # fmt: skip
     if baseline_threshold is not None and baseline is None:
         raise CommandError(
@@ -190,7 +178,6 @@ def fit(
         check_goal(goal, way)
         _check_estimator(way.estimator)
     files = check_datasets(goal, files)
-    reading = Reading(encoding, separator, decimal)
     table = read(data, reading)
     roles = find_roles(table, goal, choices)
     if baseline is not None and roles.scores is None and not goal.needs.baseline:

@@ -63,9 +63,7 @@ def frontier(
     datasets: tuple[str, ...],
     as_json: bool,
     trust: tuple[str, ...],
-    encoding: str | None,
-    separator: str | None,
-    decimal: str | None,
+    reading: Reading,
 ) -> None:
     """Show the best objective as the bound of one constraint moves.
 
@@ -82,7 +80,7 @@ def frontier(
     judged = opened(
         model,
         data,
-        Reading(encoding, separator, decimal),
+        reading,
         trust=trust,
         target=target,
         baseline=baseline,

@@ -32,16 +32,7 @@ __all__ = ["LoadedModel", "opened"]
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """A model and the rows to judge it on.
-
-    Parameters
-    ----------
-    model : TableModel
-    goal : Goal
-    table : Table
-    part : Part
-    datasets : dict of str to Dataset
-    """
+    """A model and the rows to judge it on."""
 
     model: TableModel
     goal: Goal
@@ -74,8 +65,6 @@ def opened(
     ----------
     path, data : str
         The model file and the table.
-    reading : Reading
-    trust : sequence of str
     target, baseline : str, optional
         None: as in the fit.
     files : mapping of str to path

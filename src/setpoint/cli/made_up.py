@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from setpoint.goals.errors import EmptyPopulationError, GoalError, ShapeError
-from setpoint.goals.expressions import Const, Expression, Metric, walk
+from setpoint.goals.expressions import Const, Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.program.link import link
@@ -22,11 +22,6 @@ _CALLS, _SECONDS = 30, 2.0
 
 def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     """Shapes of a goal and the solver it gets, for so many classes; groups have two values.
-
-    Parameters
-    ----------
-    goal : Goal
-    n_classes : int
 
     Returns
     -------
@@ -75,12 +70,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
 
 
 def linear_takes(goal: Goal) -> bool:
-    """Whether the bounds are of a kind that a linear model can be trained for.
-
-    Parameters
-    ----------
-    goal : Goal
-    """
+    """Whether the bounds are of a kind that a linear model can be trained for."""
     from setpoint.ramp.problem import rows_of
 
     named = _labels(goal)
@@ -107,10 +97,8 @@ def _past_range(goal: Goal) -> bool:
 
 def _labels(goal: Goal) -> list[Label]:
     """The classes that the goal names."""
-    sides: list[Expression] = [goal.objective]
-    sides += [side for c in goal.constraints for side in (c.lhs, c.rhs)]
     found: dict[Label, None] = {}
-    for metric in (m for side in sides for m in walk(side) if isinstance(m, Metric)):
+    for metric in (m for side in goal.sides for m in walk(side) if isinstance(m, Metric)):
         if metric.label is not None:
             found[metric.label] = None
         params: dict[str, Any] = dict(metric.params)

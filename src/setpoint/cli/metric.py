@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from os import getcwd
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from setpoint.cli.errors import CommandError, in_shell_words
+from setpoint.cli.options import together
 from setpoint.cli.session import current
 
 if TYPE_CHECKING:
@@ -23,30 +23,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Named", "metric_for", "metric_of", "metric_options", "module_file"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _SPELLED = "--metric is module:function, such as shop:revenue"
 
 
-def metric_options(command: F) -> F:
-    """A metric without a formula, and what its name does not say."""
-    for option in (
-        click.option(
-            "--takes",
-            type=click.Choice(["predictions", "scores"]),
-            help="What the function's second parameter is, where its name does not say.",
-        ),
-        click.option("--lower-is-better", is_flag=True, help="Of the metric."),
-        click.option(
-            "--metric",
-            metavar="MODULE:NAME",
-            help="A Python function of true labels and decisions, such as shop:revenue. The "
-            "module is looked for in the current folder and then where Python looks; its code "
-            "is run.",
-        ),
-    ):
-        command = option(command)
-    return command
+metric_options = together(
+    click.option(
+        "--metric",
+        metavar="MODULE:NAME",
+        help="A Python function of true labels and decisions, such as shop:revenue. The "
+        "module is looked for in the current folder and then where Python looks; its code "
+        "is run.",
+    ),
+    click.option("--lower-is-better", is_flag=True, help="Of the metric."),
+    click.option(
+        "--takes",
+        type=click.Choice(["predictions", "scores"]),
+        help="What the function's second parameter is, where its name does not say.",
+    ),
+)
+"""A metric without a formula, and what its name does not say."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,6 @@ class Named:
     ----------
     path : str, optional
         "module:name".
-    lower_is_better : bool
     takes : {"predictions", "scores"}, optional
     """
 
@@ -68,10 +62,6 @@ class Named:
 
 def metric_of(named: Named) -> BlackBox | None:
     """The metric that was named; None where there is none.
-
-    Parameters
-    ----------
-    named : Named
 
     Raises
     ------
@@ -106,10 +96,6 @@ def metric_of(named: Named) -> BlackBox | None:
 def module_file(named: Named) -> dict[str, str]:
     """The file of the metric's module, which no output may overwrite, by what messages call it.
 
-    Parameters
-    ----------
-    named : Named
-
     Raises
     ------
     CommandError
@@ -130,7 +116,6 @@ def metric_for(stored: Any, named: Named, model: str) -> BlackBox | None:
     ----------
     stored : BlackBox, Goal or str
         The goal in the file.
-    named : Named
     model : str
         The file, for messages.
 

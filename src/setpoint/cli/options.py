@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
@@ -21,6 +22,7 @@ __all__ = [
     "new_groups_option",
     "reading_options",
     "search_options",
+    "together",
     "training_options",
     "trust_option",
 ]
@@ -43,101 +45,109 @@ class Reading:
     decimal: str | None = None
 
 
-def reading_options(command: F) -> F:
-    """How the tables are written, where that is not found out right."""
-    for option in (
-        click.option("--decimal", metavar="D", help="The decimal mark, '.' or ','."),
-        click.option("--separator", metavar="S", help=r"Between fields: ',', ';', '|' or '\t'."),
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, in the order of the help."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How the tables are written, where that is not found out right: the argument `reading`."""
+
+    @wraps(command)
+    def given(encoding: str | None, separator: str | None, decimal: str | None, **more: Any) -> Any:
+        return command(reading=Reading(encoding, separator, decimal), **more)
+
+    return together(
         click.option("--encoding", metavar="E", help="Such as latin-1. Default: UTF-8."),
-    ):
-        command = option(command)
-    return command
+        click.option("--separator", metavar="S", help=r"Between fields: ',', ';', '|' or '\t'."),
+        click.option("--decimal", metavar="D", help="The decimal mark, '.' or ','."),
+    )(given)
 
 
-def training_options(command: F) -> F:
-    """What is said to solvers that train the model for the goal."""
-    for option in (
-        click.option(
-            "--max-seconds",
-            type=click.FloatRange(0, min_open=True),
-            metavar="S",
-            help="For the search or the training; then the best so far is kept.",
-        ),
-        click.option(
-            "--inverse-regularization",
-            type=click.FloatRange(0, min_open=True),
-            metavar="C",
-            help="How closely augmented-lagrangian and cutting-plane follow the rows: smaller is "
-            "smoother. Else 0.1.",
-        ),
-        click.option(
-            "--validation-fraction",
-            type=click.FloatRange(0, 1, max_open=True),
-            metavar="F",
-            help="Share of the rows not held out that is kept from the training, to choose model "
-            "and threshold by. Else 0.2 for a network and 0 for linear: the training rows choose.",
-        ),
-        click.option(
-            "--min-positives",
-            type=click.IntRange(0),
-            metavar="N",
-            help="Rows that a model trained for the goal has to predict positive; fewer prove "
-            "nothing. Else 20, or 2 % of the positives if that is more, at most half of them.",
-        ),
-        click.option(
-            "--checkpoint",
-            metavar="FILE",
-            help="Where a training for the goal keeps its state, or the evaluations of a metric; "
-            "the same command goes on from it.",
-        ),
-        click.option(
-            "--module",
-            type=click.Choice(MODULES),
-            help="The model that is trained by portfolio, the methods in it, and "
-            "adaptive-surrogates: linear (the default), or a network.",
-        ),
-    ):
-        command = option(command)
-    return command
+training_options = together(
+    click.option(
+        "--module",
+        type=click.Choice(MODULES),
+        help="The model that is trained by portfolio, the methods in it, and "
+        "adaptive-surrogates: linear (the default), or a network.",
+    ),
+    click.option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Where a training for the goal keeps its state, or the evaluations of a metric; "
+        "the same command goes on from it.",
+    ),
+    click.option(
+        "--min-positives",
+        type=click.IntRange(0),
+        metavar="N",
+        help="Rows that a model trained for the goal has to predict positive; fewer prove "
+        "nothing. Else 20, or 2 % of the positives if that is more, at most half of them.",
+    ),
+    click.option(
+        "--validation-fraction",
+        type=click.FloatRange(0, 1, max_open=True),
+        metavar="F",
+        help="Share of the rows not held out that is kept from the training, to choose model "
+        "and threshold by. Else 0.2 for a network and 0 for linear: the training rows choose.",
+    ),
+    click.option(
+        "--inverse-regularization",
+        type=click.FloatRange(0, min_open=True),
+        metavar="C",
+        help="How closely augmented-lagrangian and cutting-plane follow the rows: smaller is "
+        "smoother. Else 0.1.",
+    ),
+    click.option(
+        "--max-seconds",
+        type=click.FloatRange(0, min_open=True),
+        metavar="S",
+        help="For the search or the training; then the best so far is kept.",
+    ),
+)
+"""What is said to solvers that train the model for the goal."""
 
 
-def search_options(command: F) -> F:
-    """What is said to solvers that evaluate a metric."""
-    for option in (
-        click.option(
-            "--validation",
-            metavar="FILE",
-            help="A table with the same columns: the metric is measured on its labels, and those "
-            "of DATA, which may be noisy, only train.",
-        ),
-        click.option(
-            "--jobs",
-            type=click.IntRange(1),
-            metavar="N",
-            help="Processes in which a metric is evaluated. Else 1.",
-        ),
-        click.option(
-            "--surrogate-group",
-            "surrogate_groups",
-            multiple=True,
-            metavar="COL[=VALUE]",
-            help="Groups of rows that adaptive-surrogates and surrogate-weights weigh apart.",
-        ),
-        click.option(
-            "--surrogates",
-            multiple=True,
-            metavar="NAMES",
-            help=f"The losses that they weigh: {', '.join(SURROGATES)}. Else sigmoid.",
-        ),
-        click.option(
-            "--budget",
-            type=click.IntRange(1),
-            metavar="N",
-            help="The most evaluations of the metric. Else 2,000, or 1,000 for post-shift.",
-        ),
-    ):
-        command = option(command)
-    return command
+search_options = together(
+    click.option(
+        "--budget",
+        type=click.IntRange(1),
+        metavar="N",
+        help="The most evaluations of the metric. Else 2,000, or 1,000 for post-shift.",
+    ),
+    click.option(
+        "--surrogates",
+        multiple=True,
+        metavar="NAMES",
+        help=f"The losses that they weigh: {', '.join(SURROGATES)}. Else sigmoid.",
+    ),
+    click.option(
+        "--surrogate-group",
+        "surrogate_groups",
+        multiple=True,
+        metavar="COL[=VALUE]",
+        help="Groups of rows that adaptive-surrogates and surrogate-weights weigh apart.",
+    ),
+    click.option(
+        "--jobs",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Processes in which a metric is evaluated. Else 1.",
+    ),
+    click.option(
+        "--validation",
+        metavar="FILE",
+        help="A table with the same columns: the metric is measured on its labels, and those "
+        "of DATA, which may be noisy, only train.",
+    ),
+)
+"""What is said to solvers that evaluate a metric."""
 
 
 as_json = click.option(
@@ -203,7 +213,6 @@ def columns_named(
     ----------
     option : str
         Its name, for messages.
-    values : iterable of str
     there : iterable of str
         The table's columns.
     table : str

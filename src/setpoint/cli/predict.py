@@ -55,9 +55,7 @@ def predict(
     as_json: bool,
     new_groups: str,
     trust: tuple[str, ...],
-    encoding: str | None,
-    separator: str | None,
-    decimal: str | None,
+    reading: Reading,
 ) -> None:
     """Decide the rows of a table by a model file.
 
@@ -69,7 +67,7 @@ def predict(
     check_outputs({"-o": output}, {"MODEL": model, "DATA": data})
     found = open_model(model, trust)
     found.classifier.unknown_group = "raise" if new_groups == "error" else "largest"
-    table = read(data, Reading(encoding, separator, decimal), found.columns)
+    table = read(data, reading, found.columns)
     columns = _decided(found, table, keep)
     session = current()
     if output == "-":

@@ -28,18 +28,12 @@ class Choices:
 
     Parameters
     ----------
-    target : str
-    positive : str, optional
     way : SolverChoice
         The solver and its model.
     sensitive, drop, decide_on : tuple of str
         `decide_on` is empty for the goal's own columns; "none" for the score alone.
-    baseline : str, optional
     baseline_threshold : float, optional
         With it the column holds scores, and the deployed model decides positive from here on.
-    draws : bool
-    test_size : float
-    seed : int
     metric : BlackBox, optional
         The goal, where it has no formula.
     surrogate_groups : tuple of str
@@ -128,9 +122,6 @@ def find_roles(
 
     Parameters
     ----------
-    table : Table
-    goal : Goal
-    choices : Choices
     others : sequence of Table
         The further data sets.
 
@@ -199,8 +190,6 @@ def find_metric_columns(
 
     Parameters
     ----------
-    metric : BlackBox
-    table : Table
     known : sequence of Column
         Columns of a model, whose kinds stay.
 

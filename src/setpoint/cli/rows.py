@@ -24,8 +24,6 @@ def write_rows(columns: Mapping[str, Any], file: IO[bytes], kind: str) -> None:
 
     Parameters
     ----------
-    columns : mapping of name to pyarrow.ChunkedArray
-    file : binary file
     kind : {".csv", ".csv.gz", ".parquet", ".jsonl"}
         CSV and JSON are UTF-8; floats keep every bit, and missing is an empty field or null.
     """

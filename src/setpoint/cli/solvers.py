@@ -70,9 +70,9 @@ _TAKEN_BY: dict[str, tuple[str, ...]] = {
     "inverse_regularization": ("ramp",),
     "baseline_threshold": ("ramp",),
     "budget": _MEASURING,
-    "jobs": _MEASURING,
     "surrogates": ("surrogates",),
     "surrogate_group": ("surrogates",),
+    "jobs": _MEASURING,
     "validation": ("surrogates",),
 }
 """Families, or single solvers, that an option is for."""
@@ -84,18 +84,12 @@ class SolverChoice:
 
     Parameters
     ----------
-    solver : str
     family : str
         A key of `FAMILIES`.
     estimator : str or None
         The model that keeps its scores; None where a model is trained for the goal.
     module : str or None
         The model that is trained for the goal.
-    checkpoint : str or None
-    max_seconds : float or None
-    min_positives : int or None
-    validation_fraction : float or None
-    inverse_regularization : float or None
     budget, jobs : int or None
         None for any of these: what the family chooses by itself.
     surrogates : tuple of str
@@ -150,8 +144,6 @@ def resolve_solver(
         Whether the goal is a metric without a formula.
     estimator : str, optional
         None: not given.
-    draws : bool
-    decide_on : tuple of str
     **options
         What else was said: fields of SolverChoice, and whatever some solvers do not take. None or
         empty: not given.
@@ -181,7 +173,7 @@ def resolve_solver(
             f"--solver {solver} needs a goal with a formula; for --metric there are "
             f"{', '.join(_solvers(_MEASURING))}"
         )
-    for name in given:
+    for name in filter(given.__contains__, _TAKEN_BY):
         _check_taken(name, way)
     if draws and (family in ("penalty", "surrogates") or way.measures):
         rule = "finds rules" if family == "plugin" else "trains one model with one threshold"

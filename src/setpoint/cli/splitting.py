@@ -24,7 +24,6 @@ class HoldoutSplit:
 
     Parameters
     ----------
-    part : Part
     held : array of bool
         The rows held out; where there are none, all rows are both trained on and judged.
     shared : int
@@ -56,9 +55,6 @@ def hold_out(
 
     Parameters
     ----------
-    whole : Part
-    parts : mapping of str to Part
-    choices : Choices
     name : str
         The table's, for messages.
 
@@ -94,8 +90,6 @@ def hold_out_with(
 
     Parameters
     ----------
-    whole, validation : Part
-    choices : Choices
     name : str
         The second table's, for messages.
 

@@ -99,9 +99,7 @@ def stream_command(
     window: int | None,
     track: bool | None,
     as_json: bool,
-    encoding: str | None,
-    separator: str | None,
-    decimal: str | None,
+    reading: Reading,
 ) -> None:
     """Learn a table row by row, in constant memory.
 
@@ -125,9 +123,7 @@ def stream_command(
     session = current()
     session.check()
     with stopping.listening(), ExitStack() as files:
-        run = opened(
-            data, state, asked, Reading(encoding, separator, decimal), first_rows, stopping
-        )
+        run = opened(data, state, asked, reading, first_rows, stopping)
         start = time.perf_counter()
         for path in filter(None, (state, output)):
             session.expect(path)

@@ -117,11 +117,6 @@ class LiveLine:
 class SaveEvery:
     """When to save: after so many rows, or seconds.
 
-    Parameters
-    ----------
-    rows : int, optional
-    seconds : float, optional
-
     Examples
     --------
     >>> SaveEvery.parse("5000").rows, SaveEvery.parse("30s").seconds

@@ -24,7 +24,6 @@ class Decisions:
 
     Parameters
     ----------
-    path : str
     size : int
         Bytes that it had when the state was saved; what was written later is of rows that
         come again. 0: the file is written anew, as it is where there is none.

@@ -31,8 +31,6 @@ class Run:
 
     Parameters
     ----------
-    stream : Stream
-    state : StreamState
     path : str or None
         The state file.
     again : bool

@@ -11,7 +11,7 @@ from setpoint.cli.options import Reading
 from setpoint.cli.output import step
 from setpoint.cli.session import current
 from setpoint.goals.errors import nearest
-from setpoint.goals.expressions import Expression, Metric, walk
+from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, Other
 
@@ -42,7 +42,6 @@ def read(source: str, reading: Reading, columns: Sequence[Column] = ()) -> Table
     ----------
     source : str
         "-" is stdin.
-    reading : Reading
     columns : sequence of Column
         Kinds that are known.
     """
@@ -66,13 +65,8 @@ def tell(table: Table, used: Collection[str]) -> tuple[str, ...]:
 
     Parameters
     ----------
-    table : Table
     used : collection of str
         Columns.
-
-    Returns
-    -------
-    tuple of str
     """
     unused = tuple(f"column {name!r} " for name in map(str, table.frame) if name not in used)
     notes = tuple(note for note in table.notes if not note.startswith(unused))
@@ -202,11 +196,8 @@ def part_of(
 
     Parameters
     ----------
-    table : Table
     columns : sequence of Column
         The columns of X, with their kinds.
-    goal : Goal
-    target : str
     classes : array, optional
         Known ones; None: those of the target.
     dataset : str, optional
@@ -261,24 +252,13 @@ def part_of(
     wanted += [c for c in metric_columns if c.name not in looking]
     side = conform(table, wanted) if wanted else None
     if side is not None:
-        for name, who in sorted(looking.items()):
-            _check_group(table, side[name], name, who)
+        for name, who in sorted(looking.items()):  # the library has no file to name
+            table.refuse_gaps(
+                side[name].isna().to_numpy(),
+                f"value in column {name!r}, which {who} looks at",
+                "fill them in, or leave such rows out",
+            )
     return Part(conform(table, columns), y, side, deployed)
-
-
-def _check_group(table: Table, column: Any, name: str, who: str) -> None:
-    """Say where a group is missing: the library has no file to name."""
-    from setpoint.data.errors import TableError
-
-    gone = column.isna().to_numpy()
-    if gone.any():
-        n = int(gone.sum())
-        first = "" if n == 1 else "the first "
-        raise TableError(
-            f"{table.name}: {'1 row has' if n == 1 else f'{n:,} rows have'} no value in column "
-            f"{name!r}, which {who} looks at, {first}in "
-            f"{table.place(int(gone.argmax()))}; fill them in, or leave such rows out"
-        )
 
 
 def check_threshold(scores: Any, threshold: float, name: str) -> None:
@@ -287,7 +267,6 @@ def check_threshold(scores: Any, threshold: float, name: str) -> None:
     Parameters
     ----------
     scores : array of shape (N,)
-    threshold : float
     name : str
         The table's.
     """
@@ -325,15 +304,11 @@ def scores_of(table: Table, name: str) -> NDArray[np.float64]:
             f"{KIND_MESSAGES['number']}, and the column holds the deployed model's scores"
         )
     found = np.asarray(conform(table, [Column(name, "number")])[name], np.float64)
-    gone = np.isnan(found)
-    if gone.any():
-        n = int(gone.sum())
-        count = "1 row has" if n == 1 else f"{n:,} rows have"
-        first = "" if n == 1 else "the first "
-        raise TableError(
-            f"{table.name}: {count} no score of the deployed model in column {name!r}, {first}in "
-            f"{table.place(int(gone.argmax()))}; leave such rows out, or fill them in"
-        )
+    table.refuse_gaps(
+        np.isnan(found),
+        f"score of the deployed model in column {name!r}",
+        "leave such rows out, or fill them in",
+    )
     return found
 
 
@@ -352,7 +327,5 @@ def kind_by_goal(name: str, goal: Goal, table: Table) -> Column:
 
 
 def _values_of(name: str, goal: Goal) -> list[Label | Other]:
-    sides: list[Expression] = [goal.objective]
-    sides += [side for c in goal.constraints for side in (c.lhs, c.rhs)]
-    metrics = (m for side in sides for m in walk(side) if isinstance(m, Metric))
+    metrics = (m for side in goal.sides for m in walk(side) if isinstance(m, Metric))
     return [value for m in metrics for column, value in m.population.where if column == name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.roles import Choices, ColumnRoles
@@ -32,15 +33,6 @@ def about_fit(
     validation: Table | None = None,
 ) -> list[tuple[str, list[str]]]:
     """Sections of the page: a title and sentences.
-
-    Parameters
-    ----------
-    table : Table
-    others : mapping of str to Table
-    choices : Choices
-    roles : ColumnRoles
-    trained : Trained
-    validation : Table, optional
 
     Returns
     -------
@@ -177,17 +169,8 @@ def fit_json(
         "positive": trained.report.positive,
         "classes": dict(trained.classes),
         "rows": {"fitted": trained.n_fitted, "held_out": trained.n_held_out},
-        "datasets": {
-            name: {"fitted": rows.fitted, "held_out": rows.held_out, "shared": rows.shared}
-            for name, rows in trained.datasets.items()
-        },
-        "validation": None
-        if trained.validation is None
-        else {
-            "fitted": trained.validation.fitted,
-            "held_out": trained.validation.held_out,
-            "shared": trained.validation.shared,
-        },
+        "datasets": {name: asdict(rows) for name, rows in trained.datasets.items()},
+        "validation": None if trained.validation is None else asdict(trained.validation),
         "solver": choices.way.solver,
         "family": choices.way.family,
         "estimator": choices.way.estimator,

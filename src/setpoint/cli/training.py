@@ -56,14 +56,11 @@ class Trained:
 
     Parameters
     ----------
-    classifier : PlugInClassifier, ExactPenaltyClassifier, RampClassifier or another
     report : GoalReport
         On the rows that the rule was found on: out-of-fold, or those that a training was
         chosen by.
-    held_out : GoalReport or None
     classes : dict of str to int
         Rows of each class.
-    n_fitted, n_held_out : int
     trained : bool
         Whether the model was trained for the goal, not only its rule found.
     datasets : dict of str to Rows
@@ -133,12 +130,8 @@ def train(
 
     Parameters
     ----------
-    table : Table
     others : mapping of str to Table
         The further data sets.
-    goal : Goal
-    choices : Choices
-    roles : ColumnRoles
     validation : Table, optional
         What a metric is measured on.
 

@@ -33,7 +33,6 @@ def verdict(report: GoalReport, where: str) -> str:
 
     Parameters
     ----------
-    report : GoalReport
     where : str
         Such as "143 rows held out".
     """

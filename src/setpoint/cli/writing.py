@@ -30,13 +30,8 @@ def write_fit(
 
     Parameters
     ----------
-    trained : Trained
-    roles : ColumnRoles
-    choices : Choices
     datasets : tuple of str
         Those that the goal refers to.
-    model : str
-    report : str or None
     about : list of (title, sentences)
         Sections of the page.
     """

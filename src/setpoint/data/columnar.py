@@ -23,7 +23,6 @@ def read_parquet(data: bytes, name: str) -> tuple[list[str], list[Any], list[str
 
     Parameters
     ----------
-    data : bytes
     name : str
         What messages call the file.
 

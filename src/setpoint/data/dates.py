@@ -23,11 +23,6 @@ class DateParts(TransformerMixin, BaseEstimator):
     Days count parts of a day; months are 1 to 12, weekdays 0 (Monday) to 6. Missing dates
     become NaN.
 
-    Attributes
-    ----------
-    n_features_in_ : int
-    feature_names_in_ : array of str
-
     Examples
     --------
     >>> import pandas as pd
@@ -43,7 +38,6 @@ class DateParts(TransformerMixin, BaseEstimator):
         ----------
         X : pandas.DataFrame
             Columns of datetime64.
-        y : ignored
         """
         self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)

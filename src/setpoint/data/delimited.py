@@ -40,7 +40,6 @@ class Cells:
         Text, null where missing.
     lines : array of int64, shape (N,)
         The line in which each row begins, counted from 1.
-    separator : str
     """
 
     names: list[str]
@@ -60,10 +59,6 @@ def read_cells(data: bytes, name: str, separator: str | None = None) -> Cells:
         What messages call the file.
     separator : str, optional
         One character; None: what fits the first lines best.
-
-    Returns
-    -------
-    Cells
 
     Raises
     ------

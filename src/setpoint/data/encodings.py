@@ -23,7 +23,6 @@ def as_utf8(data: bytes, name: str, encoding: str | None = None) -> tuple[bytes,
 
     Parameters
     ----------
-    data : bytes
     name : str
         What messages call the file.
     encoding : str, optional

@@ -12,25 +12,5 @@ __all__ = ["needed"]
 
 @cache
 def needed(name: str) -> Any:
-    """A module of pandas or pyarrow.
-
-    Parameters
-    ----------
-    name : str
-        The module's full name.
-
-    Returns
-    -------
-    module
-
-    Raises
-    ------
-    ImportError
-        If the package is missing; the message says how to install it.
-
-    Examples
-    --------
-    >>> needed("pyarrow.csv").__name__
-    'pyarrow.csv'
-    """
+    """A module of pandas or pyarrow by its full name; see :func:`needed_by`."""
     return needed_by("tables", "cli", name)

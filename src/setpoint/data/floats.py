@@ -22,8 +22,6 @@ class AsFloats(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     empty_ : array of bool, shape (n_features_in_,)
         The columns without a value.
-    n_features_in_ : int
-    feature_names_in_ : array of str
 
     Examples
     --------
@@ -39,7 +37,6 @@ class AsFloats(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : frame or array of shape (N, p)
-        y : ignored
         """
         self.empty_ = np.isnan(self._floats(X, reset=True)).all(axis=0)
         return self

@@ -55,10 +55,6 @@ def guessed(text: Any, decimal: Decimal) -> Guess:
         Null where missing.
     decimal : {".", ",", "auto"}
 
-    Returns
-    -------
-    Guess
-
     Examples
     --------
     >>> import pyarrow as pa

@@ -25,10 +25,6 @@ def learner_for(name: str, *, seed: int = 0) -> Any:
     seed : int
         For classes that take a ``random_state``.
 
-    Returns
-    -------
-    classifier
-
     Raises
     ------
     ValueError

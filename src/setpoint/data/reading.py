@@ -12,7 +12,6 @@ from setpoint.data.delimited import Cells, read_cells
 from setpoint.data.encodings import as_utf8
 from setpoint.data.errors import TableError
 from setpoint.data.extras import needed
-from setpoint.data.finite import check_finite
 from setpoint.data.kinds import Guess, guessed
 from setpoint.data.numbers import Decimal, has_mark, is_ambiguous
 from setpoint.data.sources import is_parquet, read_source, refuse_empty, refuse_other_files
@@ -88,7 +87,7 @@ def read_table(
         names, arrays, notes = read_parquet(data, name)
         stored = dict(zip(column_names(names, name, notes), arrays, strict=True))
         table = Table(name, as_frame(stored), tuple(notes), stored)
-        check_finite(table, stored)
+        table.refuse_infinite(stored)
     else:
         table = _delimited(data, name, encoding, separator, decimal, columns or ())
     return table if columns is None else _of_known_kinds(table, columns)
@@ -131,7 +130,7 @@ def _delimited(
     guesses |= {name: Guess(stored[name]) for name in kinds if name in stored}
     typed = {column_name: guess.column for column_name, guess in guesses.items()}
     draft = Table(name, as_frame(typed), tuple(notes), stored, cells.lines, mark)
-    check_finite(draft, typed)
+    draft.refuse_infinite(typed)
     for column_name, guess in guesses.items():
         if guess.why:
             first = ""

@@ -45,7 +45,6 @@ def records_of(
     ----------
     data : bytes
         Text whose quotes are in order.
-    separator : str
     first : int
         The number of the first line.
 

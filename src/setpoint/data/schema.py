@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from setpoint.data.columnar import as_frame
 from setpoint.data.errors import TableError
-from setpoint.data.finite import check_finite
 from setpoint.data.kinds import KIND_MESSAGES, Kind, as_kind, first_misfit
 from setpoint.data.table import Table
 from setpoint.goals.errors import nearest
@@ -64,9 +63,7 @@ def kinds_of(frame: pd.DataFrame) -> tuple[Column, ...]:
     )
 
 
-def conform(
-    table: Table, columns: Sequence[Column], *, optional: Collection[str] = ()
-) -> pd.DataFrame:
+def conform(table: Table, columns: Sequence[Column]) -> pd.DataFrame:
     """A table brought to the columns, order and kinds of an earlier one.
 
     A category whose values look like numbers in this table is the same text as before:
@@ -77,8 +74,6 @@ def conform(
     table : Table
     columns : sequence of Column
         As of :func:`kinds_of` in training.
-    optional : collection of str
-        Names of columns that may be missing; they are then missing in the result.
 
     Returns
     -------
@@ -102,10 +97,10 @@ def conform(
     setpoint.data.errors.TableError: new.csv has no column 'codes' (did you mean 'code'?)
     """
     there = set(table.frame.columns)
-    missing = [c.name for c in columns if c.name not in there and c.name not in optional]
+    missing = [c.name for c in columns if c.name not in there]
     if missing:
         raise TableError(absent(table, missing))
-    return as_frame({c.name: _read(table, c) for c in columns if c.name in there})
+    return as_frame({c.name: _read(table, c) for c in columns})
 
 
 def absent(table: Table, missing: Sequence[str]) -> str:
@@ -123,7 +118,7 @@ def _read(table: Table, column: Column) -> Any:
     stored = table.column(column.name)
     read = as_kind(stored, column.kind, table.decimal)
     if read is not None:
-        check_finite(table, {column.name: read})
+        table.refuse_infinite({column.name: read})
         return read
     row = first_misfit(stored, column.kind, table.decimal)
     raise TableError(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from setpoint.data.columnar import plain_column
+from setpoint.data.errors import TableError
 from setpoint.data.extras import needed
 from setpoint.data.numbers import Decimal
 
@@ -55,6 +57,49 @@ class Table:
     def place(self, row: int) -> str:
         """Where a row is in the file: its line, or its number counted from 1."""
         return f"row {row + 1}" if self.lines is None else f"line {int(self.lines[row])}"
+
+    def refuse_gaps(self, gone: NDArray[np.bool_], what: str, remedy: str) -> None:
+        """Refuse rows in which something is missing; the message counts them.
+
+        Parameters
+        ----------
+        gone : array of shape (N,)
+            The rows in which it is missing.
+        what : str
+            What is, and in which column.
+
+        Raises
+        ------
+        TableError
+            If there is such a row.
+        """
+        n = int(gone.sum())
+        if n:
+            rows, first = ("1 row has", "") if n == 1 else (f"{n:,} rows have", "the first ")
+            place = self.place(int(gone.argmax()))
+            raise TableError(f"{self.name}: {rows} no {what}, {first}in {place}; {remedy}")
+
+    def refuse_infinite(self, columns: Mapping[str, Any]) -> None:
+        """Refuse infinite numbers in Arrow columns of these rows: no model takes them.
+
+        Raises
+        ------
+        TableError
+            It names the first line and column.
+        """
+        pc, types = needed("pyarrow.compute"), needed("pyarrow.types")
+        first: list[tuple[int, str]] = []
+        for name, column in columns.items():
+            if types.is_floating(column.type):
+                infinite = pc.is_inf(column)
+                if pc.any(infinite).as_py():
+                    first.append((int(pc.index(infinite, True).as_py()), name))
+        if first:
+            row, name = min(first, key=lambda found: found[0])
+            raise TableError(
+                f"{self.name}, {self.place(row)}: column {name!r} holds an infinite number; leave "
+                "the field empty, or the row out"
+            )
 
     def column(self, name: str) -> Any:
         """A column as it stood in the file, a pyarrow.ChunkedArray."""

@@ -184,14 +184,7 @@ def labels_of(
     if target not in table.frame:
         raise TableError(absent(table, [target]) + more)
     gone = np.asarray(table.frame[target].isna(), dtype=bool)
-    if gone.any():
-        n = int(gone.sum())
-        count = "1 row has" if n == 1 else f"{n:,} rows have"
-        first = "" if n == 1 else "the first "
-        raise TableError(
-            f"{table.name}: {count} no {what} in column {target!r}, {first}in "
-            f"{table.place(int(gone.argmax()))}; leave such rows out, or {remedy}"
-        )
+    table.refuse_gaps(gone, f"{what} in column {target!r}", f"leave such rows out, or {remedy}")
     if classes is None:
         if table.frame[target].dtype.kind == "M":
             raise TableError(

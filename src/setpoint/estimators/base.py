@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -90,11 +91,12 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     evidence_: Evidence | None
 
     goal: Any
-    sensitive_features: Any
-    baseline: Any
-    draw: str
-    unknown_group: str
     random_state: Any
+    # What a family has no parameter for: the rule looks at the score alone, and draws nothing.
+    sensitive_features: Any = None
+    baseline: Any = None
+    draw: str = "row"
+    unknown_group: str = "raise"
 
     # ------------------------------------------------------------------ for families
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -211,18 +213,22 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             seen = list(self.goal_report_.decides_on)
             scored = CheckedData.check(goal, self._classes, rows, seen).evidence(scores)
             shown = operating_points(link(goal, scored.codebook), scored, self.rule_)
-        return report_on(
+        report = report_on(
             link(goal, evidence.codebook),
             evidence.confusion(evidence.scores),
             objective=self._measured(goal, rows[None], scores[None], segments[None]),
+        )
+        fitted = self.goal_report_
+        return replace(
+            report,
             operating=shown,
             deployed=self._against(inputs, rows[None], decided[None], baseline),
             randomized=_drawn(evidence) if self.rule_.randomized else 0.0,
-            family=self.goal_report_.family,
-            solver=self.goal_report_.solver,
-            rule=self.goal_report_.rule,
-            positive=self.goal_report_.positive,
-            decides_on=self.goal_report_.decides_on,
+            family=fitted.family,
+            solver=fitted.solver,
+            rule=fitted.rule,
+            positive=fitted.positive,
+            decides_on=fitted.decides_on,
         )
 
     def _measured(

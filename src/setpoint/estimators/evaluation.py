@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,13 +120,13 @@ def evaluate(
         objective = measured_entry(metric, bound, value_of(bound, second))
         if deployed is not None and not of_scores:
             todays = value_of(bound, deployed)
-    return report_on(
+    report = report_on(
         link(goal, evidence.codebook),
         evidence.confusion(evidence.scores),
         objective=objective,
         baseline_objective=todays,
-        deployed=against,
     )
+    return replace(report, deployed=against)
 
 
 def value_of(metric: RowMetric, second: Codes | NDArray[np.float64]) -> float:
@@ -133,7 +134,6 @@ def value_of(metric: RowMetric, second: Codes | NDArray[np.float64]) -> float:
 
     Parameters
     ----------
-    metric : RowMetric
     second : array of shape (N,)
         Class codes of decisions, or scores, as the metric takes them, of all the rows that it
         was made of.

@@ -44,23 +44,7 @@ _BATCHES, _SMALLEST_BATCH, _LARGEST_BATCH = 64, 32, 512
 
 
 def needed(name: str) -> Any:
-    """A module of torch or safetensors.
-
-    Parameters
-    ----------
-    name : str
-        The module's full name.
-
-    Raises
-    ------
-    ImportError
-        If the package is missing; the message says how to install it.
-
-    Examples
-    --------
-    >>> needed("safetensors.numpy").__name__
-    'safetensors.numpy'
-    """
+    """A module of torch or safetensors by its full name; see :func:`needed_by`."""
     return needed_by("networks and checkpoints", "torch", name)
 
 
@@ -106,8 +90,6 @@ def build(module: str | Callable[..., Any], n_features: int, seed: int) -> torch
     module : {"linear", "mlp"} or callable
         "mlp" has three hidden layers of 64 with ReLU. A callable is given the number of
         features, or nothing if it takes no argument, and returns a module.
-    n_features : int
-    seed : int
 
     Returns
     -------
@@ -274,33 +256,24 @@ def scores(
     module: torch.nn.Module,
     X: Any,
     device: str = "cpu",
-    batch: int | None = None,
     rows: NDArray[np.int64] | slice | None = None,
 ) -> Floats:
-    """Logits in evaluation mode, batch by batch.
+    """Logits (n,) in evaluation mode, batch by batch.
 
     Parameters
     ----------
     module : Module
         Moved to the device.
     X : array or CSR matrix of shape (N, d)
-    device : str
-    batch : int, optional
-        Rows at a time; None: what fits easily.
     rows : array or slice, optional
         Which rows; None: all.
-
-    Returns
-    -------
-    array of shape (n,)
     """
     import torch
 
     if rows is None:
         rows = slice(0, X.shape[0])
     start, stop = (rows.start, rows.stop) if isinstance(rows, slice) else (0, len(rows))
-    if batch is None:
-        batch = rows_at_once(X.shape[1])
+    batch = rows_at_once(X.shape[1])
     out = np.empty(stop - start)
     like, was = dtype_of(module), module.training
     module.to(device).eval()

@@ -21,10 +21,6 @@ def skops_io() -> Any:
     To know scikit-learn's types, skops imports all of scikit-learn's modules; among them are
     adapters that import torch, CuPy and Dask where these are installed. Their import is
     refused for that time, as if the packages were not installed.
-
-    Returns
-    -------
-    module
     """
     if "skops.io" in sys.modules:
         return import_module("skops.io")

@@ -24,7 +24,6 @@ def folds_of(
     ----------
     cv : int, float, splitter, iterable or None
         A float is the share that one stratified split leaves out.
-    X, y
     seed : int or None
         Draws the split of a float; None: from fresh entropy.
     params : mapping, optional

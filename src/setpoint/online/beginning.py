@@ -30,16 +30,7 @@ def begin(estimator: Any, rows: Any, classes: ClassOrder) -> Engine:
         It names the argument, what was found and what is allowed.
     """
     check_whole("buffer_size", estimator.buffer_size, 1, "rows wait in it for their labels")
-    options = Options.check(
-        estimator.goal,
-        classes,
-        solver=estimator.solver,
-        learner=estimator.learner,
-        step=estimator.step,
-        window=estimator.window,
-        track=estimator.track,
-        n=estimator.n,
-    )
+    options = Options.check(estimator, classes)
     model = None
     if options.own:
         model = clone(estimator.learner, safe=False)

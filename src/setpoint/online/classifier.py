@@ -123,12 +123,6 @@ class OnlineFClassifier(GoalClassifier):
     (20000, 0.48, 0.25)
     """
 
-    # A rule of a stream looks at the score alone, and draws nothing.
-    sensitive_features = None
-    baseline = None
-    draw = "row"
-    unknown_group = "raise"
-
     def __init__(
         self,
         goal: Any = "f1",

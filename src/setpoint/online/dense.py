@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.online import layout as at
 from setpoint.online.compiled import inner, inner_sums
-from setpoint.online.layout import ADAGRAD, CENTRE, LARGEST, LEARNER
 from setpoint.online.learners import TINY, begin, look, move_centre, shrink
 from setpoint.typing import Floats
 
@@ -49,7 +49,7 @@ def plain_margins(X: Rows, i: int, weight: Floats, lag: Floats) -> tuple[float, 
     for j in range(d):
         last += weight[j] * X[i, j]
         behind += lag[j] * X[i, j]
-        huge += abs(X[i, j]) > LARGEST
+        huge += abs(X[i, j]) > at.LARGEST
     return last, behind, huge
 
 
@@ -57,8 +57,8 @@ def plain_margins(X: Rows, i: int, weight: Floats, lag: Floats) -> tuple[float, 
 def adapt(X: Rows, i: int, memory: Floats, weights: Floats) -> None:
     """Make room for what is strange in a row."""
     for j in range(X.shape[1]):
-        shrink(weights, j, abs(X[i, j] - weights[CENTRE, j]))
-        if X[i, j] == 0.0 and weights[CENTRE, j] != 0.0:
+        shrink(weights, j, abs(X[i, j] - weights[at.CENTRE, j]))
+        if X[i, j] == 0.0 and weights[at.CENTRE, j] != 0.0:
             move_centre(memory, weights, j, 0.0)
 
 
@@ -104,7 +104,7 @@ def update(
     """Learn a row at which the loss has this slope in the margin."""
     rate, before = begin(norm, choices, memory)
     d = X.shape[1]
-    if choices[LEARNER] >= ADAGRAD:
+    if choices[at.LEARNER] >= at.ADAGRAD:
         whole = d - d % _BLOCK
         for start in range(0, whole, _BLOCK):
             # Roots and quotients are dear, and most features of one-hot rows are zero.

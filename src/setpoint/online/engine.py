@@ -51,12 +51,10 @@ class Engine:
 
     Parameters
     ----------
-    options : Options
     labels : tuple of labels
         (negative, positive).
     classes : array (2,)
         The labels in sorted order.
-    state : State
     waiting : Waiting
         Rows whose labels come late.
     model : object or None

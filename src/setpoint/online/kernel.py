@@ -8,50 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.online import layout as at
 from setpoint.online.compiled import inner, outer
 from setpoint.online.dense import adapt, is_finite, margins, plain_margins, settle, update
-from setpoint.online.layout import (
-    AGE,
-    ASK,
-    AVERAGED,
-    BINS,
-    CENTRE,
-    DECIDE,
-    DUE,
-    EXPECTED,
-    FILLED,
-    FOFO,
-    HALF,
-    INVERSE,
-    LAG,
-    LEARN,
-    MARGIN,
-    N_SCALARS,
-    NEGATIVE,
-    NEXT,
-    NORMALISED,
-    OPEN,
-    RING_BIN,
-    RING_CODE,
-    RING_WEIGHT,
-    ROWS_NUMBER,
-    ROWS_SQUARES,
-    ROWS_WEIGHT,
-    RULE_NEGATIVE,
-    SCORE,
-    SKETCH,
-    SKETCHED,
-    SMALLEST,
-    SOLVER,
-    SQUARES,
-    TALLY,
-    THRESHOLD,
-    TRACK,
-    UPDATES,
-    WEIGHT,
-    WINDOW_WEIGHT,
-    WINDOWED,
-)
 from setpoint.online.learners import CENTRED_ROWS
 from setpoint.online.sketch import bin_of, posterior, refresh
 from setpoint.online.solvers import fofo, is_due, ofo
@@ -78,35 +37,37 @@ _HEAVY = 1e6
 @inner
 def _behind(last: float, behind: float, choices: Ints, memory: Floats) -> float:
     """The margin that decides: that of the averaged weights, or of the last ones."""
-    if choices[TRACK] == 1 or memory[AVERAGED] == 0.0:
+    if choices[at.TRACK] == 1 or memory[at.AVERAGED] == 0.0:
         return last
-    return last - behind / float(memory[AVERAGED])
+    return last - behind / float(memory[at.AVERAGED])
 
 
 @outer
 def _unlearnt(X: NDArray[Any], i: int, weights: Floats) -> tuple[float, float]:
     """The margins of a strange row that shall leave no trace."""
     apart = weights.copy()
-    adapt(X, i, np.zeros(N_SCALARS), apart)
-    last, behind, _, _ = margins(X, i, apart[WEIGHT], apart[LAG], apart[INVERSE], apart[CENTRE])
+    adapt(X, i, np.zeros(at.N_SCALARS), apart)
+    last, behind, _, _ = margins(
+        X, i, apart[at.WEIGHT], apart[at.LAG], apart[at.INVERSE], apart[at.CENTRE]
+    )
     return last, behind
 
 
 @inner
 def _recount(memory: Floats, ring: Floats, windowed: bool) -> None:
     """Count the window anew, so that rounding of weights does not pile up."""
-    tally = TALLY + 4 * WINDOW_WEIGHT
+    tally = at.TALLY + 4 * at.WINDOW_WEIGHT
     for k in range(4):
         memory[tally + k] = 0.0
     if windowed:
-        for k in range(2 * BINS):
-            memory[SKETCHED + RULE_NEGATIVE * BINS + k] = 0.0
+        for k in range(2 * at.BINS):
+            memory[at.SKETCHED + at.RULE_NEGATIVE * at.BINS + k] = 0.0
     for k in range(ring.shape[0]):
-        code, weight = int(ring[k, RING_CODE]), ring[k, RING_WEIGHT]
+        code, weight = int(ring[k, at.RING_CODE]), ring[k, at.RING_WEIGHT]
         memory[tally + code] += weight
         if windowed:
-            row = RULE_NEGATIVE + (code >> 1)
-            memory[SKETCHED + row * BINS + int(ring[k, RING_BIN])] += weight
+            row = at.RULE_NEGATIVE + (code >> 1)
+            memory[at.SKETCHED + row * at.BINS + int(ring[k, at.RING_BIN])] += weight
 
 
 @inner
@@ -121,59 +82,61 @@ def _observe(
     ring: Floats,
 ) -> None:
     """Count a row whose label came, and move the threshold."""
-    k, code, windowed = bin_of(z), 2 * y + decided, choices[WINDOWED] == 1
-    memory[AGE] += 1.0
+    k, code, windowed = bin_of(z), 2 * y + decided, choices[at.WINDOWED] == 1
+    memory[at.AGE] += 1.0
     if y == 1:
-        memory[OPEN] = 1.0
-    memory[SMALLEST + y] = min(memory[SMALLEST + y], weight)
-    memory[TALLY + 4 * ROWS_WEIGHT + code] += weight
-    memory[TALLY + 4 * ROWS_SQUARES + code] += weight * weight
-    memory[TALLY + 4 * ROWS_NUMBER + code] += 1.0
-    memory[SKETCHED + (NEGATIVE + y) * BINS + k] += weight
-    memory[SKETCHED + EXPECTED * BINS + k] += weight * p
+        memory[at.OPEN] = 1.0
+    memory[at.SMALLEST + y] = min(memory[at.SMALLEST + y], weight)
+    memory[at.TALLY + 4 * at.ROWS_WEIGHT + code] += weight
+    memory[at.TALLY + 4 * at.ROWS_SQUARES + code] += weight * weight
+    memory[at.TALLY + 4 * at.ROWS_NUMBER + code] += 1.0
+    memory[at.SKETCHED + (at.NEGATIVE + y) * at.BINS + k] += weight
+    memory[at.SKETCHED + at.EXPECTED * at.BINS + k] += weight * p
 
-    rule = SKETCHED + RULE_NEGATIVE * BINS
-    place, gone = int(memory[NEXT]), 0.0
-    if memory[FILLED] == ring.shape[0]:
-        old, gone = int(ring[place, RING_CODE]), ring[place, RING_WEIGHT]
-        memory[TALLY + 4 * WINDOW_WEIGHT + old] -= gone
+    rule = at.SKETCHED + at.RULE_NEGATIVE * at.BINS
+    place, gone = int(memory[at.NEXT]), 0.0
+    if memory[at.FILLED] == ring.shape[0]:
+        old, gone = int(ring[place, at.RING_CODE]), ring[place, at.RING_WEIGHT]
+        memory[at.TALLY + 4 * at.WINDOW_WEIGHT + old] -= gone
         if windowed:
-            memory[rule + (old >> 1) * BINS + int(ring[place, RING_BIN])] -= gone
+            memory[rule + (old >> 1) * at.BINS + int(ring[place, at.RING_BIN])] -= gone
     else:
-        memory[FILLED] += 1.0
-    ring[place, RING_BIN], ring[place, RING_CODE], ring[place, RING_WEIGHT] = k, code, weight
-    memory[TALLY + 4 * WINDOW_WEIGHT + code] += weight
-    age = 1.0 if windowed else memory[AGE]
-    memory[rule + y * BINS + k] += weight * age * age
-    memory[NEXT] = place + 1.0
+        memory[at.FILLED] += 1.0
+    ring[place, at.RING_BIN] = k
+    ring[place, at.RING_CODE] = code
+    ring[place, at.RING_WEIGHT] = weight
+    memory[at.TALLY + 4 * at.WINDOW_WEIGHT + code] += weight
+    age = 1.0 if windowed else memory[at.AGE]
+    memory[rule + y * at.BINS + k] += weight * age * age
+    memory[at.NEXT] = place + 1.0
     if place + 1 == ring.shape[0]:
-        memory[NEXT] = 0.0
-    if memory[NEXT] == 0.0 or gone > _HEAVY * weight:
+        memory[at.NEXT] = 0.0
+    if memory[at.NEXT] == 0.0 or gone > _HEAVY * weight:
         _recount(memory, ring, windowed)
 
-    solver = choices[SOLVER]
-    if solver == SKETCH:
-        memory[DUE] = 1.0 if _is_due(windowed, memory) else 0.0
-    elif solver == FOFO:
-        negatives, positives = _by_class(memory, ROWS_WEIGHT)
+    solver = choices[at.SOLVER]
+    if solver == at.SKETCH:
+        memory[at.DUE] = 1.0 if _is_due(windowed, memory) else 0.0
+    elif solver == at.FOFO:
+        negatives, positives = _by_class(memory, at.ROWS_WEIGHT)
         fofo(p, positives / (negatives + positives), weight, memory)
-    elif solver != HALF:
+    elif solver != at.HALF:
         ofo(p, y, decided, weight, solver, memory)
 
 
 @inner
 def _by_class(memory: Floats, what: int) -> tuple[float, float]:
-    at = TALLY + 4 * what
-    return memory[at] + memory[at + 1], memory[at + 2] + memory[at + 3]
+    first = at.TALLY + 4 * what
+    return memory[first] + memory[first + 1], memory[first + 2] + memory[first + 3]
 
 
 @inner
 def _is_due(windowed: bool, memory: Floats) -> bool:
     """Whether the sketch's threshold is to be found anew: never before both classes came."""
-    negatives, positives = _by_class(memory, ROWS_WEIGHT)
+    negatives, positives = _by_class(memory, at.ROWS_WEIGHT)
     counted, hits = negatives + positives, positives
     if windowed:
-        counted, hits = _by_class(memory, WINDOW_WEIGHT)
+        counted, hits = _by_class(memory, at.WINDOW_WEIGHT)
         counted += hits
     return 0.0 < hits < counted and is_due(negatives + positives, positives, counted, hits, memory)
 
@@ -181,14 +144,14 @@ def _is_due(windowed: bool, memory: Floats) -> bool:
 @outer
 def set_cut(z: float, choices: Ints, memory: Floats) -> None:
     """Take a score as the threshold that was due."""
-    memory[THRESHOLD] = z if choices[MARGIN] == 1 else posterior(z)
-    memory[DUE] = 0.0
+    memory[at.THRESHOLD] = z if choices[at.MARGIN] == 1 else posterior(z)
+    memory[at.DUE] = 0.0
 
 
 @outer
 def _renew(choices: Ints, memory: Floats) -> None:
     """Find the sketch's threshold anew."""
-    set_cut(refresh(memory, choices[WINDOWED] == 1), choices, memory)
+    set_cut(refresh(memory, choices[at.WINDOWED] == 1), choices, memory)
 
 
 @outer
@@ -226,10 +189,10 @@ def stream_dense(
     decided : array (N,)
         Decisions, written where rows are decided, else read.
     """
-    score, learn = mode & SCORE != 0, mode & LEARN != 0
-    weight, lag, squares = weights[WEIGHT], weights[LAG], weights[SQUARES]
-    inverse, centre = weights[INVERSE], weights[CENTRE]
-    normalised = choices[NORMALISED] == 1
+    score, learn = mode & at.SCORE != 0, mode & at.LEARN != 0
+    weight, lag, squares = weights[at.WEIGHT], weights[at.LAG], weights[at.SQUARES]
+    inverse, centre = weights[at.INVERSE], weights[at.CENTRE]
+    normalised = choices[at.NORMALISED] == 1
     for i in range(start, X.shape[0]):
         w = row_weight[i] if row_weight.size else 1.0
         norm = 1.0
@@ -250,11 +213,11 @@ def stream_dense(
         if learn and w > 0.0:
             slope = w * (posterior(last) - y[i])
             update(X, i, slope, norm, choices, memory, weight, lag, squares, inverse, centre)
-            if normalised and memory[UPDATES] <= CENTRED_ROWS:
+            if normalised and memory[at.UPDATES] <= CENTRED_ROWS:
                 settle(X, i, memory, weights)
             _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
-            if memory[DUE] == 1.0:
-                if choices[ASK] == 1:
+            if memory[at.DUE] == 1.0:
+                if choices[at.ASK] == 1:
                     return i + 1
                 _renew(choices, memory)
     return len(X)
@@ -277,10 +240,10 @@ def stream_sparse(
     decided: NDArray[np.int8],
 ) -> int:
     """As :func:`stream_dense`, of a matrix in compressed sparse rows."""
-    score, learn = mode & SCORE != 0, mode & LEARN != 0
-    weight, lag, squares = weights[WEIGHT], weights[LAG], weights[SQUARES]
-    inverse, centre = weights[INVERSE], weights[CENTRE]
-    normalised = choices[NORMALISED] == 1
+    score, learn = mode & at.SCORE != 0, mode & at.LEARN != 0
+    weight, lag, squares = weights[at.WEIGHT], weights[at.LAG], weights[at.SQUARES]
+    inverse, centre = weights[at.INVERSE], weights[at.CENTRE]
+    normalised = choices[at.NORMALISED] == 1
     for i in range(start, indptr.size - 1):
         low, high = indptr[i], indptr[i + 1]
         w = row_weight[i] if row_weight.size else 1.0
@@ -309,11 +272,11 @@ def stream_sparse(
                 data, indices, low, high, slope, norm, choices, memory, weight, lag, squares,
                 inverse, centre,
             )  # fmt: skip
-            if normalised and memory[UPDATES] <= CENTRED_ROWS:
+            if normalised and memory[at.UPDATES] <= CENTRED_ROWS:
                 settle_sparse(data, indices, low, high, memory, weights)
             _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
-            if memory[DUE] == 1.0:
-                if choices[ASK] == 1:
+            if memory[at.DUE] == 1.0:
+                if choices[at.ASK] == 1:
                     return i + 1
                 _renew(choices, memory)
     return int(indptr.size - 1)
@@ -332,15 +295,15 @@ def stream_scores(
     decided: NDArray[np.int8],
 ) -> int:
     """As :func:`stream_dense`, of rows that something else has scored: log-odds in `out`."""
-    score, learn = mode & SCORE != 0, mode & LEARN != 0
+    score, learn = mode & at.SCORE != 0, mode & at.LEARN != 0
     for i in range(start, out.shape[0]):
         if score:
             _score(out[i, 0], i, mode, choices, memory, out, decided)
         w = row_weight[i] if row_weight.size else 1.0
         if learn and w > 0.0:
             _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
-            if memory[DUE] == 1.0:
-                if choices[ASK] == 1:
+            if memory[at.DUE] == 1.0:
+                if choices[at.ASK] == 1:
                     return i + 1
                 _renew(choices, memory)
     return int(out.shape[0])
@@ -358,6 +321,6 @@ def _score(
 ) -> None:
     p = posterior(z)
     out[i, 0], out[i, 1] = z, p
-    if mode & DECIDE != 0:
-        accepted = (z if choices[MARGIN] == 1 else p) >= memory[THRESHOLD]
-        decided[i] = accepted and memory[OPEN] == 1.0
+    if mode & at.DECIDE != 0:
+        accepted = (z if choices[at.MARGIN] == 1 else p) >= memory[at.THRESHOLD]
+        decided[i] = accepted and memory[at.OPEN] == 1.0

@@ -29,26 +29,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.online import layout as at
 from setpoint.online.compiled import inner
-from setpoint.online.layout import (
-    ADAGRAD,
-    AVERAGED,
-    CENTRE,
-    CENTRED,
-    INVERSE,
-    LAG,
-    LEARNER,
-    NAG,
-    NORMS,
-    PRESENT,
-    SQUARES,
-    STEP,
-    TOTAL,
-    TRACK,
-    UNSEEN,
-    UPDATES,
-    WEIGHT,
-)
 from setpoint.typing import Floats
 
 __all__ = ["CENTRED_ROWS", "TINY", "begin", "look", "move_centre", "shrink"]
@@ -68,60 +50,60 @@ CENTRED_ROWS: Final = 1024
 @inner
 def begin(norm: float, choices: NDArray[np.int64], memory: Floats) -> tuple[float, float]:
     """The step of this row, and the sum of the average's weights before it."""
-    memory[UPDATES] += 1.0
-    rate, adaptive = memory[STEP], choices[LEARNER] >= ADAGRAD
-    if choices[LEARNER] == NAG:
-        memory[NORMS] += norm
-        rate *= math.sqrt(_FEATURES * memory[UPDATES] / memory[NORMS])
-    if choices[TRACK] == 1:
+    memory[at.UPDATES] += 1.0
+    rate, adaptive = memory[at.STEP], choices[at.LEARNER] >= at.ADAGRAD
+    if choices[at.LEARNER] == at.NAG:
+        memory[at.NORMS] += norm
+        rate *= math.sqrt(_FEATURES * memory[at.UPDATES] / memory[at.NORMS])
+    if choices[at.TRACK] == 1:
         # Sums of squares over the number of rows are means: steps no longer shrink.
-        return rate * math.sqrt(memory[UPDATES]) if adaptive else rate, 0.0
-    before = memory[AVERAGED]
-    memory[AVERAGED] += memory[UPDATES]
-    return rate if adaptive else rate / math.sqrt(memory[UPDATES]), before
+        return rate * math.sqrt(memory[at.UPDATES]) if adaptive else rate, 0.0
+    before = memory[at.AVERAGED]
+    memory[at.AVERAGED] += memory[at.UPDATES]
+    return rate if adaptive else rate / math.sqrt(memory[at.UPDATES]), before
 
 
 @inner
 def move_centre(memory: Floats, weights: Floats, j: int, centre: float) -> None:
     """Centre a feature elsewhere; the intercept makes up for it."""
-    if weights[CENTRE, j] != 0.0:
-        memory[CENTRED] -= 1.0
+    if weights[at.CENTRE, j] != 0.0:
+        memory[at.CENTRED] -= 1.0
     if centre != 0.0:
-        memory[CENTRED] += 1.0
-    far, last = centre - weights[CENTRE, j], weights.shape[1] - 1
-    weights[WEIGHT, last] += weights[WEIGHT, j] * far
-    weights[LAG, last] += weights[LAG, j] * far
-    weights[CENTRE, j] = centre
+        memory[at.CENTRED] += 1.0
+    far, last = centre - weights[at.CENTRE, j], weights.shape[1] - 1
+    weights[at.WEIGHT, last] += weights[at.WEIGHT, j] * far
+    weights[at.LAG, last] += weights[at.LAG, j] * far
+    weights[at.CENTRE, j] = centre
 
 
 @inner
 def shrink(weights: Floats, j: int, size: float) -> None:
     """Shrink a weight whose feature is farther from its centre than ever."""
-    past = size * weights[INVERSE, j]
+    past = size * weights[at.INVERSE, j]
     if past > 1.0:
-        weights[WEIGHT, j] /= past
-        weights[LAG, j] /= past
-        weights[SQUARES, j] /= past * past
-        weights[INVERSE, j] = 1.0 / size
+        weights[at.WEIGHT, j] /= past
+        weights[at.LAG, j] /= past
+        weights[at.SQUARES, j] /= past * past
+        weights[at.INVERSE, j] = 1.0 / size
 
 
 @inner
 def look(memory: Floats, weights: Floats, j: int, value: float) -> None:
     """Take note of a feature's value in the last row that was learnt, one of the first."""
-    n_rows = memory[UPDATES]
+    n_rows = memory[at.UPDATES]
     n = int(n_rows)
     if n <= FIRST_ROWS:
-        weights[TOTAL, j] += value
-        weights[PRESENT, j] += value != 0.0
-        if n == FIRST_ROWS and weights[PRESENT, j] == n_rows:
-            move_centre(memory, weights, j, weights[TOTAL, j] / n_rows)
-            for row in (WEIGHT, LAG, SQUARES):
+        weights[at.TOTAL, j] += value
+        weights[at.PRESENT, j] += value != 0.0
+        if n == FIRST_ROWS and weights[at.PRESENT, j] == n_rows:
+            move_centre(memory, weights, j, weights[at.TOTAL, j] / n_rows)
+            for row in (at.WEIGHT, at.LAG, at.SQUARES):
                 weights[row, j] = 0.0
-            weights[INVERSE, j] = UNSEEN
-    elif weights[CENTRE, j] != 0.0:
-        weights[TOTAL, j] += value
+            weights[at.INVERSE, j] = at.UNSEEN
+    elif weights[at.CENTRE, j] != 0.0:
+        weights[at.TOTAL, j] += value
         if n & (n - 1) == 0:  # a power of two
-            mean = weights[TOTAL, j] / n_rows
+            mean = weights[at.TOTAL, j] / n_rows
             # Differences by rounding are not a spread.
-            if abs(mean - weights[CENTRE, j]) > _CLOSE * abs(mean):
+            if abs(mean - weights[at.CENTRE, j]) > _CLOSE * abs(mean):
                 move_centre(memory, weights, j, mean)

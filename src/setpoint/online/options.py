@@ -39,11 +39,6 @@ class Options:
 
     Parameters
     ----------
-    goal : str
-    learner, solver : int
-    step, beta2 : float
-    window, n : int or None
-    track : bool
     asks : bool
         Whether kernels do not know the goal, and a :class:`StreamGoal` finds thresholds.
     margin : bool
@@ -62,25 +57,16 @@ class Options:
     margin: bool
 
     @classmethod
-    def check(
-        cls,
-        goal: Any,
-        classes: ClassOrder,
-        *,
-        solver: Any,
-        learner: Any,
-        step: Any,
-        window: int | None,
-        track: bool,
-        n: int | None,
-    ) -> Options:
-        """The options that arguments of the constructor ask for.
+    def check(cls, given: Any, classes: ClassOrder) -> Options:
+        """The options that a classifier's parameters ask for.
 
         Raises
         ------
         ValueError, TypeError, GoalError
             It names the argument, what was found and what is allowed.
         """
+        solver, learner, track = given.solver, given.learner, given.track
+        window, n = given.window, given.n
         if not isinstance(solver, str) or solver not in SOLVERS:
             raise ValueError(
                 f"solver is one of {', '.join(map(repr, SOLVERS))}, got {solver!r} "
@@ -94,7 +80,7 @@ class Options:
                 f"learner is one of {', '.join(map(repr, LEARNERS))} or an object with "
                 f"partial_fit, got {learner!r} ({nearest(learner, list(LEARNERS))})"
             )
-        wanted = as_goal(goal)
+        wanted = as_goal(given.goal)
         wanted.require_formula("AdaptiveSurrogateClassifier trains models for such metrics")
         negative, positive = classes.labels
         beta = f_beta_of(wanted, positive)
@@ -120,7 +106,7 @@ class Options:
             str(wanted),
             _GIVEN if own else LEARNERS[learner],
             SOLVERS[solver],
-            _step(step, learner, track),
+            _step(given.step, learner, track),
             (1.0 if beta is None else beta) ** 2,
             window,
             track,

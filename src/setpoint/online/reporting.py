@@ -33,15 +33,7 @@ def stream_report(engine: Engine) -> GoalReport:
     name = "the score" if options.margin else "the posterior"
     rule = Threshold(engine.threshold).explain(ClassNames(engine.labels, name))
     confusion = _confusion(engine)
-    report = report_on(
-        link(Goal.parse(options.goal), confusion.codebook),
-        confusion,
-        family="online",
-        solver=next(name for name, code in SOLVERS.items() if code == options.solver),
-        why="each row was decided by the rule of its moment, before its label was used",
-        rule=rule,
-        positive=engine.labels[1],
-    )
+    report = report_on(link(Goal.parse(options.goal), confusion.codebook), confusion)
     (tn, fp), (fn, tp) = tally[at.ROWS_WEIGHT].tolist()
     (wtn, wfp), (wfn, wtp) = tally[at.WINDOW_WEIGHT].tolist()
     slope, intercept, error = _calibration(engine)
@@ -59,7 +51,14 @@ def stream_report(engine: Engine) -> GoalReport:
         waiting=len(engine.waiting),
         expired=engine.waiting.n_expired,
     )  # fmt: skip
-    return replace(report, stream=summary)
+    return replace(
+        report,
+        family="online",
+        solver=next(name for name, code in SOLVERS.items() if code == options.solver),
+        why="each row was decided by the rule of its moment, before its label was used",
+        rule=rule,
+        stream=summary,
+    )
 
 
 def _confusion(engine: Engine) -> Confusion:

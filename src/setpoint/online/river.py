@@ -133,9 +133,7 @@ class OnlineF(base.Classifier):
                 f"own, got {type(learner).__name__}"
             )
         found = two_classes(None, (False, True) if classes is None else classes, pos_label)
-        options = Options.check(
-            goal, found, solver=solver, learner=learner, step=step, window=window, track=track, n=n
-        )
+        options = Options.check(self, found)
         negative, positive = found.labels
         state = State.start(options, _FEW)
         self._engine = Engine(options, (negative, positive), found.sorted, state, Waiting(1))

@@ -11,17 +11,8 @@ from typing import Final
 
 import numpy as np
 
+from setpoint.online import layout as at
 from setpoint.online.compiled import inner, outer
-from setpoint.online.layout import (
-    BETA2,
-    BINS,
-    INTERCEPT,
-    NEGATIVE,
-    RULE_NEGATIVE,
-    RULE_POSITIVE,
-    SKETCHED,
-    SLOPE,
-)
 from setpoint.typing import Floats
 
 __all__ = [
@@ -37,7 +28,7 @@ __all__ = [
 ]
 
 
-_HALF: Final = BINS // 2
+_HALF: Final = at.BINS // 2
 _SPREAD: Final = 8.0
 _FARTHEST: Final = 16.0
 """Log-odds beyond this are one to Platt's calibration, or a single row would lever it."""
@@ -62,7 +53,7 @@ def posterior(z: float) -> float:
 def bin_of(z: float) -> int:
     """The bin of a score."""
     k = int(_HALF + _HALF * (z / (_SPREAD + abs(z))))
-    return min(BINS - 1, max(0, k))
+    return min(at.BINS - 1, max(0, k))
 
 
 @outer
@@ -75,7 +66,7 @@ def edge(k: int) -> float:
 
 
 def _centres() -> Floats:
-    middle = (np.arange(BINS) + 0.5 - _HALF) / _HALF
+    middle = (np.arange(at.BINS) + 0.5 - _HALF) / _HALF
     z = _SPREAD * middle / (1.0 - np.abs(middle))
     return np.clip(z, -_FARTHEST, _FARTHEST)
 
@@ -92,7 +83,7 @@ def calibrate(
     for _ in range(_MOST_STEPS):
         ga, gb = ridge * (a - 1.0), ridge * b
         haa, hab, hbb = ridge, 0.0, ridge
-        for k in range(BINS):
+        for k in range(at.BINS):
             rows = (negative[k] + positive[k]) * scale
             if rows > 0.0:
                 z = CENTRES[k]
@@ -125,20 +116,20 @@ def expected(memory: Floats, windowed: bool) -> Floats:
     Posteriors of bins lie between the calibration and the share of labels, the nearer to
     the latter the more positives there are. The weights add up to that of the rows.
     """
-    bins = memory[SKETCHED:].reshape((5, BINS))
-    negative, positive = bins[RULE_NEGATIVE], bins[RULE_POSITIVE]
+    bins = memory[at.SKETCHED :].reshape((5, at.BINS))
+    negative, positive = bins[at.RULE_NEGATIVE], bins[at.RULE_POSITIVE]
     weight, rows, positives = 0.0, 0.0, 0.0
-    skip = 0 if windowed else NEGATIVE - RULE_NEGATIVE
-    for k in range(BINS):
+    skip = 0 if windowed else at.NEGATIVE - at.RULE_NEGATIVE
+    for k in range(at.BINS):
         weight += negative[k] + positive[k]
-        rows += bins[RULE_NEGATIVE + skip, k] + bins[RULE_POSITIVE + skip, k]
-        positives += bins[RULE_POSITIVE + skip, k]
+        rows += bins[at.RULE_NEGATIVE + skip, k] + bins[at.RULE_POSITIVE + skip, k]
+        positives += bins[at.RULE_POSITIVE + skip, k]
     scale = rows / weight if weight > 0.0 else 0.0
-    a, b = calibrate(negative, positive, scale, _RIDGE, memory[SLOPE], memory[INTERCEPT])
-    memory[SLOPE], memory[INTERCEPT] = a, b
+    a, b = calibrate(negative, positive, scale, _RIDGE, memory[at.SLOPE], memory[at.INTERCEPT])
+    memory[at.SLOPE], memory[at.INTERCEPT] = a, b
     trust = _TRUST / (_TRUST + positives)
-    counts = np.zeros((2, BINS))
-    for k in range(BINS):
+    counts = np.zeros((2, at.BINS))
+    for k in range(at.BINS):
         here = negative[k] + positive[k]
         if here > 0.0:
             p = posterior(a * CENTRES[k] + b)
@@ -154,8 +145,8 @@ def best_cut(counts: Floats, beta2: float) -> int:
     # `evidence.sweep.sweep` finds the same in 4.6 microseconds instead of 1.3, which is a fifth
     # of a refresh: it needs forms and cumulative counts, and looks for ties in a second pass.
     positives = counts[1].sum()
-    hits, accepted, best, cut = 0.0, 0.0, 0.0, BINS
-    for k in range(BINS - 1, -1, -1):
+    hits, accepted, best, cut = 0.0, 0.0, 0.0, at.BINS
+    for k in range(at.BINS - 1, -1, -1):
         hits += counts[1, k]
         accepted += counts[0, k] + counts[1, k]
         below = beta2 * positives + accepted
@@ -168,7 +159,7 @@ def best_cut(counts: Floats, beta2: float) -> int:
 @outer
 def cut_score(counts: Floats, cut: int) -> float:
     """A score that splits the rows at a bin: midway through the empty bins below it."""
-    if cut >= BINS:
+    if cut >= at.BINS:
         return np.inf
     low = cut
     while low > 0 and counts[0, low - 1] + counts[1, low - 1] <= 0.0:
@@ -180,4 +171,4 @@ def cut_score(counts: Floats, cut: int) -> float:
 def refresh(memory: Floats, windowed: bool) -> float:
     """The score from which on to decide positive for the largest F-beta."""
     counts = expected(memory, windowed)
-    return cut_score(counts, best_cut(counts, memory[BETA2]))
+    return cut_score(counts, best_cut(counts, memory[at.BETA2]))

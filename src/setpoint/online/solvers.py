@@ -5,23 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from setpoint.online import layout as at
 from setpoint.online.compiled import inner
-from setpoint.online.layout import (
-    BETA2,
-    COST,
-    GAIN,
-    OFO_RB,
-    RADIUS,
-    RATE,
-    SOLVED_POSITIVES,
-    SOLVED_ROWS,
-    STAGE,
-    STAGE_LENGTH,
-    STAGES_LEFT,
-    START,
-    THETA,
-    THRESHOLD,
-)
 from setpoint.typing import Floats
 
 __all__ = ["FIRST_STAGE", "LEAST_ROWS", "fofo", "fofo_stages", "is_due", "ofo"]
@@ -54,39 +39,39 @@ def fofo_stages(n: int) -> tuple[int, int]:
 @inner
 def fofo(p: float, prior: float, weight: float, memory: Floats) -> None:
     """One row of SFO, and the next stage where one ends (the paper's Algorithms 1 and 2)."""
-    most = 1.0 / (1.0 + memory[BETA2])
-    if memory[STAGE_LENGTH] <= 0.0 or memory[STAGES_LEFT] == 0.0:
+    most = 1.0 / (1.0 + memory[at.BETA2])
+    if memory[at.STAGE_LENGTH] <= 0.0 or memory[at.STAGES_LEFT] == 0.0:
         return  # the printed algorithm has no stage for so many rows
-    theta = memory[THETA]
-    slope = memory[BETA2] * prior * theta - max(p - theta, 0.0)
-    low = max(0.0, memory[START] - memory[RADIUS])
-    high = min(most, memory[START] + memory[RADIUS])
-    theta = min(high, max(low, theta - memory[RATE] * weight * slope))
-    memory[THETA] = theta
-    memory[STAGE] += 1.0
-    memory[THRESHOLD] += (theta - memory[THRESHOLD]) / (memory[STAGE] + 1.0)
-    if memory[STAGE] >= memory[STAGE_LENGTH]:
-        theta = memory[THRESHOLD]
-        memory[START] = memory[THETA] = theta
-        memory[STAGE] = 0.0
-        if memory[STAGES_LEFT] > 0.0:
-            memory[STAGES_LEFT] -= 1.0
-            memory[RADIUS] *= 0.5
+    theta = memory[at.THETA]
+    slope = memory[at.BETA2] * prior * theta - max(p - theta, 0.0)
+    low = max(0.0, memory[at.START] - memory[at.RADIUS])
+    high = min(most, memory[at.START] + memory[at.RADIUS])
+    theta = min(high, max(low, theta - memory[at.RATE] * weight * slope))
+    memory[at.THETA] = theta
+    memory[at.STAGE] += 1.0
+    memory[at.THRESHOLD] += (theta - memory[at.THRESHOLD]) / (memory[at.STAGE] + 1.0)
+    if memory[at.STAGE] >= memory[at.STAGE_LENGTH]:
+        theta = memory[at.THRESHOLD]
+        memory[at.START] = memory[at.THETA] = theta
+        memory[at.STAGE] = 0.0
+        if memory[at.STAGES_LEFT] > 0.0:
+            memory[at.STAGES_LEFT] -= 1.0
+            memory[at.RADIUS] *= 0.5
         elif prior > 0.0:
-            memory[RADIUS] *= 0.5
+            memory[at.RADIUS] *= 0.5
             enough = _ROWS_TO_REACH * (theta / prior) ** 2
-            memory[STAGE_LENGTH] = max(2.0 * memory[STAGE_LENGTH], enough)
-        memory[RATE] = memory[RADIUS] / math.sqrt(10.0 * memory[STAGE_LENGTH])
+            memory[at.STAGE_LENGTH] = max(2.0 * memory[at.STAGE_LENGTH], enough)
+        memory[at.RATE] = memory[at.RADIUS] / math.sqrt(10.0 * memory[at.STAGE_LENGTH])
 
 
 @inner
 def ofo(p: float, y: int, decided: int, weight: float, solver: int, memory: Floats) -> None:
     """One row of OFO: F of the rows so far over 1 + beta^2; OFO-RB counts posteriors."""
-    seen = p if solver == OFO_RB else float(y)
-    memory[GAIN] += weight * seen * decided
-    memory[COST] += weight * (memory[BETA2] * seen + decided)
-    if memory[COST] > 0.0:
-        memory[THRESHOLD] = memory[GAIN] / memory[COST]
+    seen = p if solver == at.OFO_RB else float(y)
+    memory[at.GAIN] += weight * seen * decided
+    memory[at.COST] += weight * (memory[at.BETA2] * seen + decided)
+    if memory[at.COST] > 0.0:
+        memory[at.THRESHOLD] = memory[at.GAIN] / memory[at.COST]
 
 
 @inner
@@ -97,8 +82,8 @@ def is_due(
 
     `rows` and `positives` are all so far, `counted` those that the sketch counts.
     """
-    due = rows - memory[SOLVED_ROWS] >= _GROWN * counted
-    if due or positives - memory[SOLVED_POSITIVES] >= _GROWN * counted_positives:
-        memory[SOLVED_ROWS], memory[SOLVED_POSITIVES] = rows, positives
+    due = rows - memory[at.SOLVED_ROWS] >= _GROWN * counted
+    if due or positives - memory[at.SOLVED_POSITIVES] >= _GROWN * counted_positives:
+        memory[at.SOLVED_ROWS], memory[at.SOLVED_POSITIVES] = rows, positives
         return True
     return False

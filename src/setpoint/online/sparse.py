@@ -8,17 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.online import layout as at
 from setpoint.online.compiled import inner
-from setpoint.online.layout import (
-    ADAGRAD,
-    CENTRE,
-    CENTRED,
-    INVERSE,
-    LAG,
-    LARGEST,
-    LEARNER,
-    WEIGHT,
-)
 from setpoint.online.learners import TINY, begin, look, move_centre, shrink
 from setpoint.typing import Floats
 
@@ -60,7 +51,7 @@ def margins_sparse(
         norm += share * share
         strange += abs(share) > 1.0
         centred += (centre[j] != 0.0) & (data[k] != 0.0)
-    return last, behind, norm, strange + int(memory[CENTRED]) - centred
+    return last, behind, norm, strange + int(memory[at.CENTRED]) - centred
 
 
 @inner
@@ -74,7 +65,7 @@ def plain_margins_sparse(
         j = indices[k]
         last += weight[j] * data[k]
         behind += lag[j] * data[k]
-        huge += abs(data[k]) > LARGEST
+        huge += abs(data[k]) > at.LARGEST
     return last, behind, huge
 
 
@@ -85,14 +76,14 @@ def adapt_sparse(
     """As `adapt`."""
     centred = 0
     for k in range(low, high):
-        centred += (weights[CENTRE, indices[k]] != 0.0) & (data[k] != 0.0)
-    if centred < memory[CENTRED]:
+        centred += (weights[at.CENTRE, indices[k]] != 0.0) & (data[k] != 0.0)
+    if centred < memory[at.CENTRED]:
         for j in range(weights.shape[1] - 1):
-            if weights[CENTRE, j] != 0.0 and not _holds(data, indices, low, high, j):
-                shrink(weights, j, abs(weights[CENTRE, j]))
+            if weights[at.CENTRE, j] != 0.0 and not _holds(data, indices, low, high, j):
+                shrink(weights, j, abs(weights[at.CENTRE, j]))
                 move_centre(memory, weights, j, 0.0)
     for k in range(low, high):
-        shrink(weights, indices[k], abs(data[k] - weights[CENTRE, indices[k]]))
+        shrink(weights, indices[k], abs(data[k] - weights[at.CENTRE, indices[k]]))
 
 
 @inner
@@ -101,19 +92,19 @@ def strange_margins(
 ) -> tuple[float, float]:
     """The margins that `adapt_sparse` would lead to, to the bit; nothing changes."""
     d, centred = weights.shape[1] - 1, 0
-    last, behind = float(weights[WEIGHT, d]), float(weights[LAG, d])
+    last, behind = float(weights[at.WEIGHT, d]), float(weights[at.LAG, d])
     for k in range(low, high):
-        centred += (weights[CENTRE, indices[k]] != 0.0) & (data[k] != 0.0)
-    if centred < memory[CENTRED]:
+        centred += (weights[at.CENTRE, indices[k]] != 0.0) & (data[k] != 0.0)
+    if centred < memory[at.CENTRED]:
         for j in range(d):
-            centre = weights[CENTRE, j]
+            centre = weights[at.CENTRE, j]
             if centre != 0.0 and not _holds(data, indices, low, high, j):
                 weight, lag = _shrunk(weights, j, abs(centre))
                 last += weight * -centre
                 behind += lag * -centre
     for k in range(low, high):
         j = indices[k]
-        value = data[k] - (weights[CENTRE, j] if data[k] != 0.0 else 0.0)
+        value = data[k] - (weights[at.CENTRE, j] if data[k] != 0.0 else 0.0)
         weight, lag = _shrunk(weights, j, abs(value))
         last += weight * value
         behind += lag * value
@@ -122,8 +113,8 @@ def strange_margins(
 
 @inner
 def _shrunk(weights: Floats, j: int, size: float) -> tuple[float, float]:
-    past = max(1.0, size * weights[INVERSE, j])
-    return weights[WEIGHT, j] / past, weights[LAG, j] / past
+    past = max(1.0, size * weights[at.INVERSE, j])
+    return weights[at.WEIGHT, j] / past, weights[at.LAG, j] / past
 
 
 @inner
@@ -171,7 +162,7 @@ def update_sparse(
     """As `update`."""
     rate, before = begin(norm, choices, memory)
     d = weight.size - 1
-    if choices[LEARNER] >= ADAGRAD:
+    if choices[at.LEARNER] >= at.ADAGRAD:
         for k in range(low, high):
             j = indices[k]
             gradient = slope * ((data[k] - centre[j]) * inverse[j])

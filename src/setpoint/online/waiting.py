@@ -49,7 +49,6 @@ class WaitingRow:
     Parameters
     ----------
     X : array of shape (1, d), SparseRow, or what the user's learner takes
-    decided : int
     """
 
     X: Any

@@ -39,7 +39,6 @@ class Checkpoint:
 
     Parameters
     ----------
-    path : path
     settings : dict
         What has to be the same for a training to go on: numbers and texts by name.
     every : float

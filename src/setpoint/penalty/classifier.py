@@ -143,12 +143,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
     (True, ['exact penalty, s in closed form', 'cross-entropy'])
     """
 
-    # The rule looks at the score alone, and draws nothing.
-    sensitive_features = None
-    baseline = None
     randomized = False
-    draw = "row"
-    unknown_group = "raise"
 
     def __init__(
         self,

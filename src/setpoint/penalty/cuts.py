@@ -58,7 +58,6 @@ def best_cut(
 
     Parameters
     ----------
-    goal : Tradeoff
     scores : array of shape (N,)
         Finite.
     true : array of shape (N,)

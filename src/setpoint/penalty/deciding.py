@@ -39,7 +39,6 @@ def decide(
 
     Parameters
     ----------
-    goal : Goal
     evidence : Evidence
         The rows that choose, with the champion's scores.
     pool : Pool
@@ -47,7 +46,6 @@ def decide(
     solver : str
         As the user named it.
     on_infeasible : {"raise", "nearest"}
-    notes : sequence of str
     seconds : float
         Of training.
 

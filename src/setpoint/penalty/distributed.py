@@ -27,7 +27,6 @@ class Team:
     ----------
     rank : int
         The first, 0, writes checkpoints.
-    size : int
 
     Examples
     --------

@@ -48,7 +48,6 @@ class Data:
     codes : array of shape (N,)
         1 for a positive.
     weight : array of shape (N,) or None
-    classes : ClassOrder
     """
 
     X: Any
@@ -100,8 +99,6 @@ class Prepared:
 
     Parameters
     ----------
-    plan : Plan
-    preprocessor
     chosen_on : Data
         The rows that choose.
     at_once : bool

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.penalty.lifted import tie
+from setpoint.penalty.lifted import tie, untied
 from setpoint.penalty.losses import Loss, RefreshBatch
 from setpoint.penalty.ops import pick, sigmoid, softplus
 from setpoint.penalty.tradeoff import Tradeoff
@@ -28,7 +28,6 @@ class JointPenalty(Loss):
 
     Parameters
     ----------
-    goal : Tradeoff
     n_rows : int
         s is kept for each.
     reformulation : {"inequality", "equality"}
@@ -95,10 +94,9 @@ class JointPenalty(Loss):
         return torch.as_tensor(found, dtype=like.dtype, device=like.device)
 
     def _violated(self, a: Any, s: Any, positive: Any) -> Any:
-        h = tie(a, s, 0.5)
         if self.reformulation == "equality":
-            return abs(h)
-        return pick(positive, h, -h).clip(min=0.0)
+            return abs(tie(a, s, 0.5))
+        return untied(a, s, 0.5, positive)
 
     def _prices(self, positive: Any, rows: Any, like: Any) -> tuple[Any, Any]:
         """What a unit of violation, and of cross-entropy to s, costs each row, times N."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from setpoint.compiled import kernel
 from setpoint.evidence.cutoffs import midway
 from setpoint.evidence.ratios import ratio_at
+from setpoint.penalty.ops import pick
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
@@ -38,7 +39,6 @@ def tie(a: Any, s: Any, t: float) -> Any:
         Scores.
     s : array or tensor of shape (N,)
         Decisions in [0, 1].
-    t : float
 
     Returns
     -------
@@ -53,15 +53,14 @@ def tie(a: Any, s: Any, t: float) -> Any:
     return s - (s + a - t).clip(0.0, 1.0)
 
 
-def untied(a: Floats, s: Floats, t: float, positive: NDArray[np.bool_]) -> Floats:
+def untied(a: Any, s: Any, t: float, positive: Any) -> Any:
     """How far s says more than the scores allow: eta of (3.29), one-sided by class.
 
     A positive may not be counted as accepted unless it is, a negative not as refused.
     On [0, 1]^2 this is min(s, [t - a]_+) for positives and min(1 - s, [a - t]_+) else.
     """
     h = tie(a, s, t)
-    out: Floats = np.maximum(np.where(positive, h, -h), 0.0)
-    return out
+    return pick(positive, h, -h).clip(min=0.0)
 
 
 class Pair(NamedTuple):
@@ -71,7 +70,6 @@ class Pair(NamedTuple):
     ----------
     k, l : int
         Accepted positives and accepted negatives; -1 where nothing is feasible.
-    cost : float
     exact : bool
         Whether all pairs were looked at.
     """
@@ -89,7 +87,6 @@ def best_pair(
 
     Parameters
     ----------
-    goal : Tradeoff
     A : array of shape (K + 1,)
         Weight of the k positives with the highest scores, ascending from 0.
     B : array of shape (L + 1,)
@@ -98,10 +95,6 @@ def best_pair(
         What these decisions cost.
     least : float
         Accept rows of this weight at least.
-
-    Returns
-    -------
-    Pair
     """
     ratios = goal.accepted.ratios
     if ratios is not None and A.size * B.size <= _MOST_CELLS:
@@ -222,7 +215,6 @@ def lift(
 
     Parameters
     ----------
-    goal : Tradeoff
     scores : array of shape (N,)
         Logits; the threshold is 0.
     positive : array of shape (N,)

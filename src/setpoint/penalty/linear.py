@@ -32,7 +32,6 @@ def train_linear(plan: Plan, polished: bool, checkpoint: Checkpoint | None = Non
 
     Parameters
     ----------
-    plan : Plan
     polished : bool
         Whether an evolution strategy goes on from the best candidates, where there are few
         enough features.

@@ -78,7 +78,6 @@ def stages_of(solver: str, choices: Choices) -> tuple[Stage, ...]:
     ----------
     solver : str
         One of `SOLVERS`.
-    choices : Choices
     """
     c = choices
     temperatures = (1.0, 5.0) if c.temperature is None else (c.temperature,)

@@ -49,7 +49,6 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
 
     Parameters
     ----------
-    plan : Plan
     module : {"linear", "mlp"} or callable
         As :func:`~setpoint.estimators.modules.build` takes it.
     checkpoint : Checkpoint, optional

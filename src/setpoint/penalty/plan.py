@@ -23,7 +23,6 @@ class DivergedError(ArithmeticError):
 
     Parameters
     ----------
-    stage : str
     why : str
         What is noted of it.
     """
@@ -65,7 +64,6 @@ class Schedule:
     ----------
     max_epochs : int
         Of each stage.
-    batch_size : int
     rate : float
         AdamW's step.
     decay : float
@@ -92,17 +90,12 @@ class Plan:
     ----------
     goal : Tradeoff
         With the totals of the training rows.
-    stages : tuple of Stage
-    train : Rows
     choose : Rows or None
         Held-out rows on which candidates are ranked; None: the training rows.
     least : float
         Weight of training rows that have to be accepted.
     pool : Pool
         Of the rows that choose.
-    schedule : Schedule
-    seed : int
-    device : str
     tick : callable
         Called often; raises what ends the training early.
     notes : list of str

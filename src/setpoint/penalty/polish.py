@@ -53,8 +53,6 @@ def polish(
         The rows that choose.
     pool : Pool
         Its candidates are the starts, beside random ones.
-    name : str
-    rng : Generator
 
     Raises
     ------

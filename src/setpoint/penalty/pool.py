@@ -28,8 +28,6 @@ class Candidate(Generic[P]):
 
     Parameters
     ----------
-    parameters
-    cut : Cut
     method : str
         What found them.
     """

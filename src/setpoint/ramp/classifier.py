@@ -144,8 +144,6 @@ class RampClassifier(TrainedClassifier):
     (True, True)
     """
 
-    unknown_group = "raise"
-
     def __init__(
         self,
         goal: Any,

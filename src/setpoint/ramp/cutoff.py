@@ -21,7 +21,6 @@ def feasible_cutoffs(
 
     Parameters
     ----------
-    program : Program
     evidence : Evidence
         With one segment and the trained scores.
     floors : sequence of Row

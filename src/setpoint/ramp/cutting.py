@@ -51,7 +51,6 @@ class Convex:
         The weights that were mixed.
     xi : array of shape (N,)
         The SVM's dual variables, for the next one.
-    n_cuts, n_passes : int
     closed : bool
         Whether the bounds met.
     """
@@ -83,7 +82,6 @@ def cutting_planes(
 
     Parameters
     ----------
-    majorizer : Majorizer
     svm : SVM
         On the same rows, with the same regulariser.
     known : sequence of arrays of shape (d + 1,)

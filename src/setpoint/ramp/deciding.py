@@ -18,8 +18,8 @@ from setpoint.goals.goal import Goal
 from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.ramp.cutoff import feasible_cutoffs
-from setpoint.ramp.lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.ramp.problem import Problem, Row, rows_of
+from setpoint.ramp.search import LARGEST_MULTIPLIER, Solved
 from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
 from setpoint.rules import Rule, Threshold
 from setpoint.search.infeasibility import InfeasibleError, not_found
@@ -50,7 +50,6 @@ class Model:
 
     Parameters
     ----------
-    name : str
     w : array of shape (d + 1,)
     """
 
@@ -89,20 +88,13 @@ def decide(
 
     Parameters
     ----------
-    goal : Goal
     evidence : Evidence
         The rows, with whatever scores.
-    problem : Problem
-    solved : Solved
     rivals : sequence of Model
         What was there before training: the start, the deployed model.
     least : float
         The weight of rows that a floor under a denominator asks for.
-    solver : str
-    randomized : bool
     on_infeasible : {"raise", "nearest"}
-    notes : sequence of str
-    trace : sequence of TracePoint
     seconds : float
         Of training.
 
@@ -120,20 +112,17 @@ def decide(
         If no cut-off on these scores meets the goal, unless `on_infeasible` is "nearest".
     """
     program = link(goal, evidence.codebook).at(evidence.marginals)
-    floors = _floors(program, least)
+    judge = _Judge(program, evidence, problem, solved, _floors(program, least), on_infeasible)
     trained = Model("", solved.best.w)
     caught: list[warnings.WarningMessage] = []
     if randomized:
-        choice = _drawn(program, evidence, problem, solved, floors, on_infeasible)
+        choice = judge.drawn(trained)
     else:
-        found = _without_draws(program, evidence, problem, solved, [trained, *rivals], floors)
+        found = judge.without_draws([trained, *rivals])
         if found is None:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                found = _nearest(
-                    program, _scored(evidence, problem, trained), problem, solved, floors,
-                    on_infeasible, trained,
-                )  # fmt: skip
+                found = judge.nearest(trained)
         choice = found
     report = report_on_outcome(
         program.linked,
@@ -153,104 +142,143 @@ def decide(
     return choice.model.w, choice.evidence, choice.outcome.rule, report
 
 
-def _scored(evidence: Evidence, problem: Problem, model: Model) -> Evidence:
-    return replace(evidence, scores=linear_scores(problem.X, model.w))
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """What the rules that may be chosen are judged by: the rows, the goal and its floors."""
 
+    program: Program
+    evidence: Evidence
+    problem: Problem
+    solved: Solved
+    floors: Sequence[Row]
+    on_infeasible: Literal["raise", "nearest"]
 
-def _without_draws(
-    program: Program,
-    evidence: Evidence,
-    problem: Problem,
-    solved: Solved,
-    models: Sequence[Model],
-    floors: Sequence[Row],
-) -> _Choice | None:
-    """The trained model at 0 or near it, unless another cut-off or model clearly gains."""
-    first: _Choice | None = None
-    others: list[_Choice] = []
-    for model in models:
-        scored = _scored(evidence, problem, model)
-        at_zero = _judged(program, scored, Threshold(0.0), solved)
-        zero_meets = _meets(program, floors, at_zero)
-        cuts = feasible_cutoffs(program, scored, floors)
-        if zero_meets:
-            why = at_zero.why if not model.name else f"{model.name} was better as it is"
-            others.append(_Choice(model, scored, replace(at_zero, why=why)))
-        elif cuts is not None:
-            why = "the cut-off moved from 0 to where the counted rates meet the bounds"
-            near = _judged(program, scored, Threshold(cuts[0]), solved)
-            others.append(_Choice(model, scored, replace(near, status="feasible", why=why)))
-        if not model.name and others:
-            first = others.pop()
-        if cuts is not None:
-            whose = model.name or "the trained model"
-            best = _judged(program, scored, Threshold(cuts[1]), solved)
-            why = f"{whose} at its best cut-off"
-            others.append(_Choice(model, scored, replace(best, status="feasible", why=why)))
-    others.sort(key=lambda c: -program.sense * float(program.value(c.outcome.v)))
-    if first is None or not others:
-        return first or (others[0] if others else None)
-    return others[0] if _clearly_better(program, problem, others[0], first) else first
+    def scored(self, model: Model) -> Evidence:
+        """The rows with the scores of a model."""
+        return replace(self.evidence, scores=linear_scores(self.problem.X, model.w))
 
+    def without_draws(self, models: Sequence[Model]) -> _Choice | None:
+        """The trained model at 0 or near it, unless another cut-off or model clearly gains."""
+        first: _Choice | None = None
+        others: list[_Choice] = []
+        for model in models:
+            scored = self.scored(model)
+            at_zero = self.judged(scored, Threshold(0.0))
+            cuts = feasible_cutoffs(self.program, scored, self.floors)
+            if self.meets(at_zero):
+                why = at_zero.why if not model.name else f"{model.name} was better as it is"
+                others.append(_Choice(model, scored, replace(at_zero, why=why)))
+            elif cuts is not None:
+                why = "the cut-off moved from 0 to where the counted rates meet the bounds"
+                near = self.judged(scored, Threshold(cuts[0]))
+                others.append(_Choice(model, scored, replace(near, status="feasible", why=why)))
+            if not model.name and others:
+                first = others.pop()
+            if cuts is not None:
+                best = self.judged(scored, Threshold(cuts[1]))
+                why = f"{model.name or 'the trained model'} at its best cut-off"
+                others.append(_Choice(model, scored, replace(best, status="feasible", why=why)))
+        others.sort(key=lambda c: -self.program.sense * float(self.program.value(c.outcome.v)))
+        if first is None or not others:
+            return first or (others[0] if others else None)
+        return others[0] if self.clearly_better(others[0], first) else first
 
-def _clearly_better(program: Program, problem: Problem, one: _Choice, other: _Choice) -> bool:
-    """Whether a gain is more than the rows decided otherwise explain by chance."""
-    gain = program.sense * float(program.value(one.outcome.v) - program.value(other.outcome.v))
-    if not gain > 0.0:
-        return False
-    changed = _accepts(one) != _accepts(other)
-    S = np.ravel(other.outcome.confusion.counts[:, :, 1])
-    worth = problem.loss(S)[1][problem.kind[changed]]
-    if problem.weight is not None:
-        worth = worth * problem.weight[changed]
-    noise = float(np.sqrt(worth @ worth))
-    return not gain <= _ERRORS * noise  # a noise that is not a number decides nothing
+    def clearly_better(self, one: _Choice, other: _Choice) -> bool:
+        """Whether a gain is more than the rows decided otherwise explain by chance."""
+        program, problem = self.program, self.problem
+        gain = program.sense * float(program.value(one.outcome.v) - program.value(other.outcome.v))
+        if not gain > 0.0:
+            return False
+        changed = _accepts(one) != _accepts(other)
+        S = np.ravel(other.outcome.confusion.counts[:, :, 1])
+        worth = problem.loss(S)[1][problem.kind[changed]]
+        if problem.weight is not None:
+            worth = worth * problem.weight[changed]
+        noise = float(np.sqrt(worth @ worth))
+        return not gain <= _ERRORS * noise  # a noise that is not a number decides nothing
+
+    def drawn(self, model: Model) -> _Choice:
+        """The randomised classifier that the ramp is."""
+        scored = self.scored(model)
+        outcome = self.judged(scored, Threshold(0.0, width=1.0))
+        if not self.meets(outcome):
+            violation = float(self.program.violation(outcome.v))
+            if self.on_infeasible == "raise":
+                raise self.not_found(InfeasibleError("", violation=violation))
+            outcome = replace(outcome, status="nearest", blame=self.blame())
+        return _Choice(model, scored, outcome)
+
+    def judged(self, scored: Evidence, rule: Threshold) -> Outcome:
+        """What a rule reaches on the rows."""
+        p = rule.distribution(scored.scores)
+        confusion = scored.confusion(p if rule.randomized else p.argmax(axis=1))
+        drawn = ((p[:, 1] > 0) & (p[:, 1] < 1)).astype(np.float64)
+        share = float(np.average(drawn, weights=scored.weight))
+        return Outcome(
+            rule,
+            self.program.rates_of(confusion.counts),
+            confusion,
+            share,
+            "stationary" if self.solved.converged else "feasible",
+            None,
+            None,
+            "drawn by the ramp" if rule.randomized else "scores of at least 0 are accepted",
+            "rule",
+            self.solved.n_passes,
+        )
+
+    def meets(self, outcome: Outcome) -> bool:
+        """Whether the goal is met, and its floors are."""
+        if float(self.program.violation(outcome.v)) > SATISFIED:
+            return False
+        S = np.ravel(outcome.confusion.counts[:, :, 1])
+        return all(float(row.coefs @ S) + row.const <= SATISFIED for row in self.floors)
+
+    def nearest(self, model: Model) -> _Choice:
+        """The cut-off with the least violation, where none meets the goal."""
+        scored = self.scored(model)
+        try:
+            outcome = solve_exact(
+                self.program, scored, randomized=False, on_infeasible=self.on_infeasible
+            )
+        except InfeasibleError as error:
+            raise self.not_found(error) from None
+        blame = self.blame()
+        if float(self.program.violation(outcome.v)) <= SATISFIED:
+            what = "; ".join(dict.fromkeys(row.text for row in self.floors))
+            few = (
+                f"{what}: no linear model was found that meets the goal and is measured there on "
+                "as many rows as min_positives asks for"
+            )
+            if self.on_infeasible == "raise":
+                raise InfeasibleError(few, violation=0.0, blame=blame)
+            outcome = replace(outcome, status="nearest", why=few)
+        outcome = replace(outcome, gap=None, bound=None, blame=blame or outcome.blame)
+        return _Choice(model, scored, outcome)
+
+    def not_found(self, error: InfeasibleError) -> InfeasibleError:
+        """All constraints that pull against each other are named."""
+        blame = self.blame() or error.blame
+        constraints = [str(c) for c in self.program.constraints]
+        blame = blame or {text: 1.0 / len(constraints) for text in constraints}
+        who = f"no linear model was found that meets {'; '.join(blame)}"
+        if self.solved.stopped:
+            who = f"training was {self.solved.stopped}, and until then {who}"
+        return not_found(error, who, "cut-offs", blame)
+
+    def blame(self) -> dict[str, float]:
+        """The constraints that pull against each other: multipliers at their cap, or largest."""
+        known = prices(self.problem, self.solved.multipliers)
+        at_cap = {k: v for k, v in known.items() if v >= _AT_THE_CAP * LARGEST_MULTIPLIER}
+        found = at_cap if len(at_cap) > 1 else {k: v for k, v in known.items() if v > 0}
+        total = sum(found.values())
+        return {k: v / total for k, v in found.items()} if total else {}
 
 
 def _accepts(choice: _Choice) -> NDArray[np.bool_]:
     rule = choice.outcome.rule
     assert isinstance(rule, Threshold)
     return np.asarray(choice.evidence.scores >= rule.threshold)
-
-
-def _drawn(
-    program: Program,
-    evidence: Evidence,
-    problem: Problem,
-    solved: Solved,
-    floors: Sequence[Row],
-    on_infeasible: Literal["raise", "nearest"],
-) -> _Choice:
-    """The randomised classifier that the ramp is."""
-    model = Model("", solved.best.w)
-    scored = _scored(evidence, problem, model)
-    outcome = _judged(program, scored, Threshold(0.0, width=1.0), solved)
-    if not _meets(program, floors, outcome):
-        violation = float(program.violation(outcome.v))
-        if on_infeasible == "raise":
-            raise _not_found(InfeasibleError("", violation=violation), problem, solved)
-        outcome = replace(outcome, status="nearest", blame=_blame(problem, solved))
-    return _Choice(model, scored, outcome)
-
-
-def _judged(program: Program, evidence: Evidence, rule: Threshold, solved: Solved) -> Outcome:
-    """What a rule reaches on the rows."""
-    p = rule.distribution(evidence.scores)
-    confusion = evidence.confusion(p if rule.randomized else p.argmax(axis=1))
-    drawn = ((p[:, 1] > 0) & (p[:, 1] < 1)).astype(np.float64)
-    share = float(np.average(drawn, weights=evidence.weight))
-    return Outcome(
-        rule,
-        program.rates_of(confusion.counts),
-        confusion,
-        share,
-        "stationary" if solved.converged else "feasible",
-        None,
-        None,
-        "drawn by the ramp" if rule.randomized else "scores of at least 0 are accepted",
-        "rule",
-        solved.n_passes,
-    )
 
 
 def _warn_constant(evidence: Evidence, outcome: Outcome) -> None:
@@ -271,58 +299,3 @@ def _floors(program: Program, least: float) -> list[Row]:
         return []
     few, many = rows_of(program, 0.0), rows_of(program, least)
     return [b for a, b in zip(few, many, strict=True) if a.const != b.const]
-
-
-def _meets(program: Program, floors: Sequence[Row], outcome: Outcome) -> bool:
-    if float(program.violation(outcome.v)) > SATISFIED:
-        return False
-    S = np.ravel(outcome.confusion.counts[:, :, 1])
-    return all(float(row.coefs @ S) + row.const <= SATISFIED for row in floors)
-
-
-def _nearest(
-    program: Program,
-    scored: Evidence,
-    problem: Problem,
-    solved: Solved,
-    floors: Sequence[Row],
-    on_infeasible: Literal["raise", "nearest"],
-    model: Model,
-) -> _Choice:
-    """The cut-off with the least violation, where none meets the goal."""
-    try:
-        outcome = solve_exact(program, scored, randomized=False, on_infeasible=on_infeasible)
-    except InfeasibleError as error:
-        raise _not_found(error, problem, solved) from None
-    blame = _blame(problem, solved)
-    if float(program.violation(outcome.v)) <= SATISFIED:
-        what = "; ".join(dict.fromkeys(row.text for row in floors))
-        few = (
-            f"{what}: no linear model was found that meets the goal and is measured there on as "
-            "many rows as min_positives asks for"
-        )
-        if on_infeasible == "raise":
-            raise InfeasibleError(few, violation=0.0, blame=blame)
-        outcome = replace(outcome, status="nearest", why=few)
-    outcome = replace(outcome, gap=None, bound=None, blame=blame or outcome.blame)
-    return _Choice(model, scored, outcome)
-
-
-def _not_found(error: InfeasibleError, problem: Problem, solved: Solved) -> InfeasibleError:
-    """All constraints that pull against each other are named."""
-    blame = _blame(problem, solved) or error.blame
-    constraints = [str(c) for c in problem.program.constraints]
-    blame = blame or {text: 1.0 / len(constraints) for text in constraints}
-    who = f"no linear model was found that meets {'; '.join(blame)}"
-    if solved.stopped:
-        who = f"training was {solved.stopped}, and until then {who}"
-    return not_found(error, who, "cut-offs", blame)
-
-
-def _blame(problem: Problem, solved: Solved) -> dict[str, float]:
-    """The constraints that pull against each other: multipliers at their cap, else the largest."""
-    known = prices(problem, solved.multipliers)
-    at_cap = {k: v for k, v in known.items() if v >= _AT_THE_CAP * LARGEST_MULTIPLIER}
-    found = at_cap if len(at_cap) > 1 else {k: v for k, v in known.items() if v > 0}
-    total = sum(found.values())
-    return {k: v / total for k, v in found.items()} if total else {}

@@ -28,8 +28,6 @@ class ScoreFeature:
     ----------
     source : classifier or str
         The model, or the column of X that holds its scores.
-    positive : label
-    mean, scale : float
     threshold : float
         Where the deployed model begins to decide positive, on its own scale.
     """
@@ -70,7 +68,6 @@ def score_feature(
     threshold : float or None
         Of scores.
     X : rows of shape (N, d)
-    positive : label
     weight : array of shape (N,), optional
 
     Raises
@@ -109,8 +106,6 @@ def decisions_of_scores(
         Scores, or the column of X that holds them.
     threshold : float
         Positive from here on.
-    classes : ClassOrder
-    X : rows
     name : str
         What messages call it.
 

@@ -116,7 +116,6 @@ def stacked(parts: Mapping[Any, Any], kept: Mapping[Any, Any], factor: float) ->
     parts : mapping to array or CSR matrix of shape (N_k, d)
     kept : mapping to mask (N_k,) or None
         Rows of weight zero are left out.
-    factor : float
     """
     chosen = [X if kept[name] is None else X[kept[name]] for name, X in parts.items()]
     if any(sparse.issparse(X) for X in chosen):

@@ -18,9 +18,10 @@ from setpoint.program.link import link
 from setpoint.ramp.deciding import Model
 from setpoint.ramp.deployed import ScoreFeature
 from setpoint.ramp.design import norm_factor, stacked
-from setpoint.ramp.lagrangian import Iterate, Solved, augmented_lagrangian
+from setpoint.ramp.lagrangian import augmented_lagrangian
 from setpoint.ramp.majorize import majorize_minimize
 from setpoint.ramp.problem import Problem
+from setpoint.ramp.search import Iterate, Solved
 from setpoint.ramp.start import logistic, normed, of_score
 from setpoint.report import Comparison, compared
 from setpoint.search.limits import StoppedError, TracePoint
@@ -39,7 +40,6 @@ class Prepared:
 
     Parameters
     ----------
-    problem : Problem
     evidence : Evidence
         The same rows, with zeros for scores.
     n_main : int
@@ -89,8 +89,6 @@ def prepare(
 
     Parameters
     ----------
-    estimator : RampClassifier
-    inputs : CheckedData
     features : dict of data set (None: X) to array or CSR matrix
     deployed : int array or None
         What the deployed model decides of each row of X.

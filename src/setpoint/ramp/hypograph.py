@@ -24,7 +24,6 @@ class Peak(NamedTuple):
 
     Parameters
     ----------
-    value : float
     v : array of shape (m,)
         Where it is.
     shares : array of shape (cuts,)
@@ -38,13 +37,7 @@ class Peak(NamedTuple):
 
 
 class Hypograph:
-    """Points (v, t) with v in [0, cap]^m and t under every cut ``b_s + g_s @ v``.
-
-    Parameters
-    ----------
-    m : int
-    cap : float
-    """
+    """Points (v, t) with v in [0, cap]^m and t under every cut ``b_s + g_s @ v``."""
 
     def __init__(self, m: int, cap: float) -> None:
         self.m, self.cap = m, cap

@@ -58,7 +58,6 @@ def accepted(z: Floats, kind: Codes, weight: Any, t: float, n_kinds: int, slope:
     weight : array of shape (N,) or None
     t : float
         Above 0.
-    n_kinds : int
     slope : array of shape (N,)
         The derivative by each score is written there.
     """

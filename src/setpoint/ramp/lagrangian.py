@@ -6,18 +6,16 @@ sharper from round to round, with the multipliers moved in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from setpoint.ramp.problem import Problem
-from setpoint.search.limits import StoppedError
+from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Callback, Search, Solved
 from setpoint.typing import Floats
 
-__all__ = ["Iterate", "Solved", "augmented_lagrangian", "carried_out", "correction"]
+__all__ = ["augmented_lagrangian"]
 
 
 WIDTHS = (0.5, 0.25, 0.1, 0.05)
@@ -29,75 +27,13 @@ _NEARLY = 0.01
 _STEPS, _MEMORY = 60, 10
 _PENALTY, _CORRECTING, _GROWTH, _LARGEST_PENALTY = 1.0, 20.0, 4.0, 300.0
 """A low penalty first: the objective finds its place before the rows hold it fast."""
-LARGEST_MULTIPLIER = 300.0
 _COMPLEMENTARY = 2e-3
-CORRECTIONS, _CORRECTABLE = 5, 0.25
-"""Times that the rows are moved by what is left of a violation, and how much that may be."""
 _STILL, _PATIENCE = 0.9, 3
 _FAR_PAST = 0.02
 """What a row has to be past for another beginning."""
 _SAMPLE, _STEP = 60_000, 4
 """Rows of the sample that comes first where there are many more, and the factor to the next."""
 _ROUGH = 1e-5
-
-
-@dataclass(frozen=True)
-class Iterate:
-    """The state after a round or a convex problem.
-
-    Rates are counted as in the end: by the ramp, or without draws by the sign of the scores.
-
-    Parameters
-    ----------
-    w : array of shape (d + 1,)
-    loss : float
-        The objective turned down, without the regulariser.
-    excess : float
-        The largest row, at least 0; rows are scaled.
-    """
-
-    w: Floats
-    loss: float
-    excess: float
-
-    def better(self, other: Iterate | None, tol: float) -> bool:
-        """Whether it is to be kept: rows first, as far as `tol`, then the objective."""
-        if other is None:
-            return True
-        mine, theirs = max(self.excess, tol), max(other.excess, tol)
-        return (mine, self.loss) < (theirs, other.loss)
-
-
-@dataclass
-class Solved:
-    """What a solver of the ramp problem ended with.
-
-    Parameters
-    ----------
-    best : Iterate
-    multipliers : array of shape (m,)
-        Of the scaled rows.
-    converged : bool
-        Whether the rows and complementarity hold to the tolerances.
-    n_passes : int
-        Passes over the rows.
-    path : list of Iterate
-    why : str
-        What was done.
-    stopped : str
-        What ended it early, if anything did.
-    """
-
-    best: Iterate
-    multipliers: Floats
-    converged: bool
-    n_passes: int
-    path: list[Iterate] = field(default_factory=list)
-    why: str = ""
-    stopped: str = ""
-
-
-Callback = Callable[[Iterate, int], None]
 
 
 def augmented_lagrangian(
@@ -113,7 +49,6 @@ def augmented_lagrangian(
 
     Parameters
     ----------
-    problem : Problem
     start : array of shape (d + 1,)
     tol : float
         What a scaled row may exceed 0 by.
@@ -123,38 +58,9 @@ def augmented_lagrangian(
         Called with each round. If it raises StoppedError, or on Ctrl-C, the best round is kept.
     rng : Generator, optional
         Draws the rows of the first rounds where there are very many.
-
-    Returns
-    -------
-    Solved
     """
     w = np.array(start, np.float64)
-    state = _Descent(problem, w, tol, drawn, callback, rng or np.random.default_rng(0))
-    return carried_out(state)
-
-
-class _Search(Protocol):
-    """A search that knows the best model so far at any time."""
-
-    path: list[Iterate]
-    stopped: str
-
-    def solve(self) -> None: ...
-
-    def solved(self) -> Solved: ...
-
-
-def carried_out(state: _Search) -> Solved:
-    """Search; what ends it early leaves the best model, but for Ctrl-C before there is one."""
-    try:
-        state.solve()
-    except StoppedError as error:
-        state.stopped = str(error)
-    except KeyboardInterrupt:
-        if not state.path:
-            raise
-        state.stopped = "interrupted"
-    return state.solved()
+    return _Descent(problem, w, tol, drawn, callback, rng or np.random.default_rng(0)).solved()
 
 
 def _sizes(n_rows: int) -> list[int]:
@@ -172,24 +78,7 @@ def _sizes(n_rows: int) -> list[int]:
     return sizes
 
 
-def correction(excess: Floats, v: Floats, tol: float) -> Floats | None:
-    """What rows (m,) are to be moved by, as decisions are off them; None where they are not.
-
-    A smoothed ramp overstates what a bound costs, and decisions without draws more so: what
-    a bound with a price leaves is used.
-
-    Parameters
-    ----------
-    excess, v : array of shape (m,)
-        The rows by the decisions, and their multipliers.
-    tol : float
-    """
-    off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)
-    off = np.where((v > 0.0) & (excess < -tol), 0.9 * excess, off)
-    return off if off.any() and excess.max() <= _CORRECTABLE else None
-
-
-class _Descent:
+class _Descent(Search):
     """w, the multipliers and the penalty, carried from round to round."""
 
     def __init__(
@@ -201,16 +90,9 @@ class _Descent:
         callback: Callback | None,
         rng: np.random.Generator,
     ) -> None:
-        self.problem, self.rng = problem, rng
-        self.w, self.tol, self.drawn, self.callback = w, tol, drawn, callback
-        self.v = np.zeros(len(problem.const))
-        self.shift = np.zeros(len(problem.const))
-        self.rho = _PENALTY
-        self.n_passes = 0
-        self.path: list[Iterate] = []
-        self.best: Iterate | None = None
-        self.worst = np.inf
-        self.converged, self.stopped = False, ""
+        super().__init__(problem, w, tol, drawn, callback)
+        self.rng = rng
+        self.rho, self.worst = _PENALTY, np.inf
 
     def solve(self) -> None:
         """All rounds, and once more at a higher penalty where they end past the rows."""
@@ -220,8 +102,9 @@ class _Descent:
             # A poor place to be stuck in: there, decisions that cost little were made first.
             self._from(start, _CORRECTING)
         for _ in range(CORRECTIONS):
-            if not self.correct():
+            if self.correction() is None:
                 break
+            self.rho = max(self.rho, _CORRECTING)
             self.run(self.problem, WIDTHS[-1:], 2)
 
     def _from(self, start: Floats, penalty: float) -> None:
@@ -263,7 +146,9 @@ class _Descent:
         self.v = np.clip(self.v + self.rho * smoothed, 0.0, LARGEST_MULTIPLIER)
         moved = problem.excess(problem.accepted(self.w)) + self.shift
         self.n_passes += 2
-        self._note(problem, t)
+        # Without draws the cut-off makes up in the end for what a row is past.
+        tol = 0.0 if self.drawn and self.shift.any() else self.tol
+        self.note(problem, tol, counts=t == WIDTHS[-1])
         worst = float(moved.max(initial=0.0))
         slack = float(np.abs(self.v * moved).max(initial=0.0))
         self.converged = worst <= self.tol and slack <= _COMPLEMENTARY
@@ -272,43 +157,11 @@ class _Descent:
         self.worst = worst
         return float(smoothed.max(initial=0.0))
 
-    def correct(self) -> bool:
-        """Move the rows by how far decisions are off them; False where they are not."""
-        excess = self.problem.excess(self.problem.accepted(self.w, self.drawn))
-        self.n_passes += 1
-        off = correction(excess, self.v, self.tol)
-        if off is None:
-            return False
-        self.shift += off
-        self.rho = max(self.rho, _CORRECTING)
-        return True
-
-    def solved(self) -> Solved:
-        """The best round at the sharpest ramp."""
-        if not self.path:
-            self.callback = None  # stopped in the first round
-            self._note(self.problem, WIDTHS[0])
-        best = self.best or self.path[-1]
-        n = len(self.path)
-        why = f"augmented Lagrangian, {n} rounds of L-BFGS, {self.n_passes:,} passes"
-        return Solved(best, self.v, self.converged, self.n_passes, self.path, why, self.stopped)
-
-    def _note(self, problem: Problem, t: float) -> None:
-        """Keep the model, if it is the best, and call back."""
-        S = problem.accepted(self.w, self.drawn)
-        self.n_passes += 1
-        worst = float(problem.excess(S).max(initial=0.0))
-        now = Iterate(self.w.copy(), problem.loss(S)[0], worst)
-        self.path.append(now)
-        if t == WIDTHS[-1] and now.better(self.best, self._tol):
-            self.best = now
-        if self.callback is not None:
-            self.callback(now, self.n_passes)
-
     @property
-    def _tol(self) -> float:
-        """What a row may be past: without draws the cut-off makes up for it in the end."""
-        return 0.0 if self.drawn and self.shift.any() else self.tol
+    def why(self) -> str:
+        """Rounds and passes."""
+        n = len(self.path)
+        return f"augmented Lagrangian, {n} rounds of L-BFGS, {self.n_passes:,} passes"
 
     def _descend(self, problem: Problem, t: float) -> None:
         def value(w: Floats) -> tuple[float, Floats]:

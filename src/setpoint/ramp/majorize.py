@@ -11,17 +11,9 @@ import numpy as np
 
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.ramp.cutting import Convex, cutting_planes
-from setpoint.ramp.lagrangian import (
-    CORRECTIONS,
-    LARGEST_MULTIPLIER,
-    Callback,
-    Iterate,
-    Solved,
-    carried_out,
-    correction,
-)
 from setpoint.ramp.majorizer import Majorizer, Split
 from setpoint.ramp.problem import Problem
+from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Callback, Search, Solved
 from setpoint.ramp.svm import SVM
 from setpoint.typing import Floats
 
@@ -76,21 +68,16 @@ def majorize_minimize(
     seed : int
         Of the order of rows in the SVM, and of the random walk to a centre.
 
-    Returns
-    -------
-    Solved
-
     Raises
     ------
     ShapeError
         If the objective is not a linear function of rates.
     """
     w = np.array(start, np.float64)
-    state = _Majorized(problem, w, tol, chooser, svm, drawn, callback, seed)
-    return carried_out(state)
+    return _Majorized(problem, w, tol, chooser, svm, drawn, callback, seed).solved()
 
 
-class _Majorized:
+class _Majorized(Search):
     """w, the cuts' weights, the SVM's dual variables: carried from one problem to the next."""
 
     def __init__(
@@ -104,28 +91,23 @@ class _Majorized:
         callback: Callback | None,
         seed: int,
     ) -> None:
-        self.problem, self.w, self.tol, self.callback = problem, w, tol, callback
-        self.chooser, self.drawn = chooser, drawn
+        super().__init__(problem, w, tol, drawn, callback)
+        self.chooser = chooser
         self.svm = SVM(problem.X, problem.lam, svm, seed)
         self.split = Split(problem)
         self.rng = np.random.default_rng(seed)
         self.cap, self.missed = _FIRST_CAP, np.inf
-        self.v = np.zeros(len(problem.const))
-        self.shift = np.zeros(len(problem.const))
         self.xi: Floats | None = None
         self.kept: list[Floats] = []
-        self.n_cuts = self.n_passes = 0
-        self.path: list[Iterate] = []
-        self.best: Iterate | None = None
-        self.converged = False
-        self.stopped = ""
+        self.n_cuts = 0
 
     def solve(self) -> None:
         """Convex problems, and more of them where the sign of the scores is off the rows."""
         self.run()
         for _ in range(CORRECTIONS):
-            if self.drawn or not self._correct():
+            if self.drawn or (off := self.correction()) is None:
                 break
+            self.split.const[1:] += off
             self.run()
 
     def run(self) -> None:
@@ -135,7 +117,7 @@ class _Majorized:
             cap = LARGEST_MULTIPLIER if worst <= _MET else self.cap
             before = self._paid(cap)
             convex = self._solve(cap)
-            self._note()
+            self.note(self.problem, 0.0 if self.shift.any() else self.tol)
             gained = before - self._paid(cap)
             worst = self._excess().max(initial=0.0)
             self.converged = convex.closed and worst <= self.tol and gained <= _EPS * self.tol
@@ -155,18 +137,14 @@ class _Majorized:
                 self.missed = missed
                 self.cap = min(_RAISING * self.cap, LARGEST_MULTIPLIER)
 
-    def solved(self) -> Solved:
-        """The best of the problems' solutions."""
-        if not self.path:
-            self.callback = None  # stopped before the first problem was solved
-            self._note()
-        best = self.best or self.path[-1]
+    @property
+    def why(self) -> str:
+        """Convex problems, cuts and passes."""
         n = len(self.path)
-        why = (
+        return (
             f"majorisation-minimisation, {n} convex problem{'s' * (n != 1)}, "
             f"{self.n_cuts:,} cuts, {self.n_passes:,} passes"
         )
-        return Solved(best, self.v, self.converged, self.n_passes, self.path, why, self.stopped)
 
     def _solve(self, cap: float) -> Convex:
         majorizer = Majorizer(self.problem, linear_scores(self.problem.X, self.w), self.split)
@@ -186,29 +164,6 @@ class _Majorized:
         self.n_cuts += convex.n_cuts
         self.n_passes += convex.n_passes + 4
         return convex
-
-    def _correct(self) -> bool:
-        """Move the rows by how far the sign of the scores is off them; False where it is not."""
-        excess = self.problem.excess(self.problem.accepted(self.w, self.drawn))
-        self.n_passes += 1
-        off = correction(excess, self.v, self.tol)
-        if off is None:
-            return False
-        self.shift += off
-        self.split.const[1:] += off
-        return True
-
-    def _note(self) -> None:
-        """Keep the weights, if they are the best, and call back."""
-        S = self.problem.accepted(self.w, self.drawn)
-        self.n_passes += 1
-        worst = float(self.problem.excess(S).max(initial=0.0))
-        now = Iterate(self.w.copy(), self.problem.loss(S)[0], worst)
-        self.path.append(now)
-        if now.better(self.best, 0.0 if self.shift.any() else self.tol):
-            self.best = now
-        if self.callback is not None:
-            self.callback(now, self.n_passes)
 
     def _excess(self) -> Floats:
         return self.problem.excess(self.problem.accepted(self.w)) + self.shift

@@ -61,7 +61,6 @@ class Majorizer:
 
     Parameters
     ----------
-    problem : Problem
     old : array of shape (N,)
         The scores at which the bound is tight.
     split : Split, optional

@@ -42,7 +42,6 @@ class Row:
     text : str
         What it stands for.
     coefs : array of shape (kinds,)
-    const : float
     """
 
     text: str
@@ -74,7 +73,6 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
 
     Parameters
     ----------
-    program : Program
     least : float
         The weight of rows that a floor under a denominator asks for.
 

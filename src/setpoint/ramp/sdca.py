@@ -45,7 +45,6 @@ def sweep_dense(
     xi, a, c : arrays of shape (N,)
     norms : array of shape (N,)
         Squared lengths of the rows, the constant one included.
-    lam : float
     """
     d = X.shape[1]
     for r in order:

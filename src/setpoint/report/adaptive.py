@@ -168,16 +168,15 @@ class AdaptiveSummary:
         The metric was evaluated 1,612 times of 2,000 allowed.
         The search followed its gradient (interpolation) over 2 surrogates; best start: logistic.
         """
-        out = [
+        verdict, *rest = self.short_lines(greater_is_better)
+        return [
             f"Baseline: {self.baseline} has {number(self.baseline_value)}.",
             f"Best model of the search: {number(self.best_value)}, "
             f"{self._gain(greater_is_better)}.",
-            f"{self._verdict()} {_sentence(self.why)}".rstrip(),
+            verdict,
             f"The metric was evaluated {self._evaluations()}.",
-            self._way(),
+            *rest,
         ]
-        weights = self._weights(greater_is_better)
-        return [*out, weights] if weights else out
 
     def short_lines(self, greater_is_better: bool = True) -> list[str]:
         """The sentences that a table of :meth:`rows` leaves to be said."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
@@ -16,18 +16,15 @@ from setpoint.evidence import Confusion
 from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
 from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label
 from setpoint.inference.intervals import Interval, interval_of, is_group_gap
 from setpoint.inference.profiles import Counted
 from setpoint.program.fold import Folder, Term
 from setpoint.program.functions import RateFunction
 from setpoint.program.link import Linker
 from setpoint.program.program import LinkedConstraint, LinkedGoal
-from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.groups import GroupMetric, group_metrics, group_row, lone_group, smallest_group
-from setpoint.report.operating import OperatingPoints
-from setpoint.report.report import GoalReport, Status, Step
+from setpoint.report.report import GoalReport
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["FEW_ROWS", "FewRowsWarning", "report_on", "warn_few_rows"]
@@ -136,35 +133,13 @@ def report_on(
     confusion: Confusion,
     *,
     objective: Entry | None = None,
-    status: Status = "evaluated",
-    family: str = "",
-    solver: str = "",
-    why: str = "",
-    gap: float | None = None,
-    bound_on_objective: float | None = None,
-    rivals: str = "rule",
-    evidence: str = "label",
-    n_rows: int | None = None,
-    folds: int | None = None,
-    calibration: float | None = None,
-    expected_objective: float | None = None,
-    expected_violation: float | None = None,
-    randomized: float = 0.0,
     baseline_objective: float | None = None,
-    deployed: Comparison | None = None,
-    rule: str = "",
-    positive: Label | None = None,
-    decides_on: Sequence[str] = (),
     warnings: Sequence[str] = (),
-    blame: Mapping[str, float] | None = None,
-    n_oracle_calls: int | None = None,
-    operating: OperatingPoints | None = None,
-    trace: Sequence[Step] = (),
-    seconds: float | None = None,
-    versions: Mapping[str, str] | None = None,
     level: float = 0.95,
 ) -> GoalReport:
     """Count a goal on a confusion: the objective, each constraint, the groups compared.
+
+    How the rule was found is for the caller to add, by :func:`dataclasses.replace`.
 
     Parameters
     ----------
@@ -174,20 +149,18 @@ def report_on(
     objective : Entry, optional
         The objective as somebody else measured it: for a metric without a formula, which
         is not evaluated otherwise.
+    baseline_objective : float, optional
+        The deployed model's objective; measured where the strata know the deployed class.
+    warnings : sequence of str
+        What a reader should know beside what counting finds.
     level : float
         Confidence of the intervals.
-    status, family, solver, why, gap, bound_on_objective, rivals, evidence, n_rows, folds, \
-    calibration, expected_objective, expected_violation, randomized, baseline_objective, \
-    deployed, rule, positive, decides_on, warnings, blame, n_oracle_calls, operating, trace, \
-    seconds, versions
-        Passed on to :class:`GoalReport`. Left out: `n_rows` is counted, `positive` is the
-        second of two classes, `baseline_objective` is measured where its strata know
-        the deployed class, `versions` are the ones in use.
 
     Returns
     -------
     GoalReport
-        What refers to a population without rows is not evaluated: its numbers are None.
+        With status "evaluated". What refers to a population without rows is not evaluated:
+        its numbers are None.
 
     Raises
     ------
@@ -220,8 +193,6 @@ def report_on(
     entries = tuple(counter.constraint(*parts) for parts in sides)
     if todays is not None:
         baseline_objective = counter.counted.value(todays)
-    if positive is None and len(confusion.classes) == 2:
-        positive = confusion.classes[1]
     bounds = [counted, *(left for _, left, _, _ in sides)]
     groups = tuple(group_row(m, counter.counted, level) for m in metrics)
     notes = [*warnings, *_notes(goal, bounds, sides, metrics), *alone]
@@ -230,34 +201,13 @@ def report_on(
         goal=str(goal),
         objective=counter.entry(str(goal.objective), counted) if objective is None else objective,
         constraints=entries,
-        status=status,
-        family=family,
-        solver=solver,
-        why=why,
-        gap=_number(gap),
-        bound_on_objective=_number(bound_on_objective),
-        rivals=rivals,
-        evidence=evidence,
-        n_rows=int(confusion.rows.sum()) if n_rows is None else int(n_rows),
-        folds=folds,
-        calibration=_number(calibration),
-        expected_objective=_number(expected_objective),
-        expected_violation=_number(expected_violation),
-        randomized=float(randomized),
-        baseline_objective=_number(baseline_objective),
-        deployed=deployed,
+        n_rows=int(confusion.rows.sum()),
+        baseline_objective=None if baseline_objective is None else float(baseline_objective),
         groups=groups,
-        rule=rule,
-        positive=positive,
-        decides_on=tuple(decides_on),
+        positive=confusion.classes[1] if len(confusion.classes) == 2 else None,
         warnings=tuple(dict.fromkeys(notes)),
-        blame={k: float(v) for k, v in (blame or {}).items()},
         level=level,
-        n_oracle_calls=n_oracle_calls,
-        operating=operating,
-        trace=tuple(trace),
-        seconds=_number(seconds),
-        versions=_versions() if versions is None else dict(versions),
+        versions=dict(_versions()),
     )
 
 
@@ -356,10 +306,6 @@ def _deployed(counter: _Counter, linked: LinkedGoal) -> RateFunction | None:
         return counter.folder.function(baseline)
     except GoalError:
         return None
-
-
-def _number(x: float | None) -> float | None:
-    return None if x is None else float(x)
 
 
 @cache

@@ -40,14 +40,12 @@ def group_metrics(linked: LinkedGoal, folder: Folder) -> list[GroupMetric]:
 
     Parameters
     ----------
-    linked : LinkedGoal
     folder : Folder
         Takes up the rates of the groups.
     """
     out: dict[tuple[str, Key], GroupMetric] = {}
     goal, linker = linked.goal, Linker(linked.codebook)
-    sides = [goal.objective, *(x for c in goal.constraints for x in (c.lhs, c.rhs))]
-    for reduce in (r for side in sides for r in _reducers(side, linker)):
+    for reduce in (r for side in goal.sides for r in _reducers(side, linker)):
         try:
             groups = linker.groups(reduce)
         except EmptyPopulationError:

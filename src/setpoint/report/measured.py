@@ -15,8 +15,6 @@ def measured_entry(goal: Goal | BlackBox, metric: RowMetric, value: float) -> En
 
     Parameters
     ----------
-    goal : Goal or BlackBox
-    metric : RowMetric
     value : float
         In the user's units.
     """

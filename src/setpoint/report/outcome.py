@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from setpoint.evidence import Evidence
 from setpoint.program.program import LinkedGoal
@@ -49,30 +50,31 @@ def report_on_outcome(
     """
     soft = outcome.expected
     steps = outcome.trace if trace is None else trace
-    return report_on(
-        linked,
-        outcome.confusion,
-        objective=objective,
+    report = report_on(linked, outcome.confusion, objective=objective, warnings=notes)
+    return replace(
+        report,
         status=outcome.status,
         family=family,
         solver=solver or outcome.solver,
         why=why,
-        gap=outcome.gap,
-        bound_on_objective=outcome.bound,
+        gap=_number(outcome.gap),
+        bound_on_objective=_number(outcome.bound),
         rivals=outcome.rivals,
         evidence="label" if soft is None else "soft",
-        expected_objective=None if soft is None else soft.objective,
-        expected_violation=None if soft is None else soft.violation,
-        calibration=None if soft is None else soft.calibration,
+        expected_objective=None if soft is None else float(soft.objective),
+        expected_violation=None if soft is None else float(soft.violation),
+        calibration=None if soft is None else _number(soft.calibration),
         folds=folds,
-        randomized=outcome.randomized_share,
+        randomized=float(outcome.randomized_share),
         rule=outcome.rule.explain(ClassNames(evidence.classes)),
-        positive=evidence.classes[1] if evidence.n_classes == 2 else None,
-        decides_on=evidence.decide_on if outcome.rule.needs_segments else (),
-        warnings=notes,
-        blame=outcome.blame,
+        decides_on=tuple(evidence.decide_on) if outcome.rule.needs_segments else (),
+        blame={text: float(share) for text, share in (outcome.blame or {}).items()},
         n_oracle_calls=None if trace is not None else outcome.n_calls,
         operating=operating_points(linked, evidence, outcome.rule),
-        trace=[(t.call, t.objective, t.bound, t.violation) for t in steps],
-        seconds=seconds,
+        trace=tuple((t.call, t.objective, t.bound, t.violation) for t in steps),
+        seconds=_number(seconds),
     )
+
+
+def _number(x: float | None) -> float | None:
+    return None if x is None else float(x)

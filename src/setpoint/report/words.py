@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HALF_THE_TIME",
-    "HOW",
     "certificate",
     "constraint_lines",
     "holds",
+    "how_found",
     "interval_name",
     "mark",
     "measured",
@@ -169,6 +169,16 @@ def sentence(text: str) -> str:
     return text[0].upper() + text[1:].rstrip(".")
 
 
+def how_found(report: GoalReport, begin: str) -> str:
+    """How the rule was found, by whom and why this way, after words to begin with."""
+    how = f"{begin} {HOW[report.status]}"
+    if report.evidence == "soft" and report.status in ("optimal", "feasible", "stationary"):
+        how += ", judged by posteriors"
+    who = ", ".join(x for x in (report.family, report.solver) if x)
+    how += f" ({who})." if who else "."
+    return f"{how} {sentence(report.why)}." if report.why else how
+
+
 def constraint_lines(entry: Entry, level: float) -> list[str]:
     """A constraint, how far it is met, and what its interval says."""
     lines = [f"{mark(entry)}: {entry.text}"]
@@ -231,12 +241,7 @@ def _wrapped(text: str, indent: int, hang: int = 0) -> str:
 def report_text(report: GoalReport) -> str:
     """The whole report, about 88 columns wide."""
     out = [_wrapped(f"Goal: {report.goal}", 0, 6), _wrapped(f"Reached? {verdict(report)}", 0, 9)]
-    how = f"How: {report.status}: {HOW[report.status]}"
-    if report.evidence == "soft" and report.status in ("optimal", "feasible", "stationary"):
-        how += ", judged by posteriors"
-    who = ", ".join(x for x in (report.family, report.solver) if x)
-    how += f" ({who})" if who else ""
-    out.append(_wrapped(how + (f". {sentence(report.why)}" if report.why else "") + ".", 0, 5))
+    out.append(_wrapped(how_found(report, f"How: {report.status}:"), 0, 5))
 
     counted = f"Counted on {_plural(report.n_rows, 'row')}"
     if report.folds is not None:

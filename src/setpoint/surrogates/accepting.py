@@ -54,12 +54,10 @@ def gain_error(
 
     Parameters
     ----------
-    metered : BudgetedMetric
     scores : array of shape (2, n)
         Of two models; the same rows are drawn for both.
     n_draws : int
         Each costs two evaluations.
-    rng : Generator
 
     Returns
     -------

@@ -151,10 +151,6 @@ def fit_body(
     seed : int
         At least 0. On the CPU the same seed gives the same bits.
 
-    Returns
-    -------
-    Body
-
     Raises
     ------
     ImportError

@@ -173,9 +173,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     (True, True)
     """
 
-    unknown_group = "raise"
-    draw = "row"
-
     def __init__(
         self,
         goal: Any,

@@ -70,9 +70,6 @@ class Descent:
 
     Parameters
     ----------
-    sample : Sample
-    metered : BudgetedMetric
-    estimator : Estimator
     starts : dict of str to array of shape (folds, d + 1)
     step : float
         Length of a step in the surrogates' space.

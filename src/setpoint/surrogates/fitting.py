@@ -15,7 +15,7 @@ from setpoint.blackbox.smoothing import Shift, margin, smoothed_threshold
 from setpoint.caller import warn_caller
 from setpoint.surrogates.accepting import errors_wanted, gain_error
 from setpoint.surrogates.descent import Descent, Step
-from setpoint.surrogates.gradients import ESTIMATES, Differences, Estimator, fitted
+from setpoint.surrogates.gradients import Differences, Estimator, fitted
 from setpoint.surrogates.losses import Own
 from setpoint.surrogates.plan import COARSE, FEW, Plan
 from setpoint.surrogates.sample import Sample
@@ -48,8 +48,6 @@ class Searched:
         Theirs on the metric's rows.
     value, baseline_value, best_value : float
         In the user's units, on the metric's rows.
-    accepted : bool
-    why : str
     error : float or None
         Bootstrap standard error of the gain; None where there was none to judge.
     draws : array of shape (draws,)
@@ -81,12 +79,8 @@ class Search:
 
     Parameters
     ----------
-    sample : Sample
-    metered : BudgetedMetric
-    plan : Plan
     first : array of shape (folds, d + 1)
         Logistic regressions, or the last layers of trained networks.
-    rng : Generator
     callback : callable, optional
         Given each Step.
     """
@@ -166,8 +160,8 @@ class Search:
         return False
 
     def _differences(self, sigma: float, m: int) -> Differences:
-        estimate = ESTIMATES["interpolation"][0]
-        return estimate(self.sample, self.metered, self.first, sigma, m, self.rng)
+        estimator = Estimator(self.sample, self.metered, "interpolation", m, self.rng)
+        return estimator.differences(self.first, sigma)
 
     def _constant(self, gain: float) -> None:
         raise ValueError(

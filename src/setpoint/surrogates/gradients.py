@@ -7,7 +7,6 @@ instead needs ten times the evaluations for the same error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,7 +60,6 @@ class Slope:
     gradient : array of shape (K,)
     sigma : float
         The largest perturbation that was tried.
-    differences : Differences
     """
 
     gradient: Floats
@@ -85,82 +83,8 @@ def fitted(differences: Differences, monotone: bool) -> Floats:
     return np.asarray(found * unit)
 
 
-def interpolation(
-    sample: Sample,
-    metered: BudgetedMetric,
-    models: Floats,
-    sigma: float,
-    m: int,
-    rng: np.random.Generator,
-) -> Differences:
-    """Algorithm 3, with antithetic pairs: the parameters are perturbed, all folds' alike."""
-    spread = sample.scores(models).std()
-    # From a change of scores, in their deviations, to one of parameters; alike for all.
-    size = sigma * (spread if spread > 0 else 1.0) / sample.length
-    z = size * rng.normal(size=(m, sample.n_parameters))
-    up, down = models[:, None, :] + z, models[:, None, :] - z
-    surrogates = sample.values(up) - sample.values(down)
-    gains = metered(np.concatenate([sample.scores(up), sample.scores(down)]))
-    return Differences(surrogates, gains[m:] - gains[:m])
-
-
-def finite_difference(
-    sample: Sample,
-    metered: BudgetedMetric,
-    models: Floats,
-    sigma: float,
-    m: int,
-    rng: np.random.Generator,
-) -> Differences:
-    """Algorithm 2, with antithetic pairs: the surrogates are perturbed, through the scores."""
-    z = sigma * rng.normal(size=(m, len(sample.names)))
-    return _between(sample, metered, models, np.zeros_like(z), z)
-
-
-def two_step(
-    sample: Sample,
-    metered: BudgetedMetric,
-    models: Floats,
-    sigma: float,
-    m: int,
-    rng: np.random.Generator,
-) -> Differences:
-    """Section 5.3: differences around points that are perturbed themselves.
-
-    The gradient of the metric smoothed by a normal distribution, which exists where the
-    metric has kinks.
-    """
-    shape = (m, len(sample.names))
-    around = 2.0 * sigma * rng.normal(size=shape)
-    return _between(sample, metered, models, around, sigma * rng.normal(size=shape))
-
-
-def _between(
-    sample: Sample, metered: BudgetedMetric, models: Floats, around: Floats, z: Floats
-) -> Differences:
-    assert sample.on_metric is not None
-    (term,) = sample.on_metric.terms
-    assert isinstance(term, Pointwise)
-    f = sample.scores(models)
-    u = term.values(f[None])[0]
-    room = 0.9 * (np.minimum(u, 1.0 - u) if term.kind == "sigmoid" else u)
-    centre = np.clip(around, -room / 2.0, room / 2.0)
-    z = np.clip(z, -room / 2.0, room / 2.0)
-    targets = u + np.concatenate([centre + z, centre - z])
-    # Parts do not overlap here, so each row's score moves with its own part.
-    shifts = term.shifts(f, targets) @ (term.shares > 0)
-    gains = metered(f + term.sign * shifts)
-    m = len(z)
-    return Differences(2.0 * z, gains[m:] - gains[:m])
-
-
-Estimate = Callable[[Sample, BudgetedMetric, Floats, float, int, np.random.Generator], Differences]
-ESTIMATES: dict[str, tuple[Estimate, float]] = {
-    "interpolation": (interpolation, _FIRST),
-    "finite-difference": (finite_difference, _FIRST_LOSS),
-    "two-step": (two_step, _FIRST_LOSS),
-}
-"""Name to function and first sigma."""
+ESTIMATES = {"interpolation": _FIRST, "finite-difference": _FIRST_LOSS, "two-step": _FIRST_LOSS}
+"""The estimates by name, each with its first sigma."""
 
 
 @dataclass
@@ -172,12 +96,8 @@ class Estimator:
 
     Parameters
     ----------
-    sample : Sample
-    metered : BudgetedMetric
-    method : str
     m : int
         Pairs of perturbations.
-    rng : Generator
     sigma : float or None
         The size; None: found.
     monotone : bool
@@ -203,12 +123,12 @@ class Estimator:
         most : float
             Evaluations that may be made.
         """
-        estimate, first = ESTIMATES[self.method]
+        first = ESTIMATES[self.method]
         largest = first * 2.0**_DOUBLINGS
         sigma = self.sigma or max(first, (last or 0.0) / 2.0)
         before, found = self.metered.used, []
         while True:
-            found.append(estimate(self.sample, self.metered, models, sigma, self.m, self.rng))
+            found.append(self.differences(models, sigma))
             spent = self.metered.used - before
             enough = found[-1].moved >= _ENOUGH or self.sigma is not None
             if enough or spent + 2 * self.m > most or sigma >= largest:
@@ -216,3 +136,43 @@ class Estimator:
             sigma *= 2.0
         last_one = max(found, key=lambda d: d.moved)
         return Slope(fitted(last_one, self.monotone), sigma, last_one)
+
+    def differences(self, models: Floats, sigma: float) -> Differences:
+        """What m antithetic pairs of perturbations show, by the method."""
+        if self.method == "interpolation":
+            return self._interpolation(models, sigma)
+        shape = (self.m, len(self.sample.names))
+        around = np.zeros(shape)
+        if self.method == "two-step":
+            # Section 5.3, around points that are perturbed themselves: the gradient of the metric
+            # smoothed by a normal distribution, which exists where the metric has kinks.
+            around = 2.0 * sigma * self.rng.normal(size=shape)
+        return self._between(models, around, sigma * self.rng.normal(size=shape))
+
+    def _interpolation(self, models: Floats, sigma: float) -> Differences:
+        """Algorithm 3: the parameters are perturbed, all folds' alike."""
+        sample = self.sample
+        spread = sample.scores(models).std()
+        # From a change of scores, in their deviations, to one of parameters; alike for all.
+        size = sigma * (spread if spread > 0 else 1.0) / sample.length
+        z = size * self.rng.normal(size=(self.m, sample.n_parameters))
+        up, down = models[:, None, :] + z, models[:, None, :] - z
+        surrogates = sample.values(up) - sample.values(down)
+        gains = self.metered(np.concatenate([sample.scores(up), sample.scores(down)]))
+        return Differences(surrogates, gains[self.m :] - gains[: self.m])
+
+    def _between(self, models: Floats, around: Floats, z: Floats) -> Differences:
+        """Algorithm 2: the surrogates are perturbed, through the scores."""
+        assert self.sample.on_metric is not None
+        (term,) = self.sample.on_metric.terms
+        assert isinstance(term, Pointwise)
+        f = self.sample.scores(models)
+        u = term.values(f[None])[0]
+        room = 0.9 * (np.minimum(u, 1.0 - u) if term.kind == "sigmoid" else u)
+        centre = np.clip(around, -room / 2.0, room / 2.0)
+        z = np.clip(z, -room / 2.0, room / 2.0)
+        targets = u + np.concatenate([centre + z, centre - z])
+        # Parts do not overlap here, so each row's score moves with its own part.
+        shifts = term.shifts(f, targets) @ (term.shares > 0)
+        gains = self.metered(f + term.sign * shifts)
+        return Differences(2.0 * z, gains[self.m :] - gains[: self.m])

@@ -83,7 +83,6 @@ class Pointwise:
         1 for positives, -1 for negatives.
     shares : array of shape (k, n)
         The weight of each row in each part; rows sum to one.
-    names : tuple of str
 
     Examples
     --------
@@ -153,13 +152,11 @@ class Own:
 
     Parameters
     ----------
-    function : callable
     rows : int array or None
         The part of the rows that it sees; None: all.
     true : array of shape (n,)
         1 for positives, 0 for negatives.
     weight : array of shape (n,)
-    names : tuple of one str
     """
 
     function: Callable[..., Any]
@@ -225,12 +222,7 @@ class Own:
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """All K surrogates on one sample.
-
-    Parameters
-    ----------
-    terms : sequence of Term
-    """
+    """All K surrogates on one sample."""
 
     terms: Sequence[Term]
 

@@ -52,10 +52,6 @@ class Part:
 def check_surrogates(given: Any) -> tuple[Any, ...]:
     """The kinds of surrogates that a user names, one entry each.
 
-    Parameters
-    ----------
-    given : str, PrecisionAtRecall, PrecisionAtK, PRBEP, callable, or a sequence of these
-
     Raises
     ------
     ValueError
@@ -100,7 +96,6 @@ def parts_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[P
         values it names. None: all rows.
     sensitive_features, X
         Where columns are looked up.
-    n_rows : int
 
     Raises
     ------
@@ -172,7 +167,6 @@ def losses_on(
     ----------
     kinds : sequence
         As from :func:`check_surrogates`.
-    parts : sequence of Part
     true : array of shape (n,)
         1 for positives, 0 for negatives.
     weight : array of shape (n,) or None

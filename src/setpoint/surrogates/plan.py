@@ -24,15 +24,8 @@ class Plan:
 
     Parameters
     ----------
-    search, gradient : str
-    starts : tuple of str
     m : int
         Pairs of perturbations of a gradient.
-    sigma : float or None
-    step : float
-    max_iter, inner_iter : int
-    smooth : "auto", int or None
-    budget : int
     """
 
     search: str

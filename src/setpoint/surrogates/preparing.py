@@ -40,17 +40,12 @@ class Training:
     true : array of shape (N,)
         1 for positives, 0 for negatives.
     weight : array of shape (N,) or None
-    parts : sequence of Part
     kinds : tuple
         Of surrogates.
     labels : tuple
         (negative, positive).
     C : float
         Of the logistic regression.
-    module : "linear", "mlp", Module or callable
-    epochs : int
-    device : str
-    seed : int
     """
 
     features: Any
@@ -112,7 +107,6 @@ class Prepared:
 
     Parameters
     ----------
-    sample : Sample
     metric : RowMetric
         On the rows that the models are judged on.
     first : array of shape (folds, d + 1)
@@ -138,10 +132,8 @@ def of_validation(training: Training, held: Any, metric: RowMetric) -> Prepared:
 
     Parameters
     ----------
-    training : Training
     held : array or CSR matrix
         Features of the rows that the metric was made of.
-    metric : RowMetric
     """
     everything = np.arange(metric.n_rows)
     fold, first, body = training.fold(training.rows, held[metric.kept], everything)
@@ -156,7 +148,6 @@ def of_folds(
 
     Parameters
     ----------
-    training : Training
     metric : RowMetric
         On the training rows.
     splits : list of (rows to train on, rows to judge on)

@@ -78,12 +78,10 @@ class TopLoss:
 
     Parameters
     ----------
-    kind : PrecisionAtRecall, PrecisionAtK or PRBEP
     true : array of shape (n,)
         1 for positives, 0 for negatives.
     weight : array of shape (n,)
         0 for rows of other parts.
-    names : tuple of one str
     """
 
     kind: PrecisionAtRecall | PrecisionAtK | PRBEP

@@ -33,7 +33,6 @@ class Fold:
 
     Parameters
     ----------
-    train : Design
     losses : Losses
         On the rows of `train`.
     held : Design or None

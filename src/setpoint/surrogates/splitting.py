@@ -19,8 +19,6 @@ def splits_of(cv: Any, X: Any, y: Any, weight: NDArray[np.float64] | None, seed:
 
     Parameters
     ----------
-    cv : int, float, splitter, iterable or None
-    X, y
     weight : array of shape (N,) or None
     seed : int
         Draws the split of a float.

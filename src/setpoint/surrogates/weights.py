@@ -30,9 +30,6 @@ class WeightSearch:
 
     Parameters
     ----------
-    sample : Sample
-    metered : BudgetedMetric
-    start : str
     models : array of shape (folds, d + 1)
         Where the training of each model begins, and the name of that.
     most : int

@@ -56,26 +56,7 @@ def batches_of(
     most_rows: int,
     skip_bad: bool,
 ) -> Iterator[Batch]:
-    """A block as batches.
-
-    Parameters
-    ----------
-    block : Block
-    names : list of str
-        The columns.
-    separator : str
-    name : str
-        What messages call the source.
-    schema : StreamSchema
-    encoder : StreamEncoder
-    most_rows : int
-        Rows of a batch.
-    skip_bad : bool
-        Whether rows that cannot be read are left out.
-
-    Yields
-    ------
-    Batch
+    """A block of a source as batches; its other parameters are those of ``Stream.batches``.
 
     Raises
     ------

@@ -39,13 +39,8 @@ class StreamEncoder:
     missing. A value of a text column, or its being missing, is hashed by MurmurHash3 into
     65,536 places that all text columns share; two values may meet there.
 
-    Parameters
-    ----------
-    columns : sequence of StreamColumn
-
     Attributes
     ----------
-    n_features : int
     codes : dict of int to str
         Rows of the last ones with a number that looks like a code, and what it is: the
         first one that this encoder met, to be noted once.

@@ -28,7 +28,6 @@ class Block:
 
     Parameters
     ----------
-    text : bytes
     line : int
         The number of its first line.
     """
@@ -60,9 +59,6 @@ def blocks_of(
     pieces: Iterator[bytes],
     separator: str,
     name: str,
-    *,
-    rest: bytes = b"",
-    line: int = 1,
     is_complete: Callable[[bytes], bool] = bool,
 ) -> Iterator[Block]:
     r"""Pieces of text cut between records.
@@ -71,13 +67,8 @@ def blocks_of(
     ----------
     pieces : iterator of bytes
         UTF-8, lines ending in a line feed.
-    separator : str
     name : str
         What messages call the source.
-    rest : bytes
-        What was taken from `pieces` before; a record begins in it.
-    line : int
-        The number of its first line.
     is_complete : callable
         Whether what is left in the end, without a line end, is a row.
 
@@ -91,6 +82,7 @@ def blocks_of(
     >>> [block.text for block in blocks_of(iter([b'1,"a\n', b'b"\n2', b",c"]), ",", "a.csv")]
     [b'1,"a\nb"\n', b'2,c\n']
     """
+    rest, line = b"", 1
     for piece in pieces:
         rest += piece
         end = _end_of_records(rest, separator)
@@ -150,10 +142,8 @@ def rows_of(block: Block, names: list[str], separator: str, name: str) -> Rows:
 
     Parameters
     ----------
-    block : Block
     names : list of str
         The columns.
-    separator : str
     name : str
         What messages call the source.
 

@@ -46,7 +46,6 @@ class StreamColumn:
 
     Parameters
     ----------
-    name : str
     kind : {"number", "boolean", "date", "category"}
     decimal : {".", ","}
 
@@ -69,12 +68,10 @@ class StreamSchema:
     ----------
     columns : tuple of StreamColumn
         Those that the classifier sees.
-    target : str
     classes : tuple of two labels
         The second is the positive one.
     left_out : tuple of str
         Columns that are not looked at.
-    separator : str
     encoding : str or None
         None: UTF-8, or what a byte order mark says.
     """
@@ -129,16 +126,7 @@ def columns_by(
 ) -> tuple[tuple[StreamColumn, ...], tuple[str, ...]]:
     """Columns with the kinds that their first rows suggest.
 
-    Parameters
-    ----------
-    cells : Cells
-        The first rows.
-    name : str
-        What messages call the source.
-    decimal : {".", ","}, optional
-        None: what fits the rows.
-    text : collection of str
-        Columns that hold text, whatever they look like.
+    The parameters are those of ``Stream.schema``, and the first rows.
 
     Returns
     -------
@@ -217,15 +205,10 @@ def two_classes(
 
     Parameters
     ----------
-    target : str
     kind : {"number", "boolean", "date", "category"}
         What the column of labels holds.
     found : sequence of str
         Its different values in the first rows, as they are written.
-    classes : sequence of two str, optional
-        Those that were named, the positive one last.
-    positive : str, optional
-        The positive one.
     where : str
         What messages call the first rows.
 

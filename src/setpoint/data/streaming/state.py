@@ -27,11 +27,8 @@ class StreamState:
 
     Parameters
     ----------
-    classifier : OnlineFClassifier
-    schema : StreamSchema
     n_unlabelled, n_bad : int
         Rows that were left out because they have no label, or cannot be read.
-    offset : int
     checksum : str
         Where reading stopped, as of a :class:`~setpoint.data.streaming.Place`; "" where
         the source cannot be read again.
@@ -62,7 +59,6 @@ class StreamState:
 
         Parameters
         ----------
-        batch : Batch
         decide_all : bool
             Whether rows without a label are decided too; they are not learnt.
 
@@ -88,7 +84,6 @@ class StreamState:
 
         Parameters
         ----------
-        path : path
         place : Place, optional
             Where reading stopped; None: the source cannot be read again.
 
@@ -103,10 +98,6 @@ class StreamState:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> StreamState:
         """Read a state.
-
-        Parameters
-        ----------
-        path : path
 
         Raises
         ------

@@ -83,7 +83,6 @@ class Stream:
         What messages call the source.
     names : list of str
         The columns.
-    notes : list of str
     place : Place
         Where the first row begins.
     interrupted : bool
@@ -281,7 +280,6 @@ class Stream:
 
         Parameters
         ----------
-        offset : int
         checksum : str
             Of a :class:`Place`.
 
@@ -309,15 +307,10 @@ class Stream:
 
         Parameters
         ----------
-        schema : StreamSchema
         most_rows : int
             Rows of a batch.
         skip_bad : bool
             Whether rows that cannot be read are left out.
-
-        Yields
-        ------
-        Batch
 
         Raises
         ------

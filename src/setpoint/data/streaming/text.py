@@ -47,14 +47,8 @@ def pieces_of_text(
 
     Parameters
     ----------
-    source : path
-        Plain or gzipped text. "-" is stdin.
-    encoding : str, optional
-        None: UTF-8, or what a byte order mark says.
-    stdin : binary stream, optional
-        What "-" reads; None: the process's own.
-    waiting : callable
-        Makes the context of each read.
+    source, encoding, stdin, waiting
+        As of ``Stream``.
     notes : list of str, optional
         Takes the encoding, where it is not plain UTF-8.
 

@@ -38,8 +38,6 @@ def draw_region(ax: Axes, plane: Plane, roc: bool) -> None:
 
     Parameters
     ----------
-    ax : Axes
-    plane : Plane
     roc : bool
         Recall over the false positive rate, else precision over recall.
     """
@@ -80,10 +78,6 @@ def draw_curves(ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, goal
 
     Parameters
     ----------
-    ax : Axes
-    points : OperatingPoints
-    plane : Plane
-    roc : bool
     goal : bool
         Whether there is any constraint to meet.
     """

@@ -16,10 +16,6 @@ __all__ = ["known_line", "out_of_reach", "shown_bounds"]
 def shown_bounds(f: Frontier) -> tuple[float, float]:
     """The ends of the horizontal axis: all bounds, with a margin, in the side's range.
 
-    Parameters
-    ----------
-    f : Frontier
-
     Returns
     -------
     (float, float)

@@ -59,7 +59,6 @@ def allowed_of(goal: Goal, metric: str, rows: Sequence[GroupRow]) -> tuple[Allow
 
     Parameters
     ----------
-    goal : Goal
     metric : str
         What the constraints reduce, as text.
     rows : sequence of GroupRow

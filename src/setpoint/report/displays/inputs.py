@@ -30,7 +30,6 @@ def scored_rows(
 
     Parameters
     ----------
-    goal : Goal
     y_true : array-like of shape (N,)
     scores : array-like of shape (N,) or posteriors (N, 2)
     sample_weight, sensitive_features, baseline, datasets, pos_label, decide_on

@@ -95,10 +95,6 @@ def axes(
     ValueError
         If the figure is not empty.
 
-    Returns
-    -------
-    figure, panels, mode
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -138,7 +134,6 @@ def finish(ax: Axes, xlabel: str = "", ylabel: str = "", grid: str = "both") -> 
 
     Parameters
     ----------
-    ax : Axes
     xlabel, ylabel : str
         Taken as they are, dollars and all.
     grid : {"both", "x", "y"}
@@ -174,14 +169,11 @@ def legend(
 
     Parameters
     ----------
-    ax : Axes
     mode : {"own", "roomy", "tight"}
     beside : bool
         In a figure of its own to the right of the axes, else above them.
     inside : str
         The place in axes that have no room around them.
-    columns : int
-    title : str
 
     Examples
     --------

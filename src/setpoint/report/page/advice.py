@@ -50,7 +50,6 @@ def notes_of(report: GoalReport, held_out: GoalReport | None = None) -> list[Not
     ----------
     report : GoalReport
         Of the rows that the rule was chosen on.
-    held_out : GoalReport, optional
     """
     lead = report if held_out is None else held_out
     goal = Goal.parse(report.goal)
@@ -73,9 +72,10 @@ def notes_of(report: GoalReport, held_out: GoalReport | None = None) -> list[Not
 def _unreachable(report: GoalReport) -> Iterator[Note]:
     if report.status != "nearest":
         return
-    what = "No rule of this kind meets every constraint on these scores"
-    if report.status == "nearest":
-        what += "; this is the rule that comes nearest"
+    what = (
+        "No rule of this kind meets every constraint on these scores; this is the rule that comes "
+        "nearest"
+    )
     remedy = "Loosen a constraint, or give the model better data to learn from."
     if report.blame:
         shares = sorted(report.blame.items(), key=lambda pair: -abs(pair[1]))

@@ -33,8 +33,6 @@ class Bar:
 
     Parameters
     ----------
-    value : Mark
-    bound : Mark or None
     interval : tuple of (start, width), or None
     allowed : tuple of (start, width), or None
         The side of the bound where the goal wants the value.
@@ -58,7 +56,6 @@ def bar_of(entry: Entry, relation: str | None = None) -> Bar | None:
 
     Parameters
     ----------
-    entry : Entry
     relation : {">=", "<="}, optional
         Of a constraint.
 

@@ -11,7 +11,6 @@ from setpoint.report.entry import Entry
 from setpoint.report.page.bars import Bar, bar_of
 from setpoint.report.page.verbalize import constraint_in_words, in_words
 from setpoint.report.words import (
-    HOW,
     constraint_lines,
     holds,
     interval_name,
@@ -26,7 +25,7 @@ from setpoint.tolerances import SATISFIED
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport
 
-__all__ = ["Card", "Tone", "Verdict", "cards_of", "describe_rule", "how_found", "verdict_of"]
+__all__ = ["Card", "Tone", "Verdict", "cards_of", "describe_rule", "verdict_of"]
 
 Tone: TypeAlias = Literal["good", "unsure", "bad", "unknown", "plain"]
 """How a thing stands: its colour and its sign, beside its word."""
@@ -40,16 +39,13 @@ class Card:
 
     Parameters
     ----------
-    tone : str
     word : str
         Whether it is met.
     title, code : str
         In words, and as in the goal.
-    value : str
     facts : tuple of (name, text)
     note : str
         What the interval says about new rows.
-    bar : Bar or None
     """
 
     tone: Tone
@@ -156,7 +152,6 @@ def verdict_of(report: GoalReport, where: str) -> Verdict:
 
     Parameters
     ----------
-    report : GoalReport
     where : str
         The rows it was counted on, in words.
     """
@@ -227,16 +222,6 @@ def _reached(report: GoalReport, goal: Goal) -> str:
     if report.baseline_objective is not None:
         out += f"; the deployed model has {number(report.baseline_objective)}"
     return f"{out}."
-
-
-def how_found(report: GoalReport) -> str:
-    """How the rule was found, and why this way."""
-    how = f"how it was found: {report.status}, {HOW[report.status]}"
-    if report.evidence == "soft" and report.status in ("optimal", "feasible", "stationary"):
-        how += ", judged by posteriors"
-    who = ", ".join(x for x in (report.family, report.solver) if x)
-    out = f"{sentence(how)}{f' ({who})' if who else ''}."
-    return f"{out} {sentence(report.why)}." if report.why else out
 
 
 def describe_rule(report: GoalReport) -> tuple[str, list[str]]:

@@ -13,11 +13,11 @@ from setpoint.inputs.files import atomic_write
 from setpoint.report.deployed import TITLE
 from setpoint.report.entry import GroupRow
 from setpoint.report.page.advice import notes_of
-from setpoint.report.page.cards import cards_of, describe_rule, how_found, verdict_of
+from setpoint.report.page.cards import cards_of, describe_rule, verdict_of
 from setpoint.report.page.pictures import Picture, pictures_of
 from setpoint.report.page.svg import cleaned
 from setpoint.report.page.verbalize import cases, glossary, goal_in_words
-from setpoint.report.words import certificate, number
+from setpoint.report.words import certificate, how_found, number
 
 if TYPE_CHECKING:
     from setpoint.report.report import GoalReport
@@ -68,7 +68,6 @@ def write_page(
 
     Parameters
     ----------
-    path : path
     report, held_out, about
         As in :func:`page_text`.
 
@@ -95,7 +94,6 @@ def page_text(
         Of the rows that the rule was chosen on, or of decisions that were measured.
     held_out : GoalReport, optional
         The same rule on rows held out; it leads the page.
-    about : sequence of Section
 
     Raises
     ------
@@ -166,7 +164,7 @@ def _template_values(
         "notes": notes_of(report, held_out),
         "rule": rule,
         "rule_lines": rule_lines,
-        "how": how_found(report),
+        "how": how_found(report, f"How it was found: {report.status},"),
         "certificate": certified if report.evidence != "soft" else "",
         "groups": [(title, tables) for title, tables in shares if tables],
         "level": f"{100 * lead.level:.4g}",

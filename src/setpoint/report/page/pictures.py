@@ -49,7 +49,6 @@ class Picture:
 
     Parameters
     ----------
-    title : str
     plot : callable
         Draws on the axes or the empty figure that it is given.
     description : str

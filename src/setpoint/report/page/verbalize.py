@@ -64,7 +64,6 @@ def goal_in_words(goal: Goal, positive: Label | None = None) -> str:
 
     Parameters
     ----------
-    goal : Goal
     positive : label, optional
         The positive class of a binary goal.
 
@@ -145,8 +144,7 @@ def glossary(goal: Goal) -> list[tuple[str, str]]:
     [('recall', 'share of the class that is found'), \
 ('precision', 'share of the accepted that are right')]
     """
-    sides = [goal.objective, *(s for c in goal.constraints for s in (c.lhs, c.rhs))]
-    names = dict.fromkeys(m.name for s in sides for m in walk(s) if isinstance(m, Metric))
+    names = dict.fromkeys(m.name for s in goal.sides for m in walk(s) if isinstance(m, Metric))
     return [(_name(n), TABLE[n].words) for n in names if _name(n) != TABLE[n].words]
 
 

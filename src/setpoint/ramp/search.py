@@ -1,0 +1,154 @@
+"""What both solvers of the ramp problem share: its iterates, the best of them, and the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from setpoint.ramp.problem import Problem
+from setpoint.search.limits import StoppedError
+from setpoint.typing import Floats
+
+__all__ = ["CORRECTIONS", "LARGEST_MULTIPLIER", "Callback", "Iterate", "Search", "Solved"]
+
+
+LARGEST_MULTIPLIER = 300.0
+CORRECTIONS, _CORRECTABLE = 5, 0.25
+"""Times that the rows are moved by what is left of a violation, and how much that may be."""
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """The state after a round or a convex problem.
+
+    Rates are counted as in the end: by the ramp, or without draws by the sign of the scores.
+
+    Parameters
+    ----------
+    w : array of shape (d + 1,)
+    loss : float
+        The objective turned down, without the regulariser.
+    excess : float
+        The largest row, at least 0; rows are scaled.
+    """
+
+    w: Floats
+    loss: float
+    excess: float
+
+    def better(self, other: Iterate | None, tol: float) -> bool:
+        """Whether it is to be kept: rows first, as far as `tol`, then the objective."""
+        if other is None:
+            return True
+        mine, theirs = max(self.excess, tol), max(other.excess, tol)
+        return (mine, self.loss) < (theirs, other.loss)
+
+
+@dataclass
+class Solved:
+    """What a solver of the ramp problem ended with.
+
+    Parameters
+    ----------
+    multipliers : array of shape (m,)
+        Of the scaled rows.
+    converged : bool
+        Whether the rows and complementarity hold to the tolerances.
+    n_passes : int
+        Passes over the rows.
+    why : str
+        What was done.
+    stopped : str
+        What ended it early, if anything did.
+    """
+
+    best: Iterate
+    multipliers: Floats
+    converged: bool
+    n_passes: int
+    path: list[Iterate] = field(default_factory=list)
+    why: str = ""
+    stopped: str = ""
+
+
+Callback = Callable[[Iterate, int], None]
+
+
+class Search:
+    """A search for the weights that knows the best so far at any time.
+
+    Parameters
+    ----------
+    w : array of shape (d + 1,)
+        Where it begins.
+    tol : float
+        What a scaled row may exceed 0 by.
+    drawn : bool
+        Whether the ramp itself decides in the end; else the sign of the scores does.
+    """
+
+    def __init__(
+        self, problem: Problem, w: Floats, tol: float, drawn: bool, callback: Callback | None
+    ) -> None:
+        self.problem, self.w, self.tol, self.drawn, self.callback = problem, w, tol, drawn, callback
+        self.v = np.zeros(len(problem.const))
+        self.shift = np.zeros(len(problem.const))
+        self.n_passes = 0
+        self.path: list[Iterate] = []
+        self.best: Iterate | None = None
+        self.converged = False
+
+    def solve(self) -> None:
+        """All of it, from the beginning."""
+        raise NotImplementedError
+
+    @property
+    def why(self) -> str:
+        """What was done, in words."""
+        raise NotImplementedError
+
+    def solved(self) -> Solved:
+        """Search; what ends it early leaves the best model, but for Ctrl-C before there is one."""
+        stopped = ""
+        try:
+            self.solve()
+        except StoppedError as error:
+            stopped = str(error)
+        except KeyboardInterrupt:
+            if not self.path:
+                raise
+            stopped = "interrupted"
+        if not self.path:
+            self.callback = None  # stopped before there was an iterate
+            self.note(self.problem, self.tol)
+        best = self.best or self.path[-1]
+        return Solved(best, self.v, self.converged, self.n_passes, self.path, self.why, stopped)
+
+    def note(self, problem: Problem, tol: float, *, counts: bool = True) -> None:
+        """Keep the weights, if they count and are the best, and call back."""
+        S = problem.accepted(self.w, self.drawn)
+        self.n_passes += 1
+        worst = float(problem.excess(S).max(initial=0.0))
+        now = Iterate(self.w.copy(), problem.loss(S)[0], worst)
+        self.path.append(now)
+        if counts and now.better(self.best, tol):
+            self.best = now
+        if self.callback is not None:
+            self.callback(now, self.n_passes)
+
+    def correction(self) -> Floats | None:
+        """Move the rows by how far decisions are off them; by what, or None where they are not.
+
+        A smoothed ramp overstates what a bound costs, and decisions without draws more so: what
+        a bound with a price leaves is used.
+        """
+        excess = self.problem.excess(self.problem.accepted(self.w, self.drawn))
+        self.n_passes += 1
+        off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)
+        off = np.where((self.v > 0.0) & (excess < -self.tol), 0.9 * excess, off)
+        if not off.any() or excess.max() > _CORRECTABLE:
+            return None
+        self.shift += off
+        return off
