@@ -344,6 +344,27 @@ def test_devices():
             train_network(replace(plan_of(*ring(50)), device="cuda"), "mlp")
 
 
+@pytest.mark.parametrize("rows", [slice(3, 40), np.array([5, 1, 1, 48])])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_batches_of_rows_that_are_kept_as_a_tensor(rows, kind):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    whole = modules.as_batch(X, slice(None), kind)
+    some = modules.as_batch(whole, rows, kind)
+    assert torch.equal(some, modules.as_batch(X, rows, kind))
+    some.zero_()  # as a module may that works in place
+    assert torch.equal(whole, modules.as_batch(X, slice(None), kind))
+    assert modules.resident(X, kind, "cpu") is X
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.parametrize("matrix", [np.asarray, csr_array])
+def test_rows_are_kept_on_a_gpu(matrix):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    kept = modules.resident(matrix(X), torch.float32, "cuda")
+    assert kept.device.type == "cuda"
+    assert torch.equal(kept.cpu(), torch.from_numpy(X.astype(np.float32)))
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 def test_on_a_gpu():
     plan = trained(dropout, solver="portfolio", device="auto", max_epochs=12)

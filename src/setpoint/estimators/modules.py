@@ -28,6 +28,7 @@ __all__ = [
     "module_of",
     "needed",
     "pack",
+    "resident",
     "rows_at_once",
     "scores",
     "seeded",
@@ -39,6 +40,8 @@ __all__ = [
 _HIDDEN = (64, 64, 64)
 _MOST_ROWS, _MOST_NUMBERS = 8192, 1 << 24
 """A batch that is only scored: rows, and numbers where rows are wide."""
+_RESIDENT = 0.5
+"""Share of a GPU's free memory that rows may take."""
 _BATCHES, _SMALLEST_BATCH, _LARGEST_BATCH = 64, 32, 512
 """Batches of an epoch, of a size within these."""
 
@@ -76,7 +79,9 @@ def seeded(*key: int) -> Iterator[None]:
     """Within, torch draws from this seed; after, the user's generators are as before."""
     torch = needed("torch")
     seed = int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])
-    n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    # In a process forked from one that used CUDA there is none.
+    usable = torch.cuda.is_available() and not torch.cuda._is_in_bad_fork()
+    n_devices = torch.cuda.device_count() if usable else 0
     with torch.random.fork_rng(devices=range(n_devices)):
         torch.manual_seed(seed)
         yield
@@ -232,9 +237,13 @@ def dtype_of(module: torch.nn.Module) -> torch.dtype:
 
 
 def as_batch(X: Any, rows: slice | NDArray[np.int64], like: torch.dtype) -> torch.Tensor:
-    """Some rows of an array or CSR matrix, dense; only they are copied."""
+    """Some rows of an array, CSR matrix or :func:`resident` tensor, dense; only they are copied."""
     import torch
 
+    if isinstance(X, torch.Tensor):
+        if isinstance(rows, slice):
+            return X[rows].clone()  # a module may change what it is given
+        return X[torch.from_numpy(rows).to(X.device)]
     kind = np.float64 if like == torch.float64 else np.float32
     some = X[rows]
     with np.errstate(over="ignore"):  # an infinity is seen in the scores
@@ -243,6 +252,28 @@ def as_batch(X: Any, rows: slice | NDArray[np.int64], like: torch.dtype) -> torc
         else:
             dense = some.astype(kind).toarray()
     return torch.from_numpy(dense).to(like)
+
+
+def resident(X: Any, like: torch.dtype, device: str) -> Any:
+    """Rows as a dense tensor on a GPU, where there is room for them; else as they are.
+
+    Batches are then taken there: gathering rows in memory, and copying them, takes longer than
+    a step of a small network.
+    """
+    import torch
+
+    where = torch.device(device)
+    n, d = X.shape
+    if where.type != "cuda":
+        return X
+    if n * d * like.itemsize > _RESIDENT * torch.cuda.mem_get_info(where)[0]:
+        return X
+    out = torch.empty((n, d), dtype=like, device=where)
+    size = rows_at_once(d)
+    for i in range(0, n, size):
+        part = slice(i, min(i + size, n))
+        out[part] = as_batch(X, part, like)
+    return out
 
 
 # ---------------------------------------------------------------------- scoring

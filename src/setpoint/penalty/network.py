@@ -17,6 +17,7 @@ from setpoint.estimators.modules import (
     load_bytes,
     logits,
     pack,
+    resident,
     scores,
     seeded,
     to_bytes,
@@ -74,6 +75,11 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
     team = Team.here()
     made.to(plan.device)
     team.share(made.state_dict().values())
+    kind, choose = dtype_of(made), plan.choose
+    train = replace(plan.train, X=resident(plan.train.X, kind, plan.device))
+    if choose is not None:
+        choose = replace(choose, X=resident(choose.X, kind, plan.device))
+    plan = replace(plan, train=train, choose=choose)
     first, fresh = 0, to_bytes(made)
     if saved is not None:
         restore_pool(plan, saved["pool"])
@@ -141,7 +147,7 @@ class _Descent:
         while self.epoch < schedule.max_epochs and not self.is_stale:
             with seeded(self.plan.seed, self.index, self.epoch, self.team.rank):
                 if rng is not None and self.team.rank == 0:
-                    _set_rng(rng)
+                    _set_rng(rng, self.device)
                 rng = None
                 self.run_epoch()
             self.team.share(self.module.buffers())
@@ -210,7 +216,9 @@ class _Descent:
                 z = logits(self.module, x)
             z = z.to(self.exact) - self.offset
             slope = self.loss.slope(z.detach(), self.positive[at[own]], at[own])
-            z.backward(gradient=(slope * share).to(self.exact))  # type: ignore[no-untyped-call]
+            # Not z.backward(gradient): where the first thing to be done there is a product, a
+            # thread without a CUDA context of its own does it, and torch warns.
+            (z * (slope * share).to(self.exact)).sum().backward()
         z, stopped = self.team.step(self.parameters, z.detach(), len(rows), stop is not None)
         if stopped:
             raise stop or StoppedError("another process of this training was stopped")
@@ -328,9 +336,9 @@ def _rng(device: torch.device) -> list[NDArray[np.uint8]]:
     return [state.numpy() for state in states]
 
 
-def _set_rng(states: list[NDArray[np.uint8]]) -> None:
+def _set_rng(states: list[NDArray[np.uint8]], device: torch.device) -> None:
     import torch
 
     torch.set_rng_state(torch.from_numpy(states[0]))
-    if len(states) > 1:
-        torch.cuda.set_rng_state(torch.from_numpy(states[1]))
+    if len(states) > 1 and device.type == "cuda":
+        torch.cuda.set_rng_state(torch.from_numpy(states[1]), device)
