@@ -248,7 +248,7 @@ REFUSED = {
         "sample_weight has 1 rows, 2 are expected",
     ),
     "kinds": (([0, 1], ["0", "1"]), {}, TypeError, "labels are of different kinds"),
-    "one class": (([1, 1], [1, 1]), {}, ValueError, "one class only, 1; at least two are needed"),
+    "one class": (([1, 1], [1, 1]), {}, ValueError, "one class only, 1; pass all classes"),
     "unknown label": (
         ([0, 1], [0, 2]),
         {"classes": [0, 1]},

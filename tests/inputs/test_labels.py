@@ -122,7 +122,7 @@ BAD_LABELS = {
         TypeError,
         "y holds labels of type tuple; labels are text, integers or booleans",
     ),
-    "dicts": ([{}, {}], TypeError, "y holds values of type dict; text, numbers, booleans or"),
+    "dicts": ([{}, {}], TypeError, "y holds values of type dict; text, numbers or booleans are"),
     "dates": (
         np.array(["2020-01-01"], dtype="M8[D]"),
         TypeError,

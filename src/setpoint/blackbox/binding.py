@@ -51,7 +51,7 @@ def measured_on(
     goal : Goal, BlackBox, str or metric
     classes : ClassOrder
         Two.
-    rows : Rows
+    rows : GivenRows
         With labels. Columns come from `sensitive_features`; those of a black box also from
         X, in any dtype.
     penalty : float, optional
@@ -77,7 +77,7 @@ def measured_on(
     --------
     >>> from setpoint.inputs.classes import classes_of
     >>> y = ["no", "yes", "yes", "no"]
-    >>> f1 = measured_on("f1", classes_of(y), Rows(4, y))
+    >>> f1 = measured_on("f1", classes_of(y), GivenRows(4, y))
     >>> f1(np.array([[-1.0, 1.0, 2.0, -3.0], [1.0, 1.0, 1.0, 1.0]])).round(3)
     array([1.   , 0.667])
     """
