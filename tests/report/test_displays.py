@@ -236,3 +236,17 @@ def test_convergence_errors():
 def test_convergence_of_an_exact_solver(fitted):
     with pytest.raises(ValueError, match="exact solvers"):
         ConvergenceDisplay.from_estimator(fitted[0])
+
+
+@pytest.mark.parametrize("display", [FrontierDisplay, OperatingPointDisplay])
+@pytest.mark.parametrize(
+    ("clf", "error", "message"),
+    [
+        (LogisticRegression(), TypeError, "got a LogisticRegression; from_predictions takes"),
+        (PlugInClassifier, TypeError, "got the class PlugInClassifier"),
+        (PlugInClassifier(LogisticRegression(), "f1"), NotFittedError, "is not fitted yet"),
+    ],
+)
+def test_pictures_of_what_is_not_a_fitted_classifier(display, clf, error, message):
+    with pytest.raises(error, match=message):
+        display.from_estimator(clf, [[0.0], [1.0]], [0, 1])

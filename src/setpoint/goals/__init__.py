@@ -1,4 +1,4 @@
-"""The language of goals: metrics, expressions, goals, and the program they bind to."""
+"""The language of goals: metrics, expressions and goals, without data."""
 
 from setpoint.goals.errors import (
     EmptyPopulationError,
@@ -6,6 +6,7 @@ from setpoint.goals.errors import (
     GoalSyntaxError,
     NoFormulaError,
     ShapeError,
+    UnlabelledError,
 )
 from setpoint.goals.expressions import Constraint, Expression
 from setpoint.goals.goal import Goal, SupportsGoal, as_goal, maximize, minimize
@@ -20,6 +21,7 @@ __all__ = [
     "NoFormulaError",
     "ShapeError",
     "SupportsGoal",
+    "UnlabelledError",
     "as_goal",
     "maximize",
     "minimize",

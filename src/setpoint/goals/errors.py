@@ -11,6 +11,7 @@ __all__ = [
     "GoalSyntaxError",
     "NoFormulaError",
     "ShapeError",
+    "UnlabelledError",
     "listed",
     "nearest",
 ]

@@ -12,6 +12,7 @@ from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.inputs import DecideOn
 from setpoint.report.displays import style
 from setpoint.report.displays.extent import known_line, out_of_reach, shown_bounds
+from setpoint.report.displays.fitted import fitted
 from setpoint.report.displays.inputs import scored_rows
 from setpoint.report.report import GoalReport
 from setpoint.report.words import number
@@ -96,7 +97,7 @@ class FrontierDisplay:
             What else belongs to the rows of X, as in its ``evaluate``.
         """
         style.require_matplotlib()
-        return cls(clf._frontier(vary=vary, values=values, X=X, y=y, **rows)).plot(ax)
+        return cls(fitted(clf)._frontier(vary=vary, values=values, X=X, y=y, **rows)).plot(ax)
 
     @classmethod
     def from_predictions(

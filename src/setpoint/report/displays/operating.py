@@ -13,6 +13,7 @@ from setpoint.inputs.inputs import DecideOn
 from setpoint.program.link import link
 from setpoint.report.displays import style
 from setpoint.report.displays.curves import draw_bounds, draw_chosen, draw_curves, draw_region
+from setpoint.report.displays.fitted import fitted
 from setpoint.report.displays.inputs import scored_rows
 from setpoint.report.displays.plane import Plane
 from setpoint.report.operating import OperatingPoints, operating_points
@@ -104,13 +105,16 @@ class OperatingPointDisplay:
 
         Raises
         ------
+        TypeError
+            If it is not a classifier of this library.
         ValueError
             If its rule has no operating points.
         """
         _check(kind)
-        evidence = clf._evidence(X, y, sample_weight, sensitive_features, baseline, datasets)
-        goal = Goal.parse(clf.goal_report_.goal)
-        return cls(_points(goal, evidence, clf.rule_), goal).plot(ax, kind=kind)
+        known = fitted(clf)
+        evidence = known._evidence(X, y, sample_weight, sensitive_features, baseline, datasets)
+        goal = Goal.parse(known.goal_report_.goal)
+        return cls(_points(goal, evidence, known.rule_), goal).plot(ax, kind=kind)
 
     @classmethod
     def from_predictions(
