@@ -229,6 +229,10 @@ def test_the_constraint_may_be_named_in_many_ways():
     ways = (1, "precision >= 0.6", "precision", both.constraints[1])
     found = [frontier_exact(both, evidence, way, [0.5]) for way in ways]
     assert all(f == found[0] for f in found)
+    side = str(goal.constraints[0].lhs)
+    quoted = frontier_exact(both, evidence, side.replace('"', "'"), [0.5])
+    assert quoted == frontier_exact(both, evidence, side.replace('"', ""), [0.5])
+    assert quoted == frontier_exact(both, evidence, side, [0.5]) != found[0]
     added = frontier_exact(goal, evidence, "precision >= 0.6", [0.5])
     assert added.values == pytest.approx(found[0].values)
 
@@ -239,6 +243,7 @@ def test_the_constraint_may_be_named_in_many_ways():
         (None, GoalError, "the goal has 2; pass vary= one of '.*' or '"),
         (2, GoalError, "a number from 0 to 1, got 2"),
         ("recal", GoalError, "the left side of no constraint"),
+        ("precision subject to f1 >= 0.2", GoalError, "'subject to' appears twice"),
         ("0.2 <= precision <= 0.3", GoalError, "one constraint, got 2"),
         (True, TypeError, "vary= is a constraint"),
         (2.0, TypeError, "vary= is a constraint"),

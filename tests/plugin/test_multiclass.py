@@ -31,6 +31,8 @@ from setpoint import (
     solve,
 )
 from setpoint.goals import ShapeError
+from setpoint.plugin.achievable import Achievable
+from setpoint.search.dinkelbach import RatioSearch
 from setpoint.search.limits import StoppedError, StoppedWarning
 
 pytestmark = [
@@ -252,8 +254,6 @@ def test_a_limit_before_there_is_a_rule():
 
 
 def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
-    from setpoint.plugin.achievable import Achievable
-
     eta, y, _ = posteriors(seed=12)
     ask, asked = Achievable.ask, []
 
@@ -267,6 +267,46 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
     with pytest.warns(StoppedWarning, match="interrupted"):
         found = solve(COVERAGE, eta, y, evidence="soft")
     assert found.report.expected_violation <= 1e-9
+
+
+@pytest.mark.parametrize("when", [1, 2, 3, 5])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), StoppedError("stopped after 9 seconds")])
+def test_a_stop_while_the_bound_of_a_sum_is_sought(monkeypatch, when, error):
+    eta, y, _ = posteriors(seed=12)
+    step, steps = RatioSearch.step, []
+
+    def stopped(self, gap):
+        steps.append(1)
+        if len(steps) == when:
+            raise error
+        return step(self, gap)
+
+    monkeypatch.setattr(RatioSearch, "step", stopped)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = solve("macro_f1", eta, y, evidence="soft")
+    assert len(steps) == when
+    assert [w.category for w in caught if w.category is StoppedWarning] == [StoppedWarning]
+    assert found.report.gap is None
+    assert found.report.expected_objective > 0.5
+
+
+def test_what_stopped_the_search_by_posteriors_is_the_reason_by_labels(monkeypatch):
+    eta, y, _ = posteriors(seed=12)
+    ask, asked = Achievable.ask, []
+
+    def stopped(self, slopes):
+        asked.append(1)
+        if len(asked) == 4:
+            raise StoppedError("stopped after 7 seconds")
+        return ask(self, slopes)
+
+    monkeypatch.setattr(Achievable, "ask", stopped)
+    with pytest.warns(StoppedWarning) as caught:
+        found = solve(COVERAGE, eta, y, evidence="label")
+    texts = [str(w.message) for w in caught if w.category is StoppedWarning]
+    assert texts == ["stopped after 7 seconds: the best rule found so far is returned"]
+    assert "oracle calls" not in str(found.report.warnings)
 
 
 def test_a_real_interrupt():

@@ -31,9 +31,29 @@ def test_the_rows_given_are_decided_as_they_were_counted(seed):
     assert np.mean(counted) == pytest.approx(found.report.objective.value, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", [11, 21, 25, *range(5)])
+@pytest.mark.parametrize("parts", [3, 10])
+def test_tied_posteriors_in_single_precision(seed, parts):
+    rng = np.random.default_rng(seed)
+    y = np.arange(12) % 4
+    P = (rng.multinomial(parts, np.ones(4) / 4, 12) / parts).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = solve(
+            "maximize accuracy subject to precision(label=1) >= 0.5",
+            *(P, y),
+            evidence="label",
+            randomized=False,
+            on_infeasible="nearest",
+        )
+    decided = found.rule.distribution(P)
+    assert decided[np.arange(12), y].mean() == pytest.approx(found.report.objective.value)
+    assert not any("renormalised" in note for note in found.report.warnings)
+
+
 def test_a_row_is_the_same_in_any_batch():
     classes = classes_of([0, 1, 2])
-    off = np.array([[0.2, 0.3, 0.5 + 1e-7], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]])
+    off = np.array([[0.2, 0.3, 0.5 + 1e-5], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]])
     together = posteriors(off, classes)[0]
     assert (together[1:] == off[1:]).all()
     assert together[0].sum() == pytest.approx(1.0, abs=1e-15)

@@ -18,8 +18,8 @@ from setpoint.typing import Codes
 
 __all__ = ["ClassOrder", "classes_of", "one_score", "posteriors", "two_classes", "two_classes_for"]
 
-_AS_THEY_ARE, _ROUNDING, _SINGLE, _MOST_OFF = 1e-12, 1e-9, 1e-6, 1e-3
-"""How far posteriors may be off: left as they are, by rounding, in single precision, at most."""
+_ROUNDING, _SINGLE, _MOST_OFF = 1e-9, 1e-6, 1e-3
+"""How far a posterior may be below 0, a sum off without being divided (float32), and off at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,9 +218,10 @@ def posteriors(
             f"{name} are not posteriors: row {row} sums to {sums[row]:.6g}; a sum may be off by "
             f"{_MOST_OFF:g} at most"
         )
-    # Divided again, a last bit would part rows that the rule is then given tied. Row by row, so
-    # that a row is the same in any batch.
-    rows = (off > _AS_THEY_ARE) | (out < 0.0).any(axis=1)
+    # Divided again, a last bit would part rows that the rule, which divides nothing, is then
+    # given tied; sums in float32 are off by 1e-7. Row by row, so that a row is the same in any
+    # batch.
+    rows = (off > _SINGLE) | (out < 0.0).any(axis=1)
     if not rows.any():
         return out, ""
     note = ""

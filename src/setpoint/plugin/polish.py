@@ -52,7 +52,7 @@ def polish(space: Achievable, program: Program, start: int) -> int:
     try:
         atom, least = _search(space, program, atom, least, left)
     except KeyboardInterrupt:  # what was found so far has to do
-        space.limits.max_calls = space.limits.calls
+        space.limits.stopped = "interrupted"
     return space.add(atom) if least < first else start
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 
@@ -27,7 +28,7 @@ from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.infeasibility import explain
-from setpoint.search.limits import Limits, StoppedError
+from setpoint.search.limits import Limits, StoppedError, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import nearest_mixture
@@ -223,13 +224,15 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
         counted = space.counted.with_posteriors()
         asked = link(program.goal, counted.codebook).at(counted.marginals)
         soft = space.with_posteriors(asked.table)
-        stopped = ""
-        # Whatever it finds is there already.
-        with suppress(InfeasibleMasterError, GoalError, StoppedError, UnfinishedError):
-            stopped = best_mixture(soft, asked, gap).stopped
+        # Whatever it finds is there already. Where it is stopped, so is the search by labels
+        # when it begins, which warns.
+        with (
+            suppress(InfeasibleMasterError, GoalError, StoppedError, UnfinishedError),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore", StoppedWarning)
+            space.limits.stopped = best_mixture(soft, asked, gap).stopped
         space.limits.calls += soft.limits.calls
-        if stopped:
-            space.limits.max_calls = space.limits.calls
     polish(space, program, _best(space, program))
     mixed = best_mixture(space, program, gap)
     return replace(mixed, method=f"{mixed.method} over rules of soft evidence and near them")

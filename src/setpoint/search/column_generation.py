@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from setpoint.caller import warn_caller
 from setpoint.program.functions import RateFunction
 from setpoint.program.program import Program
-from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.search.limits import StoppedError, warn_stopped
 from setpoint.search.master import MasterResult, Pricing
 from setpoint.search.optimum import Optimum
 from setpoint.search.region import Region
@@ -62,7 +61,12 @@ class Search(Protocol):
 
 
 def generate(
-    region: Region, search: Search, gap: float = 0.0, *, traced: Program | None = None
+    region: Region,
+    search: Search,
+    gap: float = 0.0,
+    *,
+    traced: Program | None = None,
+    partial: bool = True,
 ) -> Optimum:
     """The best mixture of a region's space, to within `gap`; 0: as near as numbers allow.
 
@@ -73,13 +77,16 @@ def generate(
     gap : float
     traced : Program, optional
         Whose objective the search is for: the trace records what is known of it.
+    partial : bool
+        Whether a search that is stopped returns what it has found; else it raises.
 
     Raises
     ------
     InfeasibleMasterError
         If the region is empty.
     StoppedError
-        If a limit was reached before there was any mixture.
+        If a limit was reached before there was any mixture, or whenever it is without
+        `partial`; likewise KeyboardInterrupt.
     """
     known = _Known()
     sure = search.certain and region.space.is_certain
@@ -106,13 +113,9 @@ def generate(
             smooth = search.smooths and region.space.smoothing and known.asked >= unsmoothed
             toward = known.toward if smooth else None
     except (StoppedError, KeyboardInterrupt) as error:
-        if known.best is None:
+        if known.best is None or not partial:
             raise
-        stopped = str(error) or "interrupted"
-        warn_caller(
-            f"{stopped}: the best rule found so far is returned",
-            StoppedWarning,
-        )
+        stopped = warn_stopped(error)
     assert known.best is not None
     v = region.space.features(known.best.choice)
     value = float(search.score.value(v))

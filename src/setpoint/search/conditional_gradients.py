@@ -275,12 +275,18 @@ def _coefs(x: Affine, d: int) -> Floats:
 
 
 def bound_of_sum(region: Region, score: WeightedSum, gap: float) -> float:
-    """The sum of the largest values of the terms: no mixture of the region has more."""
+    """The sum of the largest values of the terms: no mixture of the region has more.
+
+    Raises
+    ------
+    StoppedError, KeyboardInterrupt
+        Where the search for a term is stopped: a sum of some of them is not a bound.
+    """
     affine, ratios = terms_of(region, score)
-    bound = generate(region, concave_search(region, affine), gap).bound
+    bound = generate(region, concave_search(region, affine), gap, partial=False).bound
     for r in ratios:
         search = RatioSearch(region, Ratio(r.above, r.below))
-        bound += r.factor * generate(region, search, gap).bound
+        bound += r.factor * generate(region, search, gap, partial=False).bound
     return bound
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -210,6 +211,15 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _side_text(text: str) -> str:
+    """A left side as goals print it, however its names are quoted."""
+    with suppress(GoalError):
+        goal = Goal.parse(f"maximize {text}")
+        if not goal.constraints:
+            return str(goal.objective)
+    return text.strip()
+
+
 def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
     """The goal, and which of its constraints moves; one that it lacks is added.
 
@@ -243,7 +253,8 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
             raise GoalError(f"vary= is a number from 0 to {len(own) - 1}, got {vary}")
         return goal, int(vary)
     if isinstance(vary, str):
-        sides = [i for i, c in enumerate(own) if str(c.lhs) == vary.strip()]
+        side = _side_text(vary)
+        sides = [i for i, c in enumerate(own) if str(c.lhs) == side]
         if len(sides) == 1:
             return goal, sides[0]
         if sides:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from setpoint.caller import warn_caller
 from setpoint.program.program import Program
 from setpoint.typing import Floats
 
-__all__ = ["Limits", "StoppedError", "StoppedWarning", "TracePoint"]
+__all__ = ["Limits", "StoppedError", "StoppedWarning", "TracePoint", "warn_stopped"]
 
 
 class StoppedError(RuntimeError):
@@ -19,6 +20,13 @@ class StoppedError(RuntimeError):
 
 class StoppedWarning(UserWarning):
     """A search was stopped; the best rule so far is returned."""
+
+
+def warn_stopped(error: StoppedError | KeyboardInterrupt) -> str:
+    """Warn that a search was stopped, and say why."""
+    why = str(error) or "interrupted"
+    warn_caller(f"{why}: the best rule found so far is returned", StoppedWarning)
+    return why
 
 
 class TracePoint(NamedTuple):
@@ -45,12 +53,15 @@ class Limits:
     max_seconds : float or None
     report : callable, optional
         Called with each record, for a progress bar.
+    stopped : str
+        Why no call is left, where a search before has found that out.
     """
 
     max_calls: int | None = None
     max_seconds: float | None = None
     report: Callable[[TracePoint], None] | None = None
     calls: int = 0
+    stopped: str = ""
     trace: list[TracePoint] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
 
@@ -60,8 +71,10 @@ class Limits:
         Raises
         ------
         StoppedError
-            If it is one too many, or time is up.
+            If it is one too many, time is up, or a search before was stopped.
         """
+        if self.stopped:
+            raise StoppedError(self.stopped)
         if self.max_calls is not None and self.calls >= self.max_calls:
             raise StoppedError(f"stopped after {self.calls} oracle calls")
         seconds = time.perf_counter() - self.started
