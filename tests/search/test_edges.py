@@ -191,7 +191,7 @@ def test_a_shared_master_keeps_no_rows_of_its_builder():
 
 
 def test_no_linear_program_is_made_where_a_draw_answers(monkeypatch):
-    monkeypatch.setattr("setpoint.search.master.IncrementalLP", None)
+    monkeypatch.setattr("setpoint.search.column_program.IncrementalLP", None)
     program, rows = program_of("maximize recall subject to precision >= 0.8")
     assert solve_exact(program, rows, randomized=True).status == "optimal"
 

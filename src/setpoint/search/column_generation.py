@@ -11,8 +11,9 @@ from typing import Protocol
 
 from setpoint.program.functions import RateFunction
 from setpoint.program.program import Program
+from setpoint.search.column_program import MasterResult
 from setpoint.search.limits import StoppedError, warn_stopped
-from setpoint.search.master import MasterResult, Pricing
+from setpoint.search.master import Pricing
 from setpoint.search.optimum import Optimum
 from setpoint.search.region import Region
 

@@ -17,9 +17,9 @@ from setpoint.program import algebra
 from setpoint.program.functions import Affine, Ratio, WeightedSum
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.column_generation import generate
+from setpoint.search.column_program import MasterResult
 from setpoint.search.cutting_planes import concave_search
 from setpoint.search.dinkelbach import RatioSearch, least_denominator
-from setpoint.search.master import MasterResult
 from setpoint.search.nearest import uniform_mixture
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED

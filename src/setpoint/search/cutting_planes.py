@@ -6,8 +6,8 @@ import numpy as np
 
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import NotLinearError
+from setpoint.search.column_program import MasterResult
 from setpoint.search.epigraph import sum_of
-from setpoint.search.master import MasterResult
 from setpoint.search.region import Region
 
 __all__ = ["ConcaveSearch", "LinearSearch", "concave_search"]

@@ -7,8 +7,9 @@ import numpy as np
 from setpoint.program.functions import Affine, Ratio
 from setpoint.program.rate_table import RateTable
 from setpoint.program.rows import NotLinearError
+from setpoint.search.column_program import MasterResult
 from setpoint.search.linear_program import TOLERANCE
-from setpoint.search.master import InfeasibleMasterError, MasterResult
+from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.region import Region
 
 __all__ = ["RatioSearch", "closed", "least_denominator"]

@@ -7,7 +7,7 @@ every column of the space, so the bound holds for all its mixtures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,23 +15,20 @@ from numpy.typing import NDArray
 
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import RowBuilder
-from setpoint.search.achievable_set import AchievableSet, MixtureWeights
+from setpoint.search.achievable_set import AchievableSet
+from setpoint.search.column_program import ColumnProgram, MasterResult
 from setpoint.search.epigraph import EpigraphTerm
-from setpoint.search.linear_program import TOLERANCE, UNSOLVED, IncrementalLP, UnfinishedError
+from setpoint.search.linear_program import TOLERANCE, UNSOLVED, UnfinishedError
 from setpoint.search.pair import best_pair
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["InfeasibleMasterError", "Master", "MasterResult", "Pricing"]
+__all__ = ["InfeasibleMasterError", "Master", "Pricing"]
 
 INF = float("inf")
 _PRICED = 1e-11
-_HIDDEN = 1e-9
-"""A row that reaches this little, relative to its coefficients, shows rounding only."""
 _FEW_ROWS = 2
 """A bound on a ratio is one row, and one for its denominator."""
-_SAMPLE = 4000
-"""About so many columns show how large a row is."""
 
 
 class InfeasibleMasterError(Exception):
@@ -40,40 +37,6 @@ class InfeasibleMasterError(Exception):
     def __init__(self, duals: Floats) -> None:
         super().__init__("no mixture meets the rows")
         self.duals = duals
-
-
-@dataclass(frozen=True)
-class MasterResult:
-    """A solved master, over the columns so far.
-
-    Parameters
-    ----------
-    choice : MixtureWeights
-    v : array of shape (d,)
-        Its features.
-    value : float
-        The linear objective there.
-    duals : array of shape (rows,)
-        Multipliers, >= 0.
-    slopes : array of shape (d,)
-        What the objective gains by a feature, net of the rows.
-    const : float
-        No mixture is worth more than ``const`` plus each block's largest
-        ``slopes @ column``.
-    prices : array of shape (blocks,)
-        The largest such product among the columns so far.
-    aux : dict of int to float
-        The auxiliaries of the rows.
-    """
-
-    choice: MixtureWeights
-    v: Floats
-    value: float
-    duals: Floats
-    slopes: Floats
-    const: float
-    prices: Floats
-    aux: dict[int, float] = field(default_factory=dict)
 
 
 class Pricing(NamedTuple):
@@ -118,126 +81,7 @@ class Master:
         self.built: dict[
             tuple[RateFunction, float, float], tuple[list[Affine], list[EpigraphTerm]]
         ] = {}
-        self._built_lp: IncrementalLP | None = None
-        self._miss = 0
-        self._aux: dict[int, int] = {}
-        self._rows: list[Affine] = []
-        self._scaled: list[tuple[Floats, dict[int, float], float, float]] = []
-        self._place: list[dict[int, int]] = [{} for _ in range(space.n_blocks)]
-        self._variable: list[int] = []
-        self._owner: list[tuple[int, int]] = []
-        self._blocks = np.zeros(0, np.int64)
-        self._numbers: list[int] = []
-        self._gathered = np.zeros((0, space.d))
-        self._n_gathered = 0
-        for block in range(space.n_blocks):
-            self._join(block, space.initial_columns(block))
-
-    # ------------------------------------------------------------------ growing
-    @property
-    def _lp(self) -> IncrementalLP:
-        """The linear program over the columns so far, made when one is first solved."""
-        if self._built_lp is None:
-            lp = self._built_lp = IncrementalLP()
-            for _ in range(self.space.n_blocks):
-                lp.add_row(np.zeros(0), 1.0, 1.0)
-            # By how far all rows may be missed, while a first point is looked for.
-            self._miss = lp.add_column(np.zeros(self.space.n_blocks), 0.0, 0.0)
-            for block, _ in self._owner:
-                self._variable.append(lp.add_column(_unit(lp.n_rows, block)))
-        return self._built_lp
-
-    def _join(self, block: int, numbers: Sequence[int]) -> None:
-        """Take in columns of a block that are new."""
-        new = [k for k in numbers if k not in self._place[block]]
-        if not new:
-            return
-        numbers = self.space.numbers(block, new)
-        features = self.space.table[numbers]
-        matrix = np.array([s[0] for s in self._scaled]).reshape(len(self._scaled), self.space.d)
-        rows = features @ matrix.T
-        for k, number, over in zip(new, numbers, rows, strict=True):
-            at = len(self._owner)
-            self._place[block][k] = at
-            self._owner.append((block, k))
-            self._numbers.append(number)
-            if self._built_lp is not None:
-                coefs = _unit(self._built_lp.n_rows, block)
-                coefs[self.space.n_blocks :] = over
-                self._variable.append(self._built_lp.add_column(coefs))
-
-    @property
-    def _known(self) -> Floats:
-        """Features (columns, d) of all columns so far."""
-        have, need = self._n_gathered, len(self._numbers)
-        if need > have:
-            if need > len(self._gathered):
-                # Room to grow: copying all of them each time one joins takes seconds.
-                grown = np.empty((need + need // 8, self.space.d))
-                grown[:have] = self._gathered[:have]
-                self._gathered = grown
-            self._gathered[have:need] = self.space.table[self._numbers[have:]]
-            self._n_gathered = need
-        return self._gathered[:need]
-
-    def _demand(self, rows: Sequence[Affine]) -> None:
-        """Make the rows of the program these; what begins alike stays."""
-        same = 0
-        while same < min(len(rows), len(self._rows)) and rows[same] is self._rows[same]:
-            same += 1
-        self._lp.drop_rows(self.space.n_blocks + same)
-        del self._rows[same:], self._scaled[same:]
-        for row in rows[same:]:
-            self._append(row)
-
-    def _append(self, row: Affine) -> None:
-        over = np.zeros(self.space.d)
-        aux: dict[int, float] = {}
-        for j, a in row.terms.items():
-            if j >= 0:
-                over[j] = a
-            else:
-                aux[j] = a
-        scale = self._scale(over, aux, row.const)
-        over, const = over / scale, row.const / scale
-        aux = {j: a / scale for j, a in aux.items()}
-        for j in aux:
-            self._auxiliary(j)
-        coefs = np.zeros(self._lp.n_columns)
-        used = np.flatnonzero(over)
-        coefs[self._variable] = self._known[:, used] @ over[used]
-        for j, a in aux.items():
-            coefs[self._aux[j]] = a
-        coefs[self._miss] = -1.0
-        self._lp.add_row(coefs, -INF, -const)
-        self._rows.append(row)
-        self._scaled.append((over, aux, const, scale))
-
-    def _auxiliary(self, j: int) -> None:
-        if j not in self._aux:
-            self._aux[j] = self._lp.add_column(np.zeros(self._lp.n_rows), -INF, INF)
-
-    def _scale(self, over: Floats, aux: dict[int, float], const: float) -> float:
-        """To O(1), by what the columns reach.
-
-        A floor B >= b_min is written B / b_min >= 1, or the solver's tolerance would
-        swallow it.
-        """
-        some = slice(None, None, 1 + len(self._known) // _SAMPLE)
-        used = np.flatnonzero(over)
-        sizes = np.abs(self._known[some, used] @ over[used])
-        if len(self._blocks) != len(self._owner):
-            self._blocks = np.array([block for block, _ in self._owner])
-        most = np.zeros(self.space.n_blocks)
-        np.maximum.at(most, self._blocks[some], sizes)
-        reach = max(float(most.sum()), abs(const), *(abs(a) for a in aux.values()))
-        size = float(np.abs(over).max(initial=0.0))
-        if reach <= _HIDDEN * size:
-            # The columns so far say nothing: constants treat all groups alike.
-            return size
-        if reach <= 1e-300:
-            return 1.0
-        return const if const > 1e-12 * reach and (over <= 0).all() else reach
+        self._columns = ColumnProgram(space)
 
     # ------------------------------------------------------------------ solving
     def solve(self, objective: Affine, rows: Sequence[Affine]) -> MasterResult:
@@ -266,19 +110,16 @@ class Master:
             drawn = self._drawn(gain, objective.const, rows)
             if drawn is not None:
                 return drawn
-        self._demand(rows)
-        for j in aux:
-            self._auxiliary(j)
-        found = self._solve(gain, aux, objective.const)
+        columns = self._columns
+        columns.demand(rows)
+        found = columns.best(gain, aux, objective.const)
         if found is None:
             duals = self._meet()
-            found = self._solve(gain, aux, objective.const)
+            found = columns.best(gain, aux, objective.const)
             if found is None:
                 # Feasible within tolerance only: grant what it takes.
-                self._lp.relax_rows(self.space.n_blocks, 2.0 * TOLERANCE)
-                found = self._solve(gain, aux, objective.const)
-                self._rows.clear()  # so that the next program has its rows anew
-                self._scaled.clear()
+                with columns.relaxed(2.0 * TOLERANCE):
+                    found = columns.best(gain, aux, objective.const)
                 if found is None:
                     raise InfeasibleMasterError(duals)
         return found
@@ -301,10 +142,10 @@ class Master:
 
     def _free(self, gain: Floats, const: float) -> MasterResult:
         """Without rows each block picks its own best column."""
-        totals = self._known @ gain
-        best = [max(place.values(), key=lambda at: totals[at]) for place in self._place]
-        v = self._known[best].sum(axis=0)
-        choice = [{self._owner[at][1]: 1.0} for at in best]
+        totals = self._columns.known @ gain
+        best = [max(place.values(), key=lambda at: totals[at]) for place in self._columns.place]
+        v = self._columns.known[best].sum(axis=0)
+        choice = [{self._columns.owner[at][1]: 1.0} for at in best]
         prices = totals[best]
         value = float(v @ gain) + const
         return MasterResult(choice, v, value, np.zeros(0), gain, const, prices)
@@ -313,11 +154,11 @@ class Master:
         """One block: a draw that is best under one row alone, if it meets the others too."""
         if any(j < 0 for row in rows for j in row.terms):
             return None
-        gains, slopes = self._known @ gain, np.zeros((len(rows), self.space.d))
+        gains, slopes = self._columns.known @ gain, np.zeros((len(rows), self.space.d))
         for i, row in enumerate(rows):
             slopes[i, list(row.terms)] = list(row.terms.values())
         consts = np.array([row.const for row in rows])
-        slack = -(self._known @ slopes.T + consts)
+        slack = -(self._columns.known @ slopes.T + consts)
         for i in range(len(rows)):
             pair = best_pair(gains, slack[:, i])
             if pair is None:
@@ -326,15 +167,15 @@ class Master:
             if pair.p >= 1.0:
                 draw = {pair.inside: 1.0}
             at = list(draw)
-            v = np.array(list(draw.values())) @ self._known[at]
+            v = np.array(list(draw.values())) @ self._columns.known[at]
             others = np.delete(np.arange(len(rows)), i)
             if (slopes[others] @ v + consts[others] > 0.0).any():
                 continue
             duals = np.zeros(len(rows))
             duals[i] = pair.multiplier
             net = gain - pair.multiplier * slopes[i]
-            prices = np.array([(self._known @ net).max()])
-            choice = [{self._owner[k][1]: p for k, p in draw.items()}]
+            prices = np.array([(self._columns.known @ net).max()])
+            choice = [{self._columns.owner[k][1]: p for k, p in draw.items()}]
             least = const - pair.multiplier * consts[i]
             return MasterResult(choice, v, float(v @ gain) + const, duals, net, least, prices)
         return None
@@ -349,10 +190,10 @@ class Master:
         UnfinishedError
             If that cannot be found out.
         """
-        self._lp.set_bounds(self._miss, 0.0, INF)
+        self._columns.let_miss(INF)
         try:
             while True:
-                least = self._solve(np.zeros(self.space.d), {self._miss: -1.0}, 0.0, raw=True)
+                least = self._columns.least_miss()
                 if least is None:
                     raise UnfinishedError(UNSOLVED)
                 if least.value >= -TOLERANCE:
@@ -360,45 +201,7 @@ class Master:
                 if not self.price(least).grown:
                     raise InfeasibleMasterError(least.duals)
         finally:
-            self._lp.set_bounds(self._miss, 0.0, 0.0)
-
-    def _solve(
-        self, gain: Floats, aux: dict[int, float], const: float, *, raw: bool = False
-    ) -> MasterResult | None:
-        """One linear program; None where it is infeasible. `raw`: `aux` names variables."""
-        costs = np.zeros(self._lp.n_columns)
-        costs[self._variable] = -(self._known @ gain)
-        for j, a in aux.items():
-            costs[j if raw else self._aux[j]] = -a
-        self._lp.set_costs(costs)
-        solved = self._lp.solve()
-        if solved is None:
-            return None
-        value, x, y = solved
-        m = self.space.n_blocks
-        weights = x[self._variable]
-        choice: list[dict[int, float]] = [{} for _ in range(m)]
-        for at in np.flatnonzero(weights > 1e-13).tolist():
-            block, k = self._owner[at]
-            choice[block][k] = float(weights[at])
-        for part in choice:
-            total = sum(part.values())
-            for k in part:
-                part[k] /= total
-        v = np.zeros(self.space.d)
-        for block, part in enumerate(choice):
-            for k, p in part.items():
-                v += p * self._known[self._place[block][k]]
-        duals = np.maximum(-y[m:], 0.0)
-        slopes, least = gain.copy(), const
-        for z, (over, _, c, _) in zip(duals, self._scaled, strict=True):
-            if z:
-                slopes -= z * over
-                least -= z * c
-        scales = np.array([s for *_, s in self._scaled])
-        unscaled = duals / scales if len(scales) else duals
-        values = {j: float(x[at]) for j, at in self._aux.items()}
-        return MasterResult(choice, v, const - value, unscaled, slopes, least, -y[:m], values)
+            self._columns.let_miss(0.0)
 
     # ------------------------------------------------------------------ pricing
     def price(self, found: MasterResult, toward: Pricing | None = None) -> Pricing:
@@ -429,13 +232,7 @@ class Master:
                 found.slopes @ self.space.columns(block, [k])[0] if apart else priced.values[block]
             )
             slack += max(float(gain), 0.0)
-            if gain > least and k not in self._place[block]:
-                self._join(block, [k])
+            if gain > least and k not in self._columns.place[block]:
+                self._columns.join(block, [k])
                 grown = True
         return Pricing(const + float(priced.values.sum()), grown, slack, slopes, const)
-
-
-def _unit(size: int, at: int) -> Floats:
-    out = np.zeros(size)
-    out[at] = 1.0
-    return out

@@ -15,8 +15,9 @@ from setpoint.program.functions import (
     Ratio,
     WeightedSum,
 )
+from setpoint.search.column_program import MasterResult
 from setpoint.search.dinkelbach import closed, least_denominator
-from setpoint.search.master import InfeasibleMasterError, MasterResult
+from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.region import Region
 
 __all__ = ["SmallestSearch"]

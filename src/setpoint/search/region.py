@@ -12,8 +12,9 @@ from setpoint.program.functions import Affine
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.program.rows import NotLinearError
 from setpoint.search.achievable_set import AchievableSet
+from setpoint.search.column_program import MasterResult
 from setpoint.search.epigraph import EpigraphTerm, pieces_of_level
-from setpoint.search.master import InfeasibleMasterError, Master, MasterResult
+from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.typing import Floats
 
 __all__ = ["Region"]
