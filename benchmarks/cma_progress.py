@@ -56,11 +56,11 @@ def traced(goal: str, name: str, solver: str, share: float) -> tuple[Curve, int]
 
 def describe(found: Curve, best: float) -> str:
     """Calls to within some distances of the optimum."""
-    strata = []
+    cells = []
     for near in WITHIN:
         first = next((call for call, loss in found if loss - best <= near), None)
-        strata.append("not reached" if first is None else f"{first}")
-    return "".join(f"{stratum:>13}" for stratum in strata)
+        cells.append("not reached" if first is None else f"{first}")
+    return "".join(f"{cell:>13}" for cell in cells)
 
 
 def picture(path: Path, title: str, panels: dict[str, dict[str, Curve]], best: dict[str, float],

@@ -22,11 +22,11 @@ from dsc_data import (
     Task,
     accepted,
     adult,
+    cell,
     covtype,
     figure,
     halves,
     heading,
-    stratum,
 )
 from dsc_peers import Models, at_zero, blended, scored, thresholded
 
@@ -135,10 +135,10 @@ def line(o: Outcome) -> None:
     labels = "-" if needed is None else f"{needed.labels:,}"
     print(
         f"       {o.name:<40}" + "".join(
-            stratum(x, w) for x, w in ((o.train.churn, 8), (o.test.churn, 9), (o.train.error, 9),
+            cell(x, w) for x, w in ((o.train.churn, 8), (o.test.churn, 9), (o.train.error, 9),
                                     (o.test.error, 9))
-        ) + "".join(stratum(m.gained, 9, sign="+") for m in (o.train, o.test))
-        + f"{labels:>8}{stratum(o.seconds, digits=2)}  {o.note}"
+        ) + "".join(cell(m.gained, 9, sign="+") for m in (o.train, o.test))
+        + f"{labels:>8}{cell(o.seconds, digits=2)}  {o.note}"
     )  # fmt: skip
 
 
@@ -186,7 +186,7 @@ def against_peers(task: Task, found: Table) -> None:
             of = {o.name: o.test.error for o in outcomes}
             apart.append(of[ours] - of[peer])
         print(f"     {f'{ours} - {peer.strip()}'[:75]:<75}"
-              + "".join(stratum(x, 9, sign="+") for x in apart)
+              + "".join(cell(x, 9, sign="+") for x in apart)
               + f"   mean {np.mean(apart):+.4f}")  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from cma_data import quiet, run_with_one_thread
-from dsc_data import Measured, Outcome, Task, a9a, accepted, figure, heading, stratum
+from dsc_data import Measured, Outcome, Task, a9a, accepted, cell, figure, heading
 from dsc_peers import Models, at_zero, covariance_path, scored, thresholded, under_covariance
 
 from setpoint import RampClassifier
@@ -98,8 +98,8 @@ def tables(found: Table) -> None:
 
 def line(o: Outcome) -> None:
     numbers = (o.train.ratio, o.test.ratio, o.train.error, o.test.error, o.test.accepted)
-    print(f"       {o.name:<38}" + "".join(stratum(x) for x in numbers)
-          + stratum(o.seconds, digits=2) + f"  {o.note}")  # fmt: skip
+    print(f"       {o.name:<38}" + "".join(cell(x) for x in numbers)
+          + cell(o.seconds, digits=2) + f"  {o.note}")  # fmt: skip
 
 
 def reach() -> None:
@@ -136,14 +136,14 @@ def at_equal_ratio(found: Table) -> None:
     for peer, points in curves.items():
         curve = sorted(points, key=lambda m: m.ratio)
         ratios, errors = [m.ratio for m in curve], [m.error for m in curve]
-        strata = ""
+        cells = ""
         for outcomes in found.values():
             ours = next(o.test for o in outcomes if o.name == FIXED)
             inside = ratios[0] <= ours.ratio <= ratios[-1]
             apart = ours.error - np.interp(ours.ratio, ratios, errors) if inside else np.nan
             gains += [-apart] * inside
-            strata += stratum(apart, 11, sign="+")
-        print(f"     {peer:<40}{strata}")
+            cells += cell(apart, 11, sign="+")
+        print(f"     {peer:<40}{cells}")
     seen = max(gains) >= CLEAR
     print(f"     The paper's clearly better accuracy at equal fairness is {'' if seen else 'not '}"
           f"seen on test rows: at most {max(gains):.4f}\n     is gained where a peer has the same "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 from cma_data import quiet, run_with_one_thread
-from dsc_data import Measured, Task, a9a, figure, heading, stratum
+from dsc_data import Measured, Task, a9a, cell, figure, heading
 from dsc_fairness import FIXED, ramp
 from scipy import sparse
 from sklearn.svm import LinearSVC
@@ -79,8 +79,8 @@ def main() -> int:
         sign = Measured.of(z >= 0.0, task.train)
         drawn = Measured.of(np.clip(0.5 + z, 0.0, 1.0), task.train)
         ours = ramp(task, FIXED, kappa).train
-        print(f"     {kappa:7g}{stratum(sign.ratio, 10)}{stratum(drawn.ratio)}{stratum(sign.error)}"
-              f"{stratum(multiplier, 12)}{stratum(ours.ratio)}{stratum(ours.error)}")  # fmt: skip
+        print(f"     {kappa:7g}{cell(sign.ratio, 10)}{cell(drawn.ratio)}{cell(sign.error)}"
+              f"{cell(multiplier, 12)}{cell(ours.ratio)}{cell(ours.error)}")  # fmt: skip
         if kappa == AT:
             reached = sign.ratio, drawn.ratio
     heading()

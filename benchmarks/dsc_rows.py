@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from cma_data import Given, quiet, run_with_one_thread
-from dsc_data import Part, Task, adult, covtype, figure, halves, stratum
+from dsc_data import Part, Task, adult, cell, covtype, figure, halves
 from dsc_data import heading as headed
 from dsc_peers import scored
 from scipy.special import expit
@@ -146,8 +146,8 @@ def line(name: str, found: GoalReport, held_out: GoalReport, seconds: float) -> 
         f"{a.value:.3f} against {a.bound:.3f}{'' if a.satisfied else ' MISSED'}, {b.value:.3f}"
         for a, b in zip(found.constraints, held_out.constraints, strict=True)
     )
-    values = stratum(found.objective.value, 10) + stratum(held_out.objective.value)
-    print(f"       {name:<32}{values}{stratum(seconds, digits=2)}   {bounds}")
+    values = cell(found.objective.value, 10) + cell(held_out.objective.value)
+    print(f"       {name:<32}{values}{cell(seconds, digits=2)}   {bounds}")
 
 
 def precision() -> None:

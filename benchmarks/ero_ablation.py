@@ -27,10 +27,10 @@ from ero_data import (
     Measured,
     Outcome,
     Reached,
+    cell,
     mean,
     outcomes,
     split,
-    stratum,
 )
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -145,11 +145,11 @@ def table(problem: str, name: str, runs: dict[str, list[Outcome]]) -> None:
         for which in shown:
             of = [getattr(o, which) for o in some]
             met = f"{sum(_met(problem, r) for r in of)}/{len(of)}"
-            line += f" {met:>7}" + "".join(stratum(x) for x in row(problem, of)) + " "
+            line += f" {met:>7}" + "".join(cell(x) for x in row(problem, of)) + " "
         print(f"     {variant:<30}{line}")
     if name == TEXTS:
         for said, values in PAPER[problem].items():
-            print(f"     {'paper: ' + said:<30} {'':>7}" + "".join(stratum(x) for x in values))
+            print(f"     {'paper: ' + said:<30} {'':>7}" + "".join(cell(x) for x in values))
 
 
 def _met(problem: str, r: Reached) -> bool:

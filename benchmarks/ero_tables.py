@@ -27,11 +27,11 @@ from ero_data import (
     PROBLEMS,
     SETS,
     Outcome,
+    cell,
     mean,
     outcomes,
     reached,
     split,
-    stratum,
 )
 from sklearn.linear_model import LogisticRegression
 
@@ -93,19 +93,19 @@ def table(title: str, runs: Runs) -> None:
     print(f"     {'':<34}{head}{'test':>9}{'broken by':>11}{'holds':>7}{'seconds':>9}")
     for method, some in runs.items():
         n = len(some)
-        strata = ""
+        cells = ""
         for which in ("raw", "last", "best"):
             of = [getattr(o, which) for o in some]
             value = mean(some, lambda o, w=which: getattr(getattr(o, w), "objective", None))
             met = "" if None in of else f"({sum(r.feasible for r in of)})"
-            strata += stratum(value) + f"{met:>5}"
+            cells += cell(value) + f"{met:>5}"
         feasible = [o for o in some if o.best.feasible]
         broken = mean(feasible, lambda o: o.best.test.violation)
         holds = sum(o.best.holds_on_test for o in some)
         seconds = float(np.median([o.seconds for o in some]))
         print(
-            f"     {method:<34}{strata}{stratum(mean(some, lambda o: o.best.on_test), 9)}"
-            f"{stratum(broken, 11)}{f'{holds}/{n}':>7}{seconds:9.2f}"
+            f"     {method:<34}{cells}{cell(mean(some, lambda o: o.best.on_test), 9)}"
+            f"{cell(broken, 11)}{f'{holds}/{n}':>7}{seconds:9.2f}"
         )
 
 
@@ -213,7 +213,7 @@ def _held(runs: list[Outcome]) -> str:
     met = [o for o in runs if o.best.feasible]
     holds = f"{sum(o.best.holds_on_test for o in met)}/{len(met)}"
     broken = mean(met, lambda o: o.best.test.violation)
-    return f"{holds:>10}{stratum(broken, 11)}{stratum(mean(met, lambda o: o.best.on_test), 11)}"
+    return f"{holds:>10}{cell(broken, 11)}{cell(mean(met, lambda o: o.best.on_test), 11)}"
 
 
 def main() -> int:
