@@ -9,7 +9,7 @@ from typing import Any
 from setpoint.report.report import GoalReport
 from setpoint.typing import Floats
 
-__all__ = ["BoundPath", "check_trainable"]
+__all__ = ["BoundPath", "check_trainable", "class_or_object", "has_method"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +61,18 @@ def check_trainable(classifier: Any, name: str) -> None:
     TypeError
         It says what is wanted.
     """
-    if isinstance(classifier, type) or not hasattr(classifier, "_bound_path"):
-        what = f"the class {classifier.__name__}" if isinstance(classifier, type) else None
+    if not has_method(classifier, "_bound_path"):
         raise TypeError(
             f"{name}= is a classifier of this library that trains a model for its goal, got "
-            f"{what or f'a {type(classifier).__name__}'}"
+            f"{class_or_object(classifier)}"
         )
+
+
+def has_method(x: Any, method: str) -> bool:
+    """Whether an object, not a class, has a method."""
+    return not isinstance(x, type) and hasattr(x, method)
+
+
+def class_or_object(x: Any) -> str:
+    """What was passed, for a message: a class, or an object of one."""
+    return f"the class {x.__name__}" if isinstance(x, type) else f"a {type(x).__name__}"

@@ -13,7 +13,7 @@ from setpoint.search.achievable_set import AchievableSet, MixtureWeights
 from setpoint.search.linear_program import IncrementalLP
 from setpoint.typing import Floats
 
-__all__ = ["ColumnProgram", "MasterResult"]
+__all__ = ["ColumnProgram", "MasterResult", "split_terms"]
 
 INF = float("inf")
 _HIDDEN = 1e-9
@@ -146,13 +146,7 @@ class ColumnProgram:
             self._append(row)
 
     def _append(self, row: Affine) -> None:
-        over = np.zeros(self.space.d)
-        aux: dict[int, float] = {}
-        for j, a in row.terms.items():
-            if j >= 0:
-                over[j] = a
-            else:
-                aux[j] = a
+        over, aux = split_terms(row, self.space.d)
         scale = self._scale(over, aux, row.const)
         over, const = over / scale, row.const / scale
         aux = {j: a / scale for j, a in aux.items()}
@@ -254,6 +248,18 @@ class ColumnProgram:
         unscaled = duals / scales if len(scales) else duals
         values = {j: float(x[at]) for j, at in self._aux.items()}
         return MasterResult(choice, v, const - value, unscaled, slopes, least, -y[:m], values)
+
+
+def split_terms(x: Affine, d: int) -> tuple[Floats, dict[int, float]]:
+    """Coefficients of the features (d,), and of the auxiliaries, which have numbers below 0."""
+    over = np.zeros(d)
+    aux: dict[int, float] = {}
+    for j, a in x.terms.items():
+        if j >= 0:
+            over[j] = a
+        else:
+            aux[j] = a
+    return over, aux
 
 
 def _unit(size: int, at: int) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import RowBuilder
 from setpoint.search.achievable_set import AchievableSet
-from setpoint.search.column_program import ColumnProgram, MasterResult
+from setpoint.search.column_program import ColumnProgram, MasterResult, split_terms
 from setpoint.search.epigraph import EpigraphTerm
 from setpoint.search.linear_program import TOLERANCE, UNSOLVED, UnfinishedError
 from setpoint.search.pair import best_pair
@@ -97,13 +97,7 @@ class Master:
         idle = [not any(row.terms.values()) for row in rows]
         if any(idle):
             return self._without(objective, rows, np.array(idle))
-        gain = np.zeros(self.space.d)
-        aux: dict[int, float] = {}
-        for j, a in objective.terms.items():
-            if j >= 0:
-                gain[j] = a
-            else:
-                aux[j] = a
+        gain, aux = split_terms(objective, self.space.d)
         if not rows and not aux:
             return self._free(gain, objective.const)
         if not aux and self.space.n_blocks == 1 and len(rows) <= _FEW_ROWS:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from setpoint.caller import warn_caller
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.recombine import recombine
 from setpoint.program.program import Program
-from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.search.limits import StoppedError, warn_stopped
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.optimum import Optimum
 from setpoint.typing import Floats
@@ -98,11 +97,7 @@ class Explorer:
         try:
             body()
         except (StoppedError, KeyboardInterrupt) as error:
-            stopped = str(error) or "interrupted"
-            warn_caller(
-                f"{stopped}: the best rule found so far is returned",
-                StoppedWarning,
-            )
+            stopped = warn_stopped(error)
         mixed = recombine(
             self.space,
             self.program,

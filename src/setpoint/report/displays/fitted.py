@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol, cast
 
 from setpoint.evidence import Evidence
+from setpoint.report.path import class_or_object, has_method
 from setpoint.report.report import GoalReport
 from setpoint.rules import Rule
 from setpoint.search.frontier import Frontier
@@ -31,10 +32,9 @@ def fitted(clf: Any) -> FittedClassifier:
     TypeError
         If it is not. Its methods say so where it is not fitted.
     """
-    if isinstance(clf, type) or not hasattr(clf, "_frontier"):
-        got = f"the class {clf.__name__}" if isinstance(clf, type) else f"a {type(clf).__name__}"
+    if not has_method(clf, "_frontier"):
         raise TypeError(
-            f"clf= is a fitted classifier of this library, got {got}; from_predictions takes "
-            "scores of any model"
+            f"clf= is a fitted classifier of this library, got {class_or_object(clf)}; "
+            "from_predictions takes scores of any model"
         )
     return cast(FittedClassifier, clf)
