@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         maximize,
         minimize,
     )
-    from setpoint.inputs import Dataset
+    from setpoint.inputs import Dataset, Deployed
     from setpoint.online import ExpiredWarning, OnlineFClassifier
     from setpoint.penalty import ExactPenaltyClassifier
     from setpoint.plugin import MissingPairWarning, PlugInClassifier, Solution, frontier, solve
@@ -59,6 +59,7 @@ __all__ = [
     "Confusion",
     "ConstantGoalWarning",
     "Dataset",
+    "Deployed",
     "Evidence",
     "ExactPenaltyClassifier",
     "ExpiredWarning",
@@ -115,6 +116,7 @@ _HOME = {
     "TRUSTED_TYPES": "estimators",
     "bound_path": "estimators",
     "Dataset": "inputs",
+    "Deployed": "inputs",
     "ModelFileError": "estimators",
     "UnknownGroupWarning": "estimators",
     "evaluate": "estimators",

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from plugin.samples import sample, table
-from setpoint import GoalError, RampClassifier, goal_scorer
+from setpoint import Deployed, GoalError, RampClassifier, goal_scorer
 from setpoint.metrics import f1
 
 
@@ -93,7 +93,7 @@ def test_the_deployed_model_of_the_estimator():
     cases = [
         (X, {"baseline": first}),
         (X.assign(said=said), {"baseline": "said"}),
-        (X.assign(score=said - 0.5), {"baseline": "score", "baseline_threshold": 0.0}),
+        (X.assign(score=said - 0.5), {"baseline": Deployed("score", threshold=0.0)}),
     ]
     for rows, options in cases:
         clf = RampClassifier(goal, random_state=0, **options).fit(rows, y)

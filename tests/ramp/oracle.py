@@ -87,7 +87,7 @@ def prepared_of(goal, sets, **options):
     }
     inputs = CheckedData.check(goal, classes, rows, None)
     estimator = RampClassifier(goal, **options)
-    return prepare(estimator, inputs, {name: sets[name].X for name in inputs.parts}, None)
+    return prepare(estimator, inputs, {name: sets[name].X for name in inputs.tables})
 
 
 def as_dataset(s):

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from ramp.samples import COVERAGE, FAIR, ramp, sample
-from setpoint import Dataset, FewRowsWarning, GoalError
+from setpoint import Dataset, Deployed, FewRowsWarning, GoalError
 from setpoint.goals.errors import EmptyPopulationError, GoalSyntaxError, ShapeError
 from setpoint.ramp import classifier
 
@@ -53,7 +53,6 @@ NUMBERS = {
     "C": ("C is a number above 0", [0, -1, INF, NAN, "1", None, True]),
     "tol": ("tol is a number above 0", [0.0, -1e-3, INF, NAN, None, True]),
     "min_positives": ("min_positives is 'auto' or a number >= 0", [-1, NAN, "many", None, True]),
-    "baseline_threshold": ("baseline_threshold is a number or None", [NAN, INF, "0.5", True]),
     "max_seconds": ("max_seconds is a number above 0 or None", [0, -1.0, NAN, "1", True]),
 }
 
@@ -111,13 +110,10 @@ def test_parameters_that_clash_with_rows():
             baseline=S.old, options={"baseline": "old"})  # fmt: skip
     refused(ValueError, "needs scores of the deployed model at prediction",
             baseline=S.old, options={"baseline_score_feature": True})  # fmt: skip
-    refused(ValueError, "baseline is a model, which decides by itself; baseline_threshold is for",
-            baseline=LogisticRegression().fit(S.X, S.y),
-            options={"baseline_threshold": 0.5})  # fmt: skip
     refused(ValueError, "baseline gives <U.* values; scores of the deployed model are numbers",
-            baseline=np.array(["a", "b"])[S.old], options={"baseline_threshold": 0.5})  # fmt: skip
+            baseline=Deployed(np.array(["a", "b"])[S.old], threshold=0.5))  # fmt: skip
     refused(ValueError, "baseline gives [0-9]+ NaN or infinite scores",
-            baseline=np.where(S.old, 1.0, NAN), options={"baseline_threshold": 0.5})  # fmt: skip
+            baseline=Deployed(np.where(S.old, 1.0, NAN), threshold=0.5))  # fmt: skip
 
 
 # ---------------------------------------------------------------------- rows

@@ -17,6 +17,7 @@ from ramp.samples import COVERAGE, FAIR, ramp, sample
 from setpoint import (
     ConstantGoalWarning,
     Dataset,
+    Deployed,
     FewRowsWarning,
     Goal,
     InfeasibleError,
@@ -310,7 +311,7 @@ def test_ways_to_say_what_the_deployed_model_decides():
     changed = np.mean(clf.predict(S.X) != decisions)
     assert 0.03 < changed <= 0.05
     same = [
-        ramp(MILD, baseline_threshold=0.0).fit(S.X, S.y, baseline=scores),
+        ramp(MILD).fit(S.X, S.y, baseline=Deployed(scores, threshold=0.0)),
         ramp(MILD, baseline_score_feature=False).fit(S.X, S.y, baseline=DEPLOYED),
         ramp(MILD, baseline_score_feature=False, baseline=FrozenEstimator(DEPLOYED)).fit(S.X, S.y),
         ramp(MILD, baseline="old").fit(FRAME.assign(old=decisions), S.y),
@@ -327,9 +328,8 @@ def test_ways_to_say_what_the_deployed_model_decides():
 def test_the_deployed_score_is_a_feature():
     scores = DEPLOYED.decision_function(S.X)
     model = ramp(MILD).fit(S.X, S.y, baseline=DEPLOYED)
-    column = ramp(MILD, baseline_threshold=0.0).fit(
-        FRAME.assign(score=scores), S.y, baseline="score"
-    )
+    by_column = Deployed("score", threshold=0.0)
+    column = ramp(MILD).fit(FRAME.assign(score=scores), S.y, baseline=by_column)
     assert model.coef_.shape == column.coef_.shape == (1, 5)
     np.testing.assert_allclose(column.coef_, model.coef_, rtol=1e-9)
     features = np.column_stack(
@@ -338,8 +338,8 @@ def test_the_deployed_score_is_a_feature():
     z = features @ model.coef_[0] + model.intercept_[0] - model.threshold_
     np.testing.assert_allclose(model.decision_function(S.X), z, atol=1e-12)
     assert model.score_feature_.cut == pytest.approx(-scores.mean() / scores.std())
-    off = ramp(MILD, baseline_score_feature=False, baseline_threshold=0.0)
-    off.fit(FRAME.assign(score=scores), S.y, baseline="score")
+    off = ramp(MILD, baseline_score_feature=False)
+    off.fit(FRAME.assign(score=scores), S.y, baseline=by_column)
     assert off.coef_.shape == (1, 4)
     with pytest.raises(ValueError, match="no column 'score'"):
         column.predict(FRAME)
@@ -393,8 +393,8 @@ def test_baselines_of_data_sets():
         FRAME.assign(old=0), S.y,
         datasets={"new": pd.DataFrame(NEW.X, columns=list("abcd")).assign(old=decisions)},
     )  # fmt: skip
-    scores = Dataset(NEW.X, baseline=DEPLOYED.decision_function(NEW.X) + 2.0)
-    by_score = ramp(goal, baseline_threshold=2.0).fit(S.X, S.y, datasets={"new": scores})
+    moved = Deployed(DEPLOYED.decision_function(NEW.X) + 2.0, threshold=2.0)
+    by_score = ramp(goal).fit(S.X, S.y, datasets={"new": Dataset(NEW.X, baseline=moved)})
     for clf in (by_model, everywhere, column, by_score):
         np.testing.assert_allclose(clf.coef_, by_array.coef_, rtol=1e-6)
 

@@ -25,7 +25,14 @@ from sklearn.preprocessing import (
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ramp.samples import COVERAGE, ramp, sample
-from setpoint import ConstantGoalWarning, RampClassifier, goal_scorer, load_model, save_model
+from setpoint import (
+    ConstantGoalWarning,
+    Deployed,
+    RampClassifier,
+    goal_scorer,
+    load_model,
+    save_model,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
@@ -229,7 +236,7 @@ def test_copies_decide_alike(options, tmp_path):
 
 def test_a_column_of_scores_is_copied_by_its_name(tmp_path):
     frame = FRAME.assign(score=LogisticRegression().fit(S.X, S.old).decision_function(S.X))
-    clf = ramp(CHURN, baseline="score", baseline_threshold=0.0).fit(frame, S.y)
+    clf = ramp(CHURN, baseline=Deployed("score", threshold=0.0)).fit(frame, S.y)
     save_model(clf, tmp_path / "a.skops")
     copy = load_model(tmp_path / "a.skops")
     assert np.array_equal(copy.decision_function(frame), clf.decision_function(frame))

@@ -96,10 +96,12 @@ def measured_on(
                 f"the goal refers to the data sets {list(goal.needs.datasets)}, and a metric is "
                 "measured on one sample"
             )
+        if not goal.needs.baseline:
+            rows = replace(rows, baseline=None)  # a deployed model need not predict for nothing
         inputs = CheckedData.check(goal, classes, {None: rows}, None, where or "y")
         inputs.require_values()
         evidence = inputs.evidence({None: np.zeros(rows.n_rows)})
-        metric = FormulaMetric(goal, evidence, _kept(inputs.parts[None].weight, rows), penalty)
+        metric = FormulaMetric(goal, evidence, _kept(inputs.tables[None].weight, rows), penalty)
     if where is not None:
         _require_both(metric.true, classes, where)
     return metric

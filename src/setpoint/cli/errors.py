@@ -83,7 +83,6 @@ _SHELL = (
     ("validation_fraction is 'auto' or a ", "--validation-fraction is a "),
     ("validation_fraction is ", "--validation-fraction is "),
     ("max_seconds is a number above 0 or None", "--max-seconds is a number above 0"),
-    ("baseline_threshold is a number or None", "--baseline-threshold is a number"),
     ("C is a number above 0", "--inverse-regularization is a number above 0"),
     ("PlugInClassifier takes more of them", "without --solver setpoint fit takes more of them"),
     ("RampClassifier takes ", "a linear model is trained for "),

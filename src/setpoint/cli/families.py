@@ -104,8 +104,7 @@ def _ramp(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: Any
         max_seconds=way.max_seconds,
         min_positives=_or_auto(way.min_positives),
         pos_label=positive,
-        baseline=choices.baseline,
-        baseline_threshold=choices.baseline_threshold,
+        baseline=choices.deployed,
         randomized=choices.draws,
         random_state=choices.seed,
     )

@@ -22,6 +22,7 @@ from setpoint.cli.tables import (
     tell,
 )
 from setpoint.goals.goal import Goal
+from setpoint.inputs.deployed import Deployed
 
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
@@ -109,18 +110,20 @@ def opened(
     files = check_datasets(goal, files)
     if target is not None:
         model = replace(model, target=target)
-    deployed = clf.baseline if baseline is None else baseline
+    named = Deployed.of(clf.baseline)
+    own_column = None if named is None else named.column
+    deployed = own_column if baseline is None else baseline
     if not compare and not goal.needs.baseline:
         deployed = None
-    threshold = getattr(clf, "baseline_threshold", None)
+    threshold = None if named is None else named.threshold
     scored = threshold is not None
     groups = dict.fromkeys(clf.goal_report_.decides_on, "the rule")
 
     def prepared(table: Table, dataset: str | None = None) -> Part:
         return part_of(
             table, model.columns, goal, model.target, np.asarray(clf.classes_),
-            dataset=dataset, baseline=deployed, scores=clf.baseline if scored else None,
-            groups=groups, metric_columns=metric_columns,
+            dataset=dataset, baseline=deployed, scores=own_column if scored else None,
+            threshold=threshold, groups=groups, metric_columns=metric_columns,
         )  # fmt: skip
 
     table = read(data, reading, model.columns)
@@ -132,7 +135,7 @@ def opened(
         *(c.name for c in (*model.columns, *metric_columns)),
         *goal.needs.names,
         model.target,
-        deployed,
+        *([] if deployed is None else [deployed]),
     }
     for one in (table, *others.values()):
         tell(one, used)
@@ -140,7 +143,7 @@ def opened(
         part = prepared(table)
         datasets = {name: prepared(other, name).as_dataset() for name, other in others.items()}
         if threshold is not None and deployed is not None:
-            scores = part.X[clf.baseline] if part.baseline is None else part.baseline
+            scores = part.X[own_column] if part.baseline is None else part.baseline
             check_threshold(scores, threshold, table.name)
     return LoadedModel(model, goal, table, part, datasets)
 

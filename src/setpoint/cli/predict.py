@@ -99,12 +99,14 @@ def _format(output: str, as_json: bool) -> str:
 def _decided(model: TableModel, table: Table, keep: tuple[str, ...]) -> dict[str, Any]:
     """The columns to write, as Arrow arrays: those kept as they stood in the file."""
     from setpoint.data.extras import needed
+    from setpoint.inputs import Deployed
 
     kept = columns_named("--keep", keep, map(str, table.frame), table.name)
     tell(table, {*kept, *(c.name for c in model.columns)})
     clf = model.classifier
-    if getattr(clf, "baseline_threshold", None) is not None:
-        scores_of(table, clf.baseline)  # a feature that has to be there
+    deployed = Deployed.of(clf.baseline)
+    if deployed is not None and deployed.threshold is not None:
+        scores_of(table, str(deployed.column))  # a feature that has to be there
     with warnings_as_notes(), step("deciding"):
         decided = model.predict(table)
     for name in kept:

@@ -54,6 +54,15 @@ class Choices:
     metric: BlackBox | None = None
     surrogate_groups: tuple[str, ...] = ()
 
+    @property
+    def deployed(self) -> Any:
+        """The deployed model as classifiers take it: a column, with a threshold of scores."""
+        if self.baseline is None or self.baseline_threshold is None:
+            return self.baseline
+        from setpoint.inputs import Deployed
+
+        return Deployed(self.baseline, self.baseline_threshold)
+
 
 @dataclass(frozen=True)
 class ColumnRoles:

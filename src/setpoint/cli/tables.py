@@ -146,13 +146,22 @@ class Part:
     groups : frame or None
         The columns that the goal refers to, and those that a metric is given.
     baseline : array or None
-        The deployed model's predictions.
+        The deployed model's predictions; with a `threshold` its scores.
+    threshold : float or None
     """
 
     X: Any
     y: NDArray[Any] | None
     groups: Any
     baseline: NDArray[Any] | None
+    threshold: float | None = None
+
+    @property
+    def deployed(self) -> Any:
+        """The deployed model as classifiers take it."""
+        from setpoint.inputs import Deployed
+
+        return None if self.baseline is None else Deployed(self.baseline, self.threshold)
 
     @property
     def n_rows(self) -> int:
@@ -166,17 +175,18 @@ class Part:
             None if self.y is None else self.y[index],
             None if self.groups is None else self.groups.iloc[index],
             None if self.baseline is None else self.baseline[index],
+            self.threshold,
         )
 
     def sides(self) -> dict[str, Any]:
         """What goes beside X and y to the classifier."""
-        return {"sensitive_features": self.groups, "baseline": self.baseline}
+        return {"sensitive_features": self.groups, "baseline": self.deployed}
 
     def as_dataset(self) -> Any:
         """The part as a further data set."""
         from setpoint.inputs import Dataset
 
-        return Dataset(self.X, self.y, sensitive_features=self.groups, baseline=self.baseline)
+        return Dataset(self.X, self.y, sensitive_features=self.groups, baseline=self.deployed)
 
 
 def part_of(
@@ -189,6 +199,7 @@ def part_of(
     dataset: str | None = None,
     baseline: str | None = None,
     scores: str | None = None,
+    threshold: float | None = None,
     groups: Mapping[str, str] | None = None,
     metric_columns: Sequence[Column] = (),
 ) -> Part:
@@ -207,7 +218,7 @@ def part_of(
         them, and for the rows of X in any case.
     scores : str, optional
         The column of X with the deployed model's scores, where the model takes them as a
-        feature; `baseline` then names scores too.
+        feature; `baseline` then names scores too, cut at `threshold`.
     groups : mapping of str to str, optional
         Columns that others than the goal look at, and who does.
     metric_columns : sequence of Column
@@ -258,7 +269,7 @@ def part_of(
                 f"value in column {name!r}, which {who} looks at",
                 "fill them in, or leave such rows out",
             )
-    return Part(conform(table, columns), y, side, deployed)
+    return Part(conform(table, columns), y, side, deployed, threshold)
 
 
 def check_threshold(scores: Any, threshold: float, name: str) -> None:

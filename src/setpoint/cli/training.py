@@ -159,7 +159,8 @@ def train(
         def prepared(table: Table, classes: Any = None, dataset: str | None = None) -> Part:
             return part_of(
                 table, roles.columns, goal, choices.target, classes,
-                dataset=dataset, baseline=baseline, scores=scores, groups=looking,
+                dataset=dataset, baseline=baseline, scores=scores,
+                threshold=choices.baseline_threshold, groups=looking,
                 metric_columns=roles.metric_columns,
             )  # fmt: skip
 

@@ -17,6 +17,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import measured_value
 from setpoint.caller import warn_caller
+from setpoint.deciding.decide import Decision, against_deployed
+from setpoint.deciding.opening import FitData, given_rows
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.row_hash import column_draws, row_draws
 from setpoint.evidence import Evidence
@@ -27,14 +29,13 @@ from setpoint.inputs.arrays import column_names, column_of
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.dataset import Dataset, as_datasets
-from setpoint.inputs.inputs import CheckedData, GivenRows, baseline_codes
+from setpoint.inputs.deployed import Deployed
+from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.program.link import link
 from setpoint.report import (
     BoundPath,
-    Comparison,
     Entry,
     GoalReport,
-    compared,
     operating_points,
     report_on,
 )
@@ -42,6 +43,7 @@ from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
 from setpoint.rules.segments import segment_in_words
 from setpoint.search.frontier import Frontier, Vary, vary_of
+from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
 
 __all__ = ["GoalClassifier", "UnknownGroupWarning", "atomic_fit"]
@@ -76,9 +78,8 @@ class UnknownGroupWarning(UserWarning):
 class GoalClassifier(ClassifierMixin, BaseEstimator):
     """Prediction, distribution and evaluation for whatever has a fitted rule.
 
-    A family sets ``rule_``, ``classes_``, ``positive_``, ``goal_report_``,
-    ``draw_key_``, ``draw_columns_`` and ``largest_segment_`` in ``fit`` and gives scores
-    in ``_scores``.
+    A family gives scores in ``_scores``; in ``fit`` it opens with
+    :func:`setpoint.deciding.open_fit` and ends with ``_close``.
     """
 
     rule_: Rule
@@ -89,6 +90,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     draw_columns_: list[str] | None
     largest_segment_: int
     evidence_: Evidence | None
+    trace_: tuple[TracePoint, ...]
 
     goal: Any
     random_state: Any
@@ -97,6 +99,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     baseline: Any = None
     draw: str = "row"
     unknown_group: str = "raise"
+    baseline_column_: str | None = None
 
     # ------------------------------------------------------------------ for families
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -198,20 +201,20 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         goal = self._goal()
-        datasets = self._datasets(datasets, X)
-        rows = self._rows(X, y, sample_weight, sensitive_features, baseline, datasets)
-        inputs = CheckedData.check(goal, self._classes, rows, None)
+        datasets = self._datasets(datasets, X, self.baseline_column_)
+        rows = given_rows(self, goal, X, y, sample_weight, sensitive_features, baseline, datasets)
+        seen = CheckedData.check(goal, self._classes, rows, list(self.goal_report_.decides_on))
+        inputs = replace(seen, decide_on=())
         given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
         for name, d in datasets.items():
             given[name] = d.X, d.sensitive_features
-        scores = {name: self._scores(given[name][0]) for name in inputs.parts}
-        segments = {name: self._segments(*given[name]) for name in inputs.parts}
+        scores = {name: self._scores(given[name][0]) for name in inputs.tables}
+        segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self.rule_.distribution(scores[name], segments[name]) for name in scores}
         evidence = inputs.evidence(decided)
         shown = None
         if len(self.classes_) == 2 and self.rule_.score_columns is None:
-            seen = list(self.goal_report_.decides_on)
-            scored = CheckedData.check(goal, self._classes, rows, seen).evidence(scores)
+            scored = seen.evidence(scores)
             shown = operating_points(link(goal, scored.codebook), scored, self.rule_)
         report = report_on(
             link(goal, evidence.codebook),
@@ -222,7 +225,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         return replace(
             report,
             operating=shown,
-            deployed=self._against(inputs, rows[None], decided[None], baseline),
+            deployed=against_deployed(inputs.tables[None], decided[None]),
             randomized=_drawn(evidence) if self.rule_.randomized else 0.0,
             family=fitted.family,
             solver=fitted.solver,
@@ -244,20 +247,6 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             return None
         found = measured_value(metric, self._classes, rows, self.rule_, scores, segments)
         return measured_entry(metric, *found)
-
-    def _against(
-        self, inputs: CheckedData, rows: GivenRows, decided: NDArray[np.float64], given: Any
-    ) -> Comparison | None:
-        """What changes against the deployed model, on the rows of X."""
-        part = inputs.parts[None]
-        deployed = part.baseline
-        # A column that only the constructor names may be missing where the goal is silent on it.
-        lasting = not isinstance(self.baseline, str) or _has(rows.X, self.baseline)
-        if deployed is None and (given is not None or lasting):
-            deployed = baseline_codes(rows, inputs.classes, "baseline")
-        if deployed is None:
-            return None
-        return compared(part.true, deployed, decided, part.weight)
 
     def _frontier(
         self,
@@ -322,40 +311,49 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         """Rows with the scores that the rule decides by, and the segments that it looks at."""
         check_is_fitted(self)
         goal = goal or self._goal()
-        datasets = self._datasets(datasets, X)
-        rows = self._rows(X, y, sample_weight, sensitive_features, baseline, datasets)
+        datasets = self._datasets(datasets, X, self.baseline_column_)
+        rows = given_rows(self, goal, X, y, sample_weight, sensitive_features, baseline, datasets)
         inputs = CheckedData.check(goal, self._classes, rows, list(self.goal_report_.decides_on))
         given: dict[str | None, Any] = {None: X}
         given.update({name: d.X for name, d in datasets.items()})
-        return inputs.evidence({name: self._scores(given[name]) for name in inputs.parts})
+        return inputs.evidence({name: self._scores(given[name]) for name in inputs.tables})
 
-    def _datasets(self, datasets: Any, X: Any) -> dict[str, Dataset]:
+    # ------------------------------------------------------------------ fitting
+    def _check_fit(self, goal: Goal, X: Any) -> None:
+        """Refuse parameters, and goals of another kind, before any work."""
+        self._check_named()
+        self._check_draw(X)
+
+    def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
+        """X as the model takes it; `column` is the deployed model's and not a feature."""
+        return X
+
+    def _classes_for(self, goal: Goal, y: Any, weight: NDArray[np.float64] | None) -> ClassOrder:
+        """The classes of the labels, in order."""
+        raise NotImplementedError
+
+    def _datasets(self, datasets: Any, X: Any, column: str | None) -> dict[str, Dataset]:
         """Further data sets beside X as the family takes them."""
         return as_datasets(datasets)
 
-    def _rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        sensitive_features: Any,
-        baseline: Any,
-        datasets: Mapping[str, Any] | None,
-    ) -> dict[str | None, GivenRows]:
-        """X and the further data sets; what the constructor names holds for all of them."""
-        columns = self.sensitive_features if sensitive_features is None else sensitive_features
-        deployed = self.baseline if baseline is None else baseline
-        everywhere = deployed if isinstance(deployed, str) or hasattr(deployed, "predict") else None
-        rows: dict[str | None, GivenRows] = {
-            None: GivenRows(int(_num_samples(X)), y, sample_weight, columns, deployed, X)
-        }
-        for name, d in as_datasets(datasets).items():
-            own = d.sensitive_features
-            if own is None and _has(d.X, self.sensitive_features):
-                own = self.sensitive_features
-            model = everywhere if d.baseline is None else d.baseline
-            rows[name] = GivenRows(int(_num_samples(d.X)), d.y, d.sample_weight, own, model, d.X)
-        return rows
+    def _decides_on(self, goal: Goal, given: Any) -> DecideOn:
+        """The columns that the rule may look at beside the score."""
+        return None
+
+    def _close(self, data: FitData, decision: Decision) -> None:
+        """Keep the rule, its report and what predictions need."""
+        rule, rows = decision.rule, decision.found.rows
+        names = column_names(data.X)
+        if rule.randomized:
+            self._check_drawable(data.X, data.key, names)
+        self.rule_, self.goal_report_, self.trace_ = rule, decision.report, decision.trace
+        self.classes_ = data.classes.sorted
+        self.positive_ = data.classes.labels[1] if len(data.classes.labels) == 2 else None
+        self.baseline_column_ = data.column
+        self.evidence_ = rows
+        self.draw_key_, self.draw_columns_ = data.key, names
+        sizes = np.bincount(rows.segment, rows.weight, minlength=len(rows.segments))
+        self.largest_segment_ = int(np.argmax(sizes))
 
     def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None:
         """The segment of each row, where the rule looks at more than the score."""
@@ -433,11 +431,11 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
                 "sensitive_features in the constructor names columns of X, one or a list, got a "
                 f"{type(names).__name__}; pass columns of values to fit"
             )
-        deployed = self.baseline
-        if not (deployed is None or isinstance(deployed, str) or hasattr(deployed, "predict")):
+        deployed = Deployed.of(self.baseline)
+        if deployed is not None and not deployed.lasts:
             raise ValueError(
                 "baseline in the constructor is a column of X or a classifier, got a "
-                f"{type(deployed).__name__}; pass predictions to fit"
+                f"{type(deployed.source).__name__}; pass predictions to fit"
             )
 
 
@@ -446,9 +444,3 @@ def _drawn(decided: Evidence) -> float:
     open_ = (decided.scores.max(axis=1) < 1.0).astype(np.float64)
     weight = np.ones(len(open_)) if decided.weight is None else decided.weight
     return float(open_ @ weight / weight.sum())
-
-
-def _has(X: Any, names: Any) -> bool:
-    """Whether names of columns, given once for X, are columns of another frame too."""
-    wanted = [names] if isinstance(names, str) else names
-    return wanted is not None and set(column_names(X) or ()).issuperset(wanted)

@@ -15,7 +15,7 @@ from setpoint.blackbox.budget import RowMetric
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import one_column
-from setpoint.inputs.inputs import GivenRows, baseline_codes
+from setpoint.inputs.inputs import GivenRows
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.link import link
 from setpoint.report import GoalReport, compared, report_on
@@ -104,11 +104,9 @@ def evaluate(
         classes=classes,
         pos_label=pos_label,
     )
-    rows = inputs.parts[None]
+    rows = inputs.tables[None]
     given = GivenRows(inputs.n_rows[None], y_true, sample_weight, sensitive_features, baseline)
-    deployed = rows.baseline
-    if deployed is None:
-        deployed = baseline_codes(given, inputs.classes, "baseline")
+    deployed = rows.deployed
     against = None
     if deployed is not None:
         against = compared(rows.true, deployed, decisions[None], rows.weight)

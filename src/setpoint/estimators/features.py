@@ -8,12 +8,19 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
-from sklearn.utils import check_array
+from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import validate_data
 
+from setpoint.inputs.arrays import column_names
 from setpoint.typing import Floats
 
-__all__ = ["Standardized", "checked_features", "fit_preprocessor", "transformed"]
+__all__ = [
+    "Standardized",
+    "checked_features",
+    "fit_preprocessor",
+    "transformed",
+    "without_column",
+]
 
 
 _FARTHEST = 10.0
@@ -108,6 +115,14 @@ def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
             f"{error}: X holds text; preprocessor= takes a transformer that makes numbers of it, "
             "such as a ColumnTransformer with OneHotEncoder"
         ) from error
+
+
+def without_column(X: Any, name: str) -> Any:
+    """X without a column, where it has one of that name."""
+    names = column_names(X)
+    if names is None or name not in names:
+        return X
+    return _safe_indexing(X, [n for n in names if n != name], axis=1)
 
 
 def fit_preprocessor(given: Any, X: Any, y: Any, weight: Floats | None) -> Any:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.estimators.base import GoalClassifier
+from setpoint.deciding import Decision, FitData, open_fit
+from setpoint.estimators.base import GoalClassifier, atomic_fit
+from setpoint.estimators.features import checked_features, without_column
+from setpoint.goals.goal import Goal
+from setpoint.inputs.arrays import one_column
+from setpoint.inputs.classes import ClassOrder, two_classes_for
 from setpoint.rules import Threshold
 from setpoint.typing import Floats
 
@@ -26,9 +32,84 @@ def linear_scores(X: Any, w: Floats) -> Floats:
 
 
 class TrainedClassifier(GoalClassifier):
-    """A family sets ``parameters_``, which for linear models are coefficients and intercept."""
+    """A family trains in ``_train``, and sets ``parameters_`` there.
+
+    For linear models these are coefficients and intercept.
+    """
 
     parameters_: Any
+    pos_label: Any
+    preprocessor: Any
+
+    @atomic_fit
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        datasets: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Train the model and settle the threshold.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, d)
+            Numbers, or whatever `preprocessor` takes.
+        y : array-like of shape (N,)
+            Two classes.
+        sample_weight : array-like of shape (N,), optional
+            Weighs rows in the goal and in the training; rows of weight zero are left out.
+        sensitive_features : column, frame, dict, str or list of str, optional
+            The columns that the goal refers to.
+        baseline : array-like of shape (N,), str, classifier or Deployed, optional
+            The deployed model's decisions for X, the column of X that holds them, or the
+            model; Deployed for scores and their threshold.
+        datasets : mapping of str to Dataset, (X, y) or X, optional
+            Further data sets that the goal refers to by ``.on("name")``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InfeasibleError
+            If no model was found that meets the goal, unless ``on_infeasible="nearest"``.
+        GoalError, ShapeError
+            If the goal refers to what is not there, or is of another kind; the message
+            names who takes it.
+        StoppedError
+            If a limit was reached before there was any model.
+        ValueError, TypeError
+            If an argument is wrong; the message says what.
+        """
+        data = open_fit(
+            self,
+            X,
+            y,
+            sample_weight=sample_weight,
+            sensitive_features=sensitive_features,
+            baseline=baseline,
+            datasets=datasets,
+        )
+        self._close(data, self._train(data))
+        return self
+
+    def _train(self, data: FitData) -> Decision:
+        """Train the model on checked rows, and decide on its rule."""
+        raise NotImplementedError
+
+    def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
+        if column is not None:
+            X = without_column(X, column)
+        return checked_features(self, X, reset=reset)
+
+    def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
+        used = y if weight is None or weight.all() else one_column(y, "y")[weight > 0]
+        return two_classes_for(goal, used, self.pos_label)
 
     @property
     def threshold_(self) -> float:

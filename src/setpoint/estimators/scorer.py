@@ -21,7 +21,7 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.columns import as_columns
-from setpoint.inputs.inputs import GivenRows, deployed_decisions
+from setpoint.inputs.inputs import GivenRows
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.fold import Folder
 from setpoint.program.link import link
@@ -77,10 +77,11 @@ class GoalScorer:
             y,
             estimator.predict(X),
             sensitive_features=self._columns(goal, estimator, X, sensitive_features),
-            baseline=self._deployed(goal, estimator, X, baseline),
+            baseline=self._deployed(goal, estimator, baseline),
             sample_weight=sample_weight,
             classes=getattr(estimator, "classes_", None),
             pos_label=self.pos_label,
+            X=X,
         )
         evidence = inputs.evidence(decisions)
         return _score(goal, evidence)
@@ -111,12 +112,12 @@ class GoalScorer:
             second = _scores(estimator, X, classes)
         return bound.sense * value_of(bound, second)
 
-    def _deployed(self, goal: Goal, estimator: Any, X: Any, given: Any) -> Any:
-        given = self.baseline if given is None else given
-        if given is None and None in goal.needs.baseline and isinstance(estimator, GoalClassifier):
-            # With scores and a threshold in its constructor it gives decisions.
-            given = estimator._rows(X, None, None, None, None, None)[None].baseline
-        return deployed_decisions(given, X, "baseline")
+    def _deployed(self, goal: Goal, estimator: Any, given: Any) -> Any:
+        if None not in goal.needs.baseline:
+            return None
+        for known in (self.baseline, getattr(estimator, "baseline", None)):
+            given = known if given is None else given
+        return given
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
         """Ask for metadata, with metadata routing, as other scorers do.

@@ -13,27 +13,24 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
 
 from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import column_of, one_column, series_values
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns, check_groups
+from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.labels import check_weight
 from setpoint.program.link import link
 from setpoint.typing import Codes
 
 __all__ = [
     "CheckedData",
-    "CheckedRows",
     "DecideOn",
     "GivenRows",
-    "baseline_codes",
-    "deployed_decisions",
+    "Table",
 ]
 
 DecideOn: TypeAlias = Literal["auto"] | str | Sequence[str] | None
@@ -49,7 +46,7 @@ class GivenRows:
     n_rows : int
     y : array-like or None
     sample_weight, sensitive_features, baseline
-        As in ``fit``.
+        As in ``fit``; `baseline` may be a Deployed.
     X : optional
         Where names of columns are looked up and a deployed model predicts.
     """
@@ -63,28 +60,32 @@ class GivenRows:
 
 
 @dataclass(frozen=True, eq=False)
-class CheckedRows:
+class Table:
     """One data set, checked: plain arrays with one entry a row.
 
     Parameters
     ----------
-    true, weight, baseline : array of shape (N,) or None
-        `true` and `baseline` are class codes.
+    true, weight, deployed : array of shape (N,) or None
+        `true` and `deployed`, what the deployed model decides, are class codes.
     columns : dict of str to Column
+    X : array or CSR matrix of shape (N, d), optional
+        Features, for families that train on them.
     """
 
     true: Codes | None
     weight: NDArray[np.float64] | None
     columns: Mapping[str, Column]
-    baseline: Codes | None
+    deployed: Codes | None
+    X: Any = None
 
-    def take(self, index: NDArray[np.int64]) -> CheckedRows:
+    def take(self, index: NDArray[np.int64]) -> Table:
         """Some of the rows, in the order of `index`."""
-        return CheckedRows(
+        return Table(
             None if self.true is None else self.true[index],
             None if self.weight is None else self.weight[index],
             {name: column.take(index) for name, column in self.columns.items()},
-            None if self.baseline is None else self.baseline[index],
+            None if self.deployed is None else self.deployed[index],
+            None if self.X is None else self.X[index],
         )
 
 
@@ -96,7 +97,7 @@ class CheckedData:
     ----------
     goal : Goal
     classes : ClassOrder
-    parts : dict of data set (None: the rows of X) to CheckedRows
+    tables : dict of data set (None: the rows of X) to Table
     n_rows : dict of data set to int
     decide_on : tuple of str
         The columns that the rule may look at.
@@ -104,7 +105,7 @@ class CheckedData:
 
     goal: Goal
     classes: ClassOrder
-    parts: Mapping[str | None, CheckedRows]
+    tables: Mapping[str | None, Table]
     n_rows: Mapping[str | None, int]
     decide_on: tuple[str, ...]
 
@@ -143,12 +144,12 @@ class CheckedData:
         used = {n: r for n, r in rows.items() if n is None or n in goal.needs.datasets}
         named = _names(decide_on)
         columns = {name: _columns(goal, name, r, named or ()) for name, r in used.items()}
-        parts = {
-            name: _part(goal, classes, name, r, columns[name], y_name, unlabelled)
+        tables = {
+            name: _table(goal, classes, name, r, columns[name], y_name, unlabelled)
             for name, r in used.items()
         }
         n_rows = {name: r.n_rows for name, r in used.items()}
-        return cls(goal, classes, parts, n_rows, _segments(goal, columns, named))
+        return cls(goal, classes, tables, n_rows, _segments(goal, columns, named))
 
     def bind(self) -> None:
         """Link the goal to these rows: every error about a name, before there are scores.
@@ -171,9 +172,9 @@ class CheckedData:
         EmptyPopulationError
             It names the nearest values.
         """
-        for dataset, part in self.parts.items():
+        for dataset, table in self.tables.items():
             for column, values in self.goal.needs.columns.get(dataset, {}).items():
-                known = part.columns[column].levels if values else []
+                known = table.columns[column].levels if values else []
                 for value in sorted(values or (), key=str):
                     if value not in known:
                         where = "X" if dataset is None else f"the data set {dataset!r}"
@@ -188,7 +189,7 @@ class CheckedData:
             return self
         return replace(
             self,
-            parts={**self.parts, None: self.parts[None].take(index)},
+            tables={**self.tables, None: self.tables[None].take(index)},
             n_rows={**self.n_rows, None: len(index)},
         )
 
@@ -206,15 +207,15 @@ class CheckedData:
                 Evidence.from_arrays(
                     self.classes.labels,
                     scores[name],
-                    part.true,
+                    table.true,
                     needs=needs,
                     dataset=name,
-                    weight=part.weight,
-                    columns=part.columns,
-                    baseline=part.baseline,
+                    weight=table.weight,
+                    columns=table.columns,
+                    baseline=table.deployed,
                     decide_on=self.decide_on,
                 )
-                for name, part in self.parts.items()
+                for name, table in self.tables.items()
             ]
         )
 
@@ -289,7 +290,7 @@ def _columns(
     return columns
 
 
-def _part(
+def _table(
     goal: Goal,
     classes: ClassOrder,
     dataset: str | None,
@@ -297,7 +298,7 @@ def _part(
     columns: Mapping[str, Column],
     y_name: str,
     unlabelled: bool,
-) -> CheckedRows:
+) -> Table:
     where = "" if dataset is None else f"datasets[{dataset!r}]: "
     if r.n_rows == 0:
         raise ValueError(f"{where or 'X: '}there are no rows")
@@ -309,47 +310,12 @@ def _part(
             f"{where}the goal measures a rate there that needs labels, and {y_name} is None"
         )
     weight = check_weight(r.sample_weight, r.n_rows, f"{where}sample_weight")
-    baseline = None
-    if dataset in goal.needs.baseline:
-        baseline = baseline_codes(r, classes, f"{where}baseline")
-        if baseline is None:
-            raise GoalError(
-                f"{where}the goal refers to the deployed model: pass its predictions as baseline="
-            )
-    return CheckedRows(true, weight, columns, baseline)
-
-
-def baseline_codes(r: GivenRows, classes: ClassOrder, name: str) -> Codes | None:
-    """Class codes that the deployed model predicts: an array, a column of X, or the model."""
-    if r.baseline is None:
-        return None
-    if hasattr(r.baseline, "predict") and r.X is None:
-        raise TypeError(f"{name} is a model, and there is no X here: pass its predictions")
-    decisions = one_column(deployed_decisions(r.baseline, r.X, name), name)
-    if decisions.dtype.kind == "f" and (decisions[np.isfinite(decisions)] % 1.0).any():
-        raise ValueError(
-            f"{name} holds decisions (which classes), got continuous numbers: cut scores at the "
-            "threshold of the deployed model first"
+    given = Deployed.of(r.baseline)
+    if given is None and dataset in goal.needs.baseline:
+        raise GoalError(
+            f"{where}the goal refers to the deployed model: pass its predictions as baseline="
         )
-    return classes.codes(decisions, name, r.n_rows)
-
-
-def deployed_decisions(given: Any, X: Any, name: str) -> Any:
-    """What the deployed model decides: of a model, a column of X by its name, or as given.
-
-    Raises
-    ------
-    NotFittedError
-        If it is a model without its fit.
-    """
-    if isinstance(given, str):
-        return series_values(column_of(X, given, name))
-    if not hasattr(given, "predict"):
-        return given
-    try:
-        return given.predict(X)
-    except NotFittedError as error:
-        raise NotFittedError(
-            f"{name} is a {type(given).__name__} that is not fitted; a search copies it without "
-            "its fit: wrap it in sklearn.frozen.FrozenEstimator"
-        ) from error
+    deployed = None
+    if given is not None:
+        deployed = given.codes(classes, r.X, r.n_rows, f"{where}baseline")
+    return Table(true, weight, columns, deployed)

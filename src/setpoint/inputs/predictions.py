@@ -28,11 +28,12 @@ def decided_inputs(
     datasets: Mapping[str, Any] | None = None,
     classes: Any = None,
     pos_label: Any = None,
+    X: Any = None,
 ) -> tuple[CheckedData, dict[str | None, Codes]]:
     """The rows, checked, and for each data set the class codes of the decisions.
 
-    Arguments as of :func:`setpoint.evaluate`. ``inputs.evidence(decisions)`` has the codes
-    where scores stand.
+    Arguments as of :func:`setpoint.evaluate`; a deployed model predicts for `X`.
+    ``inputs.evidence(decisions)`` has the codes where scores stand.
     """
     if datasets is not None and not isinstance(datasets, Mapping):
         raise TypeError(
@@ -54,7 +55,7 @@ def decided_inputs(
     decisions: dict[str | None, Codes] = {None: known.codes(y_pred, "y_pred")}
     n_rows = len(decisions[None])
     rows: dict[str | None, GivenRows] = {
-        None: GivenRows(n_rows, y_true, sample_weight, sensitive_features, baseline)
+        None: GivenRows(n_rows, y_true, sample_weight, sensitive_features, baseline, X)
     }
     for name, d in sets.items():
         codes = decisions[name] = known.codes(d.X, f"datasets[{name!r}]: y_pred")

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
-from setpoint.estimators.base import atomic_fit
-from setpoint.estimators.features import checked_features, transformed
+from setpoint.deciding import Decision, FitData, decide
+from setpoint.estimators.features import transformed
 from setpoint.estimators.linear_rule import TrainedClassifier
 from setpoint.estimators.modules import module_of
-from setpoint.evidence import Evidence
-from setpoint.goals.goal import as_goal
-from setpoint.inputs.arrays import check_length, one_column
-from setpoint.inputs.classes import two_classes_for
-from setpoint.inputs.labels import check_weight
-from setpoint.penalty.deciding import decide, selection_notes
+from setpoint.goals.goal import Goal
+from setpoint.goals.requirements import require_rows_alone
+from setpoint.penalty.deciding import best_threshold, selection_notes
 from setpoint.penalty.fitting import Data, carry_out, prepare
 from setpoint.penalty.options import check_options
+from setpoint.penalty.tradeoff import WHOLE
 from setpoint.penalty.trained import plain, scores_of
+from setpoint.program.link import link
 from setpoint.typing import Floats
 
 __all__ = ["ExactPenaltyClassifier"]
@@ -205,81 +202,40 @@ class ExactPenaltyClassifier(TrainedClassifier):
         self.verbose = verbose
 
     # ------------------------------------------------------------------ fitting
-    @atomic_fit
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExactPenaltyClassifier:
-        """Train the model and find the threshold.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, d)
-            Numbers, or whatever `preprocessor` takes.
-        y : array-like of shape (N,)
-            Two classes.
-        sample_weight : array-like of shape (N,), optional
-            Weighs rows in the goal and in the training; rows of weight zero are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InfeasibleError
-            If no threshold on the best candidate meets the goal, unless
-            ``on_infeasible="nearest"``.
-        GoalError, ShapeError
-            If the goal is of another kind; the message names who takes it.
-        StoppedError
-            If a limit was reached before there was any candidate.
-        ValueError, TypeError
-            If an argument is wrong; the message says what.
-        """
-        started = time.perf_counter()
-        goal = as_goal(self.goal)
+    def _check_fit(self, goal: Goal, X: Any) -> None:
         check_options(self)
         goal.require_formula("AdaptiveSurrogateClassifier trains models for such metrics")
-        X = checked_features(self, X, reset=True)
-        if y is None:
-            raise ValueError(
-                "ExactPenaltyClassifier requires y to be passed, but the target y is None"
-            )
-        y = one_column(y, "y", warn=True)
-        n_rows = int(_num_samples(X))
-        check_length(y, n_rows, "y")
-        weight = check_weight(sample_weight, n_rows)
-        if weight is not None and not weight.all():
-            kept = np.flatnonzero(weight)
-            X, y, weight = _safe_indexing(X, kept), y[kept], weight[kept]
-        classes = two_classes_for(goal, y, self.pos_label)
-        data = Data(X, classes.codes(y, "y", len(y)), weight, classes)
-        key = self._key()
-        prepared = prepare(self, goal, data, key % 2**32)
-        carry_out(self, prepared)
+        require_rows_alone(goal, WHOLE)
+        super()._check_fit(goal, X)
 
-        plan, chosen_on = prepared.plan, prepared.chosen_on
-        parameters = plain(self.module, plan.pool.champion.parameters)
-        scores = scores_of(self.module, parameters, plan.chooser.X)
-        evidence = Evidence.from_arrays(
-            classes.labels, scores, chosen_on.codes, needs=goal.needs, weight=chosen_on.weight
+    def _train(self, data: FitData) -> Decision:
+        kept = data.weighty
+        rows = Data(
+            _safe_indexing(data.features, kept),
+            data.true[kept],
+            None if data.weight is None else data.weight[kept],
+            data.classes,
         )
-        rule, report = decide(
-            goal,
-            evidence,
-            plan.pool,
-            solver=self.solver,
-            on_infeasible=self.on_infeasible,
-            notes=[*selection_notes(plan), *plan.notes],
-            seconds=time.perf_counter() - started,
-        )
-        self.parameters_, self.preprocessor_ = parameters, prepared.preprocessor
+        prepared = prepare(self, data.goal, rows, data.key % 2**32)
+        carry_out(self, prepared)
+        plan = prepared.plan
+        self.parameters_ = plain(self.module, plan.pool.champion.parameters)
+        self.preprocessor_ = prepared.preprocessor
         self.n_transformed_ = int(plan.train.X.shape[1])
-        self.rule_, self.goal_report_ = rule, report
         self.candidates_ = plan.pool.table()
-        self.trace_ = tuple(plan.pool.trace)
-        self.classes_, self.positive_ = classes.sorted, classes.labels[1]
-        self.evidence_ = evidence
-        self.draw_key_, self.draw_columns_, self.largest_segment_ = key, None, 0
-        return self
+        scores = scores_of(self.module, self.parameters_, plan.chooser.X)
+        judged = data.judged.take(data.kept[prepared.chosen])
+        evidence = judged.evidence({None: scores})
+        return decide(
+            link(data.goal, evidence.codebook),
+            lambda: best_threshold(data.goal, evidence, plan.pool, self.on_infeasible),
+            family="penalty",
+            solver=self.solver,
+            notes=[*selection_notes(plan), *plan.notes],
+            trace=plan.pool.trace,
+            table=judged.tables[None],
+            started=data.started,
+        )
 
     # ------------------------------------------------------------------ what is known
     @property
@@ -292,5 +248,5 @@ class ExactPenaltyClassifier(TrainedClassifier):
 
     # ------------------------------------------------------------------ shared steps
     def _scores(self, X: Any) -> Floats:
-        features = transformed(self.preprocessor_, checked_features(self, X))
+        features = transformed(self.preprocessor_, self._features(X, self.baseline_column_))
         return scores_of(self.module, self.parameters_, features)

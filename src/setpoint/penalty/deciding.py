@@ -1,13 +1,11 @@
-"""From trained scores to the rule and its report, by the exact solver of thresholds."""
+"""From trained scores to the rule, by the exact solver of thresholds."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from setpoint.caller import warn_caller
+from setpoint.deciding import Found
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Metric
@@ -15,27 +13,18 @@ from setpoint.goals.goal import Goal
 from setpoint.penalty.plan import Plan
 from setpoint.penalty.pool import Pool
 from setpoint.program.link import link
-from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
-from setpoint.rules import Rule
 from setpoint.search.infeasibility import InfeasibleError, not_found
 from setpoint.search.outcome import Outcome
 
-__all__ = ["decide", "selection_notes"]
+__all__ = ["best_threshold", "selection_notes"]
 
 _ROUNDING = 1e-9
 
 
-def decide(
-    goal: Goal,
-    evidence: Evidence,
-    pool: Pool[Any],
-    *,
-    solver: str,
-    on_infeasible: Literal["raise", "nearest"],
-    notes: Sequence[str],
-    seconds: float,
-) -> tuple[Rule, GoalReport]:
-    """The best threshold on the champion's scores, and the report.
+def best_threshold(
+    goal: Goal, evidence: Evidence, pool: Pool[Any], on_infeasible: Literal["raise", "nearest"]
+) -> Found:
+    """The best threshold on the champion's scores.
 
     Parameters
     ----------
@@ -43,44 +32,24 @@ def decide(
         The rows that choose, with the champion's scores.
     pool : Pool
         Of the same rows.
-    solver : str
-        As the user named it.
     on_infeasible : {"raise", "nearest"}
-    seconds : float
-        Of training.
 
     Raises
     ------
     InfeasibleError
         If no threshold meets the goal, unless `on_infeasible` is "nearest".
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        outcome = _best_threshold(goal, evidence, pool, on_infeasible)
+    outcome = _best_threshold(goal, evidence, pool, on_infeasible)
     if outcome.status == "optimal":
         outcome = replace(outcome, status="feasible")
-    # The threshold is the best one on these scores; of other models nothing is proved.
-    outcome = replace(outcome, gap=None, bound=None)
     champion = pool.champion
     n_methods = len(pool.best)
     who = f"{champion.method}, the best of {n_methods} methods;"
     if n_methods == 1:
         who = f"{champion.method}:"
-    report = report_on_outcome(
-        link(goal, evidence.codebook),
-        outcome,
-        evidence,
-        family="penalty",
-        solver=solver,
-        why=f"{who} {pool.n_offered:,} iterates judged by their best threshold; {outcome.why}",
-        notes=[*(str(w.message) for w in caught), *notes],
-        trace=pool.trace,
-        seconds=seconds,
-    )
-    for w in caught:
-        warn_caller(w.message)
-    warn_few_rows(report)
-    return outcome.rule, report
+    why = f"{who} {pool.n_offered:,} iterates judged by their best threshold; {outcome.why}"
+    # The threshold is the best one on these scores; of other models nothing is proved.
+    return Found(replace(outcome, gap=None, bound=None, why=why), evidence)
 
 
 def _best_threshold(

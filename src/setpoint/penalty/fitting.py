@@ -99,15 +99,15 @@ class Prepared:
 
     Parameters
     ----------
-    chosen_on : Data
-        The rows that choose.
+    chosen : int array
+        The rows that choose, among those given.
     at_once : bool
         Whether it is a linear model on all rows at once.
     """
 
     plan: Plan
     preprocessor: Any
-    chosen_on: Data
+    chosen: Codes
     at_once: bool
 
 
@@ -121,7 +121,8 @@ def prepare(estimator: Any, goal: Goal, data: Data, seed: int) -> Prepared:
     """
     e = estimator
     progress = Progress() if e.verbose else None
-    train, choose = _split(e, data, seed)
+    fit_on, chosen = _split(e, data, seed)
+    train, choose = data.part(fit_on), None if chosen is None else data.part(chosen)
     tradeoff = train.tradeoff(goal)
     preprocessor = fit_preprocessor(
         e.preprocessor, train.X, np.array(data.classes.labels)[train.codes], train.weight
@@ -148,7 +149,8 @@ def prepare(estimator: Any, goal: Goal, data: Data, seed: int) -> Prepared:
         _ticker(e.max_seconds),
     )
     at_once = e.module == "linear" and np.prod(rows.X.shape, dtype=float) <= _MOST_AT_ONCE
-    return Prepared(plan, preprocessor, judges, bool(at_once))
+    every = np.arange(len(data.codes))
+    return Prepared(plan, preprocessor, every if chosen is None else chosen, bool(at_once))
 
 
 def carry_out(estimator: Any, prepared: Prepared) -> None:
@@ -188,13 +190,13 @@ def carry_out(estimator: Any, prepared: Prepared) -> None:
         )
 
 
-def _split(e: Any, data: Data, seed: int) -> tuple[Data, Data | None]:
+def _split(e: Any, data: Data, seed: int) -> tuple[Codes | None, Codes | None]:
     """Training rows, and rows that choose where some are held out."""
     share = e.validation_fraction
     if share == "auto":
         share = 0.0 if e.module == "linear" else _HELD_OUT
     if share == 0:
-        return data, None
+        return None, None
     fewest = int(np.bincount(data.codes).min())
     if min(share, 1.0 - share) * fewest < 1:
         raise ValueError(
@@ -203,7 +205,7 @@ def _split(e: Any, data: Data, seed: int) -> tuple[Data, Data | None]:
         )
     index = np.arange(len(data.codes))
     train, choose = train_test_split(index, test_size=share, stratify=data.codes, random_state=seed)
-    return data.part(np.sort(train)), data.part(np.sort(choose))
+    return np.sort(train), np.sort(choose)
 
 
 def _ticker(max_seconds: float | None) -> Callable[[], None]:

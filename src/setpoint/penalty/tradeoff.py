@@ -18,7 +18,7 @@ from setpoint.program.program import Program
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["Tradeoff"]
+__all__ = ["WHOLE", "Tradeoff"]
 
 
 _KINDS = ((0, 1), (0, 0))
@@ -29,6 +29,11 @@ _ROUNDING = 1e-12
 """Share of the least weight accepted that sums in another order may miss."""
 _SPREAD = np.array([1.0, -1.0, 0.0])
 """Of equally good counts those with the largest A - B."""
+WHOLE = (
+    "a model is trained for goals over the rows as a whole; PlugInClassifier takes such goals, "
+    "after training"
+)
+"""Why goals over more than that are refused."""
 
 
 class Tradeoff:
@@ -81,11 +86,7 @@ class Tradeoff:
         classes: tuple[Label, Label] = (0, 1),
         any_totals: bool = False,
     ) -> None:
-        require_rows_alone(
-            goal,
-            "a model is trained for goals over the rows as a whole; PlugInClassifier takes such "
-            "goals, after training",
-        )
+        require_rows_alone(goal, WHOLE)
         self.goal = goal
         self.totals = np.array([negatives, positives])
         linked = link(goal, Codebook.of(classes))

@@ -7,25 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples, check_is_fitted, indexable
+from sklearn.utils.validation import check_is_fitted
 
-from setpoint.blackbox.binding import measured_on
-from setpoint.blackbox.measuring import blackbox_of
+from setpoint.deciding import Decision, FitData, given_rows, open_fit
 from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import check_length, column_names, one_column, some
+from setpoint.goals.goal import Goal
+from setpoint.inputs.arrays import some
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.inputs import CheckedData, DecideOn
-from setpoint.inputs.labels import check_weight
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting import Task
 from setpoint.plugin.frontier import frontier_of_evidence
 from setpoint.plugin.inner import InnerModel
 from setpoint.plugin.options import Options
-from setpoint.plugin.solving import Solution, solve_evidence
+from setpoint.plugin.solving import solve_evidence
 from setpoint.plugin.unlabelled import require_label_free
 from setpoint.program.link import waits_for_class
 from setpoint.search.frontier import Frontier, Vary
@@ -253,65 +251,22 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             If an argument or the goal is wrong for these data; the message says what.
         """
         progress = Progress() if self.verbose else None
-        metric, goal = blackbox_of(self.goal), as_goal(self.goal)
-        options = self._options(progress).settled(goal)
-        self._check_parameters()
-        X, y, classes = self._checked(X, y, goal)
-        posterior = options.takes_posteriors(len(classes.labels))
-        response = Response(self.response_method, classes, posterior)
-        response.name(self._model())
-        weight = check_weight(sample_weight, int(_num_samples(X)))
-        routed = self._routed(weight, params)
-        rows = self._rows(X, y, weight, sensitive_features, baseline, datasets)
-        decide_on, notes = self._available_columns(goal, sensitive_features)
-        inputs = CheckedData.check(goal, classes, rows, decide_on)
-        measured = None
-        if metric is None:
-            inputs.bind()
-        else:
-            measured = measured_on(metric, classes, rows[None])
-        key, names = self._key(), column_names(X)
-
-        task = Task(
-            goal,
-            options,
-            inputs,
-            self._model(),
-            self._is_given_fitted and self.calibrate is None,
+        data = open_fit(
+            self,
             X,
             y,
-            {name: r.X for name, r in rows.items()},
-            None if self._is_given_fitted else self.cv,
-            self.refit,
-            None if self.random_state is None else key % 2**32,
-            self.n_jobs,
-            self.verbose,
-            routed.estimator.fit,
-            routed.splitter.split,
-            notes,
-            measured,
+            sample_weight=sample_weight,
+            sensitive_features=sensitive_features,
+            baseline=baseline,
+            datasets=datasets,
         )
-        if self.oracle is not None:
-            fitted = task.by_retraining(self.oracle)
-        elif posterior and task.hides_groups:
-            fitted = task.by_joint_scores()
-        else:
-            fitted = task.by_scores(response)
+        fitted = self._task(data, sensitive_features, params, progress).run(self.oracle)
         if progress is not None:
             progress.done()
-        solution, evidence = fitted.solution, fitted.evidence
-        if solution.rule.randomized:
-            self._check_drawable(X, key, names)
         self.estimator_ = fitted.model
-        self.classes_ = classes.sorted
-        self.positive_ = classes.labels[1] if len(classes.labels) == 2 else None
-        self.posterior_, self.scorer_ = posterior, fitted.scorer
-        self._keep(solution)
-        self.evidence_ = evidence
-        self.draw_key_ = key
-        self.draw_columns_ = names
-        sizes = np.bincount(evidence.segment, evidence.weight, minlength=len(evidence.segments))
-        self.largest_segment_ = int(np.argmax(sizes))
+        self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
+        self._close(data, fitted.decision)
+        self._keep(fitted.decision)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(fitted.model, name):
@@ -353,17 +308,17 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         solver = "auto" if options.solver in ("exact", "post-shift") else options.solver
         options = replace(options, solver=solver, evidence="soft")
         require_label_free(goal)
-        rows = self._rows(X, None, None, sensitive_features, baseline, None)
+        rows = given_rows(self, goal, X, None, None, sensitive_features, baseline)
         decide_on, notes = self._available_columns(goal, sensitive_features)
         inputs = CheckedData.check(goal, self._classes, rows, decide_on, unlabelled=True)
         response = Response(self.response_method, self._classes, posterior=True)
         response.name(self.estimator_)
         evidence = inputs.evidence({None: response(self.estimator_, X)})
-        solution = solve_evidence(goal, evidence, options, notes=notes)
-        if solution.rule.randomized:
+        decision = solve_evidence(goal, evidence, options, notes=notes)
+        if decision.rule.randomized:
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
         self.posterior_, self.scorer_, self.evidence_ = True, None, None
-        self._keep(solution)
+        self._keep(decision)
         sizes = np.bincount(evidence.segment, minlength=len(evidence.segments))
         self.largest_segment_ = int(np.argmax(sizes))
         return self
@@ -381,13 +336,17 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             goal, evidence, vary, values, randomized=randomized, soft=soft, tol=self.tol
         )
 
-    def _keep(self, solution: Solution) -> None:
-        self.rule_, self.goal_report_ = solution.rule, solution.report
-        self.gap_, self.n_oracle_calls_ = solution.report.gap, solution.report.n_oracle_calls
-        self.trace_ = solution.trace
+    def _keep(self, decision: Decision) -> None:
+        self.rule_, self.goal_report_, self.trace_ = (
+            decision.rule,
+            decision.report,
+            decision.trace,
+        )
+        self.gap_, self.n_oracle_calls_ = decision.report.gap, decision.report.n_oracle_calls
 
     # ------------------------------------------------------------------ fitting
-    def _check_parameters(self) -> None:
+    def _check_fit(self, goal: Goal, X: Any) -> None:
+        self._options().settled(goal)
         for name, allowed in (
             ("calibrate", (None, "sigmoid", "isotonic")),
             ("response_method", ("auto", "predict_proba", "decision_function")),
@@ -395,7 +354,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is one of {list(allowed)}, got {getattr(self, name)!r}")
-        self._check_named()
+        super()._check_fit(goal, X)
 
     def _options(self, progress: Progress | None = None) -> Options:
         return Options(
@@ -410,14 +369,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self.smooth,
         )
 
-    def _checked(self, X: Any, y: Any, goal: Goal) -> tuple[Any, Any, ClassOrder]:
-        """X and y as they go to the model, and the classes."""
-        if y is None:
-            raise ValueError("PlugInClassifier requires y to be passed, but the target y is None")
-        X, y = indexable(X, None)[0], indexable(y, None)[0]
-        if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-            y = one_column(y, "y", warn=True)
-        check_length(y, int(_num_samples(X)), "y")
+    def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
         classes = classes_of(y, None, self.pos_label)
         if len(classes.labels) > 2 and waits_for_class(goal):
             raise GoalError(
@@ -431,8 +383,35 @@ class PlugInClassifier(InnerModel, GoalClassifier):
                 f"Only binary classification is supported for a BlackBox: y holds "
                 f"{len(classes.labels)} classes ({some(list(classes.labels))})"
             )
-        self._check_draw(X)
-        return X, y, classes
+        return classes
+
+    def _decides_on(self, goal: Goal, given: Any) -> DecideOn:
+        return self._available_columns(goal, given)[0]
+
+    def _task(
+        self, data: FitData, given: Any, params: dict[str, Any], progress: Progress | None
+    ) -> Task:
+        """The model to fit and the rule to find; models that do not fit together are refused."""
+        options = self._options(progress).settled(data.goal)
+        posterior = options.takes_posteriors(len(data.classes.labels))
+        response = Response(self.response_method, data.classes, posterior)
+        response.name(self._model())
+        routed = self._routed(data.weight, params)
+        return Task(
+            data,
+            options,
+            response,
+            self._model(),
+            self._is_given_fitted and self.calibrate is None,
+            None if self._is_given_fitted else self.cv,
+            self.refit,
+            None if self.random_state is None else data.key % 2**32,
+            self.n_jobs,
+            self.verbose,
+            routed.estimator.fit,
+            routed.splitter.split,
+            self._available_columns(data.goal, given)[1],
+        )
 
     def _available_columns(self, goal: Goal, given: Any) -> tuple[DecideOn, tuple[str, ...]]:
         """What the rule may look at, as far as ``predict`` will have it, and a note."""

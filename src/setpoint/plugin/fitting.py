@@ -12,8 +12,10 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
+from setpoint.deciding import Decision, FitData, Found, decide
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
@@ -24,9 +26,8 @@ from setpoint.plugin.options import BASELINES, Options
 from setpoint.plugin.retrained import Retrained, weight_parameter
 from setpoint.plugin.retraining import Retraining, TrainingRows
 from setpoint.plugin.searching import RETRAININGS, limited, search_space
-from setpoint.plugin.solving import Solution, reported, solve_evidence
+from setpoint.plugin.solving import solve_evidence
 from setpoint.program.link import link
-from setpoint.search.outcome import Outcome
 
 __all__ = ["Fitted", "Task"]
 
@@ -37,8 +38,8 @@ class Fitted:
 
     model: Any
     scorer: JointModel | Retrained | None
-    solution: Solution
-    evidence: Evidence
+    decision: Decision
+    posterior: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,33 +48,25 @@ class Task:
 
     Parameters
     ----------
-    goal : Goal
+    data : FitData
     options : Options
-    inputs : CheckedData
+    response : Response
+        What the model is asked for.
     model : classifier
         Fitted already if `is_fitted`.
-    X, y
-        As given to ``fit``.
-    sets : mapping of name to X
-        Rows of further data sets.
     cv, refit, seed, n_jobs, verbose
         How folds are drawn and fitted.
     params, split_params : mapping
         For ``fit`` of the model, and the splitter.
     notes : tuple of str
         For the report.
-    metric : RowMetric, optional
-        A black box on the rows of X.
     """
 
-    goal: Goal
+    data: FitData
     options: Options
-    inputs: CheckedData
+    response: Response
     model: Any
     is_fitted: bool
-    X: Any
-    y: Any
-    sets: Mapping[str | None, Any]
     cv: Any
     refit: bool
     seed: int | None
@@ -82,22 +75,45 @@ class Task:
     params: Mapping[str, Any]
     split_params: Mapping[str, Any]
     notes: tuple[str, ...]
-    metric: RowMetric | None = None
+
+    @property
+    def goal(self) -> Goal:
+        """The goal."""
+        return self.data.goal
+
+    @property
+    def inputs(self) -> CheckedData:
+        """The rows that the goal refers to."""
+        return self.data.judged
+
+    def run(self, learner: Any) -> Fitted:
+        """Fit and search, by the way that fits the goal.
+
+        Parameters
+        ----------
+        learner : classifier or None
+            Trained anew at each call of the oracle.
+        """
+        if learner is not None:
+            return self.by_retraining(learner)
+        if self.response.posterior and self.hides_groups:
+            return self.by_joint_scores()
+        return self.by_scores()
 
     # ------------------------------------------------------------------ posteriors
-    def by_scores(self, response: Response) -> Fitted:
+    def by_scores(self) -> Fitted:
         """The rule over out-of-fold scores or posteriors of the model."""
-        fitted = self._cross_fitted(self.y, response)
+        response, sets, metric = self.response, self.data.given, self._measured()
+        fitted = self._cross_fitted(self.data.y, response)
         scores = {
-            name: fitted.scores if name is None else response(fitted.model, self.sets[name])
-            for name in self.inputs.parts
+            name: fitted.scores if name is None else response(fitted.model, sets[name].X)
+            for name in self.inputs.tables
         }
         evidence = self.inputs.take(fitted.index).evidence(scores)
         notes = self.notes + self._counted_twice(fitted)
-        metric = self.metric
         if metric is not None:
             metric = rows_taken(metric, fitted.index, self.inputs.n_rows[None])
-        solution = solve_evidence(
+        decision = solve_evidence(
             self.goal,
             evidence,
             self.options,
@@ -107,18 +123,25 @@ class Task:
             neutral=0.5 if response.name(fitted.model) == "predict_proba" else 0.0,
             n_jobs=self.n_jobs,
         )
-        return Fitted(fitted.model, None, solution, evidence)
+        return Fitted(fitted.model, None, decision, response.posterior)
+
+    def _measured(self) -> RowMetric | None:
+        """A black box on the rows of X."""
+        data = self.data
+        if data.metric is None:
+            return None
+        return measured_on(data.metric, data.classes, data.given[None])
 
     def _cross_fitted(self, y: Any, response: Any, stratify: Any = None) -> CrossFit:
         if self.is_fitted:
             check_is_fitted(self.model)
-            return CrossFit(self.model, response(self.model, self.X), None, None)
+            return CrossFit(self.model, response(self.model, self.data.X), None, None)
         by = y if stratify is None else stratify
         return cross_fit(
             self.model,
-            self.X,
+            self.data.X,
             y,
-            splits_of(self.cv, self.X, by, self.refit, self.seed, self.split_params),
+            splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params),
             response,
             refit=self.refit,
             params=self.params,
@@ -150,17 +173,17 @@ class Task:
 
     def by_joint_scores(self) -> Fitted:
         """The rule over out-of-fold posteriors of group and class."""
-        part = replace(self.inputs.parts[None], weight=None)
-        rows = self._unscored(replace(self.inputs, parts={None: part}))
+        part = replace(self.inputs.tables[None], weight=None)
+        rows = self._unscored(replace(self.inputs, tables={None: part}))
         joint = JointPosterior.of(rows)
         labels = joint.labels(rows)
         fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, _folds(self.cv)))
         inputs = self.inputs.take(fitted.index)
         evidence = inputs.evidence({None: joint.marginal(fitted.scores)})
-        weight = inputs.parts[None].weight
+        weight = inputs.tables[None].weight
         kept = slice(None) if weight is None else weight != 0.0
         counted = evidence.with_posteriors(fitted.scores[kept], joint.joint_columns(evidence))
-        solution = solve_evidence(
+        decision = solve_evidence(
             self.goal,
             evidence,
             self.options,
@@ -169,10 +192,10 @@ class Task:
             notes=self.notes + self._counted_twice(fitted),
         )
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
-        text = f"{solution.report.rule}\nThe score has columns for group and class: {columns}."
-        solution = replace(solution, report=replace(solution.report, rule=text))
-        model = clone(self.model).fit(self.X, self.y, **self.params)
-        return Fitted(model, JointModel(joint, fitted.model), solution, evidence)
+        text = f"{decision.report.rule}\nThe score has columns for group and class: {columns}."
+        decision = replace(decision, report=replace(decision.report, rule=text))
+        model = clone(self.model).fit(self.data.X, self.data.y, **self.params)
+        return Fitted(model, JointModel(joint, fitted.model), decision, posterior=True)
 
     def _unscored(self, inputs: CheckedData) -> Evidence:
         return inputs.evidence({name: np.zeros(n) for name, n in inputs.n_rows.items()})
@@ -198,14 +221,16 @@ class Task:
                 "oracle is trained on the rows of X alone, and the goal refers to "
                 f"{list(self.goal.needs.datasets)}"
             )
-        weight = self.inputs.parts[None].weight
+        weight = self.inputs.tables[None].weight
         n_rows = self.inputs.n_rows[None]
         kept = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
         everything = self._unscored(self.inputs)
         train = test = np.arange(len(kept))
         notes = self.notes
         if isinstance(self.cv, float):
-            fold = splits_of(self.cv, self.X, self.y, False, self.seed, self.split_params)[0]
+            fold = splits_of(
+                self.cv, self.data.X, self.data.y, False, self.seed, self.split_params
+            )[0]
             train, test = (np.flatnonzero(np.isin(kept, part)) for part in fold)
         else:
             notes += (
@@ -226,25 +251,26 @@ class Task:
             limits=limited(self.options, RETRAININGS),
         )
 
-        def solve() -> tuple[Outcome, None]:
+        def solve() -> Found:
             found = search_space(space, program, self.options)
             why = f"a {type(learner).__name__} trained at each call; {found.why}"
-            return replace(found, why=why), None
+            return Found(replace(found, why=why), evidence)
 
-        solution, outcome = reported(linked, evidence, solve, None, notes)
-        assert outcome.optimum is not None
-        choice = outcome.optimum.choice
-        scorer, rule = space.finish(choice)
-        solution = replace(solution, report=replace(solution.report, rule=space.words(choice)))
+        decision = decide(linked, solve, family="plugin", notes=notes)
+        optimum = decision.found.outcome.optimum
+        assert optimum is not None
+        scorer, rule = space.finish(optimum.choice)
+        report = replace(decision.report, rule=space.words(optimum.choice))
         model = self.model
         if not self.is_fitted:
-            model = clone(model).fit(self.X, self.y, **self.params)
-        return Fitted(model, scorer, replace(solution, rule=rule), evidence)
+            model = clone(model).fit(self.data.X, self.data.y, **self.params)
+        decision = replace(decision, rule=rule, report=report)
+        return Fitted(model, scorer, decision, self.response.posterior)
 
     def _rows(self, index: NDArray[np.int64]) -> Any:
         if len(index) == self.inputs.n_rows[None]:
-            return self.X
-        return _safe_indexing(self.X, index)
+            return self.data.X
+        return _safe_indexing(self.data.X, index)
 
 
 def _folds(cv: Any) -> int:

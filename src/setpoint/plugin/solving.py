@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,7 +14,7 @@ from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import blackbox_of
 from setpoint.blackbox.smoothing import Smooth
-from setpoint.caller import warn_caller
+from setpoint.deciding import Decision, Found, decide
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
@@ -30,13 +28,13 @@ from setpoint.plugin.shifting import shift_rule
 from setpoint.plugin.weighing import choose_evidence
 from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal
-from setpoint.report import Entry, GoalReport, report_on_outcome, warn_few_rows
+from setpoint.report import GoalReport
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome, Randomized
 
-__all__ = ["Solution", "reported", "scores_for", "solve", "solve_evidence"]
+__all__ = ["Solution", "scores_for", "solve", "solve_evidence"]
 
 
 _BLIND = (
@@ -208,7 +206,7 @@ def solve(
     inputs = CheckedData.check(goal, known, rows, decide_on)
     inputs.require_values()
     measured = None if metric is None else measured_on(metric, known, rows[None])
-    return solve_evidence(
+    decision = solve_evidence(
         goal,
         inputs.evidence(values),
         options,
@@ -216,6 +214,7 @@ def solve(
         metric=measured,
         neutral=0.5 if not posterior and _within_unit(first) else 0.0,
     )
+    return Solution(decision.rule, decision.report, decision.trace)
 
 
 def scores_for(
@@ -243,68 +242,27 @@ def solve_evidence(
     metric: RowMetric | None = None,
     neutral: float = 0.0,
     n_jobs: int | None = None,
-) -> Solution:
+) -> Decision:
     """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
 
     The last three arguments are for post-shift, see :func:`shift_rule`.
     """
     linked = link(goal, evidence.codebook)
-    if options.solver == "post-shift":
-        return reported(
-            linked,
-            evidence,
-            lambda: _shifted(goal, evidence, options, metric, neutral, n_jobs),
-            folds,
-            notes,
-        )[0]
     hidden = len(evidence.strata) > len(evidence.segments) and evidence.scores.ndim == 2
-    if hidden and any(c.baseline is not None for c in evidence.strata):
-        notes += (_BLIND,)
-    return reported(
-        linked, evidence, lambda: (_outcome(linked, evidence, options, counted), None), folds, notes
-    )[0]
+    if options.solver == "post-shift":
 
+        def find() -> Found:
+            outcome, value = shift_rule(goal, evidence, options, metric, neutral, n_jobs)
+            entry = None if metric is None else measured_entry(goal, metric, value)
+            return Found(outcome, evidence, entry)
+    else:
+        if hidden and any(c.baseline is not None for c in evidence.strata):
+            notes += (_BLIND,)
 
-def _shifted(
-    goal: Goal,
-    evidence: Evidence,
-    options: Options,
-    metric: RowMetric | None,
-    neutral: float,
-    n_jobs: int | None,
-) -> tuple[Outcome, Entry | None]:
-    outcome, value = shift_rule(goal, evidence, options, metric, neutral, n_jobs)
-    entry = None if metric is None else measured_entry(goal, metric, value)
-    return outcome, entry
+        def find() -> Found:
+            return Found(_outcome(linked, evidence, options, counted), evidence)
 
-
-def reported(
-    linked: LinkedGoal,
-    evidence: Evidence,
-    solver: Callable[[], tuple[Outcome, Entry | None]],
-    folds: int | None = None,
-    notes: tuple[str, ...] = (),
-) -> tuple[Solution, Outcome]:
-    """Run a solver and report on what it finds: an outcome, and its objective if not counted."""
-    start = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        outcome, objective = solver()
-    report = report_on_outcome(
-        linked,
-        outcome,
-        evidence,
-        objective=objective,
-        family="plugin",
-        why=outcome.why,
-        folds=folds,
-        notes=(*(str(w.message) for w in caught), *notes),
-        seconds=time.perf_counter() - start,
-    )
-    for w in caught:
-        warn_caller(w.message)
-    warn_few_rows(report)
-    return Solution(outcome.rule, report, outcome.trace), outcome
+    return decide(linked, find, family="plugin", folds=folds, notes=notes)
 
 
 def _outcome(

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import _num_samples
+from sklearn.utils import _safe_indexing
 
 from setpoint.caller import warn_caller
-from setpoint.estimators.base import atomic_fit
-from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
+from setpoint.deciding import Decision, FitData, decide
+from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
-from setpoint.goals.goal import as_goal
-from setpoint.inputs.arrays import check_length, column_names, one_column
-from setpoint.inputs.classes import ClassOrder, two_classes_for
+from setpoint.goals.goal import Goal
+from setpoint.inputs.arrays import column_names
 from setpoint.inputs.dataset import Dataset
-from setpoint.inputs.inputs import CheckedData, GivenRows, baseline_codes
-from setpoint.inputs.labels import check_weight
-from setpoint.ramp.deciding import decide, prices
-from setpoint.ramp.deployed import decisions_of_scores, score_feature
-from setpoint.ramp.design import aligned, naming, without_column
+from setpoint.inputs.inputs import CheckedData
+from setpoint.ramp.deciding import choose_model, prices
+from setpoint.ramp.deployed import score_feature
+from setpoint.ramp.design import aligned, naming
 from setpoint.ramp.fitting import Prepared, prepare, train, with_score
 from setpoint.ramp.options import check_options
 from setpoint.report import FewRowsWarning
@@ -72,10 +66,7 @@ class RampClassifier(TrainedClassifier):
         add kernels or bins.
     baseline_score_feature : {"auto", True, False}, default="auto"
         Whether the deployed model's score is one more feature. "auto": where it is available at
-        prediction, that is where `baseline` is a model or, with `baseline_threshold`, a
-        column of X.
-    baseline_threshold : float, default=None
-        With it, baselines are scores, and the deployed model decides positive from here on.
+        prediction, that is where `baseline` is a model, or names a column of X with scores.
     min_positives : "auto" or float, default="auto"
         Weight of rows that a rate's denominator has to hold where the decisions make it:
         precision on fewer says nothing. "auto": 20, or 2 % of the positives if that is more,
@@ -94,10 +85,10 @@ class RampClassifier(TrainedClassifier):
         other, else the last in sorted order.
     sensitive_features : str or list of str, default=None
         Columns of X that the goal refers to. Pass values to ``fit`` otherwise.
-    baseline : str or classifier, default=None
-        The deployed model, or the column of X with its predictions (or scores); a column of
-        predictions is not a feature. Wrap a model in ``FrozenEstimator`` where this classifier
-        is cloned, as in a search.
+    baseline : str, classifier or Deployed, default=None
+        The deployed model, or the column of X with its predictions; with
+        ``Deployed("column", threshold=...)`` its scores. That column is not a feature. Wrap a
+        model in ``FrozenEstimator`` where this classifier is cloned, as in a search.
     on_infeasible : {"raise", "nearest"}, default="raise"
     draw : str, default="row"
         How a randomised classifier draws: "row" by a hash of the row's content, "random", or
@@ -154,7 +145,6 @@ class RampClassifier(TrainedClassifier):
         start: str = "auto",
         preprocessor: Any = "standardize",
         baseline_score_feature: Any = "auto",
-        baseline_threshold: float | None = None,
         min_positives: Any = "auto",
         chooser: str = "max",
         svm: str = "sdca",
@@ -175,7 +165,6 @@ class RampClassifier(TrainedClassifier):
         self.start = start
         self.preprocessor = preprocessor
         self.baseline_score_feature = baseline_score_feature
-        self.baseline_threshold = baseline_threshold
         self.min_positives = min_positives
         self.chooser = chooser
         self.svm = svm
@@ -190,184 +179,82 @@ class RampClassifier(TrainedClassifier):
         self.verbose = verbose
 
     # ------------------------------------------------------------------ fitting
-    @atomic_fit
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        sensitive_features: Any = None,
-        baseline: Any = None,
-        datasets: Mapping[str, Any] | None = None,
-    ) -> RampClassifier:
-        """Train the model and settle the cut-off.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, d)
-            Numbers, or whatever `preprocessor` takes.
-        y : array-like of shape (N,)
-            Two classes.
-        sample_weight : array-like of shape (N,), optional
-            Rows of weight zero are left out.
-        sensitive_features : column, frame, dict, str or list of str, optional
-            The columns that the goal refers to.
-        baseline : array-like of shape (N,), str or classifier, optional
-            The deployed model's decisions for X (with `baseline_threshold` its scores), the
-            column of X that holds them, or the model.
-        datasets : mapping of str to Dataset, (X, y) or X, optional
-            Further data sets that the goal refers to by ``.on("name")``, with the columns of
-            X: matched by name where there are names.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InfeasibleError
-            If no model was found that meets the goal, unless ``on_infeasible="nearest"``.
-        GoalError, ShapeError
-            If the goal refers to what is not there, or is of another kind.
-        ValueError, TypeError
-            If an argument is wrong; the message says what.
-        """
-        started = time.perf_counter()
-        goal = as_goal(self.goal)
+    def _check_fit(self, goal: Goal, X: Any) -> None:
         check_options(self)
-        self._check_named()
-        if y is None:
-            raise ValueError("RampClassifier requires y to be passed, but the target y is None")
-        if self.baseline is not None and baseline is not None:
-            raise ValueError(
-                "baseline is given twice, to the constructor and to fit; evaluate would go by the "
-                "constructor's: leave one out"
-            )
-        deployed = self.baseline if baseline is None else baseline
-        if self.start == "baseline" and deployed is None:
+        super()._check_fit(goal, X)
+        goal.require_formula("AdaptiveSurrogateClassifier trains linear models for such metrics")
+
+    def _train(self, data: FitData) -> Decision:
+        if self.start == "baseline" and data.deployed is None:
             raise ValueError(
                 "start='baseline' begins with the deployed model, and there is no baseline; pass it"
             )
-        X = indexable(X)[0]
-        names = column_names(X)
-        X_in = self._features_of(X, deployed, reset=True)
-        self._check_draw(X)
-        y = one_column(y, "y", warn=True)
-        n_rows = int(_num_samples(X))
-        check_length(y, n_rows, "y")
-        weight = check_weight(sample_weight, n_rows)
-        used = y if weight is None or weight.all() else y[weight > 0]
-        classes = two_classes_for(goal, used, self.pos_label)
-        sets = aligned(datasets, names, deployed if isinstance(deployed, str) else None)
-        given = super()._rows(X, y, sample_weight, sensitive_features, baseline, sets)
-        rows = self._labelled(given, classes)
-        inputs = CheckedData.check(goal, classes, rows, None)
-        goal.require_formula("AdaptiveSurrogateClassifier trains linear models for such metrics")
-        inputs.bind()
-        codes = baseline_codes(rows[None], classes, "baseline")
-
-        key = self._key()
         if self.randomized:
-            self._check_drawable(X, key, names)
-        labels = np.array(classes.labels)
-        kept = slice(None) if weight is None or weight.all() else np.flatnonzero(weight)
+            self._check_drawable(data.X, data.key, column_names(data.X))
+        kept = data.weighty
+        labels = np.array(data.classes.labels)
         preprocessor = fit_preprocessor(
-            self.preprocessor, _safe_indexing(X_in, kept), labels[classes.codes(used, "y")],
-            None if weight is None else weight[kept],
-        )  # fmt: skip
+            self.preprocessor,
+            _safe_indexing(data.features, kept),
+            labels[data.true[kept]],
+            None if data.weight is None else data.weight[kept],
+        )
         score = score_feature(
-            self.baseline_score_feature,
-            deployed,
-            self.baseline_threshold,
-            X,
-            classes.labels[1],
-            weight,
+            self.baseline_score_feature, data.deployed, data.X, labels[1], data.weight
         )
         features: dict[str | None, Any] = {}
-        features[None] = with_score(transformed(preprocessor, X_in), score, X)
-        for name in inputs.parts:
-            if name is not None:
+        features[None] = with_score(transformed(preprocessor, data.features), score, data.X)
+        for name, rows in data.given.items():
+            if name in data.judged.tables and name is not None:
                 with naming(name):
-                    own = self._features_of(sets[name].X, deployed)
-                    features[name] = with_score(transformed(preprocessor, own), score, sets[name].X)
-        _warn_small(inputs)
-        prepared = prepare(self, inputs, features, codes)
-        solved, rivals, trace = train(self, prepared, score, key % 2**32)
-        w, evidence, rule, report = decide(
-            goal,
-            prepared.evidence,
-            prepared.problem,
-            solved,
-            rivals,
-            least=prepared.least,
+                    own = self._features(rows.X, data.column)
+                    features[name] = with_score(transformed(preprocessor, own), score, rows.X)
+        _warn_small(data.judged)
+        prepared = prepare(self, data.judged, features)
+        solved, rivals, trace = train(self, prepared, score, data.key % 2**32)
+        decision = decide(
+            prepared.problem.program.linked,
+            lambda: choose_model(
+                prepared.evidence,
+                prepared.problem,
+                solved,
+                rivals,
+                least=prepared.least,
+                randomized=self.randomized,
+                on_infeasible=self.on_infeasible,
+            ),
+            family="ramp",
             solver=self.solver,
-            randomized=self.randomized,
-            on_infeasible=self.on_infeasible,
             notes=_notes(prepared, solved.stopped),
             trace=trace,
-            seconds=time.perf_counter() - started,
+            table=data.judged.take(data.kept).tables[None],
+            started=data.started,
         )
         if solved.stopped:
             warn_caller(
                 f"training was {solved.stopped}: the best model until then is kept",
                 StoppedWarning,
             )
-        if prepared.deployed is not None:
-            comparison = prepared.compared(rule.distribution(evidence.scores))
-            report = replace(report, deployed=comparison)
-        self.rule_, self.goal_report_ = rule, report
-        self.parameters_, self.preprocessor_ = prepared.unscaled(w), preprocessor
-        self.score_feature_ = score
-        self.baseline_column_ = deployed if isinstance(deployed, str) else None
+        self.parameters_ = prepared.unscaled(decision.found.model)
+        self.preprocessor_, self.score_feature_ = preprocessor, score
         self.multipliers_ = prices(prepared.problem, solved.multipliers)
-        self.trace_ = tuple(trace)
-        self.classes_, self.positive_ = classes.sorted, classes.labels[1]
-        self.evidence_ = evidence
-        self.draw_key_, self.draw_columns_, self.largest_segment_ = key, names, 0
-        return self
+        return decision
 
     # ------------------------------------------------------------------ shared steps
     def _scores(self, X: Any) -> Floats:
-        features = transformed(self.preprocessor_, self._features_of(X, self.baseline_column_))
+        features = transformed(self.preprocessor_, self._features(X, self.baseline_column_))
         return linear_scores(with_score(features, self.score_feature_, X), self.parameters_)
 
-    def _features_of(self, X: Any, deployed: Any, reset: bool = False) -> Any:
-        """X as the preprocessor takes it: a column of the deployed model is not a feature."""
-        if isinstance(deployed, str):
-            X = without_column(X, deployed)
-        return checked_features(self, X, reset=reset)
-
-    def _datasets(self, datasets: Any, X: Any) -> dict[str, Dataset]:
-        return aligned(datasets, column_names(X), self.baseline_column_)
-
-    def _rows(self, *args: Any) -> dict[str | None, GivenRows]:
-        rows = super()._rows(*args)
-        return rows if self.baseline_threshold is None else self._labelled(rows, self._classes)
-
-    def _labelled(
-        self, rows: dict[str | None, GivenRows], classes: ClassOrder
-    ) -> dict[str | None, GivenRows]:
-        """Decisions of the deployed model in place of its scores."""
-        out = {}
-        for name, r in rows.items():
-            where = "baseline" if name is None else f"datasets[{name!r}]: baseline"
-            given = r.baseline
-            absent = isinstance(given, str) and given not in (column_names(r.X) or ())
-            if given is not None and not absent and self.baseline_threshold is not None:
-                given = decisions_of_scores(
-                    given, float(self.baseline_threshold), classes, r.X, where
-                )
-            out[name] = replace(r, baseline=given)
-        return out
+    def _datasets(self, datasets: Any, X: Any, column: str | None) -> dict[str, Dataset]:
+        return aligned(datasets, column_names(X), column)
 
 
 def _warn_small(inputs: CheckedData) -> None:
     """Say which data sets are too small for what a model reaches there to last."""
-    for name, part in inputs.parts.items():
+    for name, table in inputs.tables.items():
         n_rows = inputs.n_rows[name]
-        if part.weight is not None:
-            n_rows = int(np.count_nonzero(part.weight))
+        if table.weight is not None:
+            n_rows = int(np.count_nonzero(table.weight))
         if name is not None and n_rows < _FEW_ROWS:
             warn_caller(
                 f"the data set {name!r} has {n_rows} rows: with fewer than {_FEW_ROWS} a bound "

@@ -1,8 +1,7 @@
-"""From a trained model to the rule and its report: decisions are counted, not estimated."""
+"""From a trained model to the rule: decisions are counted, not estimated."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -11,24 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.caller import warn_caller
+from setpoint.deciding import Found
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.goals.goal import Goal
-from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.ramp.cutoff import feasible_cutoffs
 from setpoint.ramp.problem import Problem, Row, rows_of
 from setpoint.ramp.search import LARGEST_MULTIPLIER, Solved
-from setpoint.report import GoalReport, report_on_outcome, warn_few_rows
-from setpoint.rules import Rule, Threshold
+from setpoint.rules import Threshold
 from setpoint.search.infeasibility import InfeasibleError, not_found
-from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["Model", "decide", "prices"]
+__all__ = ["Model", "choose_model", "prices"]
 
 
 _AT_THE_CAP = 0.999
@@ -64,22 +60,17 @@ class _Choice:
     outcome: Outcome
 
 
-def decide(
-    goal: Goal,
+def choose_model(
     evidence: Evidence,
     problem: Problem,
     solved: Solved,
     rivals: Sequence[Model] = (),
     *,
     least: float,
-    solver: str,
     randomized: bool,
     on_infeasible: Literal["raise", "nearest"],
-    notes: Sequence[str],
-    trace: Sequence[TracePoint],
-    seconds: float,
-) -> tuple[Floats, Evidence, Rule, GoalReport]:
-    """The model, its rule on its scores, and the report.
+) -> Found:
+    """The model and its rule on its scores.
 
     A randomised classifier is the ramp itself. One without draws accepts scores of at
     least 0; where the counted rates violate a bound, the cut-off makes the smallest move by
@@ -95,51 +86,22 @@ def decide(
     least : float
         The weight of rows that a floor under a denominator asks for.
     on_infeasible : {"raise", "nearest"}
-    seconds : float
-        Of training.
-
-    Returns
-    -------
-    w : array of shape (d + 1,)
-    evidence : Evidence
-        With the scores of the model.
-    rule : Rule
-    report : GoalReport
 
     Raises
     ------
     InfeasibleError
         If no cut-off on these scores meets the goal, unless `on_infeasible` is "nearest".
     """
-    program = link(goal, evidence.codebook).at(evidence.marginals)
+    program = problem.program
     judge = _Judge(program, evidence, problem, solved, _floors(program, least), on_infeasible)
     trained = Model("", solved.best.w)
-    caught: list[warnings.WarningMessage] = []
     if randomized:
         choice = judge.drawn(trained)
     else:
-        found = judge.without_draws([trained, *rivals])
-        if found is None:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                found = judge.nearest(trained)
-        choice = found
-    report = report_on_outcome(
-        program.linked,
-        choice.outcome,
-        choice.evidence,
-        family="ramp",
-        solver=solver,
-        why=f"{solved.why}; {choice.outcome.why}",
-        notes=[*(str(w.message) for w in caught), *notes],
-        trace=trace,
-        seconds=seconds,
-    )
-    for w in caught:
-        warn_caller(w.message)
+        choice = judge.without_draws([trained, *rivals]) or judge.nearest(trained)
     _warn_constant(evidence, choice.outcome)
-    warn_few_rows(report)
-    return choice.model.w, choice.evidence, choice.outcome.rule, report
+    outcome = replace(choice.outcome, why=f"{solved.why}; {choice.outcome.why}")
+    return Found(outcome, choice.evidence, model=choice.model.w)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from setpoint.inputs.arrays import column_names
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.typing import Floats
 
-__all__ = ["aligned", "naming", "norm_factor", "stacked", "without_column"]
+__all__ = ["aligned", "naming", "norm_factor", "stacked"]
 
 
 _SHORTEST, _LONGEST = 10.0**0.5, 20.0**0.5
@@ -77,14 +77,6 @@ def naming(name: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         raise type(error)(f"datasets[{name!r}]: {error}") from error
-
-
-def without_column(X: Any, name: str) -> Any:
-    """X without a column, where it has one of that name."""
-    names = column_names(X)
-    if names is None or name not in names:
-        return X
-    return _safe_indexing(X, [n for n in names if n != name], axis=1)
 
 
 def norm_factor(X: Any, weight: Floats | None = None) -> float:

@@ -23,7 +23,6 @@ from setpoint.ramp.majorize import majorize_minimize
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.search import Iterate, Solved
 from setpoint.ramp.start import logistic, normed, of_score
-from setpoint.report import Comparison, compared
 from setpoint.search.limits import StoppedError, TracePoint
 from setpoint.typing import Codes, Floats
 
@@ -59,13 +58,6 @@ class Prepared:
     least: float
     deployed: Codes | None
 
-    def compared(self, decided: Floats) -> Comparison:
-        """Decisions (N, 2) of the rows of X against those of the deployed model."""
-        assert self.deployed is not None
-        n, weight = self.n_main, self.evidence.weight
-        main = None if weight is None else weight[:n]
-        return compared(self.evidence.true[:n].astype(np.int64), self.deployed, decided[:n], main)
-
     def unscaled(self, w: Floats) -> Floats:
         """Coefficients for features as the preprocessor leaves them."""
         return np.append(w[:-1] * self.factor, w[-1])
@@ -82,16 +74,12 @@ def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
     return np.hstack([features, column])
 
 
-def prepare(
-    estimator: Any, inputs: CheckedData, features: Mapping[str | None, Any], deployed: Codes | None
-) -> Prepared:
+def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, Any]) -> Prepared:
     """The rows of all data sets as one problem.
 
     Parameters
     ----------
     features : dict of data set (None: X) to array or CSR matrix
-    deployed : int array or None
-        What the deployed model decides of each row of X.
 
     Raises
     ------
@@ -100,10 +88,10 @@ def prepare(
     """
     evidence = inputs.evidence({name: np.zeros(n) for name, n in inputs.n_rows.items()})
     program = link(inputs.goal, evidence.codebook).at(evidence.marginals)
-    used = {name: features[name] for name in inputs.parts}
+    used = {name: features[name] for name in inputs.tables}
     kept = {
         name: None if part.weight is None or part.weight.all() else part.weight > 0
-        for name, part in inputs.parts.items()
+        for name, part in inputs.tables.items()
     }
     main = kept[None]
     n_main = inputs.n_rows[None] if main is None else int(main.sum())
@@ -117,7 +105,7 @@ def prepare(
         raise ValueError(
             f"min_positives is {least:g}, and the rows of X have a weight of {total:g}"
         )
-    factor = norm_factor(used[None], inputs.parts[None].weight)
+    factor = norm_factor(used[None], inputs.tables[None].weight)
     problem = Problem(
         stacked(used, kept, factor),
         evidence.kind.astype(np.int64),
@@ -127,6 +115,7 @@ def prepare(
         _SPARE * least,
     )
     problem.rows  # noqa: B018  # a bound of another shape is refused before any work
+    deployed = inputs.tables[None].deployed
     if deployed is not None and main is not None:
         deployed = deployed[main]
     return Prepared(problem, evidence, n_main, factor, least, deployed)

@@ -24,7 +24,6 @@ _NUMBERS = {
     "C": Number("a number above 0", 0.0, False, below=float("inf")),
     "tol": Number("a number above 0", 0.0, False, below=float("inf")),
     "min_positives": Number("'auto' or a number >= 0", 0.0, other="auto"),
-    "baseline_threshold": Number("a number or None", float("-inf"), other=None),
     "max_seconds": Number("a number above 0 or None", 0.0, False, other=None),
 }
 

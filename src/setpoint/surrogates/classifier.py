@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import indexable
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
-from setpoint.blackbox.measuring import blackbox_of
 from setpoint.caller import warn_caller
+from setpoint.deciding import Decision, FitData, Found, decide, open_fit
 from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.evaluation import value_of
-from setpoint.estimators.features import checked_features, fit_preprocessor, transformed
+from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
-from setpoint.goals.goal import as_goal
-from setpoint.inputs.arrays import check_length, column_names, one_column
-from setpoint.inputs.classes import two_classes_for
+from setpoint.goals.goal import Goal
+from setpoint.inputs.arrays import check_length
 from setpoint.inputs.dataset import Dataset, as_datasets
-from setpoint.inputs.inputs import CheckedData, GivenRows, baseline_codes
-from setpoint.inputs.labels import check_weight
-from setpoint.report import AdaptiveStep, compared
-from setpoint.rules import Threshold
+from setpoint.program.link import link
+from setpoint.report import AdaptiveStep
 from setpoint.search.limits import StoppedWarning
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.options import check_options
-from setpoint.surrogates.parts import overlapping, parts_of
+from setpoint.surrogates.parts import Part, overlapping, parts_of
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.preparing import Training, of_folds, of_validation
 from setpoint.surrogates.splitting import splits_of
-from setpoint.surrogates.telling import SearchProgress, reported, summarize
+from setpoint.surrogates.telling import (
+    SearchProgress,
+    measured_objective,
+    notes_of,
+    outcome_of,
+    summarize,
+)
 from setpoint.typing import Floats
 
 __all__ = ["AdaptiveSurrogateClassifier"]
@@ -242,6 +245,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         sample_weight: Any = None,
         sensitive_features: Any = None,
         baseline: Any = None,
+        datasets: Mapping[str, Any] | None = None,
     ) -> AdaptiveSurrogateClassifier:
         """Search for the model that the metric likes best.
 
@@ -262,6 +266,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             The columns that goal, metric or groups refer to, for the rows of X.
         baseline : array-like of shape (N,), str or classifier, optional
             The deployed model's decisions for X, a column of X with them, or the model.
+        datasets : mapping, optional
+            A metric is measured on one sample: a goal that refers to data sets is refused.
 
         Returns
         -------
@@ -284,59 +290,55 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         StoppedWarning
             If Ctrl-C ended the search: the best model until then is kept.
         """
-        started = time.perf_counter()
-        kinds = check_options(self)
-        goal, black_box = as_goal(self.goal), blackbox_of(self.goal)
-        self._check_named()
-        if y is None:
-            raise ValueError(
-                "AdaptiveSurrogateClassifier requires y to be passed, but the target y is None"
-            )
         held = None if validation is None else as_datasets({"validation": validation})["validation"]
         self._check_samples(held)
-        X = indexable(X)[0]
-        X_in = checked_features(self, X, reset=True)
-        y = one_column(y, "y", warn=True)
-        n_rows = int(_num_samples(X))
-        check_length(y, n_rows, "y")
-        weight = check_weight(sample_weight, n_rows)
-        kept = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
-        classes = two_classes_for(goal, y if len(kept) == n_rows else y[kept], self.pos_label)
-        true = classes.codes(y, "y")
-
+        data = open_fit(
+            self,
+            X,
+            y,
+            sample_weight=sample_weight,
+            sensitive_features=sensitive_features,
+            baseline=baseline,
+            datasets=datasets,
+            validation=held,
+        )
         columns = self.sensitive_features if sensitive_features is None else sensitive_features
-        parts = parts_of(self.surrogate_groups, columns, X, n_rows)
-        rows = self._metric_rows(X, y, sample_weight, sensitive_features, baseline, held)
+        groups = parts_of(self.surrogate_groups, columns, data.X, len(data.true))
+        self._close(data, self._train(data, held, groups))
+        return self
+
+    def _train(  # type: ignore[override]
+        self, data: FitData, held: Dataset | None, groups: list[Part]
+    ) -> Decision:
+        kinds = check_options(self)
+        goal, black_box, classes = data.goal, data.metric, data.classes
         metric = measured_on(
-            black_box or goal, classes, rows, penalty=float(self.penalty),
+            black_box or goal, classes, data.given[None], penalty=float(self.penalty),
             where="y" if held is None else "validation",
         )  # fmt: skip
-        inputs = CheckedData.check(goal, classes, {None: rows}, None)
-        plan = Plan.of(self, len(parts) * sum(2 if isinstance(k, str) else 1 for k in kinds))
-
-        key = self._key()
-        selected = slice(None) if len(kept) == n_rows else kept
+        plan = Plan.of(self, len(groups) * sum(2 if isinstance(k, str) else 1 for k in kinds))
+        key, kept, weight = data.key, data.kept, data.weight
         preprocessor = fit_preprocessor(
             self.preprocessor,
-            X_in[selected],
-            true[selected],
-            None if weight is None else weight[selected],
+            _safe_indexing(data.features, data.weighty),
+            data.true[data.weighty],
+            None if weight is None else weight[data.weighty],
         )
         training = Training(
-            transformed(preprocessor, X_in), true, weight, parts, kinds, classes.labels,
-            float(self.C), self.module, int(self.epochs), self.device, key % 2**32,
+            transformed(preprocessor, data.features), data.true, weight, groups, kinds,
+            classes.labels, float(self.C), self.module, int(self.epochs), self.device, key % 2**32,
         )  # fmt: skip
         if held is None:
             both = self.search == "gradient" and self.gradient != "interpolation"
-            if both and overlapping(parts, kept):
+            if both and overlapping(groups, kept):
                 raise ValueError(
                     f"gradient={self.gradient!r} moves each row's score with its group, and groups "
                     "overlap in surrogate_groups; 'interpolation' takes them"
                 )
-            splits = splits_of(self.cv, X, y, weight, key % 2**32)
+            splits = splits_of(self.cv, data.X, data.y, weight, key % 2**32)
             prepared = of_folds(training, metric, splits, both)
         else:
-            features = transformed(preprocessor, checked_features(self, held.X))
+            features = transformed(preprocessor, self._features(held.X, data.column))
             prepared = of_validation(training, features, metric)
         progress = SearchProgress(metric) if self.verbose else None
         metered = BudgetedMetric(
@@ -357,20 +359,24 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
                 "then is kept",
                 StoppedWarning,
             )
-        rule = Threshold(0.0)
         summary = summarize(self, plan, prepared, metered, found, search.steps)
-        report, evidence = reported(
-            goal, inputs, prepared, metered, found, rule, summary, time.perf_counter() - started
+        judged = data.judged.take(prepared.index)
+        rows = judged.evidence({None: found.scores})
+        linked = link(goal, rows.codebook)
+        outcome = outcome_of(linked, rows, metered, found, summary)
+        decision = decide(
+            linked,
+            lambda: Found(outcome, rows, measured_objective(goal, metered, found)),
+            family="surrogates",
+            folds=prepared.folds,
+            notes=notes_of(summary, found, outcome.status, metered.metric),
+            table=judged.tables[None],
+            started=data.started,
         )
-        deployed = baseline_codes(rows, classes, "baseline")
-        if deployed is not None:
-            part = inputs.take(prepared.index).parts[None]
-            decided = rule.distribution(found.scores)
-            against = compared(part.true, deployed[prepared.index], decided, part.weight)
-            report = replace(report, deployed=against)
-            if black_box is not None and metric.takes == "predictions":
-                report = replace(report, baseline_objective=value_of(metric, deployed))
-        self.rule_, self.goal_report_ = rule, report
+        report = replace(decision.report, adaptive=summary)
+        deployed = data.judged.tables[None].deployed
+        if deployed is not None and black_box is not None and metric.takes == "predictions":
+            report = replace(report, baseline_objective=value_of(metric, deployed))
         self.parameters_, self.body_ = found.models[-1], prepared.body
         self.preprocessor_ = preprocessor
         self.accepted_ = found.accepted
@@ -378,10 +384,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self.n_evaluations_ = metered.used
         self.n_iter_ = len(search.steps)
         self.surrogate_names_ = prepared.sample.names
-        self.classes_, self.positive_ = classes.sorted, classes.labels[1]
-        self.evidence_ = evidence
-        self.draw_key_, self.draw_columns_, self.largest_segment_ = key, column_names(X), 0
-        return self
+        return replace(decision, report=report)
 
     @property
     def path_(self) -> tuple[AdaptiveStep, ...]:
@@ -392,37 +395,25 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         return summary.path
 
     # ------------------------------------------------------------------ shared steps
+    def _check_fit(self, goal: Goal, X: Any) -> None:
+        check_options(self)
+        super()._check_fit(goal, X)
+
     def _scores(self, X: Any) -> Floats:
-        features = transformed(self.preprocessor_, checked_features(self, X))
+        features = transformed(self.preprocessor_, self._features(X, self.baseline_column_))
         if self.body_ is not None:
             features = self.body_.features(features)
         return linear_scores(features, self.parameters_)
 
-    def _metric_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        sensitive_features: Any,
-        baseline: Any,
-        held: Dataset | None,
-    ) -> GivenRows:
-        """The rows that the metric is measured on."""
+    def _check_samples(self, held: Dataset | None) -> None:
         if held is None:
-            return self._rows(X, y, sample_weight, sensitive_features, baseline, None)[None]
+            return
         if held.y is None:
             raise ValueError(
                 "validation holds no labels, which the metric needs: pass a tuple (X, y) or a "
                 "Dataset with y"
             )
-        columns = held.sensitive_features
-        rows = self._rows(held.X, held.y, held.sample_weight, columns, held.baseline, None)
         check_length(held.y, int(_num_samples(held.X)), "validation: y")
-        return rows[None]
-
-    def _check_samples(self, held: Dataset | None) -> None:
-        if held is None:
-            return
         if self.cv is not None:
             raise ValueError(
                 "cv holds rows of X out for the metric, and validation= gives it rows of its own: "

@@ -14,9 +14,8 @@ from setpoint.blackbox.budget import BudgetedMetric, RowMetric
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
-from setpoint.inputs.inputs import CheckedData
-from setpoint.program.link import link
-from setpoint.report import AdaptiveStep, AdaptiveSummary, Entry, GoalReport, report_on_outcome
+from setpoint.program.program import LinkedGoal
+from setpoint.report import AdaptiveStep, AdaptiveSummary, Entry
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Threshold
 from setpoint.search.limits import TracePoint
@@ -25,8 +24,16 @@ from setpoint.surrogates.descent import Step
 from setpoint.surrogates.fitting import Searched
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.preparing import Prepared
+from setpoint.tolerances import SATISFIED
 
-__all__ = ["SOLVERS", "SearchProgress", "reported", "summarize"]
+__all__ = [
+    "SOLVERS",
+    "SearchProgress",
+    "measured_objective",
+    "notes_of",
+    "outcome_of",
+    "summarize",
+]
 
 SOLVERS = {"gradient": "adaptive-surrogates", "weights": "surrogate-weights"}
 """Names of the searches in reports and at the shell."""
@@ -100,48 +107,34 @@ def summarize(
     )
 
 
-def reported(
-    goal: Goal,
-    inputs: CheckedData,
-    prepared: Prepared,
+def outcome_of(
+    linked: LinkedGoal,
+    rows: Evidence,
     metered: BudgetedMetric,
     found: Searched,
-    rule: Threshold,
     summary: AdaptiveSummary,
-    seconds: float,
-) -> tuple[GoalReport, Evidence]:
-    """The report on the metric's rows, and these with their scores."""
-    rows = inputs.take(prepared.index)
-    evidence = rows.evidence({None: found.scores})
-    confusion = evidence.confusion(rule.decide(evidence.scores))
-    linked = link(goal, evidence.codebook)
+) -> Outcome:
+    """What the model kept reaches on the metric's rows: positive from a score of 0 on."""
+    rule, goal = Threshold(0.0), linked.goal
+    confusion = rows.confusion(rule.decide(rows.scores))
     v, status = np.zeros(0), "feasible"
     if not goal.is_blackbox:
-        program = linked.at(evidence.marginals)
+        program = linked.at(rows.marginals)
         v = program.rates_of(confusion.counts)
-        if goal.constraints and program.violation(v) > 1e-9:
+        if goal.constraints and program.violation(v) > SATISFIED:
             status = "nearest"
     how = "Algorithm 1" if summary.search == "gradient" else "a search over the surrogates' weights"
     result = "what it found is kept" if summary.accepted else "the baseline is kept"
-    outcome = Outcome(
+    return Outcome(
         rule, v, confusion, 0.0, status, None, None, f"{how}: {summary.why}; {result}",  # type: ignore[arg-type]
         "rule", metered.used, solver=SOLVERS[summary.search],
     )  # fmt: skip
-    report = report_on_outcome(
-        linked,
-        outcome,
-        evidence,
-        family="surrogates",
-        why=outcome.why,
-        objective=_entry(goal, metered, found) if goal.is_blackbox else None,
-        folds=prepared.folds,
-        notes=_notes(summary, found, status, metered.metric),
-        seconds=seconds,
-    )
-    return replace(report, adaptive=summary), evidence
 
 
-def _entry(goal: Goal, metered: BudgetedMetric, found: Searched) -> Entry:
+def measured_objective(goal: Goal, metered: BudgetedMetric, found: Searched) -> Entry | None:
+    """The value of a black box with its bootstrap interval; None for goals that are counted."""
+    if not goal.is_blackbox:
+        return None
     entry = measured_entry(goal, metered.metric, found.value)
     if len(found.draws) < 2:
         return entry
@@ -149,7 +142,10 @@ def _entry(goal: Goal, metered: BudgetedMetric, found: Searched) -> Entry:
     return replace(entry, low=found.value - half, high=found.value + half, interval="bootstrap")
 
 
-def _notes(summary: AdaptiveSummary, found: Searched, status: str, metric: RowMetric) -> list[str]:
+def notes_of(
+    summary: AdaptiveSummary, found: Searched, status: str, metric: RowMetric
+) -> list[str]:
+    """What the report adds."""
     notes = []
     if not found.cuts:
         notes.append(

@@ -1,0 +1,151 @@
+"""From rows with scores to the rule and its report: find, count, compare, warn."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.caller import warn_caller
+from setpoint.evidence import Evidence
+from setpoint.inputs.inputs import Table
+from setpoint.program.program import LinkedGoal
+from setpoint.report import Comparison, Entry, GoalReport, compared, report_on_outcome
+from setpoint.report.counting import warn_few_rows
+from setpoint.rules import Rule
+from setpoint.search.limits import TracePoint
+from setpoint.search.outcome import Outcome
+
+__all__ = ["Decision", "Found", "against_deployed", "decide"]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a family's search found.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        The rule and what is known of it.
+    rows : Evidence
+        The rows that it was found on, with the scores that it decides by.
+    objective : Entry, optional
+        Where the objective was measured, not counted.
+    model : object
+        The model that the scores come from, where several were compared.
+    """
+
+    outcome: Outcome
+    rows: Evidence
+    objective: Entry | None = None
+    model: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """A rule, its report, and how it was found.
+
+    Parameters
+    ----------
+    rule : Rule
+    report : GoalReport
+    trace : tuple of TracePoint
+    found : Found
+    """
+
+    rule: Rule
+    report: GoalReport
+    trace: tuple[TracePoint, ...]
+    found: Found
+
+
+def decide(
+    linked: LinkedGoal,
+    find: Callable[[], Found],
+    *,
+    family: str,
+    solver: str | None = None,
+    notes: Sequence[str] = (),
+    folds: int | None = None,
+    trace: Sequence[TracePoint] | None = None,
+    table: Table | None = None,
+    started: float | None = None,
+) -> Decision:
+    """Find the rule, count what it reaches, and say everything once.
+
+    Parameters
+    ----------
+    linked : LinkedGoal
+    find : callable
+        The search. Its warnings are repeated for the caller, and become notes.
+    family : str
+    solver : str, optional
+        As the user named it; None: as the search names itself.
+    notes : sequence of str
+        For the report, after those of the search.
+    folds : int, optional
+        Of cross-validation, by which the rows have their scores.
+    trace : sequence of TracePoint, optional
+        Of a training that ended before; None: the search's own.
+    table : Table, optional
+        The rows of X, the first of those that the search looked at. Where a deployed model
+        decides them too, the report compares.
+    started : float, optional
+        When the work began, on ``time.perf_counter``; None: now.
+
+    Raises
+    ------
+    InfeasibleError, StoppedError, GoalError
+        Whatever `find` raises.
+    """
+    start = time.perf_counter() if started is None else started
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = find()
+    outcome = found.outcome
+    report = report_on_outcome(
+        linked,
+        outcome,
+        found.rows,
+        objective=found.objective,
+        family=family,
+        solver=solver,
+        why=outcome.why,
+        folds=folds,
+        notes=(*(str(w.message) for w in caught), *notes),
+        trace=trace,
+        seconds=time.perf_counter() - start,
+    )
+    if table is not None and table.deployed is not None:
+        report = replace(report, deployed=_compared(table, found))
+    for w in caught:
+        warn_caller(w.message)
+    warn_few_rows(report)
+    steps = outcome.trace if trace is None else trace
+    return Decision(outcome.rule, report, tuple(steps), found)
+
+
+def against_deployed(table: Table, decided: NDArray[np.float64]) -> Comparison | None:
+    """What changes against the deployed model on some rows; None where there is none.
+
+    Parameters
+    ----------
+    table : Table
+    decided : array of shape (N, n)
+        The probability of each class.
+    """
+    if table.deployed is None:
+        return None
+    return compared(table.true, table.deployed, decided, table.weight)
+
+
+def _compared(table: Table, found: Found) -> Comparison | None:
+    rows, rule = found.rows, found.outcome.rule
+    n = 0 if table.deployed is None else len(table.deployed)
+    segments = rows.segment[:n] if rule.needs_segments else None
+    return against_deployed(table, rule.distribution(rows.scores[:n], segments))

@@ -1,0 +1,225 @@
+"""The opening of a fit: labels, weights, classes, columns and the deployed model, checked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import indexable
+from sklearn.utils.validation import _num_samples
+
+from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox.measuring import blackbox_of
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.inputs.arrays import check_length, column_names, one_column
+from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.dataset import Dataset
+from setpoint.inputs.deployed import Deployed
+from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
+from setpoint.inputs.labels import check_weight
+from setpoint.typing import Codes, Floats
+
+__all__ = ["FitData", "given_rows", "open_fit"]
+
+
+class Fitted(Protocol):
+    """What the opening asks of a classifier."""
+
+    goal: Any
+    sensitive_features: Any
+    baseline: Any
+
+    def _check_fit(self, goal: Goal, X: Any) -> None:
+        """Refuse parameters, and goals of another kind."""
+
+    def _key(self) -> int:
+        """What draws are made by."""
+
+    def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
+        """X as the model takes it, without the deployed model's column."""
+
+    def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
+        """The classes of the labels."""
+
+    def _datasets(self, datasets: Any, X: Any, column: str | None) -> dict[str, Dataset]:
+        """Further data sets."""
+
+    def _decides_on(self, goal: Goal, given: Any) -> DecideOn:
+        """The columns that the rule may look at."""
+
+
+@dataclass(frozen=True, eq=False)
+class FitData:
+    """What ``fit`` was given, checked.
+
+    Parameters
+    ----------
+    goal : Goal
+    metric : BlackBox or None
+        The goal, where it has no formula.
+    X : array, sparse matrix or frame of shape (N, d)
+        As given.
+    y : array-like of shape (N,)
+        As given.
+    true : array of shape (N,)
+        Class codes.
+    weight : array of shape (N,) or None
+    features : array, CSR matrix or frame of shape (N, d)
+        As the model takes them.
+    judged : CheckedData
+        The rows that the goal is counted on: those of X and of further data sets, or a
+        validation sample in their place.
+    given : dict of data set (None: the rows of X, or the validation sample) to GivenRows
+    deployed : Deployed or None
+        On the rows of X.
+    key : int
+        What draws are made by.
+    started : float
+        On ``time.perf_counter``.
+    """
+
+    goal: Goal
+    metric: BlackBox | None
+    X: Any
+    y: Any
+    true: Codes
+    weight: Floats | None
+    features: Any
+    judged: CheckedData
+    given: Mapping[str | None, GivenRows]
+    deployed: Deployed | None
+    key: int
+    started: float
+
+    @property
+    def classes(self) -> ClassOrder:
+        """The classes of the labels."""
+        return self.judged.classes
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """Which rows of X weigh something."""
+        return np.arange(len(self.true)) if self.weight is None else np.flatnonzero(self.weight)
+
+    @property
+    def weighty(self) -> Any:
+        """The same as an index; a slice where all rows weigh something, which copies none."""
+        everything = self.weight is None or bool(self.weight.all())
+        return slice(None) if everything else self.kept
+
+    @property
+    def column(self) -> str | None:
+        """The column of X that holds what the deployed model says."""
+        return None if self.deployed is None else self.deployed.column
+
+
+def open_fit(
+    classifier: Fitted,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+    datasets: Mapping[str, Any] | None = None,
+    validation: Dataset | None = None,
+) -> FitData:
+    """Check everything that ``fit`` was given, before any work.
+
+    Parameters
+    ----------
+    validation : Dataset, optional
+        Rows that the goal is counted on in place of those of X.
+
+    Raises
+    ------
+    GoalError, ValueError, TypeError
+        Whatever is wrong with a parameter or an argument, by its name.
+    """
+    started = time.perf_counter()
+    metric, goal = blackbox_of(classifier.goal), as_goal(classifier.goal)
+    classifier._check_fit(goal, X)
+    if y is None:
+        name = type(classifier).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
+    if classifier.baseline is not None and baseline is not None:
+        raise ValueError(
+            "baseline is given twice, to the constructor and to fit; evaluate would go by the "
+            "constructor's: leave one out"
+        )
+    deployed = Deployed.of(classifier.baseline if baseline is None else baseline)
+    X, y = indexable(X)[0], indexable(y)[0]
+    column = None if deployed is None else deployed.column
+    features = classifier._features(X, column, reset=True)
+    if getattr(y, "ndim", 1) != 1:
+        y = one_column(y, "y", warn=True)
+    n_rows = int(_num_samples(X))
+    check_length(y, n_rows, "y")
+    weight = check_weight(sample_weight, n_rows)
+    classes = classifier._classes_for(goal, y, weight)
+    true = classes.codes(y, "y")
+    if validation is None:
+        sets = classifier._datasets(datasets, X, column)
+        rows = given_rows(classifier, goal, X, y, weight, sensitive_features, baseline, sets)
+    else:
+        v = validation
+        rows = given_rows(
+            classifier, goal, v.X, v.y, v.sample_weight, v.sensitive_features, v.baseline
+        )
+    decide_on = classifier._decides_on(goal, sensitive_features)
+    where = "y" if validation is None else "validation: y"
+    judged = CheckedData.check(goal, classes, rows, decide_on, where)
+    if metric is None:
+        judged.bind()
+    key = classifier._key()
+    return FitData(
+        goal, metric, X, y, true, weight, features, judged, rows, rows[None].baseline, key, started
+    )
+
+
+def given_rows(
+    classifier: Any,
+    goal: Goal,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+    datasets: Mapping[str, Dataset] | None = None,
+) -> dict[str | None, GivenRows]:
+    """X and the further data sets; what the constructor names holds for all of them.
+
+    Parameters
+    ----------
+    classifier : estimator
+        Its `sensitive_features` and `baseline` stand in for those that are None here.
+    """
+    named = classifier.sensitive_features
+    columns = named if sensitive_features is None else sensitive_features
+    deployed = Deployed.of(classifier.baseline if baseline is None else baseline)
+    first = deployed
+    if baseline is None and deployed is not None and None not in goal.needs.baseline:
+        column = deployed.column
+        if column is not None and not _has(X, column):
+            first = None  # named in the constructor, and needed nowhere
+    rows: dict[str | None, GivenRows] = {
+        None: GivenRows(int(_num_samples(X)), y, sample_weight, columns, first, X)
+    }
+    for name, d in (datasets or {}).items():
+        own, model = d.sensitive_features, Deployed.of(d.baseline)
+        if own is None and _has(d.X, named):
+            own = named
+        if model is None and name in goal.needs.baseline and deployed is not None:
+            model = deployed if deployed.lasts else None
+        rows[name] = GivenRows(int(_num_samples(d.X)), d.y, d.sample_weight, own, model, d.X)
+    return rows
+
+
+def _has(X: Any, names: Any) -> bool:
+    """Whether names of columns, given once for X, are columns of another frame too."""
+    wanted = [names] if isinstance(names, str) else names
+    return wanted is not None and set(column_names(X) or ()).issuperset(wanted)
