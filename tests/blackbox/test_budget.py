@@ -14,6 +14,7 @@ from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import GivenRows
+from setpoint.search.limits import Limits, StoppedError
 
 Y = np.array([0, 1, 1, 0, 1, 0, 0, 1])
 
@@ -99,14 +100,18 @@ def test_budget_is_asked_before_anything_is_made():
     assert metered.used == 4
 
 
-def test_progress_tells_used_and_left():
+def test_limits_learn_of_what_is_used():
     seen = []
-    metered = BudgetedMetric(
-        metric(), budget=5, progress=lambda used, left: seen.append((used, left))
-    )
+    limits = Limits(report=seen.append)
+    metered = BudgetedMetric(metric(), budget=5, limits=limits)
     metered(vectors(2))
+    metered.record(0.5)
     metered.drawn([np.arange(metered.metric.n_rows)], vectors(2))
-    assert seen == [(1, 4), (2, 3), (4, 1)]
+    assert [(now.call, now.objective) for now in seen] == [(2, 0.5), (4, 0.5)]
+    assert limits.calls == metered.used
+    limits.stopped = "interrupted"
+    with pytest.raises(StoppedError, match="interrupted"):
+        metered(vectors(1, seed=3))
 
 
 def test_processes_find_the_same():

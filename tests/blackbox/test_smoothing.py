@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.blackbox.smoothing import margin, smoothed_at, smoothed_threshold, window_of
-from setpoint.search import StoppedError
+from setpoint.search import StoppedError, StoppedWarning
+from setpoint.search.limits import Limits
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -185,8 +186,10 @@ def test_a_limit_between_slots_keeps_the_common_cut_off():
             raise StoppedError("enough")
         return f1(y)(F)
 
-    found = smoothed_threshold(limited, scores, None, segments)
-    assert found.stopped
+    limits = Limits()
+    with pytest.warns(StoppedWarning, match="^enough: the best found so far is kept"):
+        found = smoothed_threshold(limited, scores, None, segments, limits=limits)
+    assert limits.stopped == "enough"
     assert found.thresholds.tolist() == [found.thresholds[0]] * 2
     assert found.thresholds[0] == smoothed_threshold(f1(y), scores).thresholds[0]
     with pytest.raises(StoppedError):

@@ -188,7 +188,7 @@ def test_training_that_was_stopped_before_the_goal_was_met(fit):
     assert done.exit_code == 3
     assert "is kept" not in done.output
     out = json.loads(done.stdout)
-    assert "training was stopped after 1e-09 seconds" in " ".join([out["message"], *out["notes"]])
+    assert "stopped after 1e-09 seconds" in " ".join([out["message"], *out["notes"]])
 
 
 def test_a_note_of_what_is_kept_waits_for_the_end():
@@ -198,15 +198,15 @@ def test_a_note_of_what_is_kept_waits_for_the_end():
         with click.Context(click.Command("x"), obj=(session := Session())), warnings_as_notes():
             with contextlib.suppress(ValueError), warnings_as_notes():
                 warnings.warn(
-                    "training was stopped: the best iterate until then is kept", stacklevel=1
+                    "stopped after 9 seconds: the best found so far is kept", stacklevel=1
                 )
                 assert not session.notes
                 if fails:
                     raise ValueError
             return list(session.notes)
 
-    assert search(False) == ["training was stopped: the best iterate until then is kept"]
-    assert search(True) == ["training was stopped"]
+    assert search(False) == ["stopped after 9 seconds: the best found so far is kept"]
+    assert search(True) == ["stopped after 9 seconds"]
 
 
 # ---------------------------------------------------------------------- beside the fit

@@ -354,7 +354,7 @@ def test_a_limit_on_seconds_keeps_the_best_so_far(fit, tmp_path):
     assert not list(tmp_path.iterdir())
     later = fit("--solver", "portfolio", "--max-seconds", "0.2", "--json")
     assert later.exit_code in (0, 3), later.stderr
-    assert "note: training was stopped after 0.2 seconds" in later.stderr
+    assert "note: stopped after 0.2 seconds: the best found so far is kept" in later.stderr
     assert load_model(tmp_path / "m.skops").target == "y"
 
 

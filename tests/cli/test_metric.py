@@ -373,7 +373,6 @@ def test_metrics_that_are_invalid(fit, at, metric, words):
         ((*REVENUE, "--budget", "20"), "--budget 20 is too small"),
         ((*REVENUE, "--solver", "exact"), "--solver exact needs a goal with a formula; for"),
         ((*REVENUE, "--solver", "ero"), "--solver ero needs a goal with a formula"),
-        ((*REVENUE, "--max-seconds", "3"), "limited by evaluations of the metric instead, with"),
         ((*REVENUE, "--min-positives", "3"), "trains a model by what the metric says of others"),
         ((*REVENUE, "--draws"), "--draws: --solver adaptive-surrogates trains one model"),
         ((*REVENUE, "--draws", "--estimator", "logistic"), "post-shift finds rules, which decide"),
@@ -466,17 +465,17 @@ def test_ctrl_c_keeps_the_best_so_far(fit, at, monkeypatch):
         found = real(self, *args)
         with contextlib.suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        self.stopped = "interrupted"  # as the search says where that ends it
+        self.limits.stop(KeyboardInterrupt())  # as the search does where that ends it
         return found
 
     monkeypatch.setattr(module.Search, "_searched", interrupted)
     done = fit(*REVENUE, "--report", "r.html", "--checkpoint", "seen.jsonl")
     assert done.exit_code == 130, done.stderr
-    assert "evaluations of the metric: the best model until then is kept" in done.stderr
+    assert "evaluations of the metric: the best found so far is kept" in done.stderr
     last = done.stderr.splitlines()[-1]
     assert last == "stopped; seen.jsonl, m.skops and r.html were written"
     assert "Wrote the model to m.skops and the page to r.html." in done.stdout
-    assert "The search was interrupted: the best model" in (at / "r.html").read_text("utf-8")
+    assert "interrupted: the best found so far is kept" in (at / "r.html").read_text("utf-8")
     assert load_model("m.skops").target == "y"
 
 

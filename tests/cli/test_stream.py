@@ -13,6 +13,7 @@ import pytest
 
 from setpoint.cli import stream_live
 from setpoint.data.streaming.state import StreamState
+from setpoint.estimators.progress import LiveLine
 
 HEAD = "age,city,since,zip,y"
 
@@ -734,17 +735,17 @@ def test_a_terminal_shows_a_line(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     texts = iter(["12 rows, f1 0.5000", "99 rows, f1 0.6000"])
-    with stream_live.LiveLine(lambda: next(texts)) as line:
-        line.look()
-        line.look()  # too soon
+    with LiveLine() as line:
+        line.show(lambda: next(texts))
+        line.show(lambda: next(texts))  # too soon
     assert next(texts) == "99 rows, f1 0.6000"
     assert "12 rows, f1 0.5000" in sys.stderr.getvalue()
 
 
 def test_elsewhere_there_is_none(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with stream_live.LiveLine(lambda: 1 / 0) as line:
-        line.look()
+    with LiveLine() as line:
+        line.show(lambda: 1 / 0)
     assert sys.stderr.getvalue() == ""
 
 

@@ -52,7 +52,7 @@ def outcome(plan):
         )
         for name, c in plan.pool.best.items()
     }
-    return best, [t[:4] for t in plan.pool.trace], plan.pool.n_offered, plan.notes
+    return best, [t[:4] for t in plan.pool.limits.trace], plan.pool.n_offered, plan.notes
 
 
 class Enough(Exception):

@@ -193,7 +193,7 @@ def test_interrupted(monkeypatch, after):
         with pytest.raises(KeyboardInterrupt):
             penalty(FPOR).fit(X, Y)
         return
-    with pytest.warns(StoppedWarning, match="interrupted: the best iterate until then"):
+    with pytest.warns(StoppedWarning, match="^interrupted: the best found so far is kept$"):
         clf = penalty(FPOR).fit(X, Y)
     assert clf.goal_report_.satisfied
 
@@ -297,7 +297,7 @@ def test_no_phase_of_training_sees_f1_by_sklearn_differently():
 # ---------------------------------------------------------------------- checkpoints, networks
 def stopped_after(monkeypatch, n_ticks):
     """Trainings from now on end with SystemExit at their n-th step, as if killed."""
-    from setpoint.penalty import fitting
+    from setpoint.search.limits import Limits
 
     left = itertools.count()
 
@@ -305,7 +305,7 @@ def stopped_after(monkeypatch, n_ticks):
         if next(left) == n_ticks:
             raise SystemExit
 
-    monkeypatch.setattr(fitting, "_ticker", lambda seconds: tick)
+    monkeypatch.setattr(Limits, "tick", lambda self: tick())
 
 
 @pytest.mark.parametrize("module", ["linear", "mlp"])

@@ -305,7 +305,7 @@ def test_what_stopped_the_search_by_posteriors_is_the_reason_by_labels(monkeypat
     with pytest.warns(StoppedWarning) as caught:
         found = solve(COVERAGE, eta, y, evidence="label")
     texts = [str(w.message) for w in caught if w.category is StoppedWarning]
-    assert texts == ["stopped after 7 seconds: the best rule found so far is returned"]
+    assert texts == ["stopped after 7 seconds: the best found so far is kept"]
     assert "oracle calls" not in str(found.report.warnings)
 
 

@@ -20,9 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from setpoint import BlackBox, GoalError, PlugInClassifier, evaluate, goal_scorer, solve
 from setpoint.blackbox import MetricError
 from setpoint.goals.errors import ShapeError
-from setpoint.plugin import shifting
 from setpoint.rules import PerSegment, Threshold
-from setpoint.search import ConstantGoalWarning, StoppedError, StoppedWarning
+from setpoint.search import ConstantGoalWarning, StoppedError, StoppedWarning, limits
 
 
 def revenue(y_true, y_pred, amount):
@@ -271,8 +270,10 @@ def test_budgets(monkeypatch):
     clock = SimpleNamespace(perf_counter=lambda: float(len(calls) >= 30))
     model = classifier(BlackBox(slow), max_oracle_calls=60, max_seconds=0.5, **by_group)
     with monkeypatch.context() as patch:
-        patch.setattr(shifting, "time", clock)
-        with pytest.warns(StoppedWarning, match="ended the search group by group"):
+        patch.setattr(limits, "time", clock)
+        with pytest.warns(
+            StoppedWarning, match="^stopped after 0.5 seconds: the best found so far is kept"
+        ):
             model.fit(X, y)
     assert len({rule.threshold for rule in model.rule_.rules}) == 1
     assert model.n_oracle_calls_ == 20

@@ -13,7 +13,7 @@ from setpoint.ramp.lagrangian import augmented_lagrangian
 from setpoint.ramp.majorize import majorize_minimize
 from setpoint.ramp.majorizer import Majorizer
 from setpoint.ramp.svm import METHODS, SVM
-from setpoint.search.limits import StoppedError
+from setpoint.search.limits import Limits, StoppedError, StoppedWarning
 
 ROWS = oracle.two_groups()
 X, TRUE, GROUP, DEPLOYED = ROWS
@@ -339,14 +339,16 @@ def test_the_same_seed_gives_the_same_bits():
 def test_what_stops_it_leaves_the_best_until_then(error):
     seen = []
 
-    def callback(iterate, n_passes):
-        seen.append((iterate, n_passes))
+    def tell(now):
+        seen.append(now)
         if len(seen) == 2:
             raise error
 
-    solved = majorize_minimize(problem_of("fairness"), np.zeros(X.shape[1] + 1), callback=callback)
-    assert [id(i) for i, _ in seen] == [id(i) for i in solved.path]
+    problem, w = problem_of("fairness"), np.zeros(X.shape[1] + 1)
+    with pytest.warns(StoppedWarning):
+        solved = majorize_minimize(problem, w, limits=Limits(report=tell))
+    assert len(seen) == len(solved.path) == 2
     assert any(solved.best is i for i in solved.path)
-    assert solved.n_passes == seen[-1][1] > seen[0][1] > 0
+    assert solved.n_passes == seen[-1].call > seen[0].call > 0
     assert solved.stopped in ("stopped after 2", "interrupted")
     assert not solved.converged

@@ -7,10 +7,11 @@ import pytest
 from scipy import sparse
 
 from ramp.oracle import drawn_sets, prepared_of
-from setpoint import StoppedError
+from setpoint import StoppedError, StoppedWarning
 from setpoint.ramp import lagrangian
 from setpoint.ramp.lagrangian import WIDTHS, augmented_lagrangian
 from setpoint.ramp.search import LARGEST_MULTIPLIER, Iterate
+from setpoint.search.limits import Limits
 
 TOL = 1e-3
 GOALS = [
@@ -170,17 +171,17 @@ def test_what_ends_a_training_keeps_the_best_round(error):
     for after in (1, 2, 4):
         calls = []
 
-        def tell(now, n_passes, calls=calls, after=after):
-            calls.append((now, n_passes))
+        def tell(now, calls=calls, after=after):
+            calls.append(now)
             if len(calls) == after:
                 raise error
 
-        solved = augmented_lagrangian(problem, np.zeros(4), callback=tell)
+        with pytest.warns(StoppedWarning):
+            solved = augmented_lagrangian(problem, np.zeros(4), limits=Limits(report=tell))
         assert len(calls) == len(solved.path) == after
-        assert [now for now, _ in calls] == solved.path
         for mine, theirs in zip(solved.path, whole.path, strict=False):
             assert np.array_equal(mine.w, theirs.w)
-        assert [n for _, n in calls] == sorted({n for _, n in calls})
+        assert [now.call for now in calls] == sorted({now.call for now in calls})
         words = "interrupted" if isinstance(error, KeyboardInterrupt) else "time is up"
         assert words in solved.stopped
         sharp = solved.path[len(WIDTHS) - 1 :] or solved.path[-1:]

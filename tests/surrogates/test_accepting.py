@@ -5,9 +5,10 @@ import pytest
 
 from setpoint import BlackBox
 from setpoint.blackbox.binding import measured_on
-from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
+from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import GivenRows
+from setpoint.search import StoppedWarning
 from setpoint.surrogates.accepting import drawn_rows, gain_error
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.plan import Plan
@@ -109,9 +110,10 @@ def search_of(y=Y, budget=400):
     )
 
 
-def judged(search, baseline, best):
+def judged(search, baseline, best, stopped=""):
     scores = search.sample.scores(np.stack([best[None], baseline[None]], axis=1))
     gains = search.metered(scores)
+    search.limits.stopped = stopped
     return search._judged(
         baseline[None], scores[1], gains[1], best[None], gains[0], "zero", constant=False
     )
@@ -170,13 +172,12 @@ def test_draws_are_paid_for():
     assert search.metered.used == 2 + 2 * search.plan.draws
     poor = search_of(budget=200)
     poor.metered.used += 195
-    with pytest.raises(BudgetSpentError):
-        judged(poor, POOR, GOOD)
+    with pytest.warns(StoppedWarning, match="^the budget of 200 .* is spent"):
+        found = judged(poor, POOR, GOOD)
+    assert found.error is None
 
 
 def test_an_interrupted_search_is_taken_as_it_is():
-    search = search_of()
-    search.stopped = "interrupted"
-    found = judged(search, POOR, GOOD)
+    found = judged(search_of(), POOR, GOOD, "interrupted")
     assert (found.accepted, found.error) == (True, None)
     assert "interrupted" in found.why

@@ -1,8 +1,10 @@
 """What fit promises: values that were measured, two samples, groups, weights, stops, budgets."""
 
 import copy
+import re
 import warnings
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
-from setpoint import BlackBox, Dataset, StoppedWarning, evaluate
+from setpoint import BlackBox, Dataset, StoppedError, StoppedWarning, evaluate
+from setpoint.search import limits
 from setpoint.surrogates import PRBEP, PrecisionAtK, PrecisionAtRecall
 from setpoint.surrogates.sample import Sample
 from surrogates.samples import Counted, adaptive, island, profit, two_groups
@@ -478,7 +481,7 @@ def test_an_interruption_keeps_the_best(search):
     stop = metric.calls - 2 * 6 - 20
     clf = adaptive(BlackBox(Counted(stop=stop), name="profit"), search=search)
     # The shell takes the last words back where nothing is kept in the end.
-    words = "the search was interrupted after .*not judged: the best model until then is kept$"
+    words = "^interrupted: the best found so far is kept$"
     with pytest.warns(StoppedWarning, match=words):
         clf.fit(V, VY)
     report = clf.goal_report_
@@ -486,6 +489,29 @@ def test_an_interruption_keeps_the_best(search):
     assert any("interrupted" in w for w in report.warnings)
     assert clf.accepted_ == (clf.best_value_ > clf.baseline_value_)
     assert np.isfinite(clf.decision_function(V)).all()
+
+
+def test_time_is_up(monkeypatch):
+    calls = Counted()
+    adaptive(BlackBox(calls, name="profit")).fit(V, VY)
+    for share, kept in ((0.0, False), (0.7, True)):
+        metric = Counted()
+        late = share * calls.calls
+        clock = SimpleNamespace(
+            perf_counter=lambda metric=metric, late=late: float(metric.calls > late)
+        )
+        monkeypatch.setattr(limits, "time", clock)
+        clf = adaptive(BlackBox(metric, name="profit"), max_seconds=0.5)
+        if not kept:
+            with pytest.raises(StoppedError, match=r"^stopped after 0\.5 seconds$"):
+                clf.fit(V, VY)
+            continue
+        text = "stopped after 0.5 seconds: the best found so far is kept"
+        with pytest.warns(StoppedWarning, match=f"^{text}$"):
+            clf.fit(V, VY)
+        assert text in clf.goal_report_.warnings
+        assert metric.calls < calls.calls
+        assert clf.best_value_ >= clf.baseline_value_
 
 
 def test_an_interruption_before_there_is_anything_passes_through():
@@ -497,7 +523,7 @@ def test_progress(capsys):
     clf = adaptive(verbose=1, max_iter=3).fit(X, Y)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "best 0." in err
+    assert re.search(r"call +\d+ of \d+  objective 0\.", err)
     assert f"{clf.n_evaluations_} evaluations, " in err
     adaptive(max_iter=1).fit(X, Y)
     assert capsys.readouterr() == ("", "")

@@ -86,11 +86,12 @@ def test_what_is_best_is_what_was_measured():
 
 
 def test_steps_tell_of_the_way():
-    received = []
     search = descent(g_mean, max_iter=7)
-    search.callback = received.append
     search.run()
-    assert received == search.steps
+    received = search.steps
+    trace = search.metered.limits.trace
+    assert [now.call for now in trace] == [s.used for s in received]
+    assert trace[-1].objective == search.metered.metric.sense * search.best.gain
     assert len(received) == 7
     assert [s.used for s in received] == sorted({s.used for s in received})
     assert received[-1].used == search.metered.used

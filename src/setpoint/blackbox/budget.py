@@ -8,7 +8,7 @@ change no decision.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from os import PathLike
 from typing import Protocol
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from setpoint.blackbox.cache import EvaluationCache
 from setpoint.blackbox.errors import MetricError
 from setpoint.goals.errors import EmptyPopulationError
-from setpoint.search.limits import StoppedError
+from setpoint.search.limits import Limits, StoppedError
 from setpoint.typing import Floats
 
 __all__ = ["BudgetSpentError", "BudgetedMetric", "RowMetric"]
@@ -100,8 +100,8 @@ class BudgetedMetric:
     checkpoint : path, optional
         A file of JSON lines to which each evaluation is added as it is made. A run that is
         taken up again finds them there, and counts them as it did before.
-    progress : callable, optional
-        Called as ``progress(used, left)`` after evaluations; `left` is None without a budget.
+    limits : Limits, optional
+        They learn of the evaluations, and end the search when time is up.
 
     Attributes
     ----------
@@ -127,12 +127,12 @@ class BudgetedMetric:
         budget: int | None = None,
         n_jobs: int | None = None,
         checkpoint: str | PathLike[str] | None = None,
-        progress: Callable[[int, int | None], None] | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.metric = metric
         self.budget = budget
         self.n_jobs = n_jobs
-        self.progress = progress
+        self.limits = limits or Limits()
         self.used = self.hits = self.resumed = 0
         self._values: dict[bytes, float] = {}
         self._file = None
@@ -177,8 +177,13 @@ class BudgetedMetric:
                 self._keep(key, value)
             if self._file is not None:
                 self._file.add(dict(zip(done, values.tolist(), strict=True)))
-            self._tell()
+            self.limits.called(self.used)
         return self.metric.sense * np.array([self._values[key] for key in keys], np.float64)
+
+    def record(self, gain: float) -> None:
+        """A search has come to this gain, in which violations are counted already."""
+        sense = self.metric.sense
+        self.limits.record(sense * gain, sense * np.inf, np.nan)
 
     def _check_file(self, scores: Floats, rows: list[int], values: list[float]) -> None:
         """Make one evaluation again: the file names the function and does not know its code."""
@@ -234,7 +239,7 @@ class BudgetedMetric:
             out[i] = values
             if self._file is not None:
                 self._file.add(dict(zip(keys, values.tolist(), strict=True)))
-        self._tell()
+        self.limits.called(self.used)
         return out
 
     def _on_draws(
@@ -284,10 +289,6 @@ class BudgetedMetric:
     def _keep(self, key: bytes, value: float) -> None:
         self._values[key] = value
         self.used += 1
-
-    def _tell(self) -> None:
-        if self.progress is not None:
-            self.progress(self.used, self.left)
 
     def _keys(self, scores: Floats) -> list[bytes]:
         """What tells vectors apart: their decisions, or the scores bit by bit."""

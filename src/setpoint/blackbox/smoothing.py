@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence.cutoffs import cutoffs, midway
-from setpoint.search.limits import StoppedError
+from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
 __all__ = [
@@ -86,8 +86,6 @@ class Shift:
         Score vectors that were measured.
     constant : bool
         Whether no cut-off is better than another, in any segment.
-    stopped : bool
-        Whether a limit ended the search segment by segment.
     """
 
     thresholds: Floats
@@ -97,7 +95,6 @@ class Shift:
     window: float
     evaluations: int
     constant: bool
-    stopped: bool = False
 
 
 def smoothed_threshold(
@@ -110,6 +107,7 @@ def smoothed_threshold(
     most: int | None = None,
     rounds: int = 3,
     sweep: Sweep | None = None,
+    limits: Limits | None = None,
 ) -> Shift:
     """The cut-off at which the smoothed curve of a metric is highest.
 
@@ -139,6 +137,8 @@ def smoothed_threshold(
     sweep : callable, optional
         ``sweep(scores, moving)``: gains at every cut-off of the moving rows at once, the
         others decided by their sign. Where it is given, `measure` is not called.
+    limits : Limits, optional
+        What `measure` goes by: they say so where the search segment by segment ends early.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def smoothed_threshold(
     )
     if segments is None:
         return found
-    return _by_segment(search, found, segments, rounds)
+    return _by_segment(search, found, segments, rounds, limits or Limits())
 
 
 def margin(scores: Floats, thresholds: float | Floats) -> Floats:
@@ -364,7 +364,9 @@ def _middle(ranks: Floats, means: Floats) -> int:
     return int(run[np.argmin(np.abs(ranks[run] - middle))])
 
 
-def _by_segment(search: _Search, found: Shift, segments: NDArray[np.int64], rounds: int) -> Shift:
+def _by_segment(
+    search: _Search, found: Shift, segments: NDArray[np.int64], rounds: int, limits: Limits
+) -> Shift:
     """From a common cut-off to one a segment."""
     thresholds = np.repeat(found.thresholds, int(segments.max()) + 1)
     cuts = {
@@ -372,22 +374,20 @@ def _by_segment(search: _Search, found: Shift, segments: NDArray[np.int64], roun
     }
     present = [s for s, own in cuts.items() if len(own.values)]
     found = replace(found, thresholds=thresholds)
-    for _ in range(rounds):
-        before = found.thresholds.copy()
-        for s in present:
-            held = margin(search.scores, found.thresholds[segments])
-            try:
+    with limits.keeping(found):
+        for _ in range(rounds):
+            before = found.thresholds.copy()
+            for s in present:
+                held = margin(search.scores, found.thresholds[segments])
                 best = search.along(cuts[s], held)
-            except StoppedError:
-                return replace(found, stopped=True, evaluations=search.evaluations)
-            found = replace(found, constant=found.constant and best.curve.is_constant)
-            now = int((cuts[s].values >= found.thresholds[s]).sum())
-            at = cuts[s].ranks[now : now + 1]
-            mean = smoothed_at(best.curve.ranks, best.curve.gains, best.window, at)[0]
-            if best.mean > mean + _SAME * (1.0 + abs(mean)):
-                moved = found.thresholds.copy()
-                moved[s] = best.threshold
-                found = replace(found, thresholds=moved, value=best.value, smoothed=best.mean)
-        if (found.thresholds == before).all():
-            break
+                found = replace(found, constant=found.constant and best.curve.is_constant)
+                now = int((cuts[s].values >= found.thresholds[s]).sum())
+                at = cuts[s].ranks[now : now + 1]
+                mean = smoothed_at(best.curve.ranks, best.curve.gains, best.window, at)[0]
+                if best.mean > mean + _SAME * (1.0 + abs(mean)):
+                    moved = found.thresholds.copy()
+                    moved[s] = best.threshold
+                    found = replace(found, thresholds=moved, value=best.value, smoothed=best.mean)
+            if (found.thresholds == before).all():
+                break
     return replace(found, evaluations=search.evaluations)

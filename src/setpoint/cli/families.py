@@ -123,6 +123,7 @@ def _surrogates(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positiv
         surrogate_groups=list(roles.surrogate_groups) or None,
         module=way.module,
         checkpoint=way.checkpoint,
+        max_seconds=way.max_seconds,
         preprocessor=transformer_for(X, roles.features),
         pos_label=positive,
         baseline=choices.baseline,

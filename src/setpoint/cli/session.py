@@ -19,7 +19,7 @@ from setpoint.cli.errors import in_shell_words
 
 __all__ = ["Session", "StoppedByUser", "current", "warnings_as_notes"]
 
-_KEPT = re.compile(r": the best \w+ (?:until then is kept|found so far is returned)$")
+_KEPT = re.compile(r": the best found so far is kept$")
 # Of interest to developers, not to whoever has a table.
 _SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
 

@@ -64,7 +64,6 @@ _MEASURING = ("surrogates", "post-shift")
 _TAKEN_BY: dict[str, tuple[str, ...]] = {
     "module": ("penalty", "surrogates"),
     "checkpoint": ("penalty", "surrogates"),
-    "max_seconds": ("plugin", "penalty", "ramp"),
     "min_positives": ("penalty", "ramp"),
     "validation_fraction": ("penalty",),
     "inverse_regularization": ("ramp",),
@@ -241,11 +240,6 @@ def _check_taken(name: str, way: SolverChoice) -> None:
     if way.family in takes or way.solver in takes:
         return
     option = f"--{name.replace('_', '-')}"
-    if name == "max_seconds":
-        raise CommandError(
-            f"{option}: --solver {way.solver} is limited by evaluations of the metric instead, "
-            "with --budget"
-        )
     what = "measure a metric" if takes == _MEASURING else "train the model for the goal"
     raise CommandError(
         f"{option} is for solvers that {what} ({', '.join(_solvers(takes))}), and --solver "

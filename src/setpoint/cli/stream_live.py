@@ -1,23 +1,19 @@
-"""A stream as it runs: the line that a terminal shows, and stopping between two batches."""
+"""A stream as it runs: when it is saved, and stopping between two batches."""
 
 from __future__ import annotations
 
 import re
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
 
 from setpoint.cli.errors import CommandError
 
-__all__ = ["LiveLine", "SaveEvery", "SignalHandler"]
-
-_BETWEEN = 0.25  # seconds between two looks at a terminal
+__all__ = ["SaveEvery", "SignalHandler"]
 
 
 class SignalHandler:
@@ -73,44 +69,6 @@ class SignalHandler:
             from setpoint.data.streaming.text import Interrupted
 
             raise Interrupted
-
-
-class LiveLine:
-    """One line on stderr that changes, if stderr is a terminal.
-
-    Parameters
-    ----------
-    text : callable
-        Makes the line.
-    """
-
-    def __init__(self, text: Callable[[], str]) -> None:
-        self._text = text
-        self._status: Any = None
-        self._next = 0.0
-
-    def __enter__(self) -> LiveLine:
-        if sys.stderr.isatty():
-            from rich.console import Console
-
-            self._status = Console(stderr=True, highlight=False).status("waiting for rows")
-            self._status.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._status is not None:
-            with suppress(OSError):  # a terminal that was closed: the state is to be saved yet
-                self._status.stop()
-
-    def look(self) -> None:
-        """Change the line, but not more often than anybody can read."""
-        if self._status is None or time.monotonic() < self._next:
-            return
-        from rich.text import Text
-
-        with suppress(OSError):
-            self._status.update(Text(self._text(), no_wrap=True, overflow="ellipsis"))
-        self._next = time.monotonic() + _BETWEEN
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from setpoint.cli.errors import CommandError
 from setpoint.cli.files import keep_old_on_error
 from setpoint.cli.session import current
-from setpoint.cli.stream_live import LiveLine, SaveEvery, SignalHandler
+from setpoint.cli.stream_live import SaveEvery, SignalHandler
 from setpoint.cli.stream_output import Decisions
 
 if TYPE_CHECKING:
@@ -70,12 +70,13 @@ class Run:
             At a row that cannot be read. What came before it is saved.
         """
         from setpoint.data import TableError
+        from setpoint.estimators.progress import LiveLine
 
         most = min(_BATCH, every.rows or _BATCH)
         every.saved(self.state.n_read)
         began = time.monotonic()
         try:
-            with LiveLine(lambda: self._line(began)) as line:
+            with LiveLine() as line:
                 for batch in self.stream.batches(
                     self.state.schema, most_rows=most, skip_bad=skip_bad
                 ):
@@ -91,7 +92,7 @@ class Run:
                     if every.is_due(self.state.n_read):
                         self._save()
                         every.saved(self.state.n_read)
-                    line.look()
+                    line.show(lambda: self._line(began))
                     if stopping.asked and self.again:  # a pipe would lose what was read of it
                         break
         except TableError as error:

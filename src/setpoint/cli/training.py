@@ -212,7 +212,7 @@ def train(
         if way.family == "surrogates" and current().keep():
             current().note(
                 f"the search was stopped after {classifier.n_evaluations_:,} evaluations of the "
-                "metric: the best model until then is kept"
+                "metric: the best found so far is kept"
             )
     report = _with_notes(classifier.goal_report_, notes, held_out=held is not None)
     held_report = None

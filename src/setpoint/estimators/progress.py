@@ -2,46 +2,93 @@
 
 from __future__ import annotations
 
+import math
+import shutil
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 
 from setpoint.search.limits import TracePoint
 
-__all__ = ["Progress"]
+__all__ = ["LiveLine", "Progress"]
 
-_PAUSE = 0.1
-"""Seconds between two refreshes."""
+_PAUSE = 0.25
+"""Seconds between two changes."""
+_CLEAR = "\r\x1b[K"
 
 
-class Progress:
+class LiveLine:
+    """One line on stderr that changes while a block runs, if stderr is a terminal.
+
+    Parameters
+    ----------
+    shown : bool
+        Whether to write anything.
+    """
+
+    def __init__(self, shown: bool = True) -> None:
+        self.shown = shown
+        self.live = shown and sys.stderr.isatty()
+        self._next = 0.0
+
+    def __enter__(self) -> LiveLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The line goes, also where the block raises."""
+        if self.live:
+            self._write(_CLEAR)
+
+    def show(self, text: Callable[[], str]) -> None:
+        """Change the line to what is called for, but not more often than anybody can read."""
+        if not self.live or time.monotonic() < self._next:
+            return
+        self._write(_CLEAR + text()[: shutil.get_terminal_size().columns - 1])
+        self._next = time.monotonic() + _PAUSE
+
+    @staticmethod
+    def _write(text: str) -> None:
+        with suppress(OSError):  # a terminal that was closed: the work goes on
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+class Progress(LiveLine):
     """Calls, objective, gap and violation on one line of stderr; a plain line at the end.
 
     Used by ``verbose=1``. Where stderr is not a terminal, only the last line is written.
+
+    Parameters
+    ----------
+    shown : bool
+    most : int, optional
+        Calls that there may be.
     """
 
-    def __init__(self) -> None:
-        self._shown = 0.0
+    def __init__(self, shown: bool = True, most: int | None = None) -> None:
+        super().__init__(shown)
+        self.most = most
         self._last: TracePoint | None = None
-        self._live = sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """The last line is written for good."""
+        super().__exit__(*error)
+        if self.shown and self._last is not None:
+            self._write(self._line(self._last) + "\n")
 
     def __call__(self, now: TracePoint) -> None:
-        """Show what is known after a call, at most ten times a second."""
+        """Show what is known after a call."""
         self._last = now
-        if self._live and time.perf_counter() - self._shown >= _PAUSE:
-            self._shown = time.perf_counter()
-            sys.stderr.write("\r" + self._line(now))
-            sys.stderr.flush()
-
-    def done(self) -> None:
-        """Write the last line for good."""
-        if self._last is not None:
-            sys.stderr.write(("\r" if self._live else "") + self._line(self._last) + "\n")
-            sys.stderr.flush()
+        self.show(lambda: self._line(now))
 
     def _line(self, now: TracePoint) -> str:
         gap = abs(now.bound - now.objective)
         gap_text = f"gap {gap:.2e}" if gap < float("inf") else "no bound"
-        return (
-            f"call {now.call:4d}  objective {now.objective:.5f}  {gap_text}  "
-            f"violation {now.violation:.1e}  {now.seconds:.1f} s "
-        )
+        of = "" if self.most is None else f" of {self.most}"
+        past = "" if math.isnan(now.violation) else f"violation {now.violation:.1e}  "
+        objective = f"objective {now.objective:.5f}"
+        return f"call {now.call:4d}{of}  {objective}  {gap_text}  {past}{now.seconds:.1f} s"

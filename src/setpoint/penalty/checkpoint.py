@@ -169,9 +169,9 @@ def pool_state(plan: Plan) -> dict[str, Any]:
     pool = plan.pool
     return {
         "best": {name: [c.parameters, c.cut, c.method] for name, c in pool.best.items()},
-        "trace": list(pool.trace),
-        "n_offered": pool.n_offered,
-        "seconds": time.perf_counter() - pool.started,
+        "trace": list(pool.limits.trace),
+        "n_offered": pool.limits.calls,
+        "seconds": pool.limits.seconds,
         "notes": list(plan.notes),
     }
 
@@ -180,9 +180,7 @@ def restore_pool(plan: Plan, state: dict[str, Any]) -> None:
     """Go on from :func:`pool_state`."""
     pool = plan.pool
     pool.best = {name: Candidate(*parts) for name, parts in state["best"].items()}
-    pool.trace[:] = state["trace"]
-    pool.n_offered = state["n_offered"]
-    pool.started = time.perf_counter() - state["seconds"]
+    pool.limits.resume(state["n_offered"], state["trace"], state["seconds"])
     plan.notes[:] = state["notes"]
 
 

@@ -12,6 +12,7 @@ from setpoint.deciding import Decision, FitData, decide
 from setpoint.estimators.features import transformed
 from setpoint.estimators.linear_rule import TrainedClassifier
 from setpoint.estimators.modules import module_of
+from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.goals.requirements import require_rows_alone
 from setpoint.penalty.deciding import best_threshold, selection_notes
@@ -20,6 +21,7 @@ from setpoint.penalty.options import check_options
 from setpoint.penalty.tradeoff import WHOLE
 from setpoint.penalty.trained import plain, scores_of
 from setpoint.program.link import link
+from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
 __all__ = ["ExactPenaltyClassifier"]
@@ -216,8 +218,10 @@ class ExactPenaltyClassifier(TrainedClassifier):
             None if data.weight is None else data.weight[kept],
             data.classes,
         )
-        prepared = prepare(self, data.goal, rows, data.key % 2**32)
-        carry_out(self, prepared)
+        with Progress(bool(self.verbose)) as progress:
+            limits = Limits(max_seconds=self.max_seconds, report=progress)
+            prepared = prepare(self, data.goal, rows, data.key % 2**32, limits)
+            carry_out(self, prepared)
         plan = prepared.plan
         self.parameters_ = plain(self.module, plan.pool.champion.parameters)
         self.preprocessor_ = prepared.preprocessor
@@ -232,7 +236,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
             family="penalty",
             solver=self.solver,
             notes=[*selection_notes(plan), *plan.notes],
-            trace=plan.pool.trace,
+            trace=limits.trace,
             table=judged.tables[None],
             started=data.started,
         )

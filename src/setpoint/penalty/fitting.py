@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,9 +10,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
-from setpoint.caller import warn_caller
 from setpoint.estimators.features import fit_preprocessor, transformed
-from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.min_support import least_accepted, row_unit
@@ -26,7 +22,7 @@ from setpoint.penalty.options import choices_of, schedule_of
 from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.pool import Pool
 from setpoint.penalty.tradeoff import Tradeoff
-from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.search.limits import Limits, StoppedError
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Data", "Prepared", "carry_out", "prepare"]
@@ -111,7 +107,7 @@ class Prepared:
     at_once: bool
 
 
-def prepare(estimator: Any, goal: Goal, data: Data, seed: int) -> Prepared:
+def prepare(estimator: Any, goal: Goal, data: Data, seed: int, limits: Limits) -> Prepared:
     """Split the rows, fit the preprocessor, and say what is to be done.
 
     Raises
@@ -120,7 +116,6 @@ def prepare(estimator: Any, goal: Goal, data: Data, seed: int) -> Prepared:
         If the goal is of another kind, or rows are too few to be held out.
     """
     e = estimator
-    progress = Progress() if e.verbose else None
     fit_on, chosen = _split(e, data, seed)
     train, choose = data.part(fit_on), None if chosen is None else data.part(chosen)
     tradeoff = train.tradeoff(goal)
@@ -134,7 +129,7 @@ def prepare(estimator: Any, goal: Goal, data: Data, seed: int) -> Prepared:
         judges.codes.astype(np.uint8),
         judges.weight,
         judges.least(e.min_positives),
-        report=progress,
+        limits=limits,
     )
     plan = Plan(
         tradeoff,
@@ -146,7 +141,7 @@ def prepare(estimator: Any, goal: Goal, data: Data, seed: int) -> Prepared:
         schedule_of(e, len(rows)),
         seed,
         e.device,
-        _ticker(e.max_seconds),
+        limits.tick,
     )
     at_once = e.module == "linear" and np.prod(rows.X.shape, dtype=float) <= _MOST_AT_ONCE
     every = np.arange(len(data.codes))
@@ -163,31 +158,16 @@ def carry_out(estimator: Any, prepared: Prepared) -> None:
     """
     plan = prepared.plan
     checkpoint = _checkpoint(estimator, prepared)
-    stopped = ""
     quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # scores are looked at
     polished = estimator.polish and estimator.solver == "portfolio"
-    try:
-        with quiet:
-            if prepared.at_once:
-                train_linear(plan, polished, checkpoint)
-            else:
-                train_network(plan, estimator.module, checkpoint)
-    except StoppedError as error:
-        stopped = str(error)
-    except KeyboardInterrupt:
-        if not plan.pool.best:
-            raise
-        stopped = "interrupted"
-    if isinstance(plan.pool.report, Progress):
-        plan.pool.report.done()
+    with quiet, plan.pool.limits.keeping(lambda: plan.pool.best):
+        if prepared.at_once:
+            train_linear(plan, polished, checkpoint)
+        else:
+            train_network(plan, estimator.module, checkpoint)
     if not plan.pool.best:
-        raise StoppedError(stopped or "; ".join(plan.notes) or "there was no candidate")
-    if stopped:
-        plan.notes.append(f"Training was {stopped}: the best iterate until then was kept.")
-        warn_caller(
-            f"training was {stopped}: the best iterate until then is kept",
-            StoppedWarning,
-        )
+        raise StoppedError("; ".join(plan.notes) or "there was no candidate")
+    plan.notes.extend(plan.pool.limits.notes)
 
 
 def _split(e: Any, data: Data, seed: int) -> tuple[Codes | None, Codes | None]:
@@ -206,18 +186,6 @@ def _split(e: Any, data: Data, seed: int) -> tuple[Codes | None, Codes | None]:
     index = np.arange(len(data.codes))
     train, choose = train_test_split(index, test_size=share, stratify=data.codes, random_state=seed)
     return np.sort(train), np.sort(choose)
-
-
-def _ticker(max_seconds: float | None) -> Callable[[], None]:
-    if max_seconds is None:
-        return lambda: None
-    end = time.perf_counter() + max_seconds
-
-    def tick() -> None:
-        if time.perf_counter() >= end:
-            raise StoppedError(f"stopped after {max_seconds:g} seconds")
-
-    return tick
 
 
 def _checkpoint(e: Any, prepared: Prepared) -> Checkpoint | None:

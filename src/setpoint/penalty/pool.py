@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 
 from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.tradeoff import Tradeoff
-from setpoint.search.limits import TracePoint
+from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
 __all__ = ["Candidate", "Pool"]
@@ -50,8 +48,8 @@ class Pool(Generic[P]):
     weight : array of shape (n,) or None
     least : float
         Weight of rows that have to be accepted.
-    report : callable, optional
-        Called with each better candidate, for a line on the terminal.
+    limits : Limits
+        They count the candidates and record each better one.
     """
 
     goal: Tradeoff
@@ -59,10 +57,12 @@ class Pool(Generic[P]):
     weight: Floats | None
     least: float
     best: dict[str, Candidate[P]] = field(default_factory=dict)
-    trace: list[TracePoint] = field(default_factory=list)
-    n_offered: int = 0
-    started: float = field(default_factory=time.perf_counter)
-    report: Callable[[TracePoint], None] | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def n_offered(self) -> int:
+        """Candidates so far."""
+        return self.limits.calls
 
     def offer(self, method: str, scores: Floats, parameters: Any) -> Cut | None:
         """Judge an iterate; its parameters, called for if kept, are a copy.
@@ -71,14 +71,15 @@ class Pool(Generic[P]):
         """
         if not np.isfinite(scores).all():
             return None
-        self.n_offered += 1
+        self.limits.calls += 1
         cut = best_cut(self.goal, scores, self.true, self.weight, self.least)
         known = self.best.get(method)
         if known is None or cut.rank > known.cut.rank:
             first = self.best and cut.rank <= self.champion.cut.rank
             self.best[method] = Candidate(parameters(), cut, method)
             if not first:
-                self._record(cut)
+                sense = self.goal.program.sense
+                self.limits.record(sense * cut.score, sense * np.inf, cut.violation)
         return cut
 
     @cached_property
@@ -104,11 +105,3 @@ class Pool(Generic[P]):
             }
             for c in ranked
         ]
-
-    def _record(self, cut: Cut) -> None:
-        sense = self.goal.program.sense
-        seconds = time.perf_counter() - self.started
-        now = TracePoint(self.n_offered, sense * cut.score, sense * np.inf, cut.violation, seconds)
-        self.trace.append(now)
-        if self.report is not None:
-            self.report(now)

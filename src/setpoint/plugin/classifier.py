@@ -250,7 +250,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         GoalError, ValueError, TypeError
             If an argument or the goal is wrong for these data; the message says what.
         """
-        progress = Progress() if self.verbose else None
         data = open_fit(
             self,
             X,
@@ -260,9 +259,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             baseline=baseline,
             datasets=datasets,
         )
-        fitted = self._task(data, sensitive_features, params, progress).run(self.oracle)
-        if progress is not None:
-            progress.done()
+        with Progress(bool(self.verbose)) as progress:
+            fitted = self._task(data, sensitive_features, params, progress).run(self.oracle)
         self.estimator_ = fitted.model
         self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
         self._close(data, fitted.decision)
@@ -356,7 +354,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
                 raise ValueError(f"{name} is one of {list(allowed)}, got {getattr(self, name)!r}")
         super()._check_fit(goal, X)
 
-    def _options(self, progress: Progress | None = None) -> Options:
+    def _options(self) -> Options:
         return Options(
             self.solver,
             self.evidence,  # type: ignore[arg-type]  # checked there
@@ -365,8 +363,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self.tol,
             self.max_oracle_calls,
             self.max_seconds,
-            progress,
-            self.smooth,
+            smooth=self.smooth,
         )
 
     def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
@@ -388,11 +385,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     def _decides_on(self, goal: Goal, given: Any) -> DecideOn:
         return self._available_columns(goal, given)[0]
 
-    def _task(
-        self, data: FitData, given: Any, params: dict[str, Any], progress: Progress | None
-    ) -> Task:
+    def _task(self, data: FitData, given: Any, params: dict[str, Any], progress: Progress) -> Task:
         """The model to fit and the rule to find; models that do not fit together are refused."""
-        options = self._options(progress).settled(data.goal)
+        options = replace(self._options(), progress=progress).settled(data.goal)
         posterior = options.takes_posteriors(len(data.classes.labels))
         response = Response(self.response_method, data.classes, posterior)
         response.name(self._model())

@@ -49,10 +49,8 @@ def polish(space: Achievable, program: Program, start: int) -> int:
     size = max(counted.n_rows * counted.n_classes, 1)
     left = int(np.clip(_WORK / size, _LEAST, _MOST))
     least = first = _worth(program, space.features_of(start))
-    try:
+    with space.limits.keeping(True):  # the start, at least
         atom, least = _search(space, program, atom, least, left)
-    except KeyboardInterrupt:  # what was found so far has to do
-        space.limits.stopped = "interrupted"
     return space.add(atom) if least < first else start
 
 

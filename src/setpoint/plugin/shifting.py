@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +15,7 @@ from setpoint.goals.goal import Goal
 from setpoint.plugin.options import Options
 from setpoint.program.link import link
 from setpoint.rules import PerSegment, Rule, Threshold
-from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.search.limits import Limits
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 
 __all__ = ["shift_rule"]
@@ -68,7 +66,7 @@ def shift_rule(
     ConstantGoalWarning
         If the metric does not depend on the cut-off, or one class for everyone does best.
     StoppedWarning
-        If a limit ended the search segment by segment.
+        If a limit or Ctrl-C ended the search segment by segment.
     """
     n_segments = len(evidence.segments)
     segments = evidence.segment if n_segments > 1 else None
@@ -88,14 +86,16 @@ def shift_rule(
         if budget is not None:
             curves = 1 if segments is None else 1 + n_segments
             most = max(2, min(most, budget // curves))
-        metered = BudgetedMetric(metric, budget, n_jobs, progress=_clock(options.max_seconds))
-        rows = metered, evidence.scores, evidence.weight
+        limits = Limits(max_seconds=options.max_seconds)
+        metered = BudgetedMetric(metric, budget, n_jobs, limits=limits)
+        rows = metered, evidence.scores, evidence.weight, segments
         few = most
         if metric.takes == "scores":  # a metric of the ranking shows itself at once
             few = min(most, _FEW_CALLS)
-        found = smoothed_threshold(*rows, segments, smooth=kind, most=few)
+        found = smoothed_threshold(*rows, smooth=kind, most=few, limits=limits)
         if few < most and not found.constant:
-            found = smoothed_threshold(*rows, segments, smooth=kind, most=most)
+            with limits.keeping(found):
+                found = smoothed_threshold(*rows, smooth=kind, most=most, limits=limits)
     if found.constant:
         found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
     _warn(found, metric, evidence, neutral)
@@ -126,20 +126,6 @@ def shift_rule(
     return outcome, metric.sense * found.value
 
 
-def _clock(max_seconds: float | None) -> Callable[[int, int | None], None] | None:
-    """What ends a search when time is up."""
-    if max_seconds is None:
-        return None
-    limit, start = max_seconds, time.perf_counter()
-
-    def check(used: int, left: int | None) -> None:
-        seconds = time.perf_counter() - start
-        if seconds >= limit:
-            raise StoppedError(f"stopped after {seconds:.3g} seconds and {used} evaluations")
-
-    return check
-
-
 def _why(found: Shift, n_segments: int) -> str:
     if found.constant:
         return f"the metric is the same at all {len(found.curve.gains)} cut-offs"
@@ -150,12 +136,6 @@ def _why(found: Shift, n_segments: int) -> str:
 
 
 def _warn(found: Shift, metric: RowMetric, evidence: Evidence, neutral: float) -> None:
-    if found.stopped:
-        warn_caller(
-            f"a limit ended the search group by group after {found.evaluations} evaluations; the "
-            "best cut-offs so far are kept",
-            StoppedWarning,
-        )
     if found.constant:
         warn_caller(
             f"the metric {metric.name} does not depend on the cut-off: it is the same at all "

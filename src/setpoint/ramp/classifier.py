@@ -11,6 +11,7 @@ from setpoint.caller import warn_caller
 from setpoint.deciding import Decision, FitData, decide
 from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
+from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.dataset import Dataset
@@ -21,7 +22,7 @@ from setpoint.ramp.design import aligned, naming
 from setpoint.ramp.fitting import Prepared, prepare, train, with_score
 from setpoint.ramp.options import check_options
 from setpoint.report import FewRowsWarning
-from setpoint.search.limits import StoppedWarning
+from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
 __all__ = ["RampClassifier"]
@@ -211,7 +212,9 @@ class RampClassifier(TrainedClassifier):
                     features[name] = with_score(transformed(preprocessor, own), score, rows.X)
         _warn_small(data.judged)
         prepared = prepare(self, data.judged, features)
-        solved, rivals, trace = train(self, prepared, score, data.key % 2**32)
+        with Progress(bool(self.verbose)) as progress:
+            limits = Limits(max_seconds=self.max_seconds, report=progress)
+            solved, rivals = train(self, prepared, score, data.key % 2**32, limits)
         decision = decide(
             prepared.problem.program.linked,
             lambda: choose_model(
@@ -225,16 +228,11 @@ class RampClassifier(TrainedClassifier):
             ),
             family="ramp",
             solver=self.solver,
-            notes=_notes(prepared, solved.stopped),
-            trace=trace,
+            notes=[_flattered(prepared), *limits.notes],
+            trace=limits.trace,
             table=data.judged.take(data.kept).tables[None],
             started=data.started,
         )
-        if solved.stopped:
-            warn_caller(
-                f"training was {solved.stopped}: the best model until then is kept",
-                StoppedWarning,
-            )
         self.parameters_ = prepared.unscaled(decision.found.model)
         self.preprocessor_, self.score_feature_ = preprocessor, score
         self.multipliers_ = prices(prepared.problem, solved.multipliers)
@@ -263,13 +261,9 @@ def _warn_small(inputs: CheckedData) -> None:
             )
 
 
-def _notes(prepared: Prepared, stopped: str) -> list[str]:
-    """Notes for the report."""
-    n = len(prepared.problem.kind)
-    notes = [
-        f"What is counted on the {n:,} rows that the model was trained on flatters it somewhat; "
-        "evaluate it on rows held out."
-    ]
-    if stopped:
-        notes.append(f"Training was {stopped}: the best model until then was kept.")
-    return notes
+def _flattered(prepared: Prepared) -> str:
+    """What the report says of the rows that it counts on."""
+    return (
+        f"What is counted on the {len(prepared.problem.kind):,} rows that the model was trained "
+        "on flatters it somewhat; evaluate it on rows held out."
+    )

@@ -225,7 +225,7 @@ class _Judge:
         blame = blame or {text: 1.0 / len(constraints) for text in constraints}
         who = f"no linear model was found that meets {'; '.join(blame)}"
         if self.solved.stopped:
-            who = f"training was {self.solved.stopped}, and until then {who}"
+            who = f"{self.solved.stopped}: {who} until then"
         return not_found(error, who, "cut-offs", blame)
 
     def blame(self) -> dict[str, float]:

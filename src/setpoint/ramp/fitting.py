@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.inputs.inputs import CheckedData
 from setpoint.inputs.min_support import least_accepted, row_unit
@@ -21,9 +19,9 @@ from setpoint.ramp.design import norm_factor, stacked
 from setpoint.ramp.lagrangian import augmented_lagrangian
 from setpoint.ramp.majorize import majorize_minimize
 from setpoint.ramp.problem import Problem
-from setpoint.ramp.search import Iterate, Solved
+from setpoint.ramp.search import Solved
 from setpoint.ramp.start import logistic, normed, of_score
-from setpoint.search.limits import StoppedError, TracePoint
+from setpoint.search.limits import Limits
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Prepared", "prepare", "train", "with_score"]
@@ -121,48 +119,13 @@ def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, A
     return Prepared(problem, evidence, n_main, factor, least, deployed)
 
 
-@dataclass
-class _Trace:
-    """Keeps the trace and the time."""
-
-    problem: Problem
-    drawn: bool
-    max_seconds: float | None
-    progress: Progress | None
-    started: float
-    trace: list[TracePoint] = field(default_factory=list)
-
-    def __call__(self, now: Iterate, n_passes: int) -> None:
-        program = self.problem.program
-        v = self.problem.goal.rates(self.problem.accepted(now.w, self.drawn))
-        seconds = time.perf_counter() - self.started
-        violation = float(program.violation(v))
-        point = TracePoint(
-            n_passes, float(program.value(v)), program.sense * np.inf, violation, seconds
-        )
-        self.trace.append(point)
-        if self.progress is not None:
-            self.progress(point)
-
-    def tick(self) -> None:
-        """Stop when the time is up."""
-        limit = self.max_seconds
-        if limit is not None and time.perf_counter() - self.started >= limit:
-            raise StoppedError(f"stopped after {limit:g} seconds")
-
-
 def train(
-    estimator: Any, prepared: Prepared, score: ScoreFeature | None, seed: int
-) -> tuple[Solved, list[Model], list[TracePoint]]:
+    estimator: Any, prepared: Prepared, score: ScoreFeature | None, seed: int, limits: Limits
+) -> tuple[Solved, list[Model]]:
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
     rng = np.random.default_rng(seed)
     problem = prepared.problem
-    progress = Progress() if estimator.verbose else None
-    trace = _Trace(
-        problem, estimator.randomized, estimator.max_seconds, progress, time.perf_counter()
-    )
     start = _start(estimator, prepared, score, rng)
-    problem = replace(problem, tick=trace.tick)
     tol = float(estimator.tol)
     if estimator.solver == "cutting-plane":
         solved = majorize_minimize(
@@ -172,20 +135,18 @@ def train(
             chooser=estimator.chooser,
             svm=estimator.svm,
             drawn=estimator.randomized,
-            callback=trace,
+            limits=limits,
             seed=seed,
         )
     else:
         solved = augmented_lagrangian(
-            problem, start, tol=tol, drawn=estimator.randomized, callback=trace, rng=rng
+            problem, start, tol=tol, drawn=estimator.randomized, limits=limits, rng=rng
         )
-    if progress is not None:
-        progress.done()
     rivals = [Model("the start", start)] if start.any() else []
     if score is not None:
         deployed = of_score(problem.X.shape[1], score.cut * prepared.factor)
         rivals.append(Model("the deployed model", normed(deployed, problem.X, problem.weight)))
-    return solved, rivals, trace.trace
+    return solved, rivals
 
 
 def _start(

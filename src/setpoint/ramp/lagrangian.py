@@ -12,7 +12,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from setpoint.ramp.problem import Problem
-from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Callback, Search, Solved
+from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Search, Solved
+from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
 __all__ = ["augmented_lagrangian"]
@@ -42,7 +43,7 @@ def augmented_lagrangian(
     *,
     tol: float = 1e-3,
     drawn: bool = True,
-    callback: Callback | None = None,
+    limits: Limits | None = None,
     rng: np.random.Generator | None = None,
 ) -> Solved:
     """Minimise the ramp problem from a start that need not meet the rows.
@@ -54,13 +55,13 @@ def augmented_lagrangian(
         What a scaled row may exceed 0 by.
     drawn : bool
         Whether the ramp itself decides in the end; else the sign of the scores does.
-    callback : callable, optional
-        Called with each round. If it raises StoppedError, or on Ctrl-C, the best round is kept.
+    limits : Limits, optional
+        They end it early, also on Ctrl-C, and the best is kept.
     rng : Generator, optional
         Draws the rows of the first rounds where there are very many.
     """
     w = np.array(start, np.float64)
-    return _Descent(problem, w, tol, drawn, callback, rng or np.random.default_rng(0)).solved()
+    return _Descent(problem, w, tol, drawn, limits, rng or np.random.default_rng(0)).solved()
 
 
 def _sizes(n_rows: int) -> list[int]:
@@ -87,10 +88,10 @@ class _Descent(Search):
         w: Floats,
         tol: float,
         drawn: bool,
-        callback: Callback | None,
+        limits: Limits | None,
         rng: np.random.Generator,
     ) -> None:
-        super().__init__(problem, w, tol, drawn, callback)
+        super().__init__(problem, w, tol, drawn, limits)
         self.rng = rng
         self.rho, self.worst = _PENALTY, np.inf
 

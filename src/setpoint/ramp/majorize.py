@@ -13,8 +13,9 @@ from setpoint.estimators.linear_rule import linear_scores
 from setpoint.ramp.cutting import Convex, cutting_planes
 from setpoint.ramp.majorizer import Majorizer, Split
 from setpoint.ramp.problem import Problem
-from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Callback, Search, Solved
+from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Search, Solved
 from setpoint.ramp.svm import SVM
+from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
 __all__ = ["majorize_minimize"]
@@ -40,7 +41,7 @@ def majorize_minimize(
     chooser: str = "max",
     svm: str = "sdca",
     drawn: bool = True,
-    callback: Callback | None = None,
+    limits: Limits | None = None,
     seed: int = 0,
 ) -> Solved:
     """Minimise the ramp problem by convex problems, each solved by cutting planes.
@@ -62,9 +63,8 @@ def majorize_minimize(
     drawn : bool
         Whether the ramp itself decides in the end; else the sign of the scores does, and the
         rows are moved by how far that is off them.
-    callback : callable, optional
-        Called with each convex problem. If it raises StoppedError, or on Ctrl-C, the best
-        solution is kept.
+    limits : Limits, optional
+        They end it early, also on Ctrl-C, and the best is kept.
     seed : int
         Of the order of rows in the SVM, and of the random walk to a centre.
 
@@ -74,7 +74,7 @@ def majorize_minimize(
         If the objective is not a linear function of rates.
     """
     w = np.array(start, np.float64)
-    return _Majorized(problem, w, tol, chooser, svm, drawn, callback, seed).solved()
+    return _Majorized(problem, w, tol, chooser, svm, drawn, limits, seed).solved()
 
 
 class _Majorized(Search):
@@ -88,10 +88,10 @@ class _Majorized(Search):
         chooser: str,
         svm: str,
         drawn: bool,
-        callback: Callback | None,
+        limits: Limits | None,
         seed: int,
     ) -> None:
-        super().__init__(problem, w, tol, drawn, callback)
+        super().__init__(problem, w, tol, drawn, limits)
         self.chooser = chooser
         self.svm = SVM(problem.X, problem.lam, svm, seed)
         self.split = Split(problem)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from setpoint.ramp.problem import Problem
-from setpoint.search.limits import StoppedError
+from setpoint.search.limits import Limits, StoppedError
 from setpoint.typing import Floats
 
-__all__ = ["CORRECTIONS", "LARGEST_MULTIPLIER", "Callback", "Iterate", "Search", "Solved"]
+__all__ = ["CORRECTIONS", "LARGEST_MULTIPLIER", "Iterate", "Search", "Solved"]
 
 
 LARGEST_MULTIPLIER = 300.0
@@ -73,9 +72,6 @@ class Solved:
     stopped: str = ""
 
 
-Callback = Callable[[Iterate, int], None]
-
-
 class Search:
     """A search for the weights that knows the best so far at any time.
 
@@ -87,12 +83,16 @@ class Search:
         What a scaled row may exceed 0 by.
     drawn : bool
         Whether the ramp itself decides in the end; else the sign of the scores does.
+    limits : Limits
+        They count the passes and record each iterate.
     """
 
     def __init__(
-        self, problem: Problem, w: Floats, tol: float, drawn: bool, callback: Callback | None
+        self, problem: Problem, w: Floats, tol: float, drawn: bool, limits: Limits | None
     ) -> None:
-        self.problem, self.w, self.tol, self.drawn, self.callback = problem, w, tol, drawn, callback
+        self.limits = limits or Limits()
+        self.problem = replace(problem, tick=self.limits.tick)
+        self.w, self.tol, self.drawn = w, tol, drawn
         self.v = np.zeros(len(problem.const))
         self.shift = np.zeros(len(problem.const))
         self.n_passes = 0
@@ -111,23 +111,18 @@ class Search:
 
     def solved(self) -> Solved:
         """Search; what ends it early leaves the best model, but for Ctrl-C before there is one."""
-        stopped = ""
-        try:
-            self.solve()
-        except StoppedError as error:
-            stopped = str(error)
-        except KeyboardInterrupt:
-            if not self.path:
+        with self.limits.keeping(lambda: self.path):
+            try:
+                self.solve()
+            except StoppedError:
+                if not self.path:
+                    self.note(self.problem, self.tol)  # the start
                 raise
-            stopped = "interrupted"
-        if not self.path:
-            self.callback = None  # stopped before there was an iterate
-            self.note(self.problem, self.tol)
-        best = self.best or self.path[-1]
+        best, stopped = self.best or self.path[-1], self.limits.stopped
         return Solved(best, self.v, self.converged, self.n_passes, self.path, self.why, stopped)
 
     def note(self, problem: Problem, tol: float, *, counts: bool = True) -> None:
-        """Keep the weights, if they count and are the best, and call back."""
+        """Keep the weights, if they count and are the best, and record them."""
         S = problem.accepted(self.w, self.drawn)
         self.n_passes += 1
         worst = float(problem.excess(S).max(initial=0.0))
@@ -135,8 +130,10 @@ class Search:
         self.path.append(now)
         if counts and now.better(self.best, tol):
             self.best = now
-        if self.callback is not None:
-            self.callback(now, self.n_passes)
+        if problem is not self.problem:
+            S = self.problem.accepted(self.w, self.drawn)  # the trace is of all rows
+        self.limits.calls = self.n_passes
+        self.limits.record_rates(self.problem.program, self.problem.goal.rates(S))
 
     def correction(self) -> Floats | None:
         """Move the rows by how far decisions are off them; by what, or None where they are not.

@@ -12,7 +12,6 @@ from typing import Protocol
 from setpoint.program.functions import RateFunction
 from setpoint.program.program import Program
 from setpoint.search.column_program import MasterResult
-from setpoint.search.limits import StoppedError, warn_stopped
 from setpoint.search.master import Pricing
 from setpoint.search.optimum import Optimum
 from setpoint.search.region import Region
@@ -91,10 +90,10 @@ def generate(
     """
     known = _Known()
     sure = search.certain and region.space.is_certain
-    stopped = ""
     inner, toward = _COARSEST, None
     unsmoothed = 1 if len(region.space.smoothing) > 1 else _UNSMOOTHED
-    try:
+    limits = region.space.limits
+    with limits.keeping(lambda: partial and known.best):
         while True:
             found = search.step(inner)
             known.take(search)
@@ -113,14 +112,10 @@ def generate(
             inner = max(_FINEST, min(_SHARE * left, inner)) if priced.grown else _FINEST
             smooth = search.smooths and region.space.smoothing and known.asked >= unsmoothed
             toward = known.toward if smooth else None
-    except (StoppedError, KeyboardInterrupt) as error:
-        if known.best is None or not partial:
-            raise
-        stopped = warn_stopped(error)
     assert known.best is not None
     v = region.space.features(known.best.choice)
     value = float(search.score.value(v))
-    best = Optimum(known.best.choice, v, value, INF, "optimal", search.method, stopped)
+    best = Optimum(known.best.choice, v, value, INF, "optimal", search.method, limits.stopped)
     return best.bounded(known.bound, gap)
 
 
@@ -150,7 +145,7 @@ class _Known:
         if bound < self.bound:
             self.bound, self.toward = bound, priced
         if traced is not None:
-            space.limits.record(traced, self.best.v, self.bound)
+            space.limits.record_rates(traced, self.best.v, self.bound)
         if search.certain and space.is_certain:
             return self.bound - self.value
         # No bound closes here: nothing left to gain from the program's own objective.

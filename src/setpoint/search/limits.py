@@ -1,9 +1,9 @@
-"""Watching a search: limits on calls and seconds, and what was known after each call."""
+"""Watching a search: its limits, what was known as it went on, and what ended it early."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from setpoint.caller import warn_caller
 from setpoint.program.program import Program
 from setpoint.typing import Floats
 
-__all__ = ["Limits", "StoppedError", "StoppedWarning", "TracePoint", "warn_stopped"]
+__all__ = ["Limits", "StoppedError", "StoppedWarning", "TracePoint"]
 
 
 class StoppedError(RuntimeError):
@@ -19,14 +19,7 @@ class StoppedError(RuntimeError):
 
 
 class StoppedWarning(UserWarning):
-    """A search was stopped; the best rule so far is returned."""
-
-
-def warn_stopped(error: StoppedError | KeyboardInterrupt) -> str:
-    """Warn that a search was stopped, and say why."""
-    why = str(error) or "interrupted"
-    warn_caller(f"{why}: the best rule found so far is returned", StoppedWarning)
-    return why
+    """A search was stopped; the best found so far is kept."""
 
 
 class TracePoint(NamedTuple):
@@ -45,16 +38,30 @@ class TracePoint(NamedTuple):
 
 @dataclass
 class Limits:
-    """Limits and trace of one solve.
+    """Limits and trace of one search, in whatever family.
 
     Parameters
     ----------
     max_calls : int or None
     max_seconds : float or None
     report : callable, optional
-        Called with each record, for a progress bar.
+        Called with each TracePoint, for a line on the terminal.
+    calls : int
+        Oracle calls, evaluations, passes or candidates so far: what the search counts.
     stopped : str
-        Why no call is left, where a search before has found that out.
+        What ended the search early; nothing more is called then.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> limits = Limits(max_calls=2)
+    >>> found = []
+    >>> with warnings.catch_warnings(record=True) as caught, limits.keeping(found):
+    ...     while True:
+    ...         limits.call()
+    ...         found.append("a rule")
+    >>> limits.stopped, len(found), str(caught[0].message)
+    ('stopped after 2 oracle calls', 2, '...: the best found so far is kept')
     """
 
     max_calls: int | None = None
@@ -63,43 +70,108 @@ class Limits:
     calls: int = 0
     stopped: str = ""
     trace: list[TracePoint] = field(default_factory=list)
-    started: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=lambda: time.perf_counter())  # noqa: PLW0108
+    _before: float = 0.0
+    _told: bool = False
 
-    def call(self) -> None:
-        """Count one oracle call before it is made.
+    @property
+    def seconds(self) -> float:
+        """How long it has run, with the runs that it goes on from."""
+        return self._before + time.perf_counter() - self.started
+
+    def tick(self) -> None:
+        """Go on.
 
         Raises
         ------
         StoppedError
-            If it is one too many, time is up, or a search before was stopped.
+            If time is up, or the search was stopped before.
         """
         if self.stopped:
             raise StoppedError(self.stopped)
-        if self.max_calls is not None and self.calls >= self.max_calls:
+        limit = self.max_seconds
+        if limit is not None and time.perf_counter() - self.started >= limit:
+            raise StoppedError(f"stopped after {limit:g} seconds")
+
+    def call(self) -> None:
+        """Count one call before it is made.
+
+        Raises
+        ------
+        StoppedError
+            If it is one too many, or as :meth:`tick` does.
+        """
+        if not self.stopped and self.max_calls is not None and self.calls >= self.max_calls:
             raise StoppedError(f"stopped after {self.calls} oracle calls")
-        seconds = time.perf_counter() - self.started
-        if self.max_seconds is not None and seconds >= self.max_seconds:
-            raise StoppedError(f"stopped after {seconds:.3g} seconds")
+        self.tick()
         self.calls += 1
 
-    def rest(self) -> Limits:
-        """What is left of the limits, for another search."""
-        calls, seconds = self.max_calls, self.max_seconds
-        if calls is not None:
-            calls = max(calls - self.calls, 0)
-        if seconds is not None:
-            seconds = max(seconds - (time.perf_counter() - self.started), 0.0)
-        return Limits(calls, seconds)
+    def called(self, calls: int) -> None:
+        """So many calls were made by now: what is known is reported again, then as :meth:`tick`."""
+        self.calls = calls
+        if self.report is not None and self.trace:
+            self.report(self.trace[-1]._replace(call=calls, seconds=self.seconds))
+        self.tick()
 
-    def record(self, program: Program, v: Floats, bound: float) -> None:
-        """What is known now; `bound` is a score, higher is better."""
-        now = TracePoint(
-            self.calls,
-            float(program.value(v)),
-            program.sense * bound,
-            float(program.violation(v)),
-            time.perf_counter() - self.started,
-        )
+    def resume(self, calls: int, trace: Sequence[TracePoint], seconds: float) -> None:
+        """Go on from where another run stood; its seconds count in the trace, not as a limit."""
+        self.calls, self.trace[:], self._before = calls, trace, seconds
+
+    def rest(self) -> Limits:
+        """What is left of the limits, for another search; the clock goes on."""
+        calls = None if self.max_calls is None else max(self.max_calls - self.calls, 0)
+        return Limits(calls, self.max_seconds, started=self.started)
+
+    def record(self, objective: float, bound: float, violation: float) -> None:
+        """What is known now, in the user's units."""
+        now = TracePoint(self.calls, objective, bound, violation, self.seconds)
         self.trace.append(now)
         if self.report is not None:
             self.report(now)
+
+    def record_rates(self, program: Program, v: Floats, bound: float = float("inf")) -> None:
+        """The rates `v` are known now; `bound` is a score, higher is better."""
+        self.record(float(program.value(v)), program.sense * bound, float(program.violation(v)))
+
+    # ------------------------------------------------------------------ ends
+    def keeping(self, best: object) -> Keeping:
+        """What is inside ends early at a limit or Ctrl-C, if `best` is true by then.
+
+        Parameters
+        ----------
+        best : object or callable
+            What was found so far, or what returns it: nothing is kept where it is false.
+        """
+        return Keeping(self, best)
+
+    def stop(self, why: StoppedError | KeyboardInterrupt) -> None:
+        """The search ends here and keeps what it has, which is said once."""
+        self.stopped = self.stopped or str(why) or "interrupted"
+        if not self._told:
+            self._told = True
+            warn_caller(self.notes[0], StoppedWarning)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a report says of the end: nothing where the search was not stopped."""
+        return [f"{self.stopped}: the best found so far is kept"] if self.stopped else []
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """The context of :meth:`Limits.keeping`; a class, so that warnings point at the caller."""
+
+    limits: Limits
+    best: object
+
+    def __enter__(self) -> None:
+        """Nothing to do."""
+
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> bool:
+        """Swallow what ends a search early, if there is something to keep."""
+        if not isinstance(error, StoppedError | KeyboardInterrupt):
+            return False
+        if not (self.best() if callable(self.best) else self.best):
+            return False
+        self.limits.stop(error)
+        return True

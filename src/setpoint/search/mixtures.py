@@ -19,7 +19,6 @@ from setpoint.search.column_generation import Search, generate
 from setpoint.search.conditional_gradients import SumSearch, bound_of_sum
 from setpoint.search.cutting_planes import concave_search
 from setpoint.search.dinkelbach import RatioSearch
-from setpoint.search.limits import StoppedError, warn_stopped
 from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.max_min_ratio import SmallestSearch
@@ -151,12 +150,12 @@ def _search(region: Region, gap: float) -> Optimum:
     if isinstance(score, WeightedSum) and isinstance(search, SumSearch):
         bound = INF
         if not found.stopped and region.space.is_certain:
-            try:
+            limits = region.space.limits
+            with limits.keeping(found):
                 bound = bound_of_sum(region, score, gap)
                 # What is best for one term alone may lead the sum further.
                 search.tries = 0
                 found = generate(region, search, gap, traced=region.program)
-            except (StoppedError, KeyboardInterrupt) as error:
-                found = replace(found, stopped=warn_stopped(error))
+            found = replace(found, stopped=limits.stopped)
         return replace(found, bound=bound, status="stationary")
     return found

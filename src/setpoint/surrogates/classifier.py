@@ -12,18 +12,18 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
-from setpoint.caller import warn_caller
 from setpoint.deciding import Decision, FitData, Found, decide, open_fit
 from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.evaluation import value_of
 from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
+from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import check_length
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.program.link import link
 from setpoint.report import AdaptiveStep
-from setpoint.search.limits import StoppedWarning
+from setpoint.search.limits import Limits
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.options import check_options
 from setpoint.surrogates.parts import Part, overlapping, parts_of
@@ -31,7 +31,6 @@ from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.preparing import Training, of_folds, of_validation
 from setpoint.surrogates.splitting import splits_of
 from setpoint.surrogates.telling import (
-    SearchProgress,
     measured_objective,
     notes_of,
     outcome_of,
@@ -79,6 +78,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         The most evaluations of the metric at different decisions. A tenth goes into the
         baseline's cut-off, as much into the last one's and into judging the gain. Cut-offs
         of a goal with a formula cost nothing.
+    max_seconds : float, default=None
+        The best model by then is kept, with a warning. So it is on Ctrl-C.
     module : "linear", "mlp", Module or callable, default="linear"
         A function that makes a torch module of the number of features, which is then trained
         by logistic loss; or a module that is trained already. The search is over its last
@@ -185,6 +186,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         gradient: str = "interpolation",
         search: str = "gradient",
         budget: int = 2000,
+        max_seconds: float | None = None,
         module: Any = "linear",
         start: str = "auto",
         max_iter: int = 40,
@@ -213,6 +215,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self.gradient = gradient
         self.search = search
         self.budget = budget
+        self.max_seconds = max_seconds
         self.module = module
         self.start = start
         self.max_iter = max_iter
@@ -280,6 +283,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         ValueError
             If the metric is constant, the budget is smaller than one gradient, a surrogate
             has no rows, a sample lacks a class, or an argument is wrong.
+        StoppedError
+            If a limit was reached before the baseline was measured.
         GoalError, TypeError
             If the goal does not fit the rows, or an argument is of the wrong kind.
 
@@ -288,7 +293,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         NotMonotoneWarning
             If the metric gets better as a surrogate gets worse.
         StoppedWarning
-            If Ctrl-C ended the search: the best model until then is kept.
+            If a limit or Ctrl-C ended the search: the best model until then is kept.
         """
         held = None if validation is None else as_datasets({"validation": validation})["validation"]
         self._check_samples(held)
@@ -328,6 +333,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             transformed(preprocessor, data.features), data.true, weight, groups, kinds,
             classes.labels, float(self.C), self.module, int(self.epochs), self.device, key % 2**32,
         )  # fmt: skip
+        limits = Limits(max_seconds=self.max_seconds)
         if held is None:
             both = self.search == "gradient" and self.gradient != "interpolation"
             if both and overlapping(groups, kept):
@@ -340,25 +346,14 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         else:
             features = transformed(preprocessor, self._features(held.X, data.column))
             prepared = of_validation(training, features, metric)
-        progress = SearchProgress(metric) if self.verbose else None
-        metered = BudgetedMetric(
-            prepared.metric, plan.budget, self.n_jobs, self.checkpoint,
-            None if progress is None else progress.evaluated,
-        )  # fmt: skip
-        search = Search(
-            prepared.sample, metered, plan, prepared.first, np.random.default_rng(key),
-            None if progress is None else progress.step,
-        )  # fmt: skip
-        found = search.run()
-        if progress is not None:
-            progress.done()
-        if found.stopped:
-            warn_caller(
-                f"the search was {found.stopped} after {metered.used} evaluations"
-                f"{', its gain not judged' if found.error is None else ''}: the best model until "
-                "then is kept",
-                StoppedWarning,
+        with Progress(bool(self.verbose), plan.budget) as progress:
+            limits.report = progress
+            metered = BudgetedMetric(
+                prepared.metric, plan.budget, self.n_jobs, self.checkpoint, limits
             )
+            rng = np.random.default_rng(key)
+            search = Search(prepared.sample, metered, plan, prepared.first, rng)
+            found = search.run()
         summary = summarize(self, plan, prepared, metered, found, search.steps)
         judged = data.judged.take(prepared.index)
         rows = judged.evidence({None: found.scores})
@@ -369,7 +364,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             lambda: Found(outcome, rows, measured_objective(goal, metered, found)),
             family="surrogates",
             folds=prepared.folds,
-            notes=notes_of(summary, found, outcome.status, metered.metric),
+            notes=notes_of(summary, found, outcome.status, metered),
             table=judged.tables[None],
             started=data.started,
         )

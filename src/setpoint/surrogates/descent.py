@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,8 +78,6 @@ class Descent:
         Iterations of each projection.
     reserve : int
         Evaluations that are kept for afterwards.
-    callback : callable, optional
-        Given each Step.
     """
 
     sample: Sample
@@ -91,7 +88,6 @@ class Descent:
     max_iter: int
     inner: int
     reserve: int
-    callback: Callable[[Step], None] | None = None
     steps: list[Step] = field(default_factory=list)
     _paths: list[_Path] = field(default_factory=list)
     _done: int = 0
@@ -174,8 +170,9 @@ class Descent:
             path.best = Found(gain, models, path.start)
         now = Step(path.start, gain, self.metered.used, weights)
         self.steps.append(now)
-        if self.callback is not None:
-            self.callback(now)
+        best = self.best
+        assert best is not None
+        self.metered.record(best.gain)
 
     def _left(self) -> float:
         left = self.metered.left

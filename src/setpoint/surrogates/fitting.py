@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,8 +57,6 @@ class Searched:
         Where the best path began.
     cuts : bool
         Whether the metric depends on the cut-off.
-    stopped : str
-        Why the search ended early; empty otherwise.
     """
 
     models: Floats
@@ -71,7 +70,6 @@ class Searched:
     draws: Floats
     start: str
     cuts: bool
-    stopped: str
 
 
 class Search:
@@ -81,8 +79,8 @@ class Search:
     ----------
     first : array of shape (folds, d + 1)
         Logistic regressions, or the last layers of trained networks.
-    callback : callable, optional
-        Given each Step.
+    limits : Limits
+        Of `metered`; each step is recorded.
     """
 
     def __init__(
@@ -92,12 +90,10 @@ class Search:
         plan: Plan,
         first: Floats,
         rng: np.random.Generator,
-        callback: Callable[[Step], None] | None = None,
     ) -> None:
         self.sample, self.metered, self.plan = sample, metered, plan
-        self.first, self.rng, self.callback = first, rng, callback
+        self.first, self.rng, self.limits = first, rng, metered.limits
         self.steps: Sequence[Step] = ()
-        self.stopped = ""
 
     @property
     def metric(self) -> RowMetric:
@@ -184,7 +180,7 @@ class Search:
             first = plan.starts[0]
             search = WeightSearch(
                 self.sample, self.metered, first, known[first], most, 10 * plan.inner_iter,
-                plan.reserve, self.callback,
+                plan.reserve,
             )  # fmt: skip
         else:
             slope = Estimator(
@@ -193,13 +189,11 @@ class Search:
             starts = {name: known[name] for name in plan.starts}
             search = Descent(
                 self.sample, self.metered, slope, starts, plan.step, plan.max_iter,
-                plan.inner_iter, plan.reserve, self.callback,
+                plan.inner_iter, plan.reserve,
             )  # fmt: skip
         self.steps = search.steps
-        try:
+        with self.limits.keeping(True):  # the baseline, at least
             search.run()
-        except KeyboardInterrupt:
-            self.stopped = "interrupted"
         return search.best
 
     # ------------------------------------------------------------------ after
@@ -229,16 +223,12 @@ class Search:
 
     def _last_cut(self, models: Floats, gain: float, constant: bool) -> tuple[Floats, float]:
         """The models with the smoothed cut-off, where that does not lose on the sample."""
-        if constant or self.stopped:
+        if constant or self.limits.stopped:
             return models, gain
-        try:
+        moved, after = models, gain
+        with self.limits.keeping(True), suppress(BudgetSpentError):
             moved = self._moved(models, self._shifted(models))
             after = float(self.metered(self.sample.scores(moved)[None])[0])
-        except BudgetSpentError:
-            return models, gain
-        except KeyboardInterrupt:
-            self.stopped = "interrupted"
-            return models, gain
         return (moved, after) if after > gain else (models, gain)
 
     def _check_refit(self, models: Floats, base_gain: float) -> str:
@@ -259,11 +249,11 @@ class Search:
 
     def _error(self, pair: Floats) -> tuple[float | None, Floats]:
         """The standard error of the gain, if there is the patience for it."""
-        try:
-            return gain_error(self.metered, pair, self.plan.draws, self.rng)
-        except KeyboardInterrupt:
-            self.stopped = "interrupted"
-            return None, np.empty((0, 2))
+        error: float | None = None
+        values = np.empty((0, 2))
+        with self.limits.keeping(True):
+            error, values = gain_error(self.metered, pair, self.plan.draws, self.rng)
+        return error, values
 
     def _judged(
         self,
@@ -278,7 +268,7 @@ class Search:
         sense = self.metric.sense
         scores = self.sample.scores(best)
         error, values, astray = None, np.empty((0, 2)), ""
-        if gain > base_gain and not self.stopped:
+        if gain > base_gain and not self.limits.stopped:
             astray = self._check_refit(best, base_gain)
             if not astray:
                 error, values = self._error(np.stack([scores, base_scores]))
@@ -288,7 +278,7 @@ class Search:
             accepted, why = False, astray
         elif error is None:
             accepted = True
-            why = "the search was interrupted, so its best is taken without the gain being judged"
+            why = f"{self.limits.stopped}, so its best is taken without the gain being judged"
         else:
             wanted = errors_wanted(len(self.sample.names))
             accepted = gain - base_gain > wanted * error
@@ -309,7 +299,6 @@ class Search:
             draws,
             start,
             not constant,
-            self.stopped,
         )
 
 

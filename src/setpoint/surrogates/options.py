@@ -26,6 +26,7 @@ _NUMBERS = {
     "sigma": Number("'auto' or a number above 0", 0.0, False, other="auto"),
     "step": Number("a number above 0", 0.0, False, below=float("inf")),
     "inner_iter": Number("a whole number >= 1", 1.0, below=float("inf"), integer=True),
+    "max_seconds": Number("a number above 0 or None", 0.0, False, other=None),
     "C": Number("a number above 0", 0.0, False, below=float("inf")),
     "penalty": Number("a number above 0", 0.0, False, below=float("inf")),
     "epochs": Number("a whole number >= 1", 1.0, below=float("inf"), integer=True),

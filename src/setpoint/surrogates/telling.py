@@ -1,8 +1,7 @@
-"""What a search tells: a line while it runs, and its report."""
+"""What a search tells: its report."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from setpoint.blackbox.binding import FormulaMetric
-from setpoint.blackbox.budget import BudgetedMetric, RowMetric
-from setpoint.estimators.progress import Progress
+from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.program.program import LinkedGoal
 from setpoint.report import AdaptiveStep, AdaptiveSummary, Entry
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Threshold
-from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
 from setpoint.surrogates.descent import Step
 from setpoint.surrogates.fitting import Searched
@@ -28,7 +25,6 @@ from setpoint.tolerances import SATISFIED
 
 __all__ = [
     "SOLVERS",
-    "SearchProgress",
     "measured_objective",
     "notes_of",
     "outcome_of",
@@ -43,32 +39,6 @@ _FEW = 50
 
 _NORMAL = 1.959964
 """Standard errors on either side of a 95 % interval."""
-
-
-class SearchProgress(Progress):
-    """Best value so far and evaluations left, on one line of stderr."""
-
-    def __init__(self, metric: RowMetric) -> None:
-        super().__init__()
-        self.metric = metric
-        self.best: float | None = None
-        self.left: int | None = None
-        self.started = time.perf_counter()
-
-    def step(self, step: Step) -> None:
-        """A model was found."""
-        self.best = step.gain if self.best is None else max(self.best, step.gain)
-
-    def evaluated(self, used: int, left: int | None) -> None:
-        """The metric was evaluated."""
-        self.left = left
-        value = np.nan if self.best is None else self.metric.sense * self.best
-        self(TracePoint(used, value, np.inf, 0.0, time.perf_counter() - self.started))
-
-    def _line(self, now: TracePoint) -> str:
-        best = "nothing yet" if np.isnan(now.objective) else f"best {now.objective:.6g}"
-        left = "" if self.left is None else f", {self.left} left"
-        return f"{best}  {now.call} evaluations{left}  {now.seconds:.1f} s "
 
 
 def summarize(
@@ -143,7 +113,7 @@ def measured_objective(goal: Goal, metered: BudgetedMetric, found: Searched) -> 
 
 
 def notes_of(
-    summary: AdaptiveSummary, found: Searched, status: str, metric: RowMetric
+    summary: AdaptiveSummary, found: Searched, status: str, metered: BudgetedMetric
 ) -> list[str]:
     """What the report adds."""
     notes = []
@@ -154,7 +124,7 @@ def notes_of(
         )
     if status == "nearest":
         notes.append("Constraints cost here and are not enforced: at least one does not hold.")
-    fewest = int(np.bincount(metric.true, minlength=2)[:2].min())
+    fewest = int(np.bincount(metered.metric.true, minlength=2)[:2].min())
     if fewest < _FEW:
         notes.append(
             f"The metric was measured on rows of which only {fewest} are of the rarer class: with "
@@ -165,6 +135,4 @@ def notes_of(
             "The metric chose among many models on these rows, which flatters it; evaluate the "
             "model on rows held out."
         )
-    if found.stopped:
-        notes.append(f"The search was {found.stopped}: the best model until then was kept.")
-    return notes
+    return [*notes, *metered.limits.notes]

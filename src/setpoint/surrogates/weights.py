@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,8 +37,6 @@ class WeightSearch:
         Iterations of each training.
     reserve : int
         Evaluations that are kept for afterwards.
-    callback : callable, optional
-        Given each Step.
     """
 
     sample: Sample
@@ -49,7 +46,6 @@ class WeightSearch:
     most: int
     inner: int
     reserve: int
-    callback: Callable[[Step], None] | None = None
     steps: list[Step] = field(default_factory=list)
     best: Found | None = None
 
@@ -86,6 +82,5 @@ class WeightSearch:
             self.best = Found(gain, found, self.start)
         now = Step(self.start, gain, self.metered.used, weights)
         self.steps.append(now)
-        if self.callback is not None:
-            self.callback(now)
+        self.metered.record(self.best.gain)
         return -gain

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.named.recombine import recombine
 from setpoint.program.program import Program
-from setpoint.search.limits import StoppedError, warn_stopped
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.optimum import Optimum
 from setpoint.typing import Floats
@@ -93,18 +92,16 @@ class Explorer:
         InfeasibleMasterError
             If no mixture of the rules gathered meets the constraints.
         """
-        stopped = ""
-        try:
+        limits = self.space.limits
+        with limits.keeping(True):  # its constants are mixed in the worst case
             body()
-        except (StoppedError, KeyboardInterrupt) as error:
-            stopped = warn_stopped(error)
         mixed = recombine(
             self.space,
             self.program,
             f"{self.method}, recombined",
             bound=self.bound,
             gap=self.gap,
-            stopped=stopped,
+            stopped=limits.stopped,
             start=None if self.best is None else self.best.choice,
         )
         self._record(mixed.v)
@@ -121,4 +118,4 @@ class Explorer:
 
     def _record(self, v: Floats) -> None:
         self._recorded = (self.made, self.bound)
-        self.space.limits.record(self.program, v, self.bound)
+        self.space.limits.record_rates(self.program, v, self.bound)
