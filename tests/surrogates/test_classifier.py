@@ -523,8 +523,7 @@ def test_progress(capsys):
     clf = adaptive(verbose=1, max_iter=3).fit(X, Y)
     out, err = capsys.readouterr()
     assert out == ""
-    assert re.search(r"call +\d+ of \d+  objective 0\.", err)
-    assert f"{clf.n_evaluations_} evaluations, " in err
+    assert re.search(rf"call +{clf.n_evaluations_} of 250  objective 0\.", err)
     adaptive(max_iter=1).fit(X, Y)
     assert capsys.readouterr() == ("", "")
 

@@ -107,7 +107,9 @@ class Prepared:
     at_once: bool
 
 
-def prepare(estimator: Any, goal: Goal, data: Data, seed: int, limits: Limits) -> Prepared:
+def prepare(
+    estimator: Any, goal: Goal, data: Data, seed: int, limits: Limits | None = None
+) -> Prepared:
     """Split the rows, fit the preprocessor, and say what is to be done.
 
     Raises
@@ -115,7 +117,7 @@ def prepare(estimator: Any, goal: Goal, data: Data, seed: int, limits: Limits) -
     GoalError, ShapeError, ValueError
         If the goal is of another kind, or rows are too few to be held out.
     """
-    e = estimator
+    e, limits = estimator, limits or Limits()
     fit_on, chosen = _split(e, data, seed)
     train, choose = data.part(fit_on), None if chosen is None else data.part(chosen)
     tradeoff = train.tradeoff(goal)

@@ -33,6 +33,8 @@ _SOLVERS = ("profiled", "lagrangian", "sigmoid", "ero", "cross-entropy")
 _MEMORY = 65_536
 _ENOUGH = 300
 """Rows of each class that a refresh looks at where it may choose."""
+_FIRST_LOOK = 4096
+"""Rows among which these are looked for first."""
 _EVERY = 10
 """Steps between two refreshes: one costs a few steps of a small network."""
 _HALF_WAY = 100
@@ -221,7 +223,7 @@ class GoalLoss(torch.nn.Module):
         if self.rows_seen < self.warmup:
             return False
         seen = self._latest()
-        N, P = seen.mass(np.ones(len(seen.scores)))
+        N, P = seen.totals
         totals = self._totals or (N, P)
         scale = seen.scale(totals)
         if scale is None:
@@ -289,7 +291,7 @@ class GoalLoss(torch.nn.Module):
         """
         z, positive, w = checked(scores, y, weight, "scores")
         seen = RefreshBatch(floats(z), positive.cpu().numpy(), None if w is None else floats(w))
-        N, P = seen.mass(np.ones(len(z)))
+        N, P = seen.totals
         if N <= 0 or P <= 0:
             missing = "1" if P <= 0 else "0"
             raise ValueError(f"y has no row of class {missing}: a threshold needs both classes")
@@ -324,15 +326,33 @@ class GoalLoss(torch.nn.Module):
 
     def _latest(self) -> RefreshBatch:
         """What a refresh looks at."""
-        size = len(self._scores)
-        n = min(self.rows_seen, size)
-        at = (self.rows_seen - 1 - np.arange(n)) % size
-        positive = self._positive.cpu().numpy()[at]
-        if self.memory == "auto":
-            enough = np.minimum(positive.cumsum(), (~positive).cumsum()) >= _ENOUGH
-            n = max(int(enough.argmax()) + 1, min(self._last, n)) if enough.any() else n
-        scores, weight = floats(self._scores)[at[:n]], floats(self._weight)[at[:n]]
-        return RefreshBatch(scores, positive[:n], None if bool((weight == 1.0).all()) else weight)
+        n = min(self.rows_seen, len(self._scores))
+        positive = self._enough(n) if self.memory == "auto" else self._newest(self._positive, n)
+        scores = self._newest(self._scores, len(positive)).astype(np.float64)
+        weight = self._newest(self._weight, len(positive))
+        own = None if (weight == 1.0).all() else weight.astype(np.float64)
+        return RefreshBatch(scores, positive, own)
+
+    def _newest(self, buffer: Any, n: int) -> Any:
+        """What a ring holds of the last n rows, the newest first."""
+        end = self.rows_seen % len(buffer)
+        part = buffer[max(end - n, 0) : end]
+        if n > end:
+            part = torch.cat([buffer[len(buffer) - (n - end) :], part])
+        return np.ascontiguousarray(part.cpu().numpy()[::-1])
+
+    def _enough(self, n: int) -> Any:
+        """Classes of the last rows: enough of each, the last batch at least, n at most."""
+        size = max(_FIRST_LOOK, self._last)
+        while True:
+            positive = self._newest(self._positive, min(size, n))
+            rows = np.flatnonzero(positive), np.flatnonzero(~positive)
+            if min(map(len, rows)) >= _ENOUGH:
+                last = max(int(found[_ENOUGH - 1]) for found in rows)
+                return positive[: max(last + 1, self._last)]
+            if size >= n:
+                return positive
+            size *= 4
 
     # ------------------------------------------------------------------ the state
     def get_extra_state(self) -> dict[str, Any]:

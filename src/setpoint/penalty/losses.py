@@ -60,9 +60,17 @@ class RefreshBatch(NamedTuple):
         positives = float(share[self.positive].sum())
         return float(share.sum()) - positives, positives
 
+    @property
+    def totals(self) -> tuple[float, float]:
+        """Weight of negatives and of positives."""
+        if self.weight is not None:
+            return self.mass(np.ones(len(self.scores)))
+        positives = float(np.count_nonzero(self.positive))
+        return len(self.positive) - positives, positives
+
     def scale(self, totals: Floats | tuple[float, float]) -> tuple[float, float] | None:
         """What makes these rows stand for all, class by class; None if a class is missing."""
-        N, P = self.mass(np.ones(len(self.scores)))
+        N, P = self.totals
         if N <= 0 or P <= 0:
             return None
         return _factor(totals[0], N), _factor(totals[1], P)

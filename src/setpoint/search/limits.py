@@ -72,7 +72,7 @@ class Limits:
     trace: list[TracePoint] = field(default_factory=list)
     started: float = field(default_factory=lambda: time.perf_counter())  # noqa: PLW0108
     _before: float = 0.0
-    _told: bool = False
+    _warned: bool = False
 
     @property
     def seconds(self) -> float:
@@ -147,8 +147,8 @@ class Limits:
     def stop(self, why: StoppedError | KeyboardInterrupt) -> None:
         """The search ends here and keeps what it has, which is said once."""
         self.stopped = self.stopped or str(why) or "interrupted"
-        if not self._told:
-            self._told = True
+        if not self._warned:
+            self._warned = True
             warn_caller(self.notes[0], StoppedWarning)
 
     @property
