@@ -3,7 +3,8 @@
 ``python benchmarks/ero_stochastic.py [--epochs 50]``. A linear model on 60,000 x 10 rows, 6 %
 of them positive and no line between the classes: what minibatches lose, judged after
 threshold adjustment on the same rows. Then the largest memory of a whole fit on 1,000,000 x
-50, in a process of its own; how long a refresh of ``GoalLoss`` takes beside the loss; and how many rows a second each solver trains on, against plain
+50, in a process of its own; how long a refresh of ``GoalLoss`` takes beside the loss; and how
+many rows a second each solver trains on, against plain
 cross-entropy by torch in the same run: on a GPU a network of two layers on 1,000,000 x 512,
 elsewhere module="mlp" on 200,000 x 50.
 """
@@ -169,8 +170,8 @@ def refresh() -> bool:
         found.append(time.perf_counter() - start - own[0])
     micro = 1e6 * min(found)
     print(
-        f"{verdict(micro <= REFRESH)} {'a refresh, outside the loss':<32} {micro:.0f} microseconds, "
-        f"at most {REFRESH:g} asked for"
+        f"{verdict(micro <= REFRESH)} {'refresh outside the loss':<32} {micro:.0f} microseconds"
+        f", at most {REFRESH:g} asked for"
     )
     return micro <= REFRESH
 

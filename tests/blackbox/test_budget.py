@@ -13,6 +13,7 @@ from setpoint.blackbox import MetricError
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.inputs.classes import classes_of
+from setpoint.inputs.files import CheckpointError
 from setpoint.inputs.inputs import GivenRows
 from setpoint.search.limits import Limits, StoppedError
 
@@ -150,7 +151,7 @@ def test_a_file_of_a_function_that_changed_is_refused(tmp_path):
     BudgetedMetric(metric(name="hits"), checkpoint=path)(vectors(6))
     other = BudgetedMetric(metric(lambda y_true, y_pred: 0.123, name="hits"), checkpoint=path)
     with pytest.raises(
-        ValueError, match=r"checkpoint: .* now says 0.123: the function has changed"
+        ValueError, match=r"f?.*jsonl says .* now says 0.123: the function has changed"
     ):
         other(vectors(6))
 
@@ -181,16 +182,18 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "f.jsonl"
     BudgetedMetric(metric(), checkpoint=path)(vectors(2))
     held = path.read_bytes()
-    with pytest.raises(ValueError, match=r"has the metric .*hits', and this run has .*gap'"):
+    with pytest.raises(
+        CheckpointError, match=r"of another search: metric was .*hits and is .*gap now"
+    ):
         BudgetedMetric(metric(gap), checkpoint=path)
-    with pytest.raises(ValueError, match="has the number of rows 8, and this run has 7"):
+    with pytest.raises(CheckpointError, match="another search: rows was 8 and is 7 now"):
         BudgetedMetric(metric(y=Y[:-1]), checkpoint=path)
-    with pytest.raises(ValueError, match="other labels, weights or columns"):
+    with pytest.raises(CheckpointError, match="another search: data was"):
         BudgetedMetric(metric(y=Y[::-1]), checkpoint=path)
     assert path.read_bytes() == held
     for text in ("a,b\n1,2\n", "notes", json.dumps([1]) + "\n", json.dumps({"a": 1}) + "\n"):
         path.write_text(text)
-        with pytest.raises(ValueError, match=r"is not a file of evaluations \(line 1\)"):
+        with pytest.raises(CheckpointError, match=r"is not a file of evaluations \(line 1\)"):
             BudgetedMetric(metric(), checkpoint=path)
         assert path.read_text() == text
 

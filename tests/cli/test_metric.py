@@ -305,8 +305,8 @@ def test_a_checkpoint_is_taken_up(fit, at):
     assert first["adaptive"].pop("resumed") == 0
     assert again["adaptive"] == first["adaptive"]
     message = error_of(fit(*more, "--seed", "0", "--metric", "shop:auc"))
-    assert message.startswith("--checkpoint: seen.jsonl has the metric 'shop:revenue'")
-    assert message.endswith("give another --checkpoint, or remove this one")
+    assert message.startswith("seen.jsonl is of another search: --metric was shop:revenue and is ")
+    assert message.endswith("give another --checkpoint, or remove the file to start anew")
 
 
 # ---------------------------------------------------------------------- what is wrong is said

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from penalty.networks import Enough, after, outcome, plan_of, ring
-from setpoint.penalty.checkpoint import Checkpoint, CheckpointError, pool_state, restore_pool
+from setpoint.inputs.files import CheckpointError
+from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.cuts import Cut
 from setpoint.penalty.lifted import Lifted
 from setpoint.penalty.linear import train_linear

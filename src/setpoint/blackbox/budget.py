@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from setpoint.blackbox.cache import EvaluationCache
 from setpoint.blackbox.errors import MetricError
 from setpoint.goals.errors import EmptyPopulationError
+from setpoint.inputs.files import CheckpointError
 from setpoint.search.limits import Limits, StoppedError
 from setpoint.typing import Floats
 
@@ -114,11 +115,9 @@ class BudgetedMetric:
 
     Raises
     ------
-    ValueError
-        If the checkpoint refers to another metric or other rows; in a call, if the metric
-        no longer says what it holds.
-    OSError
-        If the checkpoint cannot be written.
+    CheckpointError
+        If the checkpoint refers to another metric or other rows, or cannot be written; in a
+        call, if the metric no longer says what it holds.
     """
 
     def __init__(
@@ -193,10 +192,10 @@ class BudgetedMetric:
         now = float(self.metric(scores[rows[middle]][None])[0])
         if not np.isclose(now, values[middle], rtol=1e-9, atol=0.0):
             assert self._file is not None
-            raise ValueError(
-                f"checkpoint: {self._file.path} says {values[middle]:.6g} where {self.metric.name} "
-                f"now says {now:.6g}: the function has changed, or its values are random; give "
-                "another file, or remove this one"
+            raise CheckpointError(
+                f"{self._file.path} says {values[middle]:.6g} where {self.metric.name} now says "
+                f"{now:.6g}: the function has changed, or its values are random; give another "
+                "path, or remove the file to start anew"
             )
         self._checked = True
 

@@ -8,9 +8,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from setpoint.inputs.files import CheckpointError, check_settings, check_writable
+
 __all__ = ["EvaluationCache"]
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class EvaluationCache:
@@ -36,10 +38,9 @@ class EvaluationCache:
 
     Raises
     ------
-    ValueError
-        If the file refers to another metric or other rows, or does not hold evaluations.
-    OSError
-        If it cannot be read or written.
+    CheckpointError
+        If the file refers to another metric or other rows (labels, weights, columns), does not
+        hold evaluations, or cannot be written.
 
     Examples
     --------
@@ -52,9 +53,10 @@ class EvaluationCache:
 
     def __init__(self, path: str | PathLike[str], metric: str, n_rows: int, identity: str) -> None:
         self.path = Path(path)
+        check_writable(self.path)
         self.known: dict[bytes, float] = {}
         header = {"setpoint": "evaluations", "format": _FORMAT, "metric": metric}
-        self._header: dict[str, Any] = {**header, "rows": n_rows, "hash": identity}
+        self._header: dict[str, Any] = {**header, "rows": n_rows, "data": identity}
         first = json.dumps(self._header).encode() + b"\n"
         held = self.path.read_bytes() if self.path.exists() else b""
         if b"\n" not in held and first.startswith(held):
@@ -95,21 +97,10 @@ class EvaluationCache:
     def _check(self, found: dict[str, Any]) -> None:
         if found.get("setpoint") != "evaluations":
             raise self._unreadable(1)
-        names = {"format": "format", "metric": "metric", "rows": "number of rows"}
-        for key, what in names.items():
-            if found.get(key) != self._header[key]:
-                raise ValueError(
-                    f"checkpoint: {self.path} has the {what} {found.get(key)!r}, and this run has "
-                    f"{self._header[key]!r}; give another file, or remove this one"
-                )
-        if found.get("hash") != self._header["hash"]:
-            raise ValueError(
-                f"checkpoint: {self.path} holds evaluations of {self._header['metric']} on other "
-                "labels, weights or columns; give another file, or remove this one"
-            )
+        check_settings(self.path, "search", found, self._header)
 
-    def _unreadable(self, number: int) -> ValueError:
-        return ValueError(
-            f"checkpoint: {self.path} is not a file of evaluations (line {number}); give "
-            "another one"
+    def _unreadable(self, number: int) -> CheckpointError:
+        return CheckpointError(
+            f"{self.path} is not a file of evaluations (line {number}); it was left as it is: give "
+            "another path, or remove the file to start anew"
         )

@@ -32,17 +32,19 @@ BROKEN_PIPE = 141
 
 _SOLVER = re.compile(r"\bsolver='([\w-]+)'")
 _BUDGET = re.compile(r"\bbudget=(\d+)")
-_EVALUATIONS = re.compile(r"(?<!-)\bcheckpoint: ")
 _DATASET = re.compile(r"\bdatasets\['([^']*)'\]")
 _COLUMN = re.compile(r"\bsensitive_features(?:\['([^']*)'\])+")
 _DIRECTION = re.compile(r"\b(maximize|minimize)\((.*?)\)(?= or |$)")
 _ONE = re.compile(r"\bhas 1 rows\b")
 _WEIGHT = re.compile(r"and the rows(?: of X)? (?:have a weight of|weigh) (\S+)$")
-_CHANGED_SETTING = re.compile(r"(?<=is of another training: )\w+(?= was )")
+_CHANGED_SETTING = re.compile(
+    r"(?:(?<=is of another training: )|(?<=is of another search: ))\w+(?= was )"
+)
 _QUOTED = re.compile(r"(?<= raised )\w+: .*(?=; it was called with )", re.DOTALL)
 """What a metric of one's own said: its words, not those of the library."""
 _OPTION_OF_SETTING = {
     "goal": "--goal",
+    "metric": "--metric",
     "module": "--module",
     "solver": "--solver",
     "random_state": "--seed",
@@ -51,7 +53,7 @@ _OPTION_OF_SETTING = {
     "features": "the number of its features",
     "data": "the digest of its rows",
 }
-"""What a checkpoint remembers of its training."""
+"""What a checkpoint remembers of its training or search."""
 
 # What messages of the library recommend, as it is written at a shell.
 _SHELL = (
@@ -103,7 +105,6 @@ _SHELL = (
     ("; check greater_is_better", "; --lower-is-better turns it"),
     ("surrogate_groups: ", "--surrogate-group: "),
     ("validation holds no row", "--validation holds no row"),
-    ("give another file, or remove this one", "give another --checkpoint, or remove this one"),
     ("pos_label", "--positive"),
     ("no row of X has that value", "no row of DATA has that value"),
     ("vary= ", "--vary "),
@@ -144,7 +145,6 @@ def in_shell_words(text: str) -> str:
     text = _DIRECTION.sub(r"'\1 \2'", text)
     text = _ONE.sub("has 1 row", text)
     text = _BUDGET.sub(r"--budget \1", text)
-    text = _EVALUATIONS.sub("--checkpoint: ", text)
     text = _DATASET.sub(r"--dataset \1", text)
     text = _WEIGHT.sub(r"and there are \1 rows to count it on", text)
     text = _CHANGED_SETTING.sub(lambda found: _OPTION_OF_SETTING.get(found[0], found[0]), text)

@@ -1,12 +1,72 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and checkpoints, from which a run that ended goes on."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-__all__ = ["atomic_write"]
+__all__ = ["CheckpointError", "atomic_write", "check_settings", "check_writable"]
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is damaged, not a checkpoint, not to be written, or of another run."""
+
+
+def check_writable(path: Path) -> None:
+    """Know before any work whether a checkpoint can be written.
+
+    Raises
+    ------
+    CheckpointError
+    """
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise CheckpointError(f"{path}: there is no folder for this checkpoint")
+    if path.is_dir():
+        raise CheckpointError(f"{path} is a folder; a checkpoint is a file")
+    try:  # the folder may not be writable, or no real one
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{path.name}."):
+            pass
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def check_settings(
+    path: Path, run: str, found: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> None:
+    """Refuse the checkpoint of another run.
+
+    Parameters
+    ----------
+    run : str
+        What it is of, such as "training".
+    found, wanted : mapping
+        What has to be the same for a run to go on, in the file and now.
+
+    Raises
+    ------
+    CheckpointError
+        It names the setting.
+
+    Examples
+    --------
+    >>> check_settings(Path("a.ckpt"), "training", {"seed": 0}, {"seed": 1})
+    Traceback (most recent call last):
+    ...
+    setpoint.inputs.files.CheckpointError: a.ckpt is of another training: seed was 0 and is 1
+    now; give another path, or remove the file to start anew
+    """
+    for name in [*wanted, *found]:
+        was, now = found.get(name, "not set"), wanted.get(name, "not set")
+        if was != now:
+            raise CheckpointError(
+                f"{path} is of another {run}: {name} was {was} and is {now} now; give another "
+                "path, or remove the file to start anew"
+            )
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:

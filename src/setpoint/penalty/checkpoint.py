@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,23 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.estimators.modules import needed
-from setpoint.inputs.files import atomic_write
+from setpoint.inputs.files import CheckpointError, atomic_write, check_settings, check_writable
 from setpoint.penalty.cuts import Cut
 from setpoint.penalty.lifted import Lifted
 from setpoint.penalty.plan import Plan
 from setpoint.penalty.pool import Candidate
 from setpoint.search.limits import TracePoint
 
-__all__ = ["Checkpoint", "CheckpointError", "pool_state", "restore_pool"]
+__all__ = ["Checkpoint", "pool_state", "restore_pool"]
 
 _FORMAT = "2"
 _TUPLES = {"Cut": Cut, "Lifted": Lifted, "TracePoint": TracePoint}
 
 Arrays = dict[str, NDArray[Any]]
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that is damaged, no checkpoint at all, or that of another training."""
 
 
 class Checkpoint:
@@ -59,7 +54,7 @@ class Checkpoint:
     ...     Checkpoint(checkpoint.path, {"seed": 1}).read()
     Traceback (most recent call last):
     ...
-    setpoint.penalty.checkpoint.CheckpointError: ... is of another training: seed was 0 and
+    setpoint.inputs.files.CheckpointError: ... is of another training: seed was 0 and
     is 1 now; give another path, or remove the file to start anew
     """
 
@@ -69,18 +64,7 @@ class Checkpoint:
         self.path, self.every = Path(path), every
         self.settings: dict[str, Any] = json.loads(json.dumps(dict(settings), default=_plain))
         self._written = time.monotonic()
-        folder = self.path.absolute().parent
-        if not folder.is_dir():
-            raise CheckpointError(f"{self.path}: there is no folder for this checkpoint")
-        if self.path.is_dir():
-            raise CheckpointError(f"{self.path} is a folder; a checkpoint is a file")
-        try:  # before any work: the folder may not be writable, or no real one
-            with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{self.path.name}."):
-                pass
-        except OSError as error:
-            raise CheckpointError(
-                f"{self.path} cannot be written: {error.strerror or error}"
-            ) from None
+        check_writable(self.path)
 
     @property
     def due(self) -> bool:
@@ -154,13 +138,7 @@ class Checkpoint:
             ) from why
 
     def _check_settings(self, found: dict[str, Any]) -> None:
-        for name in [*self.settings, *found]:
-            was, now = found.get(name, "not set"), self.settings.get(name, "not set")
-            if was != now:
-                raise CheckpointError(
-                    f"{self.path} is of another training: {name} was {was} and is {now} now; "
-                    "give another path, or remove the file to start anew"
-                )
+        check_settings(self.path, "training", found, self.settings)
 
 
 # ---------------------------------------------------------------------- pools

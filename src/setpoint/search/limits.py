@@ -57,6 +57,7 @@ class Limits:
     >>> limits = Limits(max_calls=2)
     >>> found = []
     >>> with warnings.catch_warnings(record=True) as caught, limits.keeping(found):
+    ...     warnings.simplefilter("always")
     ...     while True:
     ...         limits.call()
     ...         found.append("a rule")
