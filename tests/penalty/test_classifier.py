@@ -23,7 +23,7 @@ from setpoint import (
 )
 from setpoint.goals.errors import ShapeError
 from setpoint.metrics import f1, recall
-from setpoint.penalty import fitting
+from setpoint.search import limits
 
 X, Y = imbalanced()
 
@@ -169,7 +169,7 @@ def test_time_is_up(monkeypatch):
     with pytest.raises(StoppedError, match=r"stopped after 1e-09 seconds"):
         ExactPenaltyClassifier(FPOR, max_seconds=1e-9).fit(X, Y)
     clock = itertools.count(0.0, 0.001)  # a busy machine may have nothing after a tenth of one
-    monkeypatch.setattr(fitting, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(limits, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     with pytest.warns(StoppedWarning, match=r"stopped after 0.1 seconds: the best"):
         clf = ExactPenaltyClassifier(FPOR, max_seconds=0.1).fit(*imbalanced(4000))
     assert any("stopped after 0.1 seconds" in w for w in clf.goal_report_.warnings)
