@@ -61,6 +61,7 @@ VARIANTS = [
         cv=3,
         randomized=False,
     ),
+    PlugInClassifier(LogisticRegression(), "f1", cv=3, solver="post-shift"),
     ExactPenaltyClassifier("accuracy", balanced=True, solver="cross-entropy"),
     ExactPenaltyClassifier("f1", solver="sigmoid"),
     ExactPenaltyClassifier("f1", solver="profiled", preprocessor=None, min_positives=0),

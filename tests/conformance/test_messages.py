@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
 from conformance.cases import ALL, COLUMNS, LATER, STREAMS, TRAINED, fitted, new, rows_of
 from setpoint import GoalError, GoalSyntaxError
@@ -79,6 +80,9 @@ GIVEN = {
     "one class in a stream": (
         lambda s: {"y": s.y * 0}, STREAMS, ValueError, "A stream may begin so: declare classes=",
     ),
+    "one class, of other features": (
+        lambda s: {"X": s.X[:, :2], "y": s.y * 0}, ALL, ValueError, "y holds one class only, 0; at",
+    ),
     "three classes": (
         lambda s: {"y": np.arange(s.n) % 3}, ALL, ValueError,
         "Only binary classification is supported",
@@ -137,27 +141,47 @@ GIVEN = {
 }  # fmt: skip
 
 
-READ_BY_LEARNERS = {
+class Untouched(ClassifierMixin, TransformerMixin, BaseEstimator):
+    """A model, a learner or a step before one, that must not see a row."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        raise AssertionError("work began before the input was checked")
+
+    partial_fit = transform = fit_transform = fit
+
+    def predict_proba(self, X):
+        raise AssertionError("work began before the input was checked")
+
+
+PART = dict.fromkeys(OWN_ROWS, "preprocessor") | {"plug-in": "estimator", "online own": "learner"}
+"""Where a user's own part is fitted, which tells that work began."""
+READ_BY_PARTS = {
     "NaN",
     "infinite",
     "minus infinite",
     "NaN, sparse",
     "infinite, sparse",
     "text",
+    "text, and a remedy",
     "objects",
+    "complex",
+    "one dimension",
+    "no features",
+    "no rows",
 }
-"""What a learner of one's own refuses by itself, row by row: the stream has begun by then."""
+"""What a user's own part may take, or refuses by itself: a stream has begun by then."""
 
 
-def refuses(name, error, message, options, given, begun=False):
+def refuses(name, error, message, options, given, read=False):
     """Whether an unfitted case refuses, and a fitted one too, which stays what it was."""
     s = rows_of(name)
     given = {"X": s.X, "y": s.y, **given}
     message = message.format(n=s.n, less=s.n - 1)
-    fresh = new(name, **options)
+    part = {} if read or name not in PART else {PART[name]: Untouched()}
+    fresh = new(name, **{**part, **options})
     with pytest.raises(error, match=re.escape(message)):
         fresh.fit(**given)
-    if begun:
+    if read and name == "online own":
         return
     assert not hasattr(fresh, "classes_")
     model = pickle.loads(pickle.dumps(fitted(name)))
@@ -175,8 +199,7 @@ def pairs(table):
 @pytest.mark.parametrize(("case", "name"), pairs(GIVEN))
 def test_rows(case, name):
     make, _, error, message = GIVEN[case]
-    begun = name == "online own" and case in READ_BY_LEARNERS
-    refuses(name, error, message, {}, make(rows_of(name)), begun)
+    refuses(name, error, message, {}, make(rows_of(name)), read=case in READ_BY_PARTS)
 
 
 SEARCHED = ["plug-in", "penalty", "ramp"]

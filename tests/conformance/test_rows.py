@@ -235,6 +235,10 @@ def test_kinds_of_labels(name, values, dtype, positive):
     shares = model.decision_distribution(LATER.X)
     np.testing.assert_array_equal(shares[:, positive] == 1.0, decided == labels[positive])
     assert model.goal_report_.objective.value == twin.goal_report_.objective.value
+    if name in TRAINED and name != "plug-in":  # whose scores are those of its model
+        above = model.decision_function(LATER.X)
+        upper = above >= 0 if positive else above > 0
+        np.testing.assert_array_equal(decided == labels[1], upper)
     if name not in STREAMS:  # whose report is of decisions as rows came
         later = model.evaluate(s.X, y).objective.value
         assert later == twin.evaluate(s.X, s.y).objective.value

@@ -15,7 +15,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from setpoint import BlackBox, GoalError, PlugInClassifier, evaluate, goal_scorer, solve
 from setpoint.blackbox import MetricError
@@ -41,20 +40,6 @@ def rows(n=400, seed=0):
 
 def classifier(goal="f1", **kwargs):
     return PlugInClassifier(LogisticRegression(max_iter=500), goal, cv=3, **kwargs)
-
-
-CASES = [PlugInClassifier(LogisticRegression(), "f1", solver="post-shift", cv=3)]
-
-
-@pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning")
-@parametrize_with_checks(
-    CASES,
-    expected_failed_checks=lambda _: {
-        "check_classifiers_train": "the rule need not agree with the largest posterior"
-    },
-)
-def test_checks(estimator, check):
-    check(estimator)
 
 
 def test_a_black_box_with_a_column():
