@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn import config_context
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression
@@ -63,12 +62,6 @@ def test_ensembles():
     assert stack.score(X, Y) > 0.75
     vote = VotingClassifier(parts, voting="soft").fit(X, Y)
     assert vote.score(X, Y) > 0.75
-
-
-@pytest.fixture
-def routing():
-    with config_context(enable_metadata_routing=True):
-        yield
 
 
 @pytest.mark.usefixtures("routing")
