@@ -19,6 +19,8 @@ from setpoint import (
 # What compiles, solves, draws and trains networks.
 HEAVY = {"cupy", "dask", "llvmlite", "matplotlib", "numba", "torch"}
 
+LONG = pytest.mark.long
+
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 3))
 y = (X[:, 0] + rng.normal(size=200) > 0.3).astype(int)
@@ -35,9 +37,9 @@ MODELS = {
     "threshold": lambda: plugin("f1", y),
     "argmax": lambda: plugin("macro_f1", three),
     "costs": lambda: plugin(COSTS, three),
-    "penalty": lambda: ExactPenaltyClassifier("f1").fit(X, y),
+    "penalty": lambda: ExactPenaltyClassifier("f1", solver="profiled").fit(X, y),
     "ramp": lambda: RampClassifier("f1").fit(X, y),
-    "surrogates": lambda: AdaptiveSurrogateClassifier("f1").fit(X, y),
+    "surrogates": lambda: AdaptiveSurrogateClassifier("f1", max_iter=1, cv=2).fit(X, y),
 }
 
 
@@ -71,13 +73,15 @@ def test_a_name_imports_little_more_than_scikit_learn(name):
     assert not packages(after) & HEAVY
 
 
-@pytest.mark.parametrize("kind", MODELS)
-def test_a_model_is_read_and_predicts_without_what_trained_it(kind, tmp_path):
-    path = str(tmp_path / "m.skops")
-    save_model(MODELS[kind](), path)
+@pytest.mark.parametrize("kinds", [list(MODELS), *(pytest.param([k], marks=LONG) for k in MODELS)])
+def test_models_are_read_and_predict_without_what_trained_them(kinds, tmp_path):
+    """All of them in one process in every run, each in its own in the long one."""
+    paths = [str(tmp_path / f"{kind}.skops") for kind in kinds]
+    for kind, path in zip(kinds, paths, strict=True):
+        save_model(MODELS[kind](), path)
     read, predicted = loaded(
-        f"from setpoint import load_model; model = load_model({path!r})",
-        f"model.predict({X[:5].tolist()})",
+        f"from setpoint import load_model; models = [load_model(p) for p in {paths!r}]",
+        f"[model.predict({X[:5].tolist()}) for model in models]",
     )
     assert not packages(read) & HEAVY
     assert packages(predicted) == packages(read)

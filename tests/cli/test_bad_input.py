@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from setpoint import PlugInClassifier, save_model
+from thinning import thinned
 
 from .conftest import HEAD, lines_of, write
 
@@ -177,11 +178,12 @@ def test_an_accident_below_is_unexpected_and_debug_shows_where(run, folder, monk
     assert "Traceback" in run("--debug", *args).stderr
 
 
-def test_ten_thousand_columns(run, tmp_path):
+@pytest.mark.parametrize("d", thinned([1_000, 10_000], 2))
+def test_thousands_of_columns(run, tmp_path, d):
     r = np.random.default_rng(0)
-    X = r.integers(0, 9, size=(60, 10_000))
+    X = r.integers(0, 9, size=(60, d))
     y = (X[:, 0] > 4).astype(int)
-    lines = [",".join(f"c{i}" for i in range(10_000)) + ",y"]
+    lines = [",".join(f"c{i}" for i in range(d)) + ",y"]
     lines += [",".join(map(str, row)) + f",{label}" for row, label in zip(X, y, strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     model = tmp_path / "m.skops"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from setpoint.data import Column, TableError, read_table
 from setpoint.data.delimited import MISSING
+from thinning import thinned
 
 
 def read(text, **options):
@@ -256,8 +257,9 @@ def test_two_reads_are_the_same():
     assert one.notes == two.notes
 
 
-def test_many_columns():
-    numbers = np.random.default_rng(0).normal(size=(200, 10_000))
+@pytest.mark.parametrize("d", thinned([1_000, 10_000], 2))
+def test_many_columns(d):
+    numbers = np.random.default_rng(0).normal(size=(200, d))
     text = pd.DataFrame(numbers).add_prefix("c").to_csv(index=False)
     np.testing.assert_array_equal(read(text).frame.to_numpy(), numbers)
 

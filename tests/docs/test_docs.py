@@ -52,7 +52,16 @@ def run(code, prints, names, where):
     assert not output, "".join(output)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if BLOCK.search(text_of(p))], ids=name_of)
+# Pages whose models train for longer than seconds.
+LONG = {"penalty.md"}
+CODE = [
+    pytest.param(page, marks=[pytest.mark.long] if page.name in LONG else [])
+    for page in PAGES
+    if BLOCK.search(text_of(page))
+]
+
+
+@pytest.mark.parametrize("page", CODE, ids=lambda page: page.name)
 def test_code_runs(page):
     names = {"__name__": "__main__"}
     text = text_of(page)

@@ -15,6 +15,7 @@ from setpoint.exact.frontier import frontier_exact
 from setpoint.goals.errors import GoalError
 from setpoint.program.link import link
 from setpoint.search import ConstantGoalWarning
+from thinning import thinned
 
 CASES = {seed: random_case(seed) for seed in range(110)}
 SEEDS = [seed for seed, case in CASES.items() if case.goal.constraints]
@@ -38,7 +39,7 @@ def levels_near(rng, frontier):
     return np.concatenate([*near, inside, [known.min() - spread, known.max() + spread]])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", thinned(SEEDS, 3))
 def test_steps_against_brute_force(seed):
     case = CASES[seed]
     rng = np.random.default_rng(seed)
@@ -61,7 +62,7 @@ def test_steps_against_brute_force(seed):
             assert case.oracle.sense * got == pytest.approx(best, abs=exact)
 
 
-@pytest.mark.parametrize("seed", MIXABLE)
+@pytest.mark.parametrize("seed", thinned(MIXABLE, 4))
 def test_mixtures_against_a_solve_for_each_bound(seed):
     case = CASES[seed]
     rng = np.random.default_rng(seed)

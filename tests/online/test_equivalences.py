@@ -1,6 +1,6 @@
 """What must not matter: cuts into batches, rows of weight zero, predictions in between, scales."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from online.samples import KINDS, Known, fingerprint, numbers, online, stream
 from setpoint.online import layout as at
+from thinning import thinned
 
 OWN = {
     "own": {"learner": SGDClassifier(loss="log_loss", random_state=0)},
@@ -46,7 +47,7 @@ def test_cuts_into_batches_do_not_matter(kind, form):
     decided = whole.predict_learn(X, y).tolist()
     assert 0 < sum(decided) < 400
 
-    @settings(max_examples=6)
+    @settings(max_examples=2)
     @given(CUTS)
     def check(cuts):
         parts = online(**KINDS[kind])
@@ -157,8 +158,9 @@ def test_predictions_change_nothing(kind, form):
     assert numbers(plain.partial_fit(X, y)) == numbers(clf.partial_fit(X[200:], y[200:]))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", [*KINDS, "own", "own, scores"])
+@pytest.mark.parametrize(
+    ("kind", "form"), thinned(list(product([*KINDS, "own", "own, scores"], FORMS)), 3)
+)
 def test_labels_that_come_at_once(kind, form):
     X, y = stream(150, seed=2)
     X, options = FORMS[form](X), {**KINDS, **OWN}[kind]

@@ -161,12 +161,6 @@ def test_frames(frame):
     assert numbers(clf) == numbers(wanted)
 
 
-def test_rows_without_names_after_rows_with_names_are_noted():
-    clf = online().partial_fit(pd.DataFrame(X, columns=NAMES), Y)
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
-        clf.predict(X)
-
-
 # ---------------------------------------------------------------------- labels
 def word(y):
     return np.where(y == 1, "yes", "no")
@@ -204,12 +198,6 @@ def test_labels(form, declared):
     np.testing.assert_array_equal(found.predict_proba(X), wanted.predict_proba(X))
 
 
-def test_a_column_of_labels_is_taken_with_a_warning():
-    with pytest.warns(UserWarning, match="column-vector y was passed"):
-        clf = online().partial_fit(X, Y[:, None])
-    assert numbers(clf) == numbers(online().partial_fit(X, Y))
-
-
 @pytest.mark.parametrize("classes", [["a", "b"], ["b", "a"], np.array(["b", "a"])])
 def test_the_positive_class(classes):
     wanted, decided = run(X)
@@ -232,19 +220,6 @@ def test_classes_may_be_declared_in_the_first_call():
     assert numbers(one) == numbers(two)
     one.partial_fit(X, Y, classes=[0, 1])
     assert numbers(one) == numbers(two.partial_fit(X, Y))
-
-
-@pytest.mark.parametrize(
-    "form",
-    [list, np.float32, pd.Series, pl.Series, lambda w: w.astype(object), lambda w: w[:, None]],
-    ids=["list", "float32", "pandas", "polars", "objects", "column"],
-)
-def test_weights(form):
-    weight = np.random.default_rng(0).integers(1, 5, 400) / 2
-    wanted, decided = run(X, weight=weight)
-    found, same = run(X, weight=form(weight))
-    assert same == decided
-    assert numbers(found) == numbers(wanted)
 
 
 def test_rows_that_are_passed_stay_as_they_are():

@@ -1,5 +1,7 @@
 """Learners of your own: taught row by row, and untouched themselves."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,8 +11,9 @@ from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
 from online import oracle
-from online.samples import Known, fingerprint, numbers, online, stream
+from online.samples import SOLVERS, Known, fingerprint, numbers, online, stream
 from setpoint import evaluate
+from thinning import thinned
 
 X, Y = stream(300)
 LOG = SGDClassifier(loss="log_loss", random_state=0)
@@ -23,12 +26,13 @@ quiet = [
 ]
 
 
-@pytest.mark.parametrize("solver", ["sketch", "half", "fofo", "ofo", "ofo-rb"])
-@pytest.mark.parametrize(
-    "learner",
-    [LOG, BernoulliNB(), pytest.param(GaussianNB(), marks=quiet)],
-    ids=["sgd", "bernoulli", "gauss"],
-)
+TAUGHT = [
+    pytest.param(learner, solver, marks=quiet if isinstance(learner, GaussianNB) else [])
+    for learner, solver in product([LOG, BernoulliNB(), GaussianNB()], SOLVERS)
+]
+
+
+@pytest.mark.parametrize(("learner", "solver"), thinned(TAUGHT, 2))
 def test_each_row_is_scored_before_it_is_taught(learner, solver):
     clf = online(learner=learner, solver=solver)
     teacher = type(learner)(**learner.get_params())

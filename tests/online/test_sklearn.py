@@ -1,84 +1,19 @@
-"""scikit-learn's own checks, and its tools: pipelines, searches, routing, stacking."""
+"""scikit-learn's tools: pipelines, searches, routing, stacking."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn import config_context
-from sklearn.base import clone
 from sklearn.ensemble import StackingClassifier, VotingClassifier
-from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from online.samples import LEARNERS, SOLVERS, fingerprint, numbers, online, stream
-from setpoint import OnlineFClassifier, goal_scorer
-
-CASES = [
-    *(OnlineFClassifier(solver=solver) for solver in SOLVERS),
-    *(OnlineFClassifier(solver="half", learner=learner) for learner in LEARNERS),
-    OnlineFClassifier("accuracy"),
-    OnlineFClassifier("maximize recall subject to precision >= 0.5", window=100),
-    OnlineFClassifier(track=True),
-    OnlineFClassifier(learner=SGDClassifier(loss="log_loss", random_state=0)),
-    OnlineFClassifier(learner=SGDClassifier(loss="hinge", random_state=0)),
-]
-
-
-TWICE = "a row of weight two is one step of the learner, and the same row twice are two"
-
-
-def expected(estimator):
-    """Of hinge loss the few rows of these checks leave decisions alike all the same."""
-    if getattr(estimator.learner, "loss", None) == "hinge":
-        return {}
-    return {
-        "check_sample_weight_equivalence_on_dense_data": TWICE,
-        "check_sample_weight_equivalence_on_sparse_data": TWICE,
-    }
-
-
-@parametrize_with_checks(CASES, expected_failed_checks=expected)
-def test_checks(estimator, check):
-    if "check_classifiers_train" in str(check) and estimator.solver != "half":
-        pytest.skip("the rule of a goal need not agree with the largest posterior")
-    check(estimator)
-
+from online.samples import fingerprint, numbers, online, stream
+from setpoint import goal_scorer
 
 # ---------------------------------------------------------------------- tools
 X, Y = stream(600)
-
-
-def test_parameters_are_stored_untouched():
-    values = {
-        "goal": "maximize fbeta(2)",
-        "solver": "fofo",
-        "learner": "sgd",
-        "step": 0.5,
-        "window": None,
-        "track": False,
-        "n": 1000,
-        "classes": [1, 0],
-        "pos_label": 0,
-        "buffer_size": 77,
-        "random_state": 3,
-    }
-    clf = OnlineFClassifier(**values)
-    assert clf.get_params() == values
-    clf.partial_fit(X, Y)
-    assert clf.get_params() == values
-    assert clf.classes is values["classes"]
-    assert clone(clf).get_params() == values
-    assert repr(OnlineFClassifier(window=5)) == "OnlineFClassifier(window=5)"
-
-
-@pytest.mark.parametrize("name", ["predict", "predict_proba", "decision_distribution", "score"])
-def test_before_the_first_row(name):
-    given = (X, Y) if name == "score" else (X,)
-    with pytest.raises(NotFittedError):
-        getattr(online(), name)(*given)
 
 
 @pytest.mark.parametrize("name", ["goal_report_", "threshold_", "rule_", "n_rows_seen_"])
@@ -129,12 +64,6 @@ def test_ensembles():
     assert vote.score(X, Y) > 0.75
 
 
-@pytest.fixture
-def routing():
-    with config_context(enable_metadata_routing=True):
-        yield
-
-
 @pytest.mark.usefixtures("routing")
 def test_weights_are_routed():
     weight = np.random.default_rng(0).integers(1, 4, 600).astype(float)
@@ -152,19 +81,3 @@ def test_weights_have_to_be_asked_for():
     weight = np.ones(600)
     with pytest.raises((UnsetMetadataPassedError, ValueError), match="sample_weight"):
         make_pipeline(StandardScaler(), online()).fit(X, Y, sample_weight=weight)
-
-
-def test_names_of_features():
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    clf = online().partial_fit(frame, Y)
-    assert clf.n_features_in_ == 5
-    assert clf.feature_names_in_.tolist() == list("abcde")
-    again = online().partial_fit(X, Y)
-    assert not hasattr(again, "feature_names_in_")
-    assert numbers(again) == numbers(clf)
-
-
-def test_fit_takes_other_features():
-    clf = online().fit(X, Y).fit(X[:, :2], Y)
-    assert clf.n_features_in_ == 2
-    assert fingerprint(clf) == fingerprint(online().fit(X[:, :2], Y))

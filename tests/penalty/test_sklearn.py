@@ -4,108 +4,23 @@ import pickle
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from penalty.samples import FPOR, imbalanced, penalty
 from setpoint import (
-    ExactPenaltyClassifier,
     goal_scorer,
     load_model,
     save_model,
 )
 
-CASES = [
-    penalty(solver="sigmoid"),
-    penalty("accuracy", balanced=True, solver="cross-entropy"),
-    penalty(preprocessor=None, min_positives=0),
-]
-
-
-@pytest.mark.filterwarnings("ignore::setpoint.ConstantGoalWarning")  # their data are hopeless
-@parametrize_with_checks(CASES)
-def test_checks(estimator, check):
-    check(estimator)
-
-
 X, Y = imbalanced()
 FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-
-
-@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
-def test_parameters_are_stored_untouched():
-    values = {
-        "goal": FPOR,
-        "module": "linear",
-        "solver": "sigmoid",
-        "preprocessor": None,
-        "min_positives": 7,
-        "temperature": 3,
-        "validation_fraction": 0.25,
-        "random_state": 3,
-    }
-    clf = ExactPenaltyClassifier(**values)
-    before = clf.get_params()
-    assert values.items() <= before.items()
-    assert clf.fit(X, Y).get_params() == before == clone(clf).get_params()
-
-
-@pytest.mark.parametrize(
-    "name", ["predict", "decision_function", "decision_distribution", "evaluate"]
-)
-def test_before_fit(name):
-    given = (X, Y) if name == "evaluate" else (X,)
-    with pytest.raises(NotFittedError):
-        getattr(penalty(), name)(*given)
-    for attribute in ("threshold_", "coef_", "intercept_", "module_"):
-        assert not hasattr(penalty(), attribute)
-
-
-@pytest.mark.parametrize("labels", [("no", "yes"), (False, True), (-1, 1), (2.0, 7.0)])
-@pytest.mark.parametrize("pos", [0, 1])
-def test_labels_and_decisions(labels, pos):
-    y = np.array(labels)[Y if pos else 1 - Y]
-    clf = penalty(FPOR, pos_label=labels[pos]).fit(X, y)
-    assert clf.classes_.tolist() == sorted(labels)
-    assert clf.positive_ == labels[pos]
-    decided = clf.predict(X)
-    above = clf.decision_function(X)
-    assert np.array_equal(decided == clf.classes_[1], above >= 0) or pos == 0
-    assert np.array_equal(decided == clf.classes_[0], above <= 0) or pos == 1
-    twin = penalty(FPOR).fit(X, Y)
-    assert np.array_equal(decided == labels[pos], twin.predict(X) == 1)
-    assert clf.goal_report_.objective.value == twin.goal_report_.objective.value
-    assert clf.evaluate(X, y).objective.value == clf.goal_report_.objective.value
-    assert np.array_equal(clf.decision_distribution(X)[:, 1] == 1.0, decided == clf.classes_[1])
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_frames(make):
-    frame = make(dict(FRAME))
-    clf = penalty(FPOR).fit(frame, Y)
-    assert clf.feature_names_in_.tolist() == ["a", "b", "c", "d"]
-    assert np.array_equal(clf.predict(frame), penalty(FPOR).fit(X, Y).predict(X))
-    with pytest.raises(ValueError, match="feature names"):
-        clf.predict(FRAME[["b", "a", "c", "d"]])
-
-
-@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix])
-def test_sparse_rows_are_dense_ones(form):
-    S = np.where(np.abs(X) > 0.7, X, 0.0)
-    dense = penalty(FPOR, preprocessor=None).fit(S, Y)
-    found = penalty(FPOR, preprocessor=None).fit(form(S), Y)
-    assert np.allclose(found.decision_function(form(S)), dense.decision_function(S), atol=1e-6)
-    scaled = penalty(FPOR).fit(form(S), Y)
-    assert np.allclose(scaled.decision_function(S), scaled.decision_function(form(S)))
 
 
 @pytest.mark.parametrize("fitted", [np.asarray, sparse.csr_matrix])

@@ -16,6 +16,7 @@ from setpoint.program.link import link
 from setpoint.rules import Argmax
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture
+from thinning import thinned
 
 GAP = 1e-6
 CONVEX = ("affine", "concave", "fractional")
@@ -106,7 +107,7 @@ def check_sum(case, mixed):
         assert mixed.bound >= values.max() - 1e-9
 
 
-@pytest.mark.parametrize(("seed", "known", "shape", "twist"), CASES)
+@pytest.mark.parametrize(("seed", "known", "shape", "twist"), thinned(CASES, 3))
 def test_the_optimum_is_found_and_bounded(seed, known, shape, twist):
     check_against_the_oracle(seed, known, shape, twist)
 

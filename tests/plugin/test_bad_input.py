@@ -9,10 +9,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVR
 
 from plugin.samples import sample, table
-from setpoint import Dataset, GoalError, GoalSyntaxError, InfeasibleError, PlugInClassifier, solve
+from setpoint import (
+    Dataset,
+    GoalError,
+    GoalSyntaxError,
+    InfeasibleError,
+    PlugInClassifier,
+    evaluate,
+    solve,
+)
 from setpoint.goals import EmptyPopulationError
 from setpoint.report import FewRowsWarning
 from setpoint.search import ConstantGoalWarning
@@ -278,7 +288,17 @@ def test_solve_refuses(case):
         solve(goal, S.scores, y, **options)
 
 
-@pytest.mark.parametrize("case", BOTH)
+# What fit refuses in the same words as every other classifier is in tests/conformance.
+EVERY_FIT = {
+    "unknown word", "unknown word in a constraint", "no goal", "column not given", "unknown label",
+    "bound outside the range", "no baseline", "baseline's length", "baseline's labels",
+    "one unnamed column for two", "too many values", "missing group", "columns' length",
+    "weights' length", "negative weights", "weights of zero", "NaN in weights", "labels' length",
+    "one class", "no labels", "missing labels", "fractions", "pos_label", "solver", "on_infeasible",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [case for case in BOTH if case not in EVERY_FIT])
 def test_fit_refuses_before_a_model_is_fitted(case):
     goal, options, error, message = BOTH[case]
     options = dict(options)
@@ -331,34 +351,11 @@ FIT = {
         ValueError,
         "unknown_group is one of ['raise', 'largest'], got 'ignore'",
     ),
-    "draw": (
-        {"draw": "rows"},
-        ValueError,
-        "draw is 'row', 'random' or a column of X, got 'rows' (did you mean 'row'?)",
-    ),
-    "draw of another kind": ({"draw": 3}, ValueError, "draw is 'row', 'random' or a column of X"),
-    "columns in the constructor": (
-        {"sensitive_features": S.g},
-        ValueError,
-        "sensitive_features in the constructor names columns of X, one or a list, got a ndarray; "
-        "pass columns of values to fit",
-    ),
-    "predictions in the constructor": (
-        {"baseline": S.y},
-        ValueError,
-        "baseline in the constructor is a column of X or a classifier, got a ndarray",
-    ),
-    "names without a frame": (
-        {"sensitive_features": "g"},
-        ValueError,
-        "sensitive_features names columns of X ('g'), but X is a ndarray, which has no column",
-    ),
     "no scores": (
         {"estimator": SVR()},
         AttributeError,
         "estimator: SVR has no predict_proba and no decision_function; a rule needs scores",
     ),
-    "random_state": ({"random_state": "x"}, ValueError, "random_state is None, an int or a gen"),
 }
 
 
@@ -462,7 +459,8 @@ def test_few_rows_behind_a_constraint():
 @pytest.mark.filterwarnings("error")
 def test_many_rows_behind_a_constraint_do_not_warn():
     s = sample(40_000)
-    solve("maximize recall subject to precision >= 0.6", s.scores, s.y)
+    report = solve("maximize recall subject to precision >= 0.6", s.scores, s.y).report
+    assert not report.constraints[0].few_rows
 
 
 def test_weights_of_a_frame_are_named():
@@ -476,3 +474,56 @@ def test_a_goal_of_one_class_needs_two():
         solve(FLOOR, S.scores, y)
     with pytest.raises(GoalError, match="refers to a positive class, and y holds 3 classes"):
         PlugInClassifier(LogisticRegression(), FLOOR).fit(S.scores[:, None], y)
+
+
+def scored(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    return y + rng.normal(size=n), y
+
+
+def test_integers_that_float64_merges_are_refused():
+    s, y = scored()
+    with pytest.raises(ValueError, match=r"scores holds integers beyond 2\*\*53.*ranks"):
+        solve("f1", 2**62 + np.argsort(np.argsort(s)), y)
+
+
+def test_weights_that_cannot_be_squared_are_refused():
+    s, y = scored()
+    for weight in (1e308, 1e-320):
+        with pytest.raises(ValueError, match="extreme values, the first at row 0"):
+            solve("f1", s, y, sample_weight=np.full(len(y), weight))
+
+
+def test_scores_and_data_sets_of_a_wrong_type():
+    s, y = scored()
+    with pytest.raises(TypeError, match="scores holds values of type NoneType"):
+        solve("f1", None, y)
+    with pytest.raises(TypeError, match=r"datasets must be a dict.*found list"):
+        evaluate("f1", y, y, datasets=[1])
+    with pytest.raises(ValueError, match="classes holds one class only"):
+        solve("f1", s, y, classes=[0])
+
+
+def test_rows_that_cannot_be_drawn_for_are_found_in_fit():
+    s, y = scored(300)
+    X = np.empty((len(y), 2), object)
+    X[:, 0], X[:, 1] = s, [[1]] * len(y)
+    model = make_pipeline(
+        FunctionTransformer(lambda x: x[:, :1].astype(float)), LogisticRegression()
+    )
+    goal = "maximize recall subject to precision >= 0.7"
+    with pytest.raises(TypeError, match=r"draw='row' cannot hash.*list.*randomized=False"):
+        PlugInClassifier(model, goal).fit(X, y)
+    assert PlugInClassifier(model, goal, randomized=False).fit(X, y).predict(X).shape == y.shape
+
+
+def test_the_reachable_value_is_distinct_from_the_bound():
+    y = np.r_[np.ones(89_998, int), np.zeros(10_002, int)]
+    with pytest.raises(InfeasibleError, match=r"the highest reachable is 0\.89998"):
+        solve("maximize recall subject to precision >= 0.9", np.zeros(len(y)), y)
+
+
+def test_numpy_numbers_are_numbers():
+    s, y = scored(100)
+    assert solve("f1", s, y, tol=np.float32(0.1)).report.status == "optimal"

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn import config_context
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -19,12 +18,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),
 ]
 GOAL = "maximize recall subject to precision >= 0.6"
-
-
-@pytest.fixture
-def routing():
-    with config_context(enable_metadata_routing=True):
-        yield
 
 
 def data():

@@ -185,7 +185,7 @@ def test_shapes_hold_between_random_points(text, data):
     nodes = [program.objective]
     for node in nodes:
         nodes += node.children
-    for _ in range(25):
+    for _ in range(12):
         # Denominators are positive between decisions that predict every class.
         a, b = (program.rates_of(decisions(schema, rng, sparse=-1.0)) for _ in range(2))
         w = rng.choice([0.5, rng.random()])
@@ -210,7 +210,7 @@ def test_ranges_hold_everywhere(text, data):
     nodes = [program.objective]
     for node in nodes:
         nodes += node.children
-    points = [decisions(schema, rng) for _ in range(30)]
+    points = [decisions(schema, rng) for _ in range(12)]
     points += [constant(schema, k) for k in range(5)]
     for counts in points:
         v = program.rates_of(counts)

@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,6 +31,7 @@ from setpoint.metrics import error_rate, predicted_rate
 from setpoint.ramp import fitting, lagrangian
 from setpoint.ramp.search import Iterate
 from setpoint.search import limits
+from thinning import thinned
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
@@ -126,8 +128,7 @@ def all_decided(clf):
     return {None: decided(clf), "hard": decided(clf, HARD), "new": decided(clf, NEW, False)}
 
 
-@pytest.mark.parametrize("randomized", [False, True])
-@pytest.mark.parametrize("goal", CASES)
+@pytest.mark.parametrize(("goal", "randomized"), thinned(list(product(CASES, [False, True])), 3))
 def test_reports_are_counts(goal, randomized):
     clf = fitted(goal, randomized=randomized)
     report, D = clf.goal_report_, all_decided(clf)
@@ -281,7 +282,6 @@ def test_a_column_that_is_not_a_feature_may_be_missing():
 
 
 # ---------------------------------------------------------------------- the deployed model
-MODEL = LogisticRegression().fit(S.X[:, [0, 2]], S.old)
 
 
 class FirstAndThird(LogisticRegression):
@@ -441,7 +441,7 @@ def test_weight_two_is_the_row_twice(goal):
     assert np.mean(a.predict(S.X) != b.predict(S.X)) < 0.01
 
 
-@pytest.mark.parametrize("options", [{}, {"start": "baseline"}, {"baseline_score_feature": False}])
+@pytest.mark.parametrize("options", [{"start": "baseline"}, {"baseline_score_feature": False}])
 def test_zero_weight_is_absent(options):
     w = np.ones(N)
     w[:200] = 0.0
@@ -489,24 +489,6 @@ def test_draws_of_either_positive_class(pos):
     above = clf.decision_function(S.X)
     np.testing.assert_allclose(share[:, 1], np.clip(0.5 + above, 0.0, 1.0), atol=1e-12)
     assert np.array_equal(clf.predict(S.X) == clf.positive_, twin.predict(S.X) == 1)
-
-
-@pytest.mark.parametrize("labels", [("no", "yes"), (False, True), (-1, 1), (2.0, 7.0)])
-@pytest.mark.parametrize("pos", [0, 1])
-def test_labels_and_decisions(labels, pos):
-    y = np.array(labels)[S.y if pos else 1 - S.y]
-    clf = ramp(pos_label=labels[pos]).fit(S.X, y)
-    assert clf.classes_.tolist() == sorted(labels)
-    assert clf.positive_ == labels[pos]
-    twin = ramp().fit(S.X, S.y)
-    assert np.array_equal(clf.predict(S.X) == labels[pos], twin.predict(S.X) == 1)
-    assert clf.goal_report_.objective.value == twin.goal_report_.objective.value
-    assert clf.evaluate(S.X, y).objective.value == clf.goal_report_.objective.value
-    above = clf.decision_function(S.X)
-    decided = clf.predict(S.X)
-    assert np.array_equal(decided == clf.classes_[1], above >= 0 if pos else above > 0)
-    share = clf.decision_distribution(S.X)
-    assert np.array_equal(share[:, 1] == 1.0, decided == clf.classes_[1])
 
 
 def test_the_class_that_the_goal_names_is_the_positive_one():
@@ -688,14 +670,6 @@ def test_a_failed_fit_keeps_the_old_model():
     assert np.array_equal(clf.predict(S.X), before)
     assert clf.goal_report_ == report
     assert clf.evaluate(S.X, S.y, sensitive_features={"g": S.g}).satisfied
-
-
-def test_a_failed_fit_on_other_columns_keeps_the_old_model():
-    clf = ramp(COVERAGE).fit(S.X, S.y)
-    before = clf.predict(S.X)
-    with pytest.raises(ValueError, match="one class"):
-        clf.fit(S.X[:, :2], np.zeros(N, int))
-    assert np.array_equal(clf.predict(S.X), before)
 
 
 # ---------------------------------------------------------------------- reports, frontier

@@ -9,7 +9,6 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem
@@ -22,82 +21,16 @@ from sklearn.preprocessing import (
     SplineTransformer,
     StandardScaler,
 )
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ramp.samples import COVERAGE, ramp, sample
-from setpoint import (
-    ConstantGoalWarning,
-    Deployed,
-    RampClassifier,
-    goal_scorer,
-    load_model,
-    save_model,
-)
+from setpoint import ConstantGoalWarning, Deployed, goal_scorer, load_model, save_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
 FREE = "minimize error_rate"
-CASES = [
-    ramp(FREE),
-    ramp("minimize error_rate subject to predicted_rate <= 0.9", preprocessor=None),
-    ramp(FREE, randomized=True),
-    ramp(FREE, solver="cutting-plane", start="zero"),
-]
 S, HARD = sample(), sample(500, seed=1)
 FRAME = pd.DataFrame(S.X, columns=list("abcd"))
 CHURN = "minimize error_rate subject to churn <= 0.05"
-
-
-def expected(estimator):
-    if not estimator.randomized:
-        return {}
-    return {"check_classifiers_train": "a draw may decide a row against the sign of its score"}
-
-
-@pytest.mark.filterwarnings("ignore::setpoint.ConstantGoalWarning")  # their data are hopeless
-@parametrize_with_checks(CASES, expected_failed_checks=expected)
-def test_checks(estimator, check):
-    check(estimator)
-
-
-def test_parameters_are_stored_untouched():
-    values = {
-        "goal": COVERAGE,
-        "C": 1,
-        "solver": "cutting-plane",
-        "start": "zero",
-        "preprocessor": None,
-        "min_positives": 7,
-        "chooser": "center",
-        "svm": "liblinear",
-        "tol": 0.01,
-        "random_state": 3,
-    }
-    clf = RampClassifier(**values)
-    before = clf.get_params()
-    assert values.items() <= before.items()
-    assert clf.fit(S.X, S.y).get_params() == before == clone(clf).get_params()
-
-
-@pytest.mark.parametrize(
-    "name", ["predict", "decision_function", "decision_distribution", "evaluate"]
-)
-def test_before_fit(name):
-    given = (S.X, S.y) if name == "evaluate" else (S.X,)
-    with pytest.raises(NotFittedError):
-        getattr(ramp(), name)(*given)
-    for attribute in ("threshold_", "coef_", "intercept_", "rule_", "goal_report_"):
-        assert not hasattr(ramp(), attribute)
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_frames(make):
-    frame = make(dict(FRAME))
-    clf = ramp().fit(frame, S.y)
-    assert clf.feature_names_in_.tolist() == list("abcd")
-    assert np.array_equal(clf.predict(frame), ramp().fit(S.X, S.y).predict(S.X))
-    with pytest.raises(ValueError, match="feature names"):
-        clf.predict(FRAME[["b", "a", "c", "d"]])
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
@@ -253,10 +186,3 @@ def test_draws_by_a_column():
     decided = clf.predict(near)
     assert np.array_equal(decided[::2], decided[1::2])
     assert 0.4 < decided.mean() < 0.6
-
-
-def test_notebooks_look_at_everything():
-    clf = ramp().fit(S.X, S.y)
-    assert "coef_" in dir(clf)
-    assert "RampClassifier" in clf._repr_html_()
-    assert "RampClassifier" in ramp()._repr_html_()

@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from setpoint import BlackBox, Dataset, GoalError, MetricError, NotMonotoneWarning
@@ -166,19 +165,6 @@ def test_a_validation_sample_with_one_class():
         adaptive("f1", cv=None).fit(X, Y, validation=held)
 
 
-def test_classes():
-    with pytest.raises(ValueError, match="Only binary classification"):
-        adaptive().fit(X, np.arange(200) % 3)
-    with pytest.raises(ValueError, match="class"):
-        adaptive().fit(X, np.zeros(200))
-    with pytest.raises(ValueError, match="requires y"):
-        adaptive().fit(X, None)
-    with pytest.raises(ValueError, match="pos_label"):
-        adaptive(pos_label="yes").fit(X, Y)
-    with pytest.raises(ValueError, match="validation"):
-        adaptive(cv=None).fit(X, Y, validation=(V, VY + 1))
-
-
 # ---------------------------------------------------------------------- samples
 @pytest.mark.parametrize(
     ("validation", "error", "text"),
@@ -188,6 +174,7 @@ def test_classes():
         ((V[:50], VY), ValueError, "validation"),
         ((V[:, :1], VY), ValueError, "1 features"),
         (V, ValueError, "validation holds no labels"),
+        ((V, VY + 1), ValueError, "validation"),
     ],
 )
 def test_validation_samples_that_are_invalid(validation, error, text):
@@ -297,26 +284,6 @@ def test_own_surrogates_that_return_nothing():
 
 
 # ---------------------------------------------------------------------- X
-def test_missing_numbers_and_lengths():
-    holes = X.copy()
-    holes[3, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        adaptive().fit(holes, Y)
-    with pytest.raises(ValueError, match="199"):
-        adaptive().fit(X, Y[:-1])
-    clf = adaptive(max_iter=1).fit(X, Y)
-    with pytest.raises(ValueError, match="NaN"):
-        clf.predict(holes)
-    with pytest.raises(ValueError, match="1 features"):
-        clf.predict(X[:, :1])
-
-
-def test_a_fit_that_fails_leaves_the_last_one():
-    clf = adaptive(max_iter=1).fit(pd.DataFrame(X, columns=list("ab")), Y)
-    before = clf.predict(pd.DataFrame(V, columns=list("ab")))
-    with pytest.raises(ValueError, match="NaN"):
-        clf.fit(np.full((200, 3), np.nan), Y)
-    assert np.array_equal(clf.predict(pd.DataFrame(V, columns=list("ab"))), before)
 
 
 def mean_score(scores, y, sample_weight):

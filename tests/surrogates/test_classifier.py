@@ -357,14 +357,6 @@ def test_seeds_differ():
     assert not np.array_equal(a.parameters_, b.parameters_)
 
 
-def test_batches_do_not_matter_for_predictions():
-    clf = adaptive().fit(X, Y)
-    whole, order = clf.decision_function(V), np.random.default_rng(0).permutation(250)
-    np.testing.assert_allclose(clf.decision_function(V[order]), whole[order], atol=1e-14)
-    alone = np.concatenate([clf.decision_function(V[i : i + 1]) for i in range(250)])
-    np.testing.assert_allclose(alone, whole, atol=1e-14)
-
-
 def test_coefficients_are_the_model():
     clf = adaptive(preprocessor=None).fit(X, Y)
     scores = X @ clf.coef_[0] + clf.intercept_[0]

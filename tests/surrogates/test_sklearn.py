@@ -11,16 +11,13 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from setpoint import (
-    AdaptiveSurrogateClassifier,
     BlackBox,
     MetricError,
     ModelFileError,
@@ -35,44 +32,6 @@ X, Y = island(300)
 V, VY = island(200, seed=1)
 NAMES = ["a", "b"]
 FRAME = pd.DataFrame(X, columns=NAMES)
-CASES = [
-    AdaptiveSurrogateClassifier("f1", cv=3, budget=300, max_iter=5),
-    AdaptiveSurrogateClassifier("f1", cv=3, budget=300, max_iter=5, search="weights"),
-]
-
-
-@pytest.mark.filterwarnings("ignore::setpoint.NotMonotoneWarning")  # their data are hopeless
-@parametrize_with_checks(CASES)
-def test_checks(estimator, check):
-    check(estimator)
-
-
-def test_parameters_are_stored_untouched():
-    values = {
-        "goal": BlackBox(profit),
-        "surrogates": ["sigmoid", PRBEP()],
-        "surrogate_groups": None,
-        "budget": 300,
-        "max_iter": 1,
-        "smooth": None,
-        "cv": 0.5,
-        "C": 2,
-        "random_state": 3,
-    }
-    clf = AdaptiveSurrogateClassifier(**values)
-    before = clf.get_params()
-    assert values.items() <= before.items()
-    assert clf.fit(X, Y).get_params() == before == clone(clf).get_params()
-
-
-@pytest.mark.parametrize(
-    "name", ["predict", "decision_function", "decision_distribution", "evaluate"]
-)
-def test_before_fit(name):
-    with pytest.raises(NotFittedError):
-        getattr(adaptive(), name)(*((X, Y) if name == "evaluate" else (X,)))
-    for attribute in ("threshold_", "coef_", "intercept_", "rule_", "path_", "accepted_"):
-        assert not hasattr(adaptive(), attribute)
 
 
 # ---------------------------------------------------------------------- kinds of X

@@ -1,4 +1,4 @@
-"""What a first user of the shell ran into."""
+"""Columns that may be read in two ways, of many values, named by the goal, or with infinities."""
 
 import numpy as np
 import pandas as pd

@@ -1,0 +1,176 @@
+"""A classifier in scikit-learn's house and out of it: parameters, copies, files, searches."""
+
+import copy
+import io
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+from conformance.cases import ALL, LATER, SMALLEST, fitted, new, rows_of
+from setpoint import ModelFileError, PlugInClassifier, goal_scorer, load_model, save_model
+
+pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+
+
+# ---------------------------------------------------------------------- parameters
+@pytest.mark.parametrize("name", ALL)
+def test_parameters_are_stored_untouched(name):
+    s, model = rows_of(name), new(name, random_state=3, pos_label=1)
+    values = model.get_params(deep=False)
+    assert type(model)(**values).get_params(deep=False) == values
+    shown = {key: repr(value) for key, value in values.items()}
+    model.fit(s.X, s.y)
+    after = model.get_params(deep=False)
+    assert all(after[key] is values[key] for key in values)
+    assert {key: repr(value) for key, value in after.items()} == shown
+    assert "random_state=3" in repr(model)
+    assert type(model).__name__ in model._repr_html_()
+    assert type(model).__name__ in clone(model)._repr_html_()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_before_and_after_the_first_fit(name):
+    model = new(name)
+    for method in ("predict", "predict_proba", "decision_function", "decision_distribution"):
+        if hasattr(fitted(name), method):
+            with pytest.raises(NotFittedError):
+                getattr(model, method)(LATER.X)
+    for method in ("score", "evaluate"):
+        with pytest.raises(NotFittedError):
+            getattr(model, method)(LATER.X, LATER.y)
+    learnt = {a for a in dir(fitted(name)) if a.endswith("_") and a[0] != "_"}
+    assert {"classes_", "positive_", "n_features_in_", "goal_report_", "rule_"} <= learnt
+    assert [a for a in learnt if not hasattr(fitted(name), a)] == []
+    assert [a for a in learnt if hasattr(model, a)] == []
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_clone_starts_anew(name):
+    s, fresh = rows_of(name), clone(fitted(name))
+    assert not hasattr(fresh, "classes_")
+    assert repr(fresh) == repr(fitted(name))
+    np.testing.assert_array_equal(
+        fresh.fit(s.X, s.y).decision_distribution(LATER.X),
+        fitted(name).decision_distribution(LATER.X),
+    )
+
+
+# ---------------------------------------------------------------------- copies
+def through_a_file(model, folder):
+    save_model(model, folder / "m.skops")
+    return load_model(folder / "m.skops")
+
+
+def through_joblib(model, folder):
+    joblib.dump(model, folder / "m.joblib")
+    return joblib.load(folder / "m.joblib")
+
+
+WAYS = {
+    "file": through_a_file,
+    "joblib": through_joblib,
+    "pickle": lambda model, _: pickle.loads(pickle.dumps(model)),
+    "copy": lambda model, _: copy.deepcopy(model),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("way", WAYS)
+def test_copies_decide_alike(name, way, tmp_path):
+    s = rows_of(name)
+    frame, later = (pd.DataFrame(X, columns=list("abcd")) for X in (s.X, LATER.X))
+    y = np.array(["no", "yes"])[s.y]
+    model = new(name, pos_label="no").fit(frame, y)
+    other = WAYS[way](model, tmp_path)
+    assert type(other) is type(model)
+    assert repr(other) == repr(model)
+    assert other.goal_report_ == model.goal_report_
+    assert other.positive_ == "no"
+    assert other.classes_.tolist() == ["no", "yes"]
+    assert other.feature_names_in_.tolist() == list("abcd")
+    for method in ("predict", "decision_distribution"):
+        found, wanted = getattr(other, method)(later), getattr(model, method)(later)
+        np.testing.assert_array_equal(found, wanted)
+    if not isinstance(model, PlugInClassifier):
+        assert not hasattr(other, "evidence_")  # the rows of training stay at home
+    labels = np.array(["no", "yes"])[LATER.y]
+    assert other.evaluate(later, labels) == model.evaluate(later, labels)
+    with pytest.raises(ValueError, match="feature names"):
+        other.predict(later[list("dcba")])
+    again = WAYS[way](clone(model), tmp_path).fit(frame, y)
+    np.testing.assert_array_equal(again.predict(later), model.predict(later))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_damaged_file_is_refused_or_changes_nothing(name, tmp_path):
+    model, path = fitted(name), tmp_path / "m.skops"
+    save_model(model, path)
+    content, rng = path.read_bytes(), np.random.default_rng(0)
+
+    def found(data):
+        path.write_bytes(data)
+        try:
+            return load_model(path)
+        except ModelFileError as error:
+            message = str(error)
+        assert str(path) in message
+        return None
+
+    for share in np.linspace(0, 1, 10, endpoint=False):
+        assert found(content[: int(share * len(content))]) is None
+    for place in rng.choice(len(content), 25, replace=False):
+        data = bytearray(content)
+        data[place] ^= int(rng.integers(1, 256))
+        other = found(bytes(data))
+        if other is not None:
+            np.testing.assert_array_equal(other.predict(LATER.X), model.predict(LATER.X))
+            assert other.goal_report_ == model.goal_report_
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_joblib_writes_into_a_stream_is_read(name):
+    buffer = io.BytesIO()
+    joblib.dump(fitted(name), buffer)
+    buffer.seek(0)
+    np.testing.assert_array_equal(
+        joblib.load(buffer).predict(LATER.X), fitted(name).predict(LATER.X)
+    )
+
+
+# ---------------------------------------------------------------------- pipelines and searches
+@pytest.mark.parametrize("name", ALL)
+def test_last_in_a_pipeline(name):
+    s = rows_of(name)
+    pipe = make_pipeline(MaxAbsScaler(), new(name)).fit(s.X, s.y)
+    scaled = pipe[0].transform(s.X)
+    alone = new(name).fit(scaled, s.y)
+    later = pipe[0].transform(LATER.X)
+    np.testing.assert_array_equal(pipe.predict(LATER.X), alone.predict(later))
+    assert pipe[-1].goal_report_ == alone.goal_report_
+    assert pipe.score(LATER.X, LATER.y) == alone.score(later, LATER.y)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_searches_and_cross_validation(name):
+    s, goal = rows_of(name), SMALLEST[name].goal
+    grid = (
+        {"goal": [goal, "minimize false_negative_rate"]}
+        if name == "ramp"
+        else {"goal": [goal, "jaccard"]}
+    )
+    search = GridSearchCV(new(name), grid, scoring=goal_scorer(goal), cv=2, error_score="raise")
+    search.fit(s.X, s.y)
+    scores = search.cv_results_["mean_test_score"]
+    assert search.best_score_ == max(scores)
+    best = new(name, **search.best_params_).fit(s.X, s.y)
+    np.testing.assert_array_equal(search.predict(LATER.X), best.predict(LATER.X))
+    found = cross_val_score(new(name), s.X, s.y, scoring=goal_scorer(goal), cv=2)
+    assert np.mean(found) == pytest.approx(scores[0])
