@@ -237,7 +237,7 @@ BOTH = {
         FLOOR,
         {"randomized": 1},
         ValueError,
-        "randomized is one of ['auto', True, False], got 1",
+        "randomized is one of [False, 'auto', True], got 1",
     ),
     "on_infeasible": (
         FLOOR,

@@ -99,8 +99,8 @@ def test_rows_that_cannot_be_drawn_for_are_found_in_fit():
     )
     goal = "maximize recall subject to precision >= 0.7"
     with pytest.raises(TypeError, match=r"draw='row' cannot hash.*list.*randomized=False"):
-        PlugInClassifier(model, goal).fit(X, y)
-    assert PlugInClassifier(model, goal, randomized=False).fit(X, y).predict(X).shape == y.shape
+        PlugInClassifier(model, goal, randomized="auto").fit(X, y)
+    assert PlugInClassifier(model, goal).fit(X, y).predict(X).shape == y.shape
 
 
 def test_the_reachable_value_is_distinct_from_the_bound():
