@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from setpoint.evidence import Evidence
+from setpoint.exact.branching import branch_and_bound
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import (
     MOST_COMBINATIONS,
@@ -54,6 +55,7 @@ def solve_exact(
     randomized: Randomized = False,
     on_infeasible: Literal["raise", "nearest"] = "raise",
     tol: float = 1e-4,
+    limits: Limits | None = None,
 ) -> Outcome:
     """The rule over thresholds that reaches a binary goal on these rows.
 
@@ -68,6 +70,9 @@ def solve_exact(
     on_infeasible : {"raise", "nearest"}
     tol : float
         Loss in the objective at which a rule without draws is preferred.
+    limits : Limits, optional
+        Of the search for the best thresholds of several segments, a call a box; without it
+        that is not searched for, and thresholds near the best mixture have to do.
 
     Returns
     -------
@@ -82,7 +87,7 @@ def solve_exact(
     """
     cuts = CutoffSet(program.table, evidence)
     try:
-        found = find_rule(cuts, program, randomized, tol)
+        found = find_rule(cuts, program, randomized, tol, limits)
     except NoRuleError as error:
         near = nearest_outcome(cuts, program, _nearest(cuts, program, randomized))
         if on_infeasible == "raise":
@@ -97,7 +102,13 @@ def solve_exact(
     return outcome
 
 
-def find_rule(cuts: CutoffSet, program: Program, randomized: Randomized, tol: float) -> Optimum:
+def find_rule(
+    cuts: CutoffSet,
+    program: Program,
+    randomized: Randomized,
+    tol: float,
+    limits: Limits | None = None,
+) -> Optimum:
     """The choice of cut-offs that reaches a program, and what is known of it.
 
     Raises
@@ -137,12 +148,16 @@ def find_rule(cuts: CutoffSet, program: Program, randomized: Randomized, tol: fl
     if randomized is True:
         return _drawn(_against_thresholds(cuts, program, mixed))
     fixed = _without_draws(cuts, program, mixed, apart, tol)
+    bounded = mixed.status != "stationary" and fixed.status != "optimal"
+    if randomized is False and bounded and limits is not None:
+        fixed = branch_and_bound(cuts, program, mixed, fixed, limits)
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:
             raise NoRuleError(fixed.status == "optimal", True)
         fixed = replace(fixed, mixed=mixed.value)
-        return _fixed(fixed, fixed.value if exact else mixed.bound, among_all=not exact)
+        bound = fixed.value if exact else min(fixed.bound, mixed.bound)
+        return _fixed(fixed, bound, among_all=bound >= mixed.bound)
     if fixed.is_feasible and fixed.value >= mixed.value - max(tol, SAME):
         # Nothing certain is known of the mixtures: what is known of thresholds is said.
         alone = exact and mixed.status == "stationary"

@@ -320,6 +320,7 @@ def _outcome(
             randomized=options.randomized,
             on_infeasible=options.on_infeasible,
             tol=options.tol,
+            limits=options.limits(),
         )
     why = ""
     if (evidence.true < evidence.n_classes).any():
