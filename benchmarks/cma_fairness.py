@@ -26,13 +26,13 @@ FAIR = f"{FREE} subject to recall.deviation(group) <= {MOST}"
 UNHELD = f"{FREE} subject to recall.deviation(group) <= 1.0"
 """No constraint, but the report tells what there would be of it."""
 
-AVAILABLE = {"decide_on": ["group"]}
+AVAILABLE = {"decide_on": ["group"], "randomized": "auto"}
 LINES: dict[str, tuple[str, dict[str, Any]]] = {
     "argmax": (FAIR, AVAILABLE | {"solver": "argmax"}),
     "balanced": (FAIR, AVAILABLE | {"solver": "balanced"}),
     "exact, no constraint": (UNHELD, {"decide_on": None}),
     "exact, available": (FAIR, AVAILABLE),
-    "exact, hidden": (FAIR, {"decide_on": None}),
+    "exact, hidden": (FAIR, {"decide_on": None, "randomized": "auto"}),
     "exact, hidden, no draws": (FAIR, {"decide_on": None, "randomized": False}),
     "soft, available": (FAIR, AVAILABLE | {"evidence": "soft"}),
     "split Frank-Wolfe, available": (FAIR, AVAILABLE | {"solver": "frank-wolfe", "evidence": "soft",

@@ -19,14 +19,14 @@ GROUPS = {
     "adult": "sex",
 }
 """The protected groups of the paper's Figure 9; a fifth set, Law School, is not available."""
-_LEFT_OUT = {"adult": ["fnlwgt"]}
+LEFT_OUT = {"adult": ["fnlwgt"]}
 """A census weight is not a feature."""
 
 
 def group_features(name: str, seed: int) -> tuple[np.ndarray, ...]:
     """X, y, group of the training part, standardised on it, and of the test part."""
     X, y, groups, _ = require(name).load(name)
-    X = one_hot(X.drop(columns=_LEFT_OUT.get(name, [])))
+    X = one_hot(X.drop(columns=LEFT_OUT.get(name, [])))
     parts = train_test_split(X, np.asarray(y), groups[GROUPS[name]], test_size=0.3,
                              random_state=seed)  # fmt: skip
     a, b, y_a, y_b, g_a, g_b = parts

@@ -24,9 +24,9 @@ def main():
     X_real, y_real = cases(100_000, 0.02, rng)  # as it is out there
 
     goal = "maximize recall subject to precision >= 0.5"
-    plain = PlugInClassifier(LogisticRegression(), goal, randomized=False).fit(X, y)
+    plain = PlugInClassifier(LogisticRegression(), goal).fit(X, y)
     weight = weights_for_prior(y, {0: 0.98, 1: 0.02})
-    weighted = PlugInClassifier(LogisticRegression(), goal, randomized=False)
+    weighted = PlugInClassifier(LogisticRegression(), goal)
     weighted.fit(X, y, sample_weight=weight)
     print(goal)
     for name, clf in (("as sampled", plain), ("weighted", weighted)):

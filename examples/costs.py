@@ -23,7 +23,7 @@ def main():
     price = cost({(1, 0): 200, (0, 1): 5})  # (true, predicted)
     free, limited = minimize(price), minimize(price).subject_to(predicted_rate <= 0.03)
     for goal in (free, limited):
-        clf = PlugInClassifier(LogisticRegression(), goal, randomized=False)
+        clf = PlugInClassifier(LogisticRegression(), goal)
         clf.fit(X_train, y_train)
         report = clf.evaluate(X_test, y_test)
         low, high = report.objective.low, report.objective.high

@@ -27,7 +27,7 @@ def main():
 
     goal = "maximize f1 subject to churn <= 0.05 and recall >= recall.baseline()"
     model = RandomForestClassifier(50, min_samples_leaf=3, max_features=3, random_state=0)
-    clf = PlugInClassifier(model, goal, baseline=today, decide_on="today", randomized=False)
+    clf = PlugInClassifier(model, goal, baseline=today, decide_on="today")
     clf.fit(X_train, y_train, sensitive_features={"today": today.predict(X_train)})
     print(clf.goal_report_.rule)
 

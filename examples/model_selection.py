@@ -35,7 +35,7 @@ def main():
     asked = "maximize specificity subject to recall >= 0.85"
     with_margin = "maximize specificity subject to recall >= 0.9"
     search = GridSearchCV(
-        PlugInClassifier(LogisticRegression(), with_margin, cv=3, randomized=False),
+        PlugInClassifier(LogisticRegression(), with_margin, cv=3),
         {"estimator": list(models.values())},
         scoring=goal_scorer(asked),
         cv=3,

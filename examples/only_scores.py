@@ -27,7 +27,6 @@ def main():
         -points,  # few points speak for a default: higher has to mean more likely
         y,
         pos_label="default",
-        randomized=False,
     )
     print(solution.report)
 

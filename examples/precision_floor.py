@@ -27,7 +27,7 @@ def main():
     trees = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=8, random_state=0)
     model = make_pipeline(SimpleImputer(), trees)
     goal = "maximize recall subject to precision >= 0.7"
-    clf = PlugInClassifier(model, goal, randomized=False)
+    clf = PlugInClassifier(model, goal)
     clf.fit(X_train, y_train)
     print(clf.goal_report_)
 

@@ -19,7 +19,7 @@ def main():
     data = load_breast_cancer()
     X, y = data.data[:, :10], data.target_names[data.target]
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    clf = PlugInClassifier(model, "maximize recall subject to precision >= 0.9", randomized=False)
+    clf = PlugInClassifier(model, "maximize recall subject to precision >= 0.9")
     clf.fit(X, y)
 
     found = frontier(clf)

@@ -25,7 +25,7 @@ def main():
         X, y, region, stratify=y, random_state=0
     )
     goal = "maximize precision subject to recall >= 0.75 and recall.difference(region) <= 0.1"
-    clf = PlugInClassifier(LogisticRegression(), goal, pos_label="leaves", randomized=False)
+    clf = PlugInClassifier(LogisticRegression(), goal, pos_label="leaves")
     clf.fit(X_train, y_train, sensitive_features={"region": r_train})
     held_out = clf.evaluate(X_test, y_test, sensitive_features={"region": r_test})
 

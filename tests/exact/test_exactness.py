@@ -17,10 +17,10 @@ CASES += [(seed, twist) for twist in TWISTS for seed in range(15)]
 SUMS = ("mean", "sum")
 
 
-def solve(case, **options):
+def solve(case, randomized="auto", **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantGoalWarning)
-        return solve_exact(case.program, case.evidence, **options)
+        return solve_exact(case.program, case.evidence, randomized=randomized, **options)
 
 
 def recounted(case, outcome):

@@ -182,7 +182,7 @@ def test_thinned_lines_are_exact_where_asked():
     evidence = Evidence.from_arrays(
         (0, 1), s, y, needs=goal.needs, columns={"g": g}, decide_on=("g",)
     )
-    found = frontier_exact(goal, evidence)
+    found = frontier_exact(goal, evidence, randomized="auto")
     assert found.kind == "lines"
     thin = found.thinned(6)
     assert len(thin.bounds) <= 6 < len(found.bounds)

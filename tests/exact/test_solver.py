@@ -55,6 +55,7 @@ def evidence(goal, scores, true, group, weight=None, decide_on=("g",), **more):
 
 
 def solve(text, scores, true, group=None, weight=None, decide_on=("g",), **options):
+    options = {"randomized": "auto", **options}
     goal = Goal.parse(text)
     group = np.full(len(true), "a") if group is None else group
     rows = evidence(goal, scores, true, group, weight, decide_on)
@@ -396,3 +397,28 @@ def test_few_passes_over_the_cutoffs(text, most, visible):
     decide_on = ("g",) if visible and "(g)" in text else ()
     outcome, rows, _ = solve(text, scores, true, group, decide_on=decide_on)
     assert outcome.n_calls <= most * len(rows.segments)
+
+
+# -- what a draw would gain -----------------------------------------------------------------
+
+
+def test_what_draws_would_gain_is_what_they_reach():
+    gains = 0
+    for seed in range(30):
+        scores, true, group, weight = data(seed)
+        for text in ("maximize recall subject to precision >= 0.6", "maximize f1.min(g)"):
+            try:
+                fixed = solve(text, scores, true, group, weight, randomized=False)[0]
+            except InfeasibleError:
+                continue
+            drawn, _, program = solve(text, scores, true, group, weight, randomized=True)
+            gain = float(program.value(drawn.v)) - float(program.value(fixed.v))
+            if fixed.with_draws is None:
+                # Worth no more than the row that moves the objective furthest.
+                moved = np.abs(program.table.tensor(program.gradient(fixed.v))).max()
+                assert gain <= 2 * moved * weight.max() + 1e-9
+                continue
+            gains += 1
+            assert fixed.with_draws == pytest.approx(float(program.value(drawn.v)), abs=1e-9)
+            assert drawn.with_draws is None
+    assert gains > 5

@@ -247,7 +247,7 @@ BOTH = {
         FLOOR,
         {"randomized": 1},
         ValueError,
-        "randomized is one of ['auto', True, False], got 1",
+        "randomized is one of [False, 'auto', True], got 1",
     ),
     "on_infeasible": (
         FLOOR,
@@ -514,8 +514,8 @@ def test_rows_that_cannot_be_drawn_for_are_found_in_fit():
     )
     goal = "maximize recall subject to precision >= 0.7"
     with pytest.raises(TypeError, match=r"draw='row' cannot hash.*list.*randomized=False"):
-        PlugInClassifier(model, goal).fit(X, y)
-    assert PlugInClassifier(model, goal, randomized=False).fit(X, y).predict(X).shape == y.shape
+        PlugInClassifier(model, goal, randomized="auto").fit(X, y)
+    assert PlugInClassifier(model, goal).fit(X, y).predict(X).shape == y.shape
 
 
 def test_the_reachable_value_is_distinct_from_the_bound():

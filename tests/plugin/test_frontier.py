@@ -23,7 +23,9 @@ def data():
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    return PlugInClassifier(LogisticRegression(), GOAL, random_state=0).fit(*data)
+    return PlugInClassifier(LogisticRegression(), GOAL, randomized="auto", random_state=0).fit(
+        *data
+    )
 
 
 def test_the_rule_lies_on_the_frontier(fitted):

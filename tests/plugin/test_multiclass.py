@@ -122,7 +122,7 @@ def test_the_report_counts_what_the_rule_does(goal, evidence):
 
 def test_constraints_hold_where_they_were_solved():
     eta, y, _ = posteriors(seed=2)
-    soft = solve(COVERAGE, eta, y, evidence="soft").report
+    soft = solve(COVERAGE, eta, y, evidence="soft", randomized="auto").report
     assert soft.expected_violation <= 1e-9
     assert soft.gap <= 1e-4
     assert soft.status == "optimal"
@@ -163,7 +163,7 @@ def test_two_classes_through_the_oracle():
     score = eta[:, 0]
     goal = "maximize accuracy subject to recall >= 0.9"
     assert solve(goal, score, two).report.solver == "exact"
-    soft = solve(goal, score, two, evidence="soft").report
+    soft = solve(goal, score, two, evidence="soft", randomized="auto").report
     assert soft.solver == "column-generation"
     assert soft.expected_violation <= 1e-9
     # Thresholds on the same soft counts: a mixture is as good, and none passes the bound.
@@ -242,7 +242,7 @@ def test_limits_keep_the_best_so_far():
     assert found.report.expected_violation <= 1e-9
     assert any("stopped after 2" in w for w in found.report.warnings)
     with pytest.warns(StoppedWarning, match="seconds"):
-        solve(COVERAGE, eta, y, evidence="soft", max_seconds=1e-9)
+        solve(COVERAGE, eta, y, evidence="soft", randomized="auto", max_seconds=1e-9)
 
 
 def test_a_limit_before_there_is_a_rule():
@@ -505,7 +505,12 @@ def test_a_retrained_learner(cv, tmp_path):
     X, y = rows(600)
     X = numeric(X)
     clf = PlugInClassifier(
-        LogisticRegression(), COVERAGE, oracle=LogisticRegression(), cv=cv, random_state=0
+        LogisticRegression(),
+        COVERAGE,
+        oracle=LogisticRegression(),
+        cv=cv,
+        randomized="auto",
+        random_state=0,
     ).fit(X, y)
     report = clf.goal_report_
     assert report.constraints[0].satisfied
@@ -592,9 +597,10 @@ def test_curved_bounds_over_many_classes_are_not_a_false_proof(mean):
     n = 30
     y = np.arange(300) % n
     eta = np.eye(n)[y] * 0.9 + 0.1 / n
-    report = solve(f"minimize predicted_rate(label=0) subject to {mean}", eta, y, evidence="soft")
-    assert report.report.expected_violation <= 1e-9
-    assert report.report.status == "optimal"
+    goal = f"minimize predicted_rate(label=0) subject to {mean}"
+    report = solve(goal, eta, y, evidence="soft", randomized="auto").report
+    assert report.expected_violation <= 1e-9
+    assert report.status == "optimal"
 
 
 # ----------------------------------------------------------------------------- first users

@@ -29,7 +29,7 @@ ODD = (
 def fair():
     """Two classes, two groups, a rule for each."""
     s = sample(700)
-    report = solve(FAIR, s.scores, s.y, sensitive_features={"g": s.g}).report
+    report = solve(FAIR, s.scores, s.y, sensitive_features={"g": s.g}, randomized="auto").report
     held = sample(500, seed=1)
     rule = held.scores > 0.8
     held_out = evaluate(FAIR, held.y, rule.astype(int), sensitive_features={"g": held.g})
@@ -41,7 +41,7 @@ def floor():
     """Two classes, one threshold, and a frontier."""
     s = sample(700)
     goal = "maximize recall subject to precision >= 0.6"
-    report = solve(goal, s.scores, s.y, randomized=False).report
+    report = solve(goal, s.scores, s.y).report
     bounds = np.linspace(0.4, 0.9, 21)
     values = np.where(bounds < 0.8, 1.2 - bounds, np.nan)
     line = Frontier(

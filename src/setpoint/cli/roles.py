@@ -48,7 +48,7 @@ class Choices:
     decide_on: tuple[str, ...] = ()
     baseline: str | None = None
     baseline_threshold: float | None = None
-    draws: bool = True
+    draws: bool = False
     test_size: float = 0.25
     seed: int = 0
     metric: BlackBox | None = None

@@ -52,7 +52,7 @@ class TableModel:
     >>> columns = kinds_of(X)
     >>> goal = "maximize recall subject to precision >= 0.95"
     >>> clf = PlugInClassifier(
-    ...     model_for(X, columns), goal, pos_label="malignant", randomized=False
+    ...     model_for(X, columns), goal, pos_label="malignant"
     ... ).fit(X, y)
     >>> model = TableModel(clf, columns, "diagnosis")
     >>> model.predict(Table("new.csv", tumours())).columns.tolist()

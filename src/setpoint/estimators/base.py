@@ -275,7 +275,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
                 "frontier: the rows that the rule was found on are not available (copies and model "
                 "files do not hold them): give X and y"
             )
-        drawn: Randomized = "auto"
+        drawn: Randomized = False
         if randomized is not None:
             drawn = randomized
         elif hasattr(self, "randomized"):

@@ -57,6 +57,11 @@ class Curve:
             return hull(self.counts[0], self.counts[1])
         return np.arange(self.n_cutoffs)
 
+    def piece(self, first: int, last: int) -> Curve:
+        """The curve between two cut-offs, both included; counts go on from the first."""
+        counts = np.ascontiguousarray(self.counts[:, first : last + 1])
+        return Curve(self.values[first:last], counts, self.kinds)
+
     def threshold(self, cutoff: int) -> float:
         """A threshold that accepts exactly the first `cutoff` blocks.
 

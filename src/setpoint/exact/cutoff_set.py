@@ -15,6 +15,8 @@ from setpoint.program.functions import RateFunction
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import PerSegment, Rule, Threshold, mixture
 from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
+from setpoint.search.columns import ColumnStore
+from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
 __all__ = ["CutoffSet", "Segment"]
@@ -126,6 +128,16 @@ class CutoffSet(AchievableSet):
         )
         n_columns = sum(len(s.curve.hull) for s in self.segments)
         self._whole = n_columns <= max(most, 2 * len(self.segments))
+
+    def window(self, first: Sequence[int], last: Sequence[int], limits: Limits) -> CutoffSet:
+        """Some cut-offs of each segment, the last one included, numbered from the first."""
+        out = self.within(limits)
+        out._store = ColumnStore(self.d)
+        out.segments = tuple(
+            Segment(s.curve.piece(a, b), s.rows)
+            for s, a, b in zip(self.segments, first, last, strict=True)
+        )
+        return out
 
     otherwise = "with one segment and randomized=False every cut-off is tried"
 

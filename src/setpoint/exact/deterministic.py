@@ -22,12 +22,14 @@ from setpoint.typing import Floats
 __all__ = [
     "MOST_COMBINATIONS",
     "NEAR_A_MIXTURE",
+    "best_combination",
     "common_cutoffs",
     "coordinate_descent",
     "enumerate_cutoffs",
     "from_nearest",
     "iter_combinations",
     "n_combinations",
+    "nearest_cutoffs",
     "parts_of",
     "round_mixture",
     "solve_separable",
@@ -143,12 +145,8 @@ def enumerate_cutoffs(
     cuts: CutoffSet, program: Program, candidates: list[NDArray[np.int64]] | None = None
 ) -> Optimum:
     """Try every combination of one cut-off a segment, or of the candidates."""
-    best, choice = -INF, None
     lists = candidates or [np.arange(s.curve.n_cutoffs) for s in cuts.segments]
-    for v, choice_of in iter_combinations(cuts, lists):
-        k, value = _best_met(program, v, None if choice is None else best)
-        if k >= 0:
-            best, choice = value, choice_of(k)
+    choice, best = best_combination(cuts, program, lists)
     if choice is None:
         return _none(cuts, "optimal" if candidates is None else "feasible")
     if candidates is None:
@@ -156,6 +154,24 @@ def enumerate_cutoffs(
     else:
         found = measure(cuts, program, choice, "feasible", "rounding")
     return replace(found, value=best)
+
+
+def best_combination(
+    cuts: CutoffSet,
+    program: Program,
+    lists: Sequence[NDArray[np.int64]],
+    beaten: float | None = None,
+) -> tuple[MixtureWeights | None, float]:
+    """Of all combinations of some cut-offs the best that meets the constraints, and its score.
+
+    None where none scores above `beaten`.
+    """
+    best, choice = -INF if beaten is None else beaten, None
+    for v, choice_of in iter_combinations(cuts, lists):
+        k, value = _best_met(program, v, None if choice is None and beaten is None else best)
+        if k >= 0:
+            best, choice = value, choice_of(k)
+    return choice, best
 
 
 def _best_met(program: Program, v: Floats, beaten: float | None) -> tuple[int, float]:
@@ -184,7 +200,7 @@ def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
     """Thresholds near a mixture, improved segment by segment; "feasible" at best."""
     width = int(NEAR_A_MIXTURE ** (1.0 / len(cuts.segments)))
     pairs = list(zip(cuts.segments, mixed.choice, strict=True))
-    near = [_near(segment, part, max(width, 1)) for segment, part in pairs]
+    near = [nearest_cutoffs(segment, part, max(width, 1)) for segment, part in pairs]
     best = _none(cuts, "feasible")
     if width > 1:
         best = enumerate_cutoffs(cuts, program, near)
@@ -230,7 +246,7 @@ def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:
     return [[{int(c[i]): 1.0} for c in tables] for i in {best, int(np.argmin(violation))}]
 
 
-def _near(segment: Segment, part: dict[int, float], width: int) -> NDArray[np.int64]:
+def nearest_cutoffs(segment: Segment, part: dict[int, float], width: int) -> NDArray[np.int64]:
     """The cut-offs of a segment whose counts are nearest to a mixture's, nearest first."""
     counts = segment.curve.counts
     mean = counts[:, list(part)] @ np.array(list(part.values()))

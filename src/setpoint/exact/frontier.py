@@ -38,7 +38,7 @@ def frontier_exact(
     vary: Vary = None,
     values: Any = None,
     *,
-    randomized: Randomized = "auto",
+    randomized: Randomized = False,
     tol: float = 1e-4,
 ) -> Frontier:
     """The best objective of a binary goal as one bound moves.
@@ -50,7 +50,7 @@ def frontier_exact(
         Binary, with one score a row.
     vary, values
         As in :func:`setpoint.frontier`.
-    randomized : {"auto", True, False}
+    randomized : {False, "auto", True}
         "auto": mixtures where there are several thresholds, or where a draw gains more
         than `tol` at the bound that the goal sets.
     tol : float

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Literal
 
 from setpoint.evidence import Evidence
+from setpoint.exact.branching import branch_and_bound
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import (
     MOST_COMBINATIONS,
@@ -22,6 +24,7 @@ from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
 from setpoint.search.infeasibility import explain
+from setpoint.search.limits import Limits, StoppedError, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import nearest_mixture
@@ -41,15 +44,18 @@ from setpoint.tolerances import SATISFIED
 __all__ = ["find_rule", "solve_exact"]
 
 INF = float("inf")
+_FEW_CALLS = 50
+"""Spent on what draws would gain."""
 
 
 def solve_exact(
     program: Program,
     evidence: Evidence,
     *,
-    randomized: Randomized = "auto",
+    randomized: Randomized = False,
     on_infeasible: Literal["raise", "nearest"] = "raise",
     tol: float = 1e-4,
+    limits: Limits | None = None,
 ) -> Outcome:
     """The rule over thresholds that reaches a binary goal on these rows.
 
@@ -59,11 +65,14 @@ def solve_exact(
         Of a goal bound to `evidence.schema`.
     evidence : Evidence
         Binary, with one score a row.
-    randomized : {"auto", True, False}
+    randomized : {False, "auto", True}
         Whether the rule may draw; "auto" draws only where that gains more than `tol`.
     on_infeasible : {"raise", "nearest"}
     tol : float
         Loss in the objective at which a rule without draws is preferred.
+    limits : Limits, optional
+        Of the search for the best thresholds of several segments, a call a box; without it
+        that is not searched for, and thresholds near the best mixture have to do.
 
     Returns
     -------
@@ -78,7 +87,7 @@ def solve_exact(
     """
     cuts = CutoffSet(program.table, evidence)
     try:
-        found = find_rule(cuts, program, randomized, tol)
+        found = find_rule(cuts, program, randomized, tol, limits)
     except NoRuleError as error:
         near = nearest_outcome(cuts, program, _nearest(cuts, program, randomized))
         if on_infeasible == "raise":
@@ -86,12 +95,20 @@ def solve_exact(
                 cuts, program, near, error, lambda p, asked: find_rule(p, asked, randomized, 0.0)
             ) from None
         return near
+    if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
+        found = replace(found, mixed=_value_of_mixture(cuts, program))
     outcome = outcome_of(cuts, program, found, proved=SAME * (1 + abs(found.value)))
     warn_constant(cuts, program, outcome)
     return outcome
 
 
-def find_rule(cuts: CutoffSet, program: Program, randomized: Randomized, tol: float) -> Optimum:
+def find_rule(
+    cuts: CutoffSet,
+    program: Program,
+    randomized: Randomized,
+    tol: float,
+    limits: Limits | None = None,
+) -> Optimum:
     """The choice of cut-offs that reaches a program, and what is known of it.
 
     Raises
@@ -131,16 +148,33 @@ def find_rule(cuts: CutoffSet, program: Program, randomized: Randomized, tol: fl
     if randomized is True:
         return _drawn(_against_thresholds(cuts, program, mixed))
     fixed = _without_draws(cuts, program, mixed, apart, tol)
+    bounded = mixed.status != "stationary" and fixed.status != "optimal"
+    if randomized is False and bounded and limits is not None:
+        fixed = branch_and_bound(cuts, program, mixed, fixed, limits)
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:
             raise NoRuleError(fixed.status == "optimal", True)
-        return _fixed(fixed, fixed.value if exact else mixed.bound, among_all=not exact)
+        fixed = replace(fixed, mixed=mixed.value)
+        bound = fixed.value if exact else min(fixed.bound, mixed.bound)
+        return _fixed(fixed, bound, among_all=bound >= mixed.bound)
     if fixed.is_feasible and fixed.value >= mixed.value - max(tol, SAME):
         # Nothing certain is known of the mixtures: what is known of thresholds is said.
         alone = exact and mixed.status == "stationary"
         return _fixed(fixed, fixed.value if alone else mixed.bound, among_all=not alone)
     return _drawn(mixed)
+
+
+def _value_of_mixture(cuts: CutoffSet, program: Program) -> float:
+    """What the best mixture reaches, where that is found in no more time than thresholds are."""
+    if not (program.score.shape.concave or program.score.shape.quasiconcave):
+        return -INF
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StoppedWarning)
+            return best_mixture(cuts.within(Limits(_FEW_CALLS)), program).value
+    except (InfeasibleMasterError, UnfinishedError, ShapeError, StoppedError):
+        return -INF
 
 
 def _against_thresholds(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
@@ -246,4 +280,14 @@ def _nearest(cuts: CutoffSet, program: Program, randomized: Randomized) -> Optim
             return replace(best, status="feasible")
     except ShapeError:
         pass
-    return nearest_thresholds(cuts, program)
+    near = nearest_thresholds(cuts, program)
+    if near.blame or randomized is not False:
+        return near
+    region = Region(cuts.within(Limits()), program)
+    try:
+        region.solve(Affine({}, 0.0))
+    except InfeasibleMasterError as error:
+        return replace(near, blame=region.blame(error))
+    except (ShapeError, UnfinishedError):
+        pass
+    return near

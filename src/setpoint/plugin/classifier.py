@@ -89,8 +89,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         The columns that the rule may look at beside the score. "auto": those of the
         goal that are columns of X, and so available in ``predict``. Others can be named;
         ``predict`` then asks for them.
-    randomized : {"auto", True, False}, default="auto"
-        Whether the rule may draw; "auto" only where that gains more than `tol`.
+    randomized : {False, "auto", True}, default=False
+        Whether the rule may draw; "auto" only where that gains more than `tol`. Without draws
+        the report says what they would gain, where that is known.
     draw : str, default="row"
         Where draws come from. "row": a hash of the row's content, so that the same row
         gets the same answer in any batch. A column of X, such as a customer's number.
@@ -170,7 +171,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         sensitive_features: Any = None,
         baseline: Any = None,
         decide_on: Any = "auto",
-        randomized: Any = "auto",
+        randomized: Any = False,
         draw: str = "row",
         on_infeasible: Any = "raise",
         unknown_group: str = "raise",

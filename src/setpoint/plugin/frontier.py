@@ -52,10 +52,10 @@ def frontier(
     values : array-like of shape (m,), optional
         Bounds to look at. None: all breakpoints where they are known, else some bounds from
         where the constraint begins to bind to the strictest that can be met.
-    randomized : {"auto", True, False}, optional
-        Whether rules may draw. "auto": as the rule at the bound that the goal sets; with a
-        threshold for each group, and with posteriors, always. None: the classifier's own,
-        or "auto".
+    randomized : {False, "auto", True}, optional
+        Whether rules may draw. "auto": as the rule at the bound that the goal sets, and with a
+        threshold for each group always. With posteriors rules always may. None: the
+        classifier's own, or False.
     X, y, sample_weight, sensitive_features, baseline, datasets
         Other rows for a classifier, as in ``fit``.
 
@@ -95,7 +95,7 @@ def frontier(
             source,
             vary,
             values,
-            randomized="auto" if randomized is None else randomized,
+            randomized=False if randomized is None else randomized,
         )
     if not isinstance(source, GoalClassifier):
         raise TypeError(

@@ -27,7 +27,7 @@ _ONE_OF = {
     "solver": SOLVERS,
     "evidence": ("auto", "label", "soft"),
     "on_infeasible": ("raise", "nearest"),
-    "randomized": ("auto", True, False),
+    "randomized": (False, "auto", True),
 }
 _NUMBERS = {
     "tol": Number("a number >= 0", 0.0),
@@ -48,7 +48,7 @@ class Options:
 
     solver: str = "auto"
     evidence: EvidenceKind = "auto"
-    randomized: Randomized = "auto"
+    randomized: Randomized = False
     on_infeasible: Literal["raise", "nearest"] = "raise"
     tol: float = 1e-4
     max_oracle_calls: int | None = None

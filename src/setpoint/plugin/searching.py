@@ -176,7 +176,8 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
                 fixed = _better(fixed, best_atom(space, program))
             if not fixed.is_feasible:
                 raise NoRuleError(False, True)
-            return _chosen(mixed, space, fixed.choice, _NO_DRAWS)
+            found = _chosen(mixed, space, fixed.choice, _NO_DRAWS)
+            return replace(found, mixed=mixed.value if mixed.is_drawn else -np.inf)
         if fixed.is_feasible and fixed.value >= floor:
             return _chosen(mixed, space, fixed.choice, "no draws needed")
     choice = _of_whole_rules(space, program, floor) or mixed.choice

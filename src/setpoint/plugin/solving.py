@@ -81,7 +81,7 @@ def solve(
     datasets: Mapping[str, Any] | None = None,
     pos_label: Any = None,
     decide_on: DecideOn = "auto",
-    randomized: Randomized = "auto",
+    randomized: Randomized = False,
     solver: str = "auto",
     evidence: EvidenceKind = "auto",
     smooth: Smooth = "auto",
@@ -116,8 +116,9 @@ def solve(
     decide_on : "auto", None, str or sequence of str
         The columns that the rule may look at beside the score; "auto": those that the
         goal names.
-    randomized : {"auto", True, False}
-        Whether the rule may draw; "auto" where that gains more than `tol`.
+    randomized : {False, "auto", True}
+        Whether the rule may draw; "auto" where that gains more than `tol`. Without draws the
+        report says what they would gain, where that is known.
     solver : str
         "auto": "exact" for two classes, "column-generation" for more. Also "frank-wolfe",
         "gda", "ellipsoid" and "bisection", the algorithms of the paper, and the
@@ -277,6 +278,7 @@ def _outcome(
             randomized=options.randomized,
             on_infeasible=options.on_infeasible,
             tol=options.tol,
+            limits=options.limits(),
         )
     why = ""
     if (evidence.true < evidence.n_classes).any():

@@ -28,7 +28,7 @@ _RUN = ("seconds", "versions")
 _FLOATS = {
     "value", "bound", "slack", "low", "high", "effective_rows", "numerator", "denominator",
     "gap", "bound_on_objective", "calibration", "expected_objective", "expected_violation",
-    "randomized", "baseline_objective", "level", "seconds",
+    "randomized", "with_draws", "baseline_objective", "level", "seconds",
 }  # fmt: skip
 
 

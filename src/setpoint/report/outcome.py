@@ -60,6 +60,7 @@ def report_on_outcome(
         gap=_number(outcome.gap),
         bound_on_objective=_number(outcome.bound),
         rivals=outcome.rivals,
+        with_draws=_number(outcome.with_draws),
         evidence="label" if soft is None else "soft",
         expected_objective=None if soft is None else float(soft.objective),
         expected_violation=None if soft is None else float(soft.violation),

@@ -56,6 +56,9 @@ class GoalReport:
         The objective that no rule of this kind passes.
     rivals : str
         The kind of rules that `gap` refers to: "rule" for all, or "rule without draws".
+    with_draws : float or None
+        The objective that a rule that draws reaches, where this one must not draw and that is
+        worth more than one row.
     evidence : {"label", "soft"}
         What the rule was found on: true classes, or posteriors. The entries are counted
         against true classes either way.
@@ -115,6 +118,7 @@ class GoalReport:
     gap: float | None = None
     bound_on_objective: float | None = None
     rivals: str = "rule"
+    with_draws: float | None = None
     evidence: str = "label"
     n_rows: int = 0
     folds: int | None = None

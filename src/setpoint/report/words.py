@@ -298,6 +298,11 @@ def rule_lines(report: GoalReport) -> list[str]:
         lines.append(f"This rule uses {', '.join(report.decides_on)} beside the score.")
     if report.randomized > 0:
         lines.append(f"The decision on {100 * report.randomized:.3g} % of the rows is drawn.")
+    if report.with_draws is not None:
+        soft = report.expected_objective is not None
+        value = report.expected_objective if soft else report.objective.value
+        text, better, now = report.objective.text, number(report.with_draws), number(value)
+        lines.append(f"With draws {text} could reach {better} ({now} without).")
     return lines
 
 

@@ -43,6 +43,8 @@ class Optimum:
         Whether it draws, and why, in words.
     rivals : {"rule", "rule without draws"}
         What `bound` compares with.
+    mixed : float
+        What a choice that may draw reaches, where this one may not; -inf: not known.
     violation : float
         The largest violation of a constraint, in the user's units.
     blame : dict of int to float
@@ -58,6 +60,7 @@ class Optimum:
     stopped: str = ""
     draws: str = ""
     rivals: str = "rule"
+    mixed: float = -INF
     violation: float = 0.0
     blame: Mapping[int, float] = field(default_factory=dict)
 

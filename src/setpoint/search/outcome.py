@@ -66,6 +66,9 @@ class Outcome:
         The method, and whether the rule needs draws.
     rivals : {"rule", "rule without draws"}
         What `gap` and `bound` compare with.
+    with_draws : float or None
+        The objective of the best rule that may draw, where this one may not and that is worth
+        more than a row.
     n_calls : int
         Passes over the cut-offs, or calls of the oracle.
     blame : dict of str to float
@@ -88,6 +91,7 @@ class Outcome:
     why: str
     rivals: str
     n_calls: int
+    with_draws: float | None = None
     blame: Mapping[str, float] = field(default_factory=dict)
     solver: str = EXACT
     expected: Expected | None = None
@@ -131,7 +135,20 @@ def outcome_of(
         bound=program.sense * bound if known else None,
         why=found.why,
         rivals=found.rivals,
+        with_draws=_with_draws(space, program, found, v),
     )
+
+
+def _with_draws(space: AchievableSet, program: Program, found: Optimum, v: Floats) -> float | None:
+    """The objective with draws, where they gain more than one row decided otherwise."""
+    gain = found.mixed - program.score_at(v)
+    if not 0.0 < gain < np.inf:
+        return None
+    counts = space.rates.tensor(program.gradient(v))
+    marginals = space.evidence.marginals
+    rows = np.where(marginals.weights > 0.0, marginals.smallest, 0.0)
+    row = float(((counts.max(axis=-1) - counts.min(axis=-1)) * rows).max())
+    return program.sense * found.mixed if gain > row else None
 
 
 def nearest_outcome(

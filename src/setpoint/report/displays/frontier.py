@@ -108,7 +108,7 @@ class FrontierDisplay:
         *,
         vary: Vary = None,
         values: Any = None,
-        randomized: Randomized = "auto",
+        randomized: Randomized = False,
         sample_weight: Any = None,
         sensitive_features: Any = None,
         baseline: Any = None,

@@ -130,7 +130,7 @@ class OperatingPointDisplay:
         datasets: Mapping[str, Any] | None = None,
         pos_label: Any = None,
         decide_on: DecideOn = "auto",
-        randomized: Randomized = "auto",
+        randomized: Randomized = False,
         ax: style.Canvas = None,
         kind: Kind = "precision-recall",
     ) -> Self:

@@ -1,0 +1,180 @@
+"""The best thresholds of several segments, proved: branch and bound over windows of cut-offs.
+
+The mixed-integer program "one cut-off a segment" has the mixtures as its relaxation. A box holds
+one window of cut-offs for each segment; the best mixture within the windows bounds all thresholds
+there. The box with the highest bound is split in two where its mixture draws most, so that each
+half has a tighter hull, until nothing that is left can beat the best thresholds found.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.exact.deterministic import best_combination, nearest_cutoffs
+from setpoint.program.program import Program
+from setpoint.search.limits import Limits, StoppedError, warn_stopped
+from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.mixtures import UnfinishedError, best_mixture
+from setpoint.search.optimum import Optimum, measure
+from setpoint.search.outcome import SAME
+
+__all__ = ["branch_and_bound"]
+
+INF = float("inf")
+_WORK, _MOST_BOXES = 3200, 400
+"""Where the user sets no limit, boxes times the square of the segments, about what the programs
+cost: a second or two with four groups of 20,000 rows; and the most boxes."""
+_ALL_TRIED = 20_000
+"""Up to so many combinations of a box are all tried."""
+_TRIED = 1000
+"""Combinations near the mixture of a box that are tried."""
+
+
+class _Box(NamedTuple):
+    """Windows of cut-offs, first and last, and the best mixture within them."""
+
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+    mixed: Optimum
+
+    @property
+    def size(self) -> int:
+        """Number of combinations of cut-offs."""
+        return math.prod(b - a + 1 for a, b in zip(self.first, self.last, strict=True))
+
+    @property
+    def lists(self) -> list[NDArray[np.int64]]:
+        """The cut-offs of each window."""
+        return [np.arange(a, b + 1) for a, b in zip(self.first, self.last, strict=True)]
+
+
+def branch_and_bound(
+    cuts: CutoffSet, program: Program, mixed: Optimum, start: Optimum, limits: Limits
+) -> Optimum:
+    """The best thresholds, or the best ones known when a limit is reached.
+
+    Parameters
+    ----------
+    cuts : CutoffSet
+    program : Program
+        Of a shape whose best mixtures are bounded.
+    mixed : Optimum
+        The best mixture of all.
+    start : Optimum
+        Thresholds to begin with; they need not meet the goal.
+    limits : Limits
+        Each box is a call. None: as many as take a second or two.
+
+    Returns
+    -------
+    Optimum
+        "optimal" where the proof is complete, without a choice if no thresholds meet the
+        goal; else "feasible", with a bound on all thresholds.
+
+    Warns
+    -----
+    StoppedWarning
+        If a limit of the user's, or Ctrl-C, ended the search.
+    """
+    value, choice = (start.value, start.choice) if start.is_feasible else (-INF, None)
+    whole = _Box((0,) * cuts.n_blocks, tuple(s.curve.n_cutoffs - 1 for s in cuts.segments), mixed)
+    budget = min(_MOST_BOXES, max(_WORK // cuts.n_blocks**2, 10))
+    order = count()
+    open_boxes = [(-mixed.bound, next(order), whole)]
+    stopped = ""
+    try:
+        while open_boxes and -open_boxes[0][0] > value + _least_gain(value):
+            if limits.max_calls is None and limits.calls >= budget:
+                stopped = f"not finished after {budget} boxes"
+                break
+            limits.call()
+            box = open_boxes[0][2]
+            halves = []
+            for half in _halves(cuts, box):
+                if half.size <= _ALL_TRIED:
+                    lists = half.lists
+                else:
+                    left = Limits(None, limits.max_seconds, started=limits.started)
+                    window = cuts.window(half.first, half.last, left)
+                    try:
+                        inside = _shifted(best_mixture(window, program), half.first)
+                    except InfeasibleMasterError:
+                        continue
+                    except UnfinishedError:
+                        inside = box.mixed  # whose bound holds here, too
+                    if inside.stopped:  # has warned
+                        stopped = inside.stopped
+                        break
+                    halves.append(half._replace(mixed=inside))
+                    lists = _near(cuts, halves[-1])
+                named, better = best_combination(
+                    cuts, program, lists, None if choice is None else value
+                )
+                if named is not None:
+                    choice, value = named, better
+            if stopped:
+                break
+            heapq.heappop(open_boxes)
+            for half in halves:
+                bound = min(half.mixed.bound, box.mixed.bound)
+                heapq.heappush(open_boxes, (-bound, next(order), half))
+    except (StoppedError, KeyboardInterrupt) as error:
+        stopped = warn_stopped(error)
+    bound = max(-open_boxes[0][0], value) if stopped else value
+    if choice is None:
+        return replace(
+            start, choice=(), stopped=stopped, status="feasible" if stopped else "optimal"
+        )
+    found = measure(cuts, program, choice, "feasible" if stopped else "optimal", _METHOD)
+    return replace(found, bound=bound, stopped=stopped)
+
+
+_METHOD = "branch and bound over cut-offs"
+
+
+def _least_gain(value: float) -> float:
+    return SAME * (1.0 + abs(value)) if np.isfinite(value) else 0.0
+
+
+def _halves(cuts: CutoffSet, box: _Box) -> Iterator[_Box]:
+    """Two boxes: the window whose mixture draws among the most different cut-offs is split."""
+    spreads = []
+    for segment, part, a, b in zip(
+        cuts.segments, box.mixed.choice, box.first, box.last, strict=True
+    ):
+        at, p = np.fromiter(part, np.int64), np.array(list(part.values()))
+        inside = (at >= a) & (at <= b)  # the mixture may be that of a larger box
+        counts = segment.curve.counts[:, at] / np.maximum(segment.curve.counts[:, -1:], 1e-300)
+        apart = np.abs(counts - (counts @ p)[:, None]).sum(axis=0) @ p
+        spreads.append((a < b, bool(inside.all()) * float(apart), b - a))
+    s = max(range(len(spreads)), key=spreads.__getitem__)
+    a, b, part = box.first[s], box.last[s], box.mixed.choice[s]
+    middle = (a + b) // 2
+    if len(part) > 1:
+        middle = int(nearest_cutoffs(cuts.segments[s], part, 1)[0])
+    middle = min(max(middle, a), b - 1)
+    yield box._replace(last=(*box.last[:s], middle, *box.last[s + 1 :]))
+    yield box._replace(first=(*box.first[:s], middle + 1, *box.first[s + 1 :]))
+
+
+def _shifted(mixed: Optimum, first: tuple[int, ...]) -> Optimum:
+    """A mixture of a window in the numbers of all cut-offs."""
+    parts = zip(mixed.choice, first, strict=True)
+    return replace(mixed, choice=[{j + a: p for j, p in part.items()} for part, a in parts])
+
+
+def _near(cuts: CutoffSet, box: _Box) -> list[NDArray[np.int64]]:
+    """Cut-offs near the mixture of a box."""
+    width = max(int(_TRIED ** (1.0 / cuts.n_blocks)), 1)
+    return [
+        nearest_cutoffs(s, p, width) for s, p in zip(cuts.segments, box.mixed.choice, strict=True)
+    ]
