@@ -119,7 +119,7 @@ def _surrogates(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positiv
     way = choices.way
     made = AdaptiveSurrogateClassifier(
         goal,
-        search="weights" if way.solver == "surrogate-weights" else "gradient",
+        solver=way.solver,
         surrogate_groups=list(roles.surrogate_groups) or None,
         module=way.module,
         checkpoint=way.checkpoint,

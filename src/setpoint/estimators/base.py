@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from setpoint.inputs.columns import as_columns
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
+from setpoint.parameters import Allowed, check
 from setpoint.program.link import link
 from setpoint.report import (
     BoundPath,
@@ -45,6 +46,7 @@ from setpoint.rules.segments import segment_in_words
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
+from setpoint.solvers import Settings, solver_of
 
 __all__ = ["GoalClassifier", "UnknownGroupWarning", "atomic_fit"]
 
@@ -100,6 +102,39 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     draw: str = "row"
     unknown_group: str = "raise"
     baseline_column_: str | None = None
+    _family: ClassVar[str] = ""
+    _parameters: ClassVar[Mapping[str, Allowed]] = {}
+
+    # ------------------------------------------------------------------ parameters
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of a solver by ``solver__name``.
+
+        Parameters
+        ----------
+        **params
+            By name.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or the solver does not take it.
+        """
+        inner: dict[str, dict[str, Any]] = {}
+        for key in list(params):
+            name, _, rest = key.partition("__")
+            value = params.get(name, getattr(self, name, None))
+            if rest and (isinstance(value, Settings) or (name == "solver" and self._family)):
+                inner.setdefault(name, {})[rest] = params.pop(key)
+        super().set_params(**params)
+        for name, changes in inner.items():
+            value = getattr(self, name)
+            value = value if isinstance(value, Settings) else solver_of(value, self._family)
+            setattr(self, name, value.with_params(**changes))
+        return self
 
     # ------------------------------------------------------------------ for families
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -321,6 +356,9 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any) -> None:
         """Refuse parameters, and goals of another kind, before any work."""
+        check(self, self._parameters)
+        if self._family:
+            solver_of(self.solver, self._family)
         self._check_named()
         self._check_draw(X)
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import best_combination, nearest_cutoffs
 from setpoint.program.program import Program
-from setpoint.search.limits import Limits, StoppedError, warn_stopped
+from setpoint.search.limits import Limits, StoppedError
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.optimum import Optimum, measure
@@ -128,7 +128,8 @@ def branch_and_bound(
                 bound = min(half.mixed.bound, box.mixed.bound)
                 heapq.heappush(open_boxes, (-bound, next(order), half))
     except (StoppedError, KeyboardInterrupt) as error:
-        stopped = warn_stopped(error)
+        limits.stop(error)
+        stopped = limits.stopped
     bound = max(-open_boxes[0][0], value) if stopped else value
     if choice is None:
         return replace(

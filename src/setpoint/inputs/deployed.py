@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from setpoint.inputs.arrays import column_names, column_of, one_column, series_values
 from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.options import is_number
+from setpoint.parameters import is_number
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Deployed", "column_named"]

@@ -9,10 +9,10 @@ from typing import Any
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.options import is_integer, is_number
 from setpoint.online import layout as at
 from setpoint.online.problem import StreamGoal, f_beta_of
 from setpoint.online.solvers import LEAST_ROWS
+from setpoint.parameters import is_integer, is_number
 
 __all__ = ["LEARNERS", "SOLVERS", "Options", "check_whole"]
 

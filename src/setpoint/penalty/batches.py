@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from setpoint.inputs.options import is_integer, is_number
+from setpoint.parameters import is_integer, is_number
 
 __all__ = ["check_number", "check_whole", "checked", "floats"]
 

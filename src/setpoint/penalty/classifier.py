@@ -17,11 +17,12 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.requirements import require_rows_alone
 from setpoint.penalty.deciding import best_threshold, selection_notes
 from setpoint.penalty.fitting import Data, carry_out, prepare
-from setpoint.penalty.options import check_options
+from setpoint.penalty.parameters import PARAMETERS, check_sources
 from setpoint.penalty.tradeoff import WHOLE
 from setpoint.penalty.trained import plain, scores_of
 from setpoint.program.link import link
 from setpoint.search.limits import Limits
+from setpoint.solvers import Minibatches, solver_of
 from setpoint.typing import Floats
 
 __all__ = ["ExactPenaltyClassifier"]
@@ -47,47 +48,26 @@ class ExactPenaltyClassifier(TrainedClassifier):
         "linear" is trained on all rows at once (by minibatches above 50 million numbers);
         "mlp" has three layers of 64 (extra ``torch``). Or a function that makes a torch
         module of shape (n, d) to (n,) or (n, 1), given d if it takes an argument.
-    solver : str, default="portfolio"
+    solver : str or Solver, default="portfolio"
         "portfolio" runs all of the following and keeps the best iterate. "ero": the exact
         reformulation with its decisions s in closed form. "ero-adam": Algorithm 3.1 as
         printed. "profiled": the best threshold and a narrowing band round it. "sigmoid":
         soft counts with an exact penalty (with F1 this is SigmoidF1). "lagrangian": hinge
-        rates for the model, true rates for the multipliers. "cross-entropy".
+        rates for the model, true rates for the multipliers. "cross-entropy". Each is a class
+        of :mod:`setpoint.solvers` with parameters of its own, such as
+        ``EroAdam(reformulation="equality")``.
     preprocessor : "standardize", None or transformer, default="standardize"
         "standardize": dense features by mean and deviation, cut off at 10 deviations;
         sparse ones by their largest value.
     min_positives : "auto" or float, default="auto"
         Weight of rows that have to be predicted positive; precision on fewer says
         nothing. "auto": 20, or 2 % of the positives if that is more, at most half of them.
-    polish : bool, default=True
-        In the portfolio of linear models with at most 40 features: a (1+1) evolution strategy
-        on the goal, from the best candidates and random directions.
-    temperature : float, default=None
-        Of "sigmoid"; None: 1 and 5.
-    rates : {"hinge", "sigmoid"}, default="hinge"
-        Of "lagrangian".
-    balanced : bool, default=False
-        Whether both classes weigh the same in the cross-entropy that is the start.
-    reformulation : {"inequality", "equality"}, default="inequality"
-    penalty_scale : {"paper", "code"}, default="paper"
-    logit_regularization : bool, default=True
-        Of "ero-adam": (3.18) or (3.9); the penalty of (3.30) or that of the authors' code;
-        with or without (3.26).
     validation_fraction : "auto" or float, default="auto"
         Share of the rows held out, on which iterates and the threshold are chosen. "auto":
         0 for "linear", 0.2 for networks. With 0 the training rows choose.
-    max_epochs, batch_size : "auto" or int, default="auto"
-        Of minibatch training, for each method. "auto": 3 to 50 epochs, fewer for more rows,
-        and batches of 32 to 512 rows, some 64 an epoch.
-    learning_rate, weight_decay : "auto" or float, default="auto"
-        AdamW's step and decay there. "auto": 1e-3 and 1e-2, for "linear" 3e-3 and 1e-4.
-    refresh_every : int, default=None
-        Steps between two looks at stored scores; None: so that they cost little.
-    patience : int, default=10
-        Epochs without a better iterate after which cross-entropy and sigmoid end. Others
-        follow a schedule to the last epoch.
-    device : str, default="auto"
-        Of networks, as torch names it. "auto": the GPU where there is one.
+    training : Minibatches, default=None
+        Epochs, batches, steps and device of networks (:class:`setpoint.solvers.Minibatches`);
+        None: its defaults.
     checkpoint : path, default=None
         A file to which the state of training is written, and from which a training that was
         killed goes on, with the same result. It is removed at the end.
@@ -143,30 +123,18 @@ class ExactPenaltyClassifier(TrainedClassifier):
     """
 
     randomized = False
+    _family, _parameters = "penalty", PARAMETERS
 
     def __init__(
         self,
         goal: Any,
         *,
         module: Any = "linear",
-        solver: str = "portfolio",
+        solver: Any = "portfolio",
         preprocessor: Any = "standardize",
         min_positives: Any = "auto",
-        polish: bool = True,
-        temperature: float | None = None,
-        rates: str = "hinge",
-        balanced: bool = False,
-        reformulation: str = "inequality",
-        penalty_scale: str = "paper",
-        logit_regularization: bool = True,
         validation_fraction: Any = "auto",
-        max_epochs: Any = "auto",
-        batch_size: Any = "auto",
-        learning_rate: Any = "auto",
-        weight_decay: Any = "auto",
-        refresh_every: int | None = None,
-        patience: int = 10,
-        device: str = "auto",
+        training: Minibatches | None = None,
         checkpoint: Any = None,
         checkpoint_every: float = 60.0,
         max_seconds: float | None = None,
@@ -180,21 +148,8 @@ class ExactPenaltyClassifier(TrainedClassifier):
         self.solver = solver
         self.preprocessor = preprocessor
         self.min_positives = min_positives
-        self.polish = polish
-        self.temperature = temperature
-        self.rates = rates
-        self.balanced = balanced
-        self.reformulation = reformulation
-        self.penalty_scale = penalty_scale
-        self.logit_regularization = logit_regularization
         self.validation_fraction = validation_fraction
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.refresh_every = refresh_every
-        self.patience = patience
-        self.device = device
+        self.training = training
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.max_seconds = max_seconds
@@ -205,7 +160,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
 
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any) -> None:
-        check_options(self)
+        check_sources(self)
         goal.require_formula("AdaptiveSurrogateClassifier trains models for such metrics")
         require_rows_alone(goal, WHOLE)
         super()._check_fit(goal, X)
@@ -234,7 +189,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
             link(data.goal, evidence.codebook),
             lambda: best_threshold(data.goal, evidence, plan.pool, self.on_infeasible),
             family="penalty",
-            solver=self.solver,
+            solver=solver_of(self.solver, "penalty").name,
             notes=[*selection_notes(plan), *plan.notes],
             trace=limits.trace,
             table=judged.tables[None],

@@ -18,11 +18,12 @@ from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.methods import stages_of
 from setpoint.penalty.network import train_network
-from setpoint.penalty.options import choices_of, schedule_of
+from setpoint.penalty.parameters import schedule_of
 from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.pool import Pool
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.search.limits import Limits, StoppedError
+from setpoint.solvers import Minibatches, Portfolio, solver_of
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Data", "Prepared", "carry_out", "prepare"]
@@ -31,6 +32,8 @@ __all__ = ["Data", "Prepared", "carry_out", "prepare"]
 _MOST_AT_ONCE = 50_000_000
 """Numbers in X up to which a linear model is trained on all rows at once."""
 _HELD_OUT = 0.2
+_NARROW = (0.3, 0.1)
+"""Of the profiled band at last, in positives: of networks, and of linear models."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +138,14 @@ def prepare(
     )
     plan = Plan(
         tradeoff,
-        stages_of(e.solver, choices_of(e)),
+        stages_of(solver_of(e.solver, "penalty"), _NARROW[e.module == "linear"]),
         rows,
         None if choose is None else choose.rows(preprocessor),
         train.least(e.min_positives),
         pool,
         schedule_of(e, len(rows)),
         seed,
-        e.device,
+        (e.training or Minibatches()).device,
         limits.tick,
     )
     at_once = e.module == "linear" and np.prod(rows.X.shape, dtype=float) <= _MOST_AT_ONCE
@@ -161,7 +164,8 @@ def carry_out(estimator: Any, prepared: Prepared) -> None:
     plan = prepared.plan
     checkpoint = _checkpoint(estimator, prepared)
     quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # scores are looked at
-    polished = estimator.polish and estimator.solver == "portfolio"
+    solver = solver_of(estimator.solver, "penalty")
+    polished = isinstance(solver, Portfolio) and solver.polish
     with quiet, plan.pool.limits.keeping(lambda: plan.pool.best):
         if prepared.at_once:
             train_linear(plan, polished, checkpoint)
@@ -199,12 +203,11 @@ def _checkpoint(e: Any, prepared: Prepared) -> Checkpoint | None:
     settings = {
         "goal": str(plan.goal.goal),
         "module": module,
-        "solver": e.solver,
+        "solver": repr(solver_of(e.solver, "penalty")),
         "rows": len(plan.train),
         "features": int(plan.train.X.shape[1]),
         "random_state": plan.seed,
         "min_positives": plan.pool.least,
-        **asdict(choices_of(e)),
         **asdict(plan.schedule),
         "data": "-".join(_digest(rows) for rows in (plan.train, plan.choose) if rows is not None),
     }

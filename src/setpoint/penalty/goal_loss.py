@@ -23,9 +23,10 @@ from setpoint.goals.goal import Goal, as_goal
 from setpoint.penalty.batches import check_number, check_whole, checked, floats
 from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.losses import CrossEntropy, Loss, RefreshBatch
-from setpoint.penalty.methods import Choices, stages_of
+from setpoint.penalty.methods import stages_of
 from setpoint.penalty.tradeoff import Tradeoff
 from setpoint.search.infeasibility import InfeasibleError
+from setpoint.solvers import Sigmoid, Solver, solver_of
 
 __all__ = ["GoalLoss"]
 
@@ -39,7 +40,7 @@ _EVERY = 10
 """Steps between two refreshes: one costs a few steps of a small network."""
 _HALF_WAY = 100
 """Steps after which the progress of a training of unknown length is a half, at least."""
-_TEMPERATURE = 5.0
+_AS_VALUES: dict[str, Solver] = {"sigmoid": Sigmoid(temperature=5.0)}
 """At 1 a sigmoid is as wide as cross-entropy's slope, and ends below it on linear models."""
 _LEAST_ROWS, _LEAST_SHARE = 20, 0.02
 """Of predicted positives: rows, and the share of the positives."""
@@ -168,7 +169,7 @@ class GoalLoss(torch.nn.Module):
         self.goal, self.solver = as_goal(goal), solver
         self.refresh_every = _EVERY if refresh_every == "auto" else int(refresh_every)
         self.warmup, self.steps, self.min_positives = int(warmup), steps, min_positives
-        stage = stages_of(solver, Choices(temperature=_TEMPERATURE))[-1]
+        stage = stages_of(_AS_VALUES.get(solver) or solver_of(solver, "penalty"))[-1]
         tradeoff = Tradeoff(self.goal, *(self._totals or (1000.0, 1000.0)), any_totals=True)
         self._start: Loss = CrossEntropy(tradeoff)
         self._loss = stage.loss(tradeoff, 0.0, 0)

@@ -1,39 +1,17 @@
-"""The solvers by name, and what each does: a table of stages."""
+"""What each solver does, in stages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from setpoint import solvers
 from setpoint.penalty.joint import JointPenalty
 from setpoint.penalty.losses import CrossEntropy, ExactPenalty, Lagrangian, Loss, Profiled, Sigmoid
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.solvers import Portfolio, Solver
 
-__all__ = ["SOLVERS", "Choices", "Stage", "stages_of"]
-
-SOLVERS = (
-    "portfolio",
-    "ero",
-    "ero-adam",
-    "profiled",
-    "sigmoid",
-    "lagrangian",
-    "cross-entropy",
-)
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What the user may say about single solvers; see ``ExactPenaltyClassifier``."""
-
-    temperature: float | None = None
-    rates: str = "hinge"
-    balanced: bool = False
-    reformulation: str = "inequality"
-    penalty_scale: str = "paper"
-    regularised: bool = True
-    narrow: float = 0.1
-    """Of the profiled band at last, in positives; networks do better with 0.3."""
+__all__ = ["Stage", "stages_of"]
 
 
 @dataclass(frozen=True)
@@ -71,50 +49,58 @@ def _sigmoid(t: float) -> Stage:
     return Stage(f"sigmoid, T = {t:g}", lambda goal, least, n: Sigmoid(goal, least, t), "centred")
 
 
-def stages_of(solver: str, choices: Choices) -> tuple[Stage, ...]:
+def stages_of(solver: Solver, narrow: float = 0.1) -> tuple[Stage, ...]:
     """What a solver does, cross-entropy first: it is the start and stays a candidate.
 
     Parameters
     ----------
-    solver : str
-        One of `SOLVERS`.
+    solver : Solver
+        Of this family.
+    narrow : float
+        Of the profiled band at last, in positives.
     """
-    c = choices
-    temperatures = (1.0, 5.0) if c.temperature is None else (c.temperature,)
-    own: dict[str, tuple[Stage, ...]] = {
-        "profiled": (
-            Stage(
-                "profiled threshold",
-                lambda goal, least, n: Profiled(goal, least, narrow=c.narrow),
-            ),
-        ),
-        "lagrangian": (
-            Stage(
-                f"Lagrangian, {c.rates} rates",
-                lambda goal, least, n: Lagrangian(goal, least, c.rates),
-            ),
-        ),
-        "sigmoid": tuple(_sigmoid(t) for t in temperatures),
-        "ero": (
-            Stage(
-                "exact penalty, s in closed form",
-                lambda goal, least, n: ExactPenalty(goal, least),
-                narrows=True,
-            ),
-        ),
-        "ero-adam": (
-            Stage(
-                "exact penalty, s by Adam",
-                lambda goal, least, n: JointPenalty(
-                    goal, n, c.reformulation, c.penalty_scale, c.regularised
-                ),
-                rate=0.1,
-            ),
-        ),
-    }
-    if solver == "cross-entropy":
-        return (_cross_entropy(c.balanced),)
-    if solver == "portfolio":
-        rest = [stage for stages in own.values() for stage in stages]
+    if isinstance(solver, Portfolio):
+        rest = [stage for member in solver.members for stage in _own(member, narrow)]
         return (_cross_entropy(False), _cross_entropy(True), *rest)
-    return (_cross_entropy(c.balanced), *own[solver])
+    return (_cross_entropy(solver.get_params()["balanced"]), *_own(solver, narrow))
+
+
+def _own(solver: Solver, narrow: float) -> tuple[Stage, ...]:
+    """The descents after cross-entropy."""
+    match solver:
+        case solvers.Profiled():
+            return (
+                Stage(
+                    "profiled threshold",
+                    lambda goal, least, n: Profiled(goal, least, narrow=narrow),
+                ),
+            )
+        case solvers.Lagrangian(rates=rates):
+            return (
+                Stage(
+                    f"Lagrangian, {rates} rates",
+                    lambda goal, least, n: Lagrangian(goal, least, rates),
+                ),
+            )
+        case solvers.Sigmoid(temperature=given):
+            temperatures = (1.0, 5.0) if given is None else (float(given),)
+            return tuple(_sigmoid(t) for t in temperatures)
+        case solvers.Ero():
+            return (
+                Stage(
+                    "exact penalty, s in closed form",
+                    lambda goal, least, n: ExactPenalty(goal, least),
+                    narrows=True,
+                ),
+            )
+        case solvers.EroAdam() as s:
+            return (
+                Stage(
+                    "exact penalty, s by Adam",
+                    lambda goal, least, n: JointPenalty(
+                        goal, n, s.reformulation, s.penalty_scale, s.logit_regularization
+                    ),
+                    rate=0.1,
+                ),
+            )
+    return ()  # cross-entropy alone

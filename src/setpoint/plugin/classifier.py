@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -153,6 +153,12 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     >>> clf.goal_report_.status, clf.goal_report_.constraints[0].satisfied
     ('optimal', True)
     """
+
+    _parameters: ClassVar = {
+        "calibrate": (None, "sigmoid", "isotonic"),
+        "response_method": ("auto", "predict_proba", "decision_function"),
+        "unknown_group": ("raise", "largest"),
+    }
 
     def __init__(
         self,
@@ -346,13 +352,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any) -> None:
         self._options().settled(goal)
-        for name, allowed in (
-            ("calibrate", (None, "sigmoid", "isotonic")),
-            ("response_method", ("auto", "predict_proba", "decision_function")),
-            ("unknown_group", ("raise", "largest")),
-        ):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is one of {list(allowed)}, got {getattr(self, name)!r}")
         super()._check_fit(goal, X)
 
     def _options(self) -> Options:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from setpoint.blackbox.smoothing import Smooth
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.goals.goal import Goal
-from setpoint.inputs.options import Number, check_numbers, check_one_of, is_number
+from setpoint.parameters import SECONDS, Allowed, Number, check
 from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.outcome import Randomized
 
@@ -23,17 +23,18 @@ BASELINES = ("argmax", "balanced")
 """Rules that do not look at the goal."""
 SOLVERS = ("auto", "exact", "column-generation", *NAMED, *BASELINES, "post-shift")
 
-_ONE_OF = {
+_ALLOWED: Mapping[str, Allowed] = {
     "solver": SOLVERS,
     "evidence": ("auto", "label", "soft"),
     "on_infeasible": ("raise", "nearest"),
     "randomized": (False, "auto", True),
-}
-_NUMBERS = {
     "tol": Number("a number >= 0", 0.0),
-    "max_oracle_calls": Number("a whole number >= 1 or None", 1.0, integer=True, other=None),
+    "max_oracle_calls": Number("a whole number >= 1 or None", 1.0, integer=True, other=(None,)),
+    "max_seconds": SECONDS,
+    "smooth": Number(
+        "'auto', a whole number >= 1 or None", 1.0, integer=True, other=("auto", None)
+    ),
 }
-_SMOOTH = {"smooth": Number("'auto', a whole number >= 1 or None", 1.0, integer=True, other="auto")}
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Options:
 
     solver: str = "auto"
     evidence: EvidenceKind = "auto"
-    randomized: Randomized = False
+    randomized: Randomized = "auto"
     on_infeasible: Literal["raise", "nearest"] = "raise"
     tol: float = 1e-4
     max_oracle_calls: int | None = None
@@ -57,15 +58,9 @@ class Options:
     smooth: Smooth = "auto"
 
     def __post_init__(self) -> None:
-        check_one_of(self, _ONE_OF)
-        check_numbers(self, _NUMBERS)
-        seconds = self.max_seconds
-        if seconds is not None and (not is_number(seconds) or not seconds > 0):
-            raise ValueError(f"max_seconds is a number above 0 or None, got {seconds!r}")
+        check(self, _ALLOWED)
         if self.solver == "exact" and self.evidence == "soft":
             raise ValueError("evidence='soft' is for solver='auto' or one with an oracle")
-        if self.smooth is not None:
-            check_numbers(self, _SMOOTH)
 
     def settled(self, goal: Goal) -> Options:
         """The options for one goal: black boxes go to post-shift.

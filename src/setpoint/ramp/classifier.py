@@ -20,9 +20,10 @@ from setpoint.ramp.deciding import choose_model, prices
 from setpoint.ramp.deployed import score_feature
 from setpoint.ramp.design import aligned, naming
 from setpoint.ramp.fitting import Prepared, prepare, train, with_score
-from setpoint.ramp.options import check_options
+from setpoint.ramp.parameters import PARAMETERS
 from setpoint.report import FewRowsWarning
 from setpoint.search.limits import Limits
+from setpoint.solvers import solver_of
 from setpoint.typing import Floats
 
 __all__ = ["RampClassifier"]
@@ -50,10 +51,11 @@ class RampClassifier(TrainedClassifier):
         Inverse strength of regularisation: the norm weighs ``lam = 2 / (C n)`` with n the
         rows of X, their weight if they have one. Smaller is smoother; LIBLINEAR's C = 1
         overfits the ramp.
-    solver : {"augmented-lagrangian", "cutting-plane"}, default="augmented-lagrangian"
-        The former descends on the ramp problem itself. The latter is the paper's:
-        majorisation-minimisation, each convex problem by cutting planes in the multipliers
-        (Algorithms 1 and 2); as good on objectives that are linear in rates, and slower.
+    solver : str or Solver, default="augmented-lagrangian"
+        "augmented-lagrangian" descends on the ramp problem itself. "cutting-plane" is the
+        paper's: majorisation-minimisation, each convex problem by cutting planes in the
+        multipliers (Algorithms 1 and 2); as good on objectives that are linear in rates, and
+        slower. :class:`setpoint.solvers.CuttingPlane` has parameters.
     randomized : bool, default=False
         Whether a row is decided positive with the probability of the ramp. Else scores of at
         least 0 are, and the cut-off is moved where the counted rates violate a bound.
@@ -72,11 +74,6 @@ class RampClassifier(TrainedClassifier):
         Weight of rows that a rate's denominator has to hold where the decisions make it:
         precision on fewer says nothing. "auto": 20, or 2 % of the positives if that is more,
         at most half of what there can be.
-    chooser : {"max", "center"}, default="max"
-        Of "cutting-plane": the next cut is made at the highest point that the cuts so far
-        leave, or at the centre of mass of what they leave.
-    svm : {"sdca", "liblinear"}, default="sdca"
-        Of "cutting-plane": what solves the inner problem.
     tol : float, default=1e-3
         What a scaled row may exceed its bound by in training, before it is corrected.
     max_seconds : float, default=None
@@ -136,19 +133,19 @@ class RampClassifier(TrainedClassifier):
     (True, True)
     """
 
+    _family, _parameters = "ramp", PARAMETERS
+
     def __init__(
         self,
         goal: Any,
         *,
         C: float = 0.1,
-        solver: str = "augmented-lagrangian",
+        solver: Any = "augmented-lagrangian",
         randomized: bool = False,
         start: str = "auto",
         preprocessor: Any = "standardize",
         baseline_score_feature: Any = "auto",
         min_positives: Any = "auto",
-        chooser: str = "max",
-        svm: str = "sdca",
         tol: float = 1e-3,
         max_seconds: float | None = None,
         pos_label: Any = None,
@@ -167,8 +164,6 @@ class RampClassifier(TrainedClassifier):
         self.preprocessor = preprocessor
         self.baseline_score_feature = baseline_score_feature
         self.min_positives = min_positives
-        self.chooser = chooser
-        self.svm = svm
         self.tol = tol
         self.max_seconds = max_seconds
         self.pos_label = pos_label
@@ -181,7 +176,6 @@ class RampClassifier(TrainedClassifier):
 
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any) -> None:
-        check_options(self)
         super()._check_fit(goal, X)
         goal.require_formula("AdaptiveSurrogateClassifier trains linear models for such metrics")
 
@@ -227,7 +221,7 @@ class RampClassifier(TrainedClassifier):
                 on_infeasible=self.on_infeasible,
             ),
             family="ramp",
-            solver=self.solver,
+            solver=solver_of(self.solver, "ramp").name,
             notes=[_flattered(prepared), *limits.notes],
             trace=limits.trace,
             table=data.judged.take(data.kept).tables[None],

@@ -22,6 +22,7 @@ from setpoint.ramp.problem import Problem
 from setpoint.ramp.search import Solved
 from setpoint.ramp.start import logistic, normed, of_score
 from setpoint.search.limits import Limits
+from setpoint.solvers import CuttingPlane, solver_of
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Prepared", "prepare", "train", "with_score"]
@@ -127,13 +128,14 @@ def train(
     problem = prepared.problem
     start = _start(estimator, prepared, score, rng)
     tol = float(estimator.tol)
-    if estimator.solver == "cutting-plane":
+    solver = solver_of(estimator.solver, "ramp")
+    if isinstance(solver, CuttingPlane):
         solved = majorize_minimize(
             problem,
             start,
             tol=tol,
-            chooser=estimator.chooser,
-            svm=estimator.svm,
+            chooser=solver.chooser,
+            svm=solver.svm,
             drawn=estimator.randomized,
             limits=limits,
             seed=seed,

@@ -24,8 +24,9 @@ from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.program.link import link
 from setpoint.report import AdaptiveStep
 from setpoint.search.limits import Limits
+from setpoint.solvers import AdaptiveSurrogates, FirstModel, solver_of
 from setpoint.surrogates.fitting import Search
-from setpoint.surrogates.options import check_options
+from setpoint.surrogates.parameters import PARAMETERS, check_surrogates_for
 from setpoint.surrogates.parts import Part, overlapping, parts_of
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.preparing import Training, of_folds, of_validation
@@ -65,15 +66,12 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     surrogate_groups : str, dict or list of these, default=None
         The rows that surrogates are counted on apart: the values of a column, or the rows
         with ``{"column": value}``. Groups may overlap. They need not be known at prediction.
-    gradient : {"interpolation", "finite-difference", "two-step"}, default="interpolation"
-        Algorithm 3, which perturbs the parameters; Algorithm 2, which perturbs the scores so
-        that the surrogates change as wanted, where surrogates and metric see the same rows
-        and groups do not overlap; or that around perturbed points (section 5.3), for metrics
-        with kinks.
-    search : {"gradient", "weights"}, default="gradient"
-        "weights": Nelder and Mead over the surrogates' weights. One evaluation trains a
-        model, so that it takes a fifteenth as many as there are rows to judge: for metrics
-        that cost.
+    solver : str or Solver, default="adaptive-surrogates"
+        "adaptive-surrogates" follows the metric's gradient in the surrogates' space.
+        "surrogate-weights": Nelder and Mead over the surrogates' weights. One evaluation
+        trains a model, so that it takes a fifteenth as many as there are rows to judge: for
+        metrics that cost. :class:`setpoint.solvers.AdaptiveSurrogates` and
+        :class:`setpoint.solvers.SurrogateWeights` have parameters.
     budget : int, default=2000
         The most evaluations of the metric at different decisions. A tenth goes into the
         baseline's cut-off, as much into the last one's and into judging the gain. Cut-offs
@@ -84,33 +82,13 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         A function that makes a torch module of the number of features, which is then trained
         by logistic loss; or a module that is trained already. The search is over its last
         layer.
-    start : {"auto", "post-shift", "logistic", "zero"}, default="auto"
-        Where the search begins; "auto": at each of them, the least promising given up on
-        the way.
-    max_iter : int, default=40
-        Steps in all.
-    step : float, default=0.1
-        Length of a step in the surrogates' space; twice that at the beginning, half of it at
-        the end.
-    inner_iter : int, default=5
-        Iterations of each projection. More follow the training rows closer than the
-        metric's rows bear out.
-    n_perturbations : "auto" or int, default="auto"
-        Pairs of perturbed models of a gradient; "auto": 3 K, at least 10.
-    sigma : "auto" or float, default="auto"
-        Size of perturbations, in standard deviations of the scores (of the surrogates'
-        values where these are perturbed); "auto": doubled until nine in ten differences are
-        not zero.
+    training : FirstModel, default=None
+        How the first model is trained (:class:`setpoint.solvers.FirstModel`); None: its
+        defaults.
     smooth : "auto", int or None, default="auto"
         Cut-offs over which the metric is averaged before the best is taken.
     penalty : float, default=10.0
         What a unit of violation costs, for each constraint of a goal.
-    C : float, default=1.0
-        Inverse strength of regularisation of the logistic regression.
-    epochs : int, default=20
-        Passes over the data in which a module is trained.
-    device : str, default="auto"
-        Of a module.
     cv : int, float, splitter, iterable or None, default=None
         How rows are held out for the metric where ``fit`` is given no validation sample.
         None: 5 stratified folds; a float: that share, drawn once. All folds' models move in
@@ -177,28 +155,21 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     (True, True)
     """
 
+    _family, _parameters = "surrogates", PARAMETERS
+
     def __init__(
         self,
         goal: Any,
         *,
         surrogates: Any = "sigmoid",
         surrogate_groups: Any = None,
-        gradient: str = "interpolation",
-        search: str = "gradient",
+        solver: Any = "adaptive-surrogates",
         budget: int = 2000,
         max_seconds: float | None = None,
         module: Any = "linear",
-        start: str = "auto",
-        max_iter: int = 40,
-        step: float = 0.1,
-        inner_iter: int = 5,
-        n_perturbations: Any = "auto",
-        sigma: Any = "auto",
+        training: FirstModel | None = None,
         smooth: Any = "auto",
         penalty: float = 10.0,
-        C: float = 1.0,
-        epochs: int = 20,
-        device: str = "auto",
         cv: Any = None,
         checkpoint: str | None = None,
         preprocessor: Any = "standardize",
@@ -212,22 +183,13 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self.goal = goal
         self.surrogates = surrogates
         self.surrogate_groups = surrogate_groups
-        self.gradient = gradient
-        self.search = search
+        self.solver = solver
         self.budget = budget
         self.max_seconds = max_seconds
         self.module = module
-        self.start = start
-        self.max_iter = max_iter
-        self.step = step
-        self.inner_iter = inner_iter
-        self.n_perturbations = n_perturbations
-        self.sigma = sigma
+        self.training = training
         self.smooth = smooth
         self.penalty = penalty
-        self.C = C
-        self.epochs = epochs
-        self.device = device
         self.cv = cv
         self.checkpoint = checkpoint
         self.preprocessor = preprocessor
@@ -315,13 +277,17 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     def _train(  # type: ignore[override]
         self, data: FitData, held: Dataset | None, groups: list[Part]
     ) -> Decision:
-        kinds = check_options(self)
+        solver = solver_of(self.solver, self._family)
+        kinds = check_surrogates_for(solver, self.surrogates)
+        first = self.training or FirstModel()
         goal, black_box, classes = data.goal, data.metric, data.classes
         metric = measured_on(
             black_box or goal, classes, data.given[None], penalty=float(self.penalty),
             where="y" if held is None else "validation",
         )  # fmt: skip
-        plan = Plan.of(self, len(groups) * sum(2 if isinstance(k, str) else 1 for k in kinds))
+        plan = Plan.of(
+            self, solver, len(groups) * sum(2 if isinstance(k, str) else 1 for k in kinds)
+        )
         key, kept, weight = data.key, data.kept, data.weight
         preprocessor = fit_preprocessor(
             self.preprocessor,
@@ -331,15 +297,16 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         )
         training = Training(
             transformed(preprocessor, data.features), data.true, weight, groups, kinds,
-            classes.labels, float(self.C), self.module, int(self.epochs), self.device, key % 2**32,
+            classes.labels, float(first.C), self.module, int(first.epochs), first.device,
+            key % 2**32,
         )  # fmt: skip
         limits = Limits(max_seconds=self.max_seconds)
         if held is None:
-            both = self.search == "gradient" and self.gradient != "interpolation"
+            both = isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters
             if both and overlapping(groups, kept):
                 raise ValueError(
-                    f"gradient={self.gradient!r} moves each row's score with its group, and groups "
-                    "overlap in surrogate_groups; 'interpolation' takes them"
+                    f"{solver!r} moves each row's score with its group, and groups overlap in "
+                    "surrogate_groups; gradient='interpolation' takes them"
                 )
             splits = splits_of(self.cv, data.X, data.y, weight, key % 2**32)
             prepared = of_folds(training, metric, splits, both)
@@ -391,8 +358,10 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
 
     # ------------------------------------------------------------------ shared steps
     def _check_fit(self, goal: Goal, X: Any) -> None:
-        check_options(self)
         super()._check_fit(goal, X)
+        check_surrogates_for(solver_of(self.solver, self._family), self.surrogates)
+        if self.training is not None and not isinstance(self.training, FirstModel):
+            raise ValueError(f"training is FirstModel(...) or None, got {self.training!r}")
 
     def _scores(self, X: Any) -> Floats:
         features = transformed(self.preprocessor_, self._features(X, self.baseline_column_))
@@ -414,9 +383,10 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
                 "cv holds rows of X out for the metric, and validation= gives it rows of its own: "
                 "leave one out"
             )
-        if self.search == "gradient" and self.gradient != "interpolation":
+        solver = solver_of(self.solver, self._family)
+        if isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters:
             raise ValueError(
-                f"gradient={self.gradient!r} needs surrogates and metric on the same rows, and "
+                f"gradient={solver.gradient!r} needs surrogates and metric on the same rows, and "
                 "validation= gives the metric rows of its own; use 'interpolation'"
             )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from setpoint.surrogates.options import STARTS
+from setpoint.solvers import AdaptiveSurrogates, Solver, SurrogateWeights
+from setpoint.surrogates.parameters import STARTS
 
 __all__ = ["COARSE", "FEW", "Plan"]
 
@@ -40,25 +41,25 @@ class Plan:
     budget: int
 
     @classmethod
-    def of(cls, estimator: Any, n_surrogates: int) -> Plan:
-        """The plan of an estimator whose options were checked.
+    def of(cls, estimator: Any, solver: Solver, n_surrogates: int) -> Plan:
+        """The plan of an estimator whose parameters were checked.
 
         Raises
         ------
         ValueError
             If the budget is smaller than one gradient.
         """
-        m = estimator.n_perturbations
-        m = max(10, 3 * n_surrogates) if m == "auto" else int(m)
+        own = {**AdaptiveSurrogates().get_params(), **solver.get_params()}
+        m, sigma, start = own["n_perturbations"], own["sigma"], own["start"]
         plan = cls(
-            estimator.search,
-            estimator.gradient,
-            STARTS if estimator.start == "auto" else (estimator.start,),
-            m,
-            None if estimator.sigma == "auto" else float(estimator.sigma),
-            float(estimator.step),
-            int(estimator.max_iter),
-            int(estimator.inner_iter),
+            "weights" if isinstance(solver, SurrogateWeights) else "gradient",
+            own["gradient"],
+            STARTS if start == "auto" else (start,),
+            max(10, 3 * n_surrogates) if m == "auto" else int(m),
+            None if sigma == "auto" else float(sigma),
+            float(own["step"]),
+            int(own["max_iter"]),
+            int(own["inner_iter"]),
             estimator.smooth,
             int(estimator.budget),
         )
@@ -66,7 +67,11 @@ class Plan:
         while least.budget < least.least:  # what is kept for afterwards grows with the budget
             least = replace(least, budget=least.least)
         if least is not plan:
-            what = f"one gradient of {2 * m} evaluations" if plan.search == "gradient" else "models"
+            what = (
+                f"one gradient of {2 * plan.m} evaluations"
+                if plan.search == "gradient"
+                else "models"
+            )
             raise ValueError(
                 f"budget={plan.budget} is too small: {what}, the cut-off of the baseline and what "
                 f"a gain is compared with need {least.budget}"

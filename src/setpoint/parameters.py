@@ -1,18 +1,18 @@
-"""Constructor arguments against tables of what is allowed, before any work is done."""
+"""Parameters against tables of what is allowed, before any work is done."""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["Number", "check_numbers", "check_one_of", "is_integer", "is_number"]
+__all__ = ["SECONDS", "Allowed", "Number", "check", "is_integer", "is_number"]
 
 _NOTHING = object()
 
 
 class Number(NamedTuple):
-    """A number that an argument may be.
+    """A number that a parameter may be.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ class Number(NamedTuple):
     below : float
         It is less than this.
     integer : bool
-    other : object
-        A value that is allowed beside numbers, such as "auto" or None.
+    other : tuple
+        Values that are allowed beside numbers, such as "auto" or None.
     """
 
     words: str
@@ -33,50 +33,53 @@ class Number(NamedTuple):
     closed: bool = True
     below: float = float("inf")
     integer: bool = False
-    other: Any = _NOTHING
+    other: tuple[Any, ...] = ()
 
     def takes(self, x: Any) -> bool:
         """Whether a value is allowed.
 
         Examples
         --------
-        >>> seconds = Number("a number above 0 or None", 0.0, False, other=None)
+        >>> seconds = Number("a number above 0 or None", 0.0, False, other=(None,))
         >>> seconds.takes(2.5), seconds.takes(None), seconds.takes(0), seconds.takes(True)
         (True, True, False, False)
         """
-        if type(x) is type(self.other) and x == self.other:
+        if any(type(x) is type(value) and x == value for value in self.other):
             return True
         if not is_number(x) or not (x > self.low or (self.closed and x == self.low)):
             return False
         return bool(x < self.below and not (self.integer and x % 1))
 
 
-def check_one_of(estimator: Any, table: Mapping[str, tuple[Any, ...]]) -> None:
-    """Refuse a value that is not one of those listed; True is not 1.
+SECONDS = Number("a number above 0 or None", 0.0, False, other=(None,))
+"""A limit of time."""
+
+Allowed: TypeAlias = Number | tuple[Any, ...]
+"""Numbers, or the values listed."""
+
+
+def check(owner: Any, table: Mapping[str, Allowed]) -> None:
+    """Refuse a parameter that is not allowed; True is not 1.
+
+    Parameters
+    ----------
+    owner : object
+        It has the parameters as attributes.
+    table : mapping of str to Number or tuple
+        What each may be.
 
     Raises
     ------
     ValueError
-        It names the argument, what was found and what is allowed.
+        It names the parameter, what was found and what is allowed.
     """
     for name, allowed in table.items():
-        value = getattr(estimator, name)
-        if not any(type(value) is type(a) and value == a for a in allowed):
+        value = getattr(owner, name)
+        if isinstance(allowed, Number):
+            if not allowed.takes(value):
+                raise ValueError(f"{name} is {allowed.words}, got {value!r}")
+        elif not any(type(value) is type(a) and value == a for a in allowed):
             raise ValueError(f"{name} is one of {list(allowed)}, got {value!r}")
-
-
-def check_numbers(estimator: Any, table: Mapping[str, Number]) -> None:
-    """Refuse what is not a number of the kind allowed.
-
-    Raises
-    ------
-    ValueError
-        It names the argument, what was found and what is allowed.
-    """
-    for name, number in table.items():
-        value = getattr(estimator, name)
-        if not number.takes(value):
-            raise ValueError(f"{name} is {number.words}, got {value!r}")
 
 
 def is_number(x: Any) -> bool:

@@ -1,0 +1,60 @@
+"""The solvers as values: ``solver="ero-adam"``, or ``solver=EroAdam(...)`` with parameters."""
+
+from setpoint.solvers.base import Settings, Solver
+from setpoint.solvers.catalogue import FAMILIES, SOLVERS, solver_of, solvers_of
+from setpoint.solvers.penalty import (
+    CrossEntropy,
+    Ero,
+    EroAdam,
+    Lagrangian,
+    Portfolio,
+    Profiled,
+    Sigmoid,
+)
+from setpoint.solvers.plugin import (
+    Argmax,
+    Auto,
+    Balanced,
+    Bisection,
+    ColumnGeneration,
+    Ellipsoid,
+    Exact,
+    FrankWolfe,
+    Gda,
+    PostShift,
+)
+from setpoint.solvers.ramp import AugmentedLagrangian, CuttingPlane
+from setpoint.solvers.surrogates import AdaptiveSurrogates, SurrogateWeights
+from setpoint.solvers.training import FirstModel, Minibatches
+
+__all__ = [
+    "FAMILIES",
+    "SOLVERS",
+    "AdaptiveSurrogates",
+    "Argmax",
+    "AugmentedLagrangian",
+    "Auto",
+    "Balanced",
+    "Bisection",
+    "ColumnGeneration",
+    "CrossEntropy",
+    "CuttingPlane",
+    "Ellipsoid",
+    "Ero",
+    "EroAdam",
+    "Exact",
+    "FirstModel",
+    "FrankWolfe",
+    "Gda",
+    "Lagrangian",
+    "Minibatches",
+    "Portfolio",
+    "PostShift",
+    "Profiled",
+    "Settings",
+    "Sigmoid",
+    "Solver",
+    "SurrogateWeights",
+    "solver_of",
+    "solvers_of",
+]

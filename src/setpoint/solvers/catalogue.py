@@ -1,0 +1,90 @@
+"""All solvers by name: what help, documentation and error messages are written from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from setpoint.solvers import penalty, plugin, ramp, surrogates
+from setpoint.solvers.base import Solver
+
+__all__ = ["FAMILIES", "SOLVERS", "solver_of", "solvers_of"]
+
+FAMILIES = {
+    "plugin": "PlugInClassifier",
+    "penalty": "ExactPenaltyClassifier",
+    "ramp": "RampClassifier",
+    "surrogates": "AdaptiveSurrogateClassifier",
+}
+"""The classifier of each family."""
+
+_ALL: tuple[type[Solver], ...] = (
+    plugin.Auto,
+    plugin.Exact,
+    plugin.ColumnGeneration,
+    plugin.FrankWolfe,
+    plugin.Gda,
+    plugin.Ellipsoid,
+    plugin.Bisection,
+    plugin.Argmax,
+    plugin.Balanced,
+    plugin.PostShift,
+    penalty.Portfolio,
+    penalty.Ero,
+    penalty.EroAdam,
+    penalty.Profiled,
+    penalty.Sigmoid,
+    penalty.Lagrangian,
+    penalty.CrossEntropy,
+    ramp.AugmentedLagrangian,
+    ramp.CuttingPlane,
+    surrogates.AdaptiveSurrogates,
+    surrogates.SurrogateWeights,
+)
+SOLVERS = {solver.name: solver for solver in _ALL}
+"""The class of each solver; no name is in two families."""
+
+
+def solvers_of(family: str) -> tuple[str, ...]:
+    """The names of a family's solvers.
+
+    Examples
+    --------
+    >>> solvers_of("ramp")
+    ('augmented-lagrangian', 'cutting-plane')
+    """
+    return tuple(name for name, solver in SOLVERS.items() if solver.family == family)
+
+
+def solver_of(given: Any, family: str) -> Solver:
+    """The solver that the argument ``solver`` means.
+
+    Parameters
+    ----------
+    given : str or Solver
+        A name stands for the solver with its defaults.
+    family : str
+        Whose solvers may be meant.
+
+    Raises
+    ------
+    ValueError
+        If it is not a solver of the family; the message names them, and whose it is.
+
+    Examples
+    --------
+    >>> solver_of("ero-adam", "penalty")
+    EroAdam()
+    >>> solver_of("ero-adam", "ramp")
+    Traceback (most recent call last):
+    ...
+    ValueError: solver is one of ['augmented-lagrangian', 'cutting-plane'], got 'ero-adam', \
+which ExactPenaltyClassifier takes
+    """
+    if isinstance(given, Solver):
+        found: type[Solver] | None = type(given)
+    else:
+        found = SOLVERS.get(given) if isinstance(given, str) else None
+    if found is None or found.family != family:
+        whose = "" if found is None else f", which {FAMILIES[found.family]} takes"
+        raise ValueError(f"solver is one of {list(solvers_of(family))}, got {given!r}{whose}")
+    return given if isinstance(given, Solver) else found()

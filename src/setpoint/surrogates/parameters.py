@@ -1,0 +1,44 @@
+"""What the constructor may be given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from setpoint.parameters import SECONDS, Allowed, Number
+from setpoint.solvers import AdaptiveSurrogates, Solver
+from setpoint.surrogates.losses import POINTWISE
+from setpoint.surrogates.parts import check_surrogates
+
+__all__ = ["PARAMETERS", "STARTS", "check_surrogates_for"]
+
+STARTS = ("post-shift", "logistic", "zero")
+
+_INF = float("inf")
+
+PARAMETERS: Mapping[str, Allowed] = {
+    "budget": Number("a whole number >= 1", 1.0, below=_INF, integer=True),
+    "smooth": Number(
+        "'auto', None or a whole number >= 1", 1.0, below=_INF, integer=True, other=("auto", None)
+    ),
+    "penalty": Number("a number above 0", 0.0, False, below=_INF),
+    "max_seconds": SECONDS,
+}
+
+
+def check_surrogates_for(solver: Solver, surrogates: Any) -> tuple[Any, ...]:
+    """The kinds of surrogates that a user names, one entry each.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a name is unknown, an entry is of another kind, or the solver does not take one.
+    """
+    kinds = check_surrogates(surrogates)
+    pointwise = len(kinds) == 1 and isinstance(kinds[0], str) and kinds[0] in POINTWISE
+    if isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters and not pointwise:
+        raise ValueError(
+            f"gradient={solver.gradient!r} moves the scores of each surrogate's rows until it "
+            f"has a given value, which takes one of {list(POINTWISE)}; 'interpolation' takes any"
+        )
+    return kinds
