@@ -18,6 +18,7 @@ from dsc_data import Measured, Outcome, Task, a9a, accepted, cell, figure, headi
 from dsc_peers import Models, at_zero, covariance_path, scored, thresholded, under_covariance
 
 from setpoint import RampClassifier
+from setpoint.solvers import CuttingPlane
 
 KAPPAS = (0.2, 0.4, 0.6, 0.8, 1.0)
 DRAWN, FIXED, PAPER = "ramp, drawn", "ramp", "ramp, cutting planes"
@@ -26,7 +27,7 @@ OURS: dict[str, dict[str, Any]] = {
     DRAWN: {"randomized": True},
     FIXED: {},
     PAPER: {"solver": "cutting-plane"},
-    AUTHORS: {"solver": "cutting-plane", "svm": "liblinear", "start": "zero", "C": 1.0},
+    AUTHORS: {"solver": CuttingPlane(svm="liblinear"), "start": "zero", "C": 1.0},
 }
 SHORT, OFF, SECONDS = 0.002, 0.02, 1.0
 CLEAR = 0.005

@@ -36,7 +36,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GroupShuffleSplit
 
-from setpoint.penalty.methods import Choices, Stage, stages_of
+from setpoint.penalty.methods import Stage, stages_of
+from setpoint.solvers import solver_of
 
 TEXTS = "ade_v2"
 N_DIRECTIONS = 100
@@ -44,7 +45,7 @@ N_DIRECTIONS = 100
 
 def _stage(name: str, solver: str, **said: Any) -> Stage:
     """The last stage of a solver, under a name of its own."""
-    return replace(stages_of(solver, Choices(**said))[-1], name=name)
+    return replace(stages_of(solver_of(solver, "penalty").with_params(**said))[-1], name=name)
 
 
 WARM, SMOOTH, STEEP = "cross-entropy, the start", "SS, T = 1", "SS, T = 5"
@@ -54,10 +55,12 @@ STAGES = (
     _stage(SMOOTH, "sigmoid", temperature=1.0),
     _stage(STEEP, "sigmoid", temperature=5.0),
     _stage(EXACT, "ero-adam"),
-    _stage(NO_TAIL, "ero-adam", regularised=False),
+    _stage(NO_TAIL, "ero-adam", logit_regularization=False),
     _stage("  equality (3.9)", "ero-adam", reformulation="equality"),
     _stage("  penalty of the code", "ero-adam", penalty_scale="code"),
-    _stage("  code, no regularisation", "ero-adam", penalty_scale="code", regularised=False),
+    _stage(
+        "  code, no regularisation", "ero-adam", penalty_scale="code", logit_regularization=False
+    ),
     _stage(CLOSED, "ero"),
 )
 

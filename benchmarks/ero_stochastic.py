@@ -31,6 +31,7 @@ from setpoint.penalty.linear import train_linear
 from setpoint.penalty.network import train_network
 from setpoint.penalty.plan import Schedule
 from setpoint.penalty.pool import Pool
+from setpoint.solvers import Minibatches, Sigmoid
 
 SOLVERS = {
     "profiled": "profiled threshold",
@@ -74,7 +75,9 @@ def agreement(n_epochs: int) -> bool:
         for solver in COMPARED:
             reached, seconds = [], []
             for how in ("at once", "batches"):
-                plan = prepared(goal, X, y, solver=solver, max_epochs=n_epochs).plan
+                plan = prepared(
+                    goal, X, y, solver=solver, training=Minibatches(max_epochs=n_epochs)
+                ).plan
                 started = time.perf_counter()
                 if how == "at once":
                     train_linear(plan, False)
@@ -104,7 +107,11 @@ X, y = overlapping(1_000_000, 50)
 X = X.astype({dtype!r})
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 started = time.perf_counter()
-clf = ExactPenaltyClassifier({goal!r}, on_infeasible="nearest", device="cpu", **{options!r})
+from setpoint.solvers import Minibatches
+training = Minibatches(max_epochs=1, batch_size=4096, device="cpu")
+clf = ExactPenaltyClassifier(
+    {goal!r}, on_infeasible="nearest", training=training, **{options!r}
+)
 clf.fit(X, y)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(before / 2**20, peak / 2**20, time.perf_counter() - started)
@@ -114,10 +121,9 @@ print(before / 2**20, peak / 2**20, time.perf_counter() - started)
 def memory() -> bool:
     """The peak of a process that makes the rows and fits them; rows are 0.2 or 0.4 GB."""
     print("\n1,000,000 x 50, a whole fit: largest resident memory of its process")
-    network = {"max_epochs": 1, "batch_size": 4096}
     fits: tuple[tuple[str, str, dict[str, Any]], ...] = (
-        ("mlp, float32 rows", "float32", {"module": "mlp", "solver": "profiled", **network}),
-        ("mlp, float64 rows", "float64", {"module": "mlp", "solver": "profiled", **network}),
+        ("mlp, float32 rows", "float32", {"module": "mlp", "solver": "profiled"}),
+        ("mlp, float64 rows", "float64", {"module": "mlp", "solver": "profiled"}),
         ("linear at once, float64 rows", "float64", {"solver": "lagrangian", "max_seconds": 40.0}),
     )
     good = True
@@ -193,12 +199,14 @@ def speed() -> bool:
     name = "a network of two layers" if gpu else 'module="mlp"'
     print(f"\n{shape[0]:,} x {shape[1]}, {name}, batches of {batch} ({where})")
     rates: dict[str, list[float]] = {}
-    options = {"module": module, "preprocessor": None, "batch_size": batch, "max_epochs": 2}
+    options = {"module": module, "preprocessor": None}
+    options["training"] = Minibatches(batch_size=batch, max_epochs=2)
     for _ in range(TIMED_ROUNDS):
         plain = _plain(X, y, module, batch, "cuda" if gpu else "cpu")
         rates.setdefault("plain cross-entropy", []).append(plain)
         for solver in SOLVERS:
-            plan = prepared(PROBLEMS["FPOR"], X, y, solver=solver, temperature=1.0, **options).plan
+            value = Sigmoid(temperature=1.0) if solver == "sigmoid" else solver
+            plan = prepared(PROBLEMS["FPOR"], X, y, solver=value, **options).plan
             pool = Clocked(**{f.name: getattr(plan.pool, f.name) for f in fields(Pool)})
             train_network(replace(plan, pool=pool, device="cuda" if gpu else "cpu"), module)
             for method in ("cross-entropy", SOLVERS[solver]):

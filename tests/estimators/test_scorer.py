@@ -123,7 +123,7 @@ def test_deployed_models_that_do_not_decide():
         (
             np.append(np.nan, np.linspace(-1, 1, len(y) - 1)),
             ValueError,
-            "got continuous numbers: cut",
+            "got continuous numbers: of scores say",
         ),
     ):
         with pytest.raises(error, match=words):

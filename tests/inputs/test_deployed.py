@@ -85,8 +85,8 @@ def test_solve_and_evaluate_take_scores_with_a_threshold():
     plain = solve(goal, X[:, 0], Y, baseline=FRAME["old"], randomized=False)
     scored = solve(goal, X[:, 0], Y, baseline=today, randomized=False)
     assert scored.rule == plain.rule
-    assert evaluate("churn", Y, Y, baseline=today).objective == (
-        evaluate("churn", Y, Y, baseline=FRAME["old"]).objective
+    assert evaluate("minimize churn", Y, Y, baseline=today).objective == (
+        evaluate("minimize churn", Y, Y, baseline=FRAME["old"]).objective
     )
 
 

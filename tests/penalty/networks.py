@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from setpoint import Goal
-from setpoint.penalty.methods import Choices, stages_of
+from setpoint.penalty.methods import stages_of
 from setpoint.penalty.plan import Plan, Rows, Schedule
 from setpoint.penalty.pool import Pool
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.solvers import solver_of
 
 FPOR = "maximize recall subject to precision >= 0.7"
 
@@ -35,7 +36,7 @@ def plan_of(X, positive, *, goal=FPOR, solver="profiled", weight=None, choose=No
         5.0,
     )
     own = {k: options.pop(k) for k in ("seed", "tick", "device") if k in options}
-    stages = options.pop("stages", None) or stages_of(solver, Choices(narrow=0.3))
+    stages = options.pop("stages", None) or stages_of(solver_of(solver, "penalty"), 0.3)
     schedule = Schedule(**{"max_epochs": 6, "batch_size": 64, "rate": 1e-2} | options)
     train = Rows(X, positive, weight)
     goal_ = tradeoff(goal, positive, weight)

@@ -3,10 +3,11 @@
 import numpy as np
 
 from setpoint import ExactPenaltyClassifier
-from setpoint.penalty.methods import SOLVERS
+from setpoint.solvers import solvers_of
 
 FPOR = "maximize recall subject to precision >= 0.7"
 FROP = "maximize precision subject to recall >= 0.7"
+SOLVERS = solvers_of("penalty")
 GOALS = (FPOR, FROP, "maximize f1")
 
 __all__ = ["FPOR", "FROP", "GOALS", "SOLVERS", "imbalanced", "penalty"]

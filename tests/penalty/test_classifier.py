@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 from penalty.samples import FPOR, GOALS, SOLVERS, imbalanced, penalty
@@ -24,6 +25,7 @@ from setpoint import (
 from setpoint.goals.errors import ShapeError
 from setpoint.metrics import f1, recall
 from setpoint.search import limits
+from setpoint.solvers import CuttingPlane, Ero, Lagrangian, Minibatches, Portfolio, Sigmoid
 from thinning import thinned
 
 X, Y = imbalanced()
@@ -34,7 +36,9 @@ EVERY_GOAL = [*GOALS, "accuracy", "maximize g_mean", "minimize cost({(1,0):5,(0,
     ("goal", "solver"), thinned(list(itertools.product(EVERY_GOAL, SOLVERS)), 4)
 )
 def test_never_worse_than_cross_entropy(solver, goal):
-    clf = ExactPenaltyClassifier(goal, solver=solver, polish=False, min_positives=5).fit(X, Y)
+    clf = ExactPenaltyClassifier(
+        goal, solver=Portfolio(polish=False) if solver == "portfolio" else solver, min_positives=5
+    ).fit(X, Y)
     report = clf.goal_report_
     assert report.family == "penalty"
     assert report.solver == solver
@@ -100,7 +104,7 @@ def test_what_no_model_improved_is_said():
 # ---------------------------------------------------------------------- weights
 def test_weights_that_are_shares_ask_for_as_many_rows():
     plain = penalty(FPOR).fit(X, Y)
-    shares = penalty(FPOR).fit(X, Y, np.full(len(Y), 1.0 / len(Y)))
+    shares = penalty(FPOR).fit(X, Y, sample_weight=np.full(len(Y), 1.0 / len(Y)))
     assert shares.goal_report_.objective.value == pytest.approx(
         plain.goal_report_.objective.value, abs=0.01
     )
@@ -113,7 +117,7 @@ def test_weight_two_is_the_row_twice(solver):
     w = np.where(np.arange(len(Y)) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(len(Y)), w.astype(int))
     # No rounding may decide between iterates that are all but equal: few of them differ.
-    a = penalty("f1", solver=solver, min_positives=0).fit(X, Y, w)
+    a = penalty("f1", solver=solver, min_positives=0).fit(X, Y, sample_weight=w)
     b = penalty("f1", solver=solver, min_positives=0).fit(X[twice], Y[twice])
     assert a.goal_report_.objective.value == pytest.approx(b.goal_report_.objective.value, abs=0.01)
     assert np.mean(a.predict(X) != b.predict(X)) < 0.02
@@ -206,12 +210,8 @@ def test_interrupted(monkeypatch, after):
         ({"min_positives": True}, ValueError, "min_positives is"),
         ({"validation_fraction": 1.0}, ValueError, r"validation_fraction is .* \[0, 1\), got 1.0"),
         ({"validation_fraction": 0.002}, ValueError, "the smaller class has"),
-        ({"temperature": 0}, ValueError, "temperature is a number above 0"),
-        ({"learning_rate": float("nan")}, ValueError, "learning_rate is 'auto' or .*got nan"),
-        ({"max_epochs": 1.5}, ValueError, "max_epochs is 'auto' or a whole number"),
-        ({"batch_size": 0}, ValueError, "batch_size is 'auto' or a whole number >= 1, got 0"),
-        ({"rates": "ramp"}, ValueError, r"rates is one of \['hinge', 'sigmoid'\]"),
-        ({"polish": 1}, ValueError, "polish is one of"),
+        ({"solver": CuttingPlane()}, ValueError, "which RampClassifier takes"),
+        ({"training": 5}, ValueError, r"training is Minibatches\(...\) or None, got 5"),
         ({"checkpoint": 5}, ValueError, "checkpoint is a path or None, got 5"),
         ({"checkpoint": "/nowhere/a.checkpoint"}, ValueError, "there is no folder"),
         ({"checkpoint": "/"}, ValueError, "is a folder"),
@@ -222,6 +222,40 @@ def test_interrupted(monkeypatch, after):
 def test_wrong_options(options, error, what):
     with pytest.raises(error, match=what):
         penalty(**{"goal": "f1", **options}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: Sigmoid(temperature=0), "temperature is a number above 0"),
+        (lambda: Lagrangian(rates="ramp"), r"rates is one of \['hinge', 'sigmoid'\]"),
+        (lambda: Portfolio(polish=1), "polish is one of"),
+        (lambda: Portfolio(members=(CuttingPlane(),)), "members are solvers that train"),
+        (lambda: Portfolio(members=(Sigmoid(balanced=True),)), "begins with both"),
+        (lambda: Minibatches(learning_rate=float("nan")), "learning_rate is 'auto' or .*got nan"),
+        (lambda: Minibatches(max_epochs=1.5), "max_epochs is 'auto' or a whole number"),
+        (lambda: Minibatches(batch_size=0), "batch_size is 'auto' or a whole number >= 1, got 0"),
+        (lambda: penalty(solver="ero").set_params(solver__rates="hinge"), "takes balanced, got"),
+    ],
+)
+def test_solvers_refuse_wrong_parameters(make, what):
+    with pytest.raises(ValueError, match=what):
+        make()
+
+
+def test_a_solver_refuses_the_parameters_of_others():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'temperature'"):
+        Ero(temperature=1.0)
+
+
+def test_a_name_stands_for_a_solver_with_its_defaults():
+    one, other = penalty(solver="sigmoid").fit(X, Y), penalty(solver=Sigmoid()).fit(X, Y)
+    assert np.array_equal(one.coef_, other.coef_)
+    assert one.goal_report_.solver == other.goal_report_.solver == "sigmoid"
+    steep = clone(penalty(solver="sigmoid")).set_params(solver__temperature=5.0)
+    assert steep.solver == Sigmoid(temperature=5.0)
+    assert steep.get_params()["solver__temperature"] == 5.0
+    assert len(steep.fit(X, Y).candidates_) == len(one.candidates_) - 1
 
 
 def test_infeasible_goals_say_what_is_reachable():
@@ -268,7 +302,8 @@ def test_a_training_that_was_killed_goes_on(module, tmp_path, monkeypatch):
     if module == "mlp":
         pytest.importorskip("torch")
     path = tmp_path / "a.checkpoint"
-    options = {"module": module, "solver": "sigmoid", "max_epochs": 3, "min_positives": 5}
+    options = {"module": module, "solver": "sigmoid", "min_positives": 5}
+    options["training"] = Minibatches(max_epochs=3)
     straight = penalty("f1", **options).fit(X, Y)
     options |= {"checkpoint": path, "checkpoint_every": 0}
     with monkeypatch.context() as patch:
@@ -276,7 +311,11 @@ def test_a_training_that_was_killed_goes_on(module, tmp_path, monkeypatch):
         with pytest.raises(SystemExit):
             penalty("f1", **options).fit(X, Y)
     assert path.exists()
-    for changed in ({"goal": "accuracy"}, {"temperature": 3.0}, {"random_state": 1}):
+    for changed in (
+        {"goal": "accuracy"},
+        {"solver": Sigmoid(temperature=3.0)},
+        {"random_state": 1},
+    ):
         with pytest.raises(ValueError, match=f"of another training: {next(iter(changed))} was"):
             penalty(**{"goal": "f1", **options, **changed}).fit(X, Y)
     with pytest.raises(ValueError, match="of another training: data was"):
@@ -294,7 +333,7 @@ def test_a_network_is_copied_by_its_numbers(tmp_path):
     from setpoint import load_model, save_model
 
     torch = pytest.importorskip("torch")
-    clf = penalty("f1", module="mlp", max_epochs=2).fit(X, Y)
+    clf = penalty("f1", module="mlp", training=Minibatches(max_epochs=2)).fit(X, Y)
     assert isinstance(clf.module_, torch.nn.Module)
     assert not clf.module_.training
     assert isinstance(clf.parameters_, bytes)
@@ -311,7 +350,7 @@ def test_a_large_linear_model_is_trained_by_minibatches(monkeypatch):
 
     full = penalty("f1").fit(X, Y)
     monkeypatch.setattr(fitting, "_MOST_AT_ONCE", 10)
-    clf = penalty("f1", learning_rate=0.02, max_epochs=5).fit(X, Y)
+    clf = penalty("f1", training=Minibatches(learning_rate=0.02, max_epochs=5)).fit(X, Y)
     assert clf.coef_.shape == (1, 4)
     assert clf.goal_report_.objective.value >= full.goal_report_.objective.value - 0.02
     above = clf.decision_function(X) + clf.threshold_
@@ -330,4 +369,4 @@ def test_a_wrong_module_is_named_before_training():
     with pytest.raises(TypeError, match="int"):
         penalty("f1", module=lambda d: 3).fit(X, Y)
     with pytest.raises(ValueError, match="device='nonsense'"):
-        penalty("f1", module="mlp", device="nonsense").fit(X, Y)
+        penalty("f1", module="mlp", training=Minibatches(device="nonsense")).fit(X, Y)

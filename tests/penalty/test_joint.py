@@ -8,11 +8,12 @@ from setpoint.penalty.joint import JointPenalty
 from setpoint.penalty.lifted import tie, untied
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.losses import RefreshBatch
-from setpoint.penalty.methods import Choices, stages_of
+from setpoint.penalty.methods import stages_of
 from setpoint.penalty.ops import sigmoid
 from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.pool import Pool
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.solvers import EroAdam
 
 FORMS = pytest.mark.parametrize("reformulation", ["inequality", "equality"])
 SCALES = pytest.mark.parametrize("scale", ["paper", "code"])
@@ -149,8 +150,8 @@ def test_a_separable_problem_is_solved(reformulation, scale, text):
     X[positive] += 0.3
     goal = goal_of(positive, text)
     pool = Pool(goal, positive.view(np.uint8), None, 0.0)
-    choices = Choices(reformulation=reformulation, penalty_scale=scale)
-    stage = stages_of("ero-adam", choices)[-1]  # without its warm start
+    solver = EroAdam(reformulation=reformulation, penalty_scale=scale)
+    stage = stages_of(solver)[-1]  # without its warm start
     train_linear(Plan(goal, (stage,), Rows(X, positive), None, 0.0, pool), polished=False)
     assert pool.champion.method == stage.name
     assert pool.champion.cut[3:] == (1.0, 0.0)

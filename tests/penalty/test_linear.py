@@ -9,11 +9,13 @@ from penalty import oracle
 from setpoint import Goal
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.penalty.linear import train_linear
-from setpoint.penalty.methods import SOLVERS, Choices, stages_of
+from setpoint.penalty.methods import stages_of
 from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.pool import Pool
 from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.solvers import solver_of, solvers_of
 
+SOLVERS = solvers_of("penalty")
 KINDS = pytest.mark.parametrize("kind", oracle.GOALS)
 
 
@@ -32,7 +34,7 @@ def plan_of(X, positive, text, solver="cross-entropy", weight=None, choose=None,
     j = np.ones(len(judges)) if judges.weight is None else judges.weight
     judged = Tradeoff(goal.goal, j[~judges.positive].sum(), j[judges.positive].sum())
     pool = Pool(judged, judges.positive.view(np.uint8), judges.weight, 3.0)
-    stages = stages_of(solver, Choices(**options))
+    stages = stages_of(solver_of(solver, "penalty").with_params(**options))
     return Plan(goal, stages, Rows(X, positive, weight), choose, 3.0, pool, seed=seed)
 
 

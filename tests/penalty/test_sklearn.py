@@ -63,7 +63,7 @@ def test_pipeline_and_search():
     pipeline = make_pipeline(QuantileTransformer(n_quantiles=50), penalty(FPOR, preprocessor=None))
     assert pipeline.fit(X, Y).score(X, Y) > 0.8
     search = GridSearchCV(
-        penalty(FPOR), {"temperature": [1.0, 5.0], "solver": ["sigmoid"]}, cv=3,
+        penalty(FPOR, solver="sigmoid"), {"solver__temperature": [1.0, 5.0]}, cv=3,
         scoring=goal_scorer(FPOR),
     )  # fmt: skip
     assert search.fit(X, Y).best_estimator_.goal_report_.satisfied

@@ -14,6 +14,7 @@ from ramp.samples import COVERAGE, ramp, sample
 from setpoint import Dataset, Deployed, FewRowsWarning, GoalError
 from setpoint.goals.errors import EmptyPopulationError, ShapeError
 from setpoint.ramp import classifier
+from setpoint.solvers import CuttingPlane
 
 S = sample(400)
 N = len(S.y)
@@ -70,8 +71,6 @@ def test_numbers_out_of_range(name, what, value):
     [
         ("solver", ["augmented-lagrangian", "cutting-plane"]),
         ("start", ["auto", "logistic", "zero", "baseline"]),
-        ("chooser", ["max", "center"]),
-        ("svm", ["sdca", "liblinear"]),
         ("randomized", [False, True]),
         ("baseline_score_feature", ["auto", False, True]),
         ("on_infeasible", ["raise", "nearest"]),
@@ -81,6 +80,19 @@ def test_numbers_out_of_range(name, what, value):
 def test_words_that_are_not_options(name, allowed, value):
     what = f"^{name} is one of {re.escape(str(allowed))}, got {re.escape(repr(value))}$"
     refused(ValueError, what, options={name: value})
+
+
+def test_solvers_refuse_wrong_parameters():
+    for make, what in (
+        (lambda: CuttingPlane(chooser="min"), r"chooser is one of \['max', 'center'\], got 'min'"),
+        (lambda: CuttingPlane(svm=None), r"svm is one of \['sdca', 'liblinear'\], got None"),
+        (lambda: ramp().set_params(solver__svm="sdca"), "AugmentedLagrangian takes no parameters"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            make()
+    assert ramp(solver="cutting-plane").set_params(solver__svm="liblinear").solver == (
+        CuttingPlane(svm="liblinear")
+    )
 
 
 @pytest.mark.parametrize(

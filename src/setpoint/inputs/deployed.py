@@ -43,7 +43,7 @@ class Deployed:
     --------
     >>> from setpoint import Deployed, evaluate
     >>> today = Deployed([0.2, 0.9, 0.4], threshold=0.5)
-    >>> evaluate("churn", [0, 1, 1], [0, 1, 1], baseline=today).objective.value
+    >>> evaluate("minimize churn", [0, 1, 1], [0, 1, 1], baseline=today).objective.value
     0.3333333333333333
     """
 

@@ -340,6 +340,8 @@ class GoalLoss(torch.nn.Module):
         part = buffer[max(end - n, 0) : end]
         if n > end:
             part = torch.cat([buffer[len(buffer) - (n - end) :], part])
+        if part.dtype == torch.bfloat16:  # which NumPy does not know
+            part = part.float()
         return np.ascontiguousarray(part.cpu().numpy()[::-1])
 
     def _enough(self, n: int) -> Any:
