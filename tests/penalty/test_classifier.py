@@ -100,7 +100,7 @@ def test_what_no_model_improved_is_said():
 # ---------------------------------------------------------------------- weights
 def test_weights_that_are_shares_ask_for_as_many_rows():
     plain = penalty(FPOR).fit(X, Y)
-    shares = penalty(FPOR).fit(X, Y, np.full(len(Y), 1.0 / len(Y)))
+    shares = penalty(FPOR).fit(X, Y, sample_weight=np.full(len(Y), 1.0 / len(Y)))
     assert shares.goal_report_.objective.value == pytest.approx(
         plain.goal_report_.objective.value, abs=0.01
     )
@@ -113,7 +113,7 @@ def test_weight_two_is_the_row_twice(solver):
     w = np.where(np.arange(len(Y)) % 3 == 0, 2.0, 1.0)
     twice = np.repeat(np.arange(len(Y)), w.astype(int))
     # No rounding may decide between iterates that are all but equal: few of them differ.
-    a = penalty("f1", solver=solver, min_positives=0).fit(X, Y, w)
+    a = penalty("f1", solver=solver, min_positives=0).fit(X, Y, sample_weight=w)
     b = penalty("f1", solver=solver, min_positives=0).fit(X[twice], Y[twice])
     assert a.goal_report_.objective.value == pytest.approx(b.goal_report_.objective.value, abs=0.01)
     assert np.mean(a.predict(X) != b.predict(X)) < 0.02
