@@ -39,7 +39,7 @@ MODELS = {
     "costs": lambda: plugin(COSTS, three),
     "penalty": lambda: ExactPenaltyClassifier("f1", solver="profiled").fit(X, y),
     "ramp": lambda: RampClassifier("f1").fit(X, y),
-    "surrogates": lambda: AdaptiveSurrogateClassifier("f1", max_iter=1, cv=2).fit(X, y),
+    "surrogates": lambda: AdaptiveSurrogateClassifier("f1", budget=300, cv=2).fit(X, y),
 }
 
 

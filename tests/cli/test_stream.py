@@ -636,7 +636,7 @@ def test_ctrl_c_loses_nothing_of_a_pipe(begun, stream, whole, tmp_path, n_rows, 
     ("text", "note"),
     [
         (HEAD, None),
-        (HEAD + "\n31,Ki", None),
+        pytest.param(HEAD + "\n31,Ki", None, marks=pytest.mark.long),
         ("x,y\n1,no\n2,no\n", "stdin: the first 2 rows hold one class only, 'no', in column 'y'"),
     ],
 )

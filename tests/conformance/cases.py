@@ -15,6 +15,7 @@ from setpoint import (
     PlugInClassifier,
     RampClassifier,
 )
+from setpoint.solvers import AdaptiveSurrogates, CrossEntropy
 
 __all__ = [
     "ALL",
@@ -31,12 +32,13 @@ __all__ = [
     "rows_of",
 ]
 
+SHORT = AdaptiveSurrogates(max_iter=1)
 HINGE = SGDClassifier(loss="hinge", random_state=0)
 SMALLEST = {
     "plug-in": PlugInClassifier(LogisticRegression(), "f1", cv=2),
     "penalty": ExactPenaltyClassifier("f1", solver="profiled"),
     "ramp": RampClassifier("minimize error_rate"),
-    "adaptive": AdaptiveSurrogateClassifier("f1", cv=2, budget=300, max_iter=1),
+    "adaptive": AdaptiveSurrogateClassifier("f1", cv=2, budget=300, solver=SHORT),
     # A stream's rows come in three ways: to a compiled learner that knows the largest value of
     # each feature, to one that takes plain steps, and to one of scikit-learn, here without
     # posteriors.
@@ -62,14 +64,14 @@ VARIANTS = [
         randomized=False,
     ),
     PlugInClassifier(LogisticRegression(), "f1", cv=3, solver="post-shift"),
-    ExactPenaltyClassifier("accuracy", balanced=True, solver="cross-entropy"),
+    ExactPenaltyClassifier("accuracy", solver=CrossEntropy(balanced=True)),
     ExactPenaltyClassifier("f1", solver="sigmoid"),
     ExactPenaltyClassifier("f1", solver="profiled", preprocessor=None, min_positives=0),
     RampClassifier("minimize error_rate subject to predicted_rate <= 0.9", preprocessor=None),
     RampClassifier("minimize error_rate", randomized=True),
     RampClassifier("minimize error_rate", solver="cutting-plane", start="zero"),
-    AdaptiveSurrogateClassifier("f1", cv=3, budget=300, max_iter=5),
-    AdaptiveSurrogateClassifier("f1", cv=3, budget=300, max_iter=5, search="weights"),
+    AdaptiveSurrogateClassifier("f1", cv=3, budget=300, solver=AdaptiveSurrogates(max_iter=5)),
+    AdaptiveSurrogateClassifier("f1", cv=3, budget=300, solver="surrogate-weights"),
     *(OnlineFClassifier(solver=solver) for solver in ("fofo", "ofo", "ofo-rb", "half")),
     OnlineFClassifier(solver="half", learner="adagrad"),
     OnlineFClassifier("accuracy"),

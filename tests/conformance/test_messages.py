@@ -203,6 +203,7 @@ def test_rows(case, name):
 
 
 SEARCHED = ["plug-in", "penalty", "ramp"]
+TIMED = [*SEARCHED, "adaptive"]
 FAIR = "maximize accuracy subject to recall.difference(g) <= 0.1"
 NEW = "maximize recall.on('new')"
 STREAMED = "a stream is counted by true and predicted class alone; PlugInClassifier takes such"
@@ -251,7 +252,7 @@ OPTIONS = {
         {"goal": "maximize recall subject to churn <= 0.1"}, COLUMNS, GoalError,
         "the goal refers to the deployed model",
     ),
-    "solver": ({"solver": "exat"}, [*SEARCHED, *STREAMS], ValueError, "solver is one of "),
+    "solver": ({"solver": "exat"}, ALL, ValueError, "solver is one of "),
     "pos_label": ({"pos_label": 2}, ALL, ValueError, "pos_label 2 is not a class (known: 0, 1)"),
     "random_state": (
         {"random_state": "x"}, TRAINED, ValueError,
@@ -262,7 +263,7 @@ OPTIONS = {
         "on_infeasible is one of ['raise', 'nearest'], got 'warn'",
     ),
     "max_seconds": (
-        {"max_seconds": -1}, SEARCHED, ValueError,
+        {"max_seconds": -1}, TIMED, ValueError,
         "max_seconds is a number above 0 or None, got -1",
     ),
     "randomized": (

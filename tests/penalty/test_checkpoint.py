@@ -97,6 +97,7 @@ train_network(small(max_epochs=2000, patience=2000), normalised, checkpoint)
         state = Checkpoint(path, SETTINGS).read()
         if state and state["descent"]["epoch"] > 0:
             break
+        assert process.poll() is None, "the training ended by itself"
         time.sleep(0.02)
     process.kill()
     process.wait()

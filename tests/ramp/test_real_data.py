@@ -53,6 +53,7 @@ def test_the_rate_of_women_is_raised(a9a):
     assert on_new.satisfied == (ratio(decided, sex_new) >= KAPPA)
 
 
+@pytest.mark.long
 def test_the_ramp_itself_keeps_to_the_bound(a9a):
     (X, y, sex), (X_new, _, sex_new) = a9a
     clf = ramp(GOAL, randomized=True, tol=1e-4).fit(X, y, sensitive_features={"sex": sex})
@@ -63,6 +64,7 @@ def test_the_ramp_itself_keeps_to_the_bound(a9a):
     assert ratio(clf.predict(X) == 1, sex) == pytest.approx(ratio(p, sex), abs=0.05)
 
 
+@pytest.mark.long
 def test_churn_on_rows_that_are_all_there(a9a):
     """Against a model of few rows, better at no more changes than asked for."""
     (X, y, _), (X_new, y_new, _) = a9a
