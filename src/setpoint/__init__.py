@@ -37,7 +37,14 @@ if TYPE_CHECKING:
     from setpoint.inputs import Dataset
     from setpoint.online import ExpiredWarning, OnlineFClassifier
     from setpoint.penalty import ExactPenaltyClassifier
-    from setpoint.plugin import MissingPairWarning, PlugInClassifier, Solution, frontier, solve
+    from setpoint.plugin import (
+        MissedBoundsWarning,
+        MissingPairWarning,
+        PlugInClassifier,
+        Solution,
+        frontier,
+        solve,
+    )
     from setpoint.ramp import RampClassifier
     from setpoint.report import BoundPath, FewRowsWarning, GoalReport
     from setpoint.search import (
@@ -70,6 +77,7 @@ __all__ = [
     "GoalSyntaxError",
     "InfeasibleError",
     "MetricError",
+    "MissedBoundsWarning",
     "MissingPairWarning",
     "ModelFileError",
     "NotMonotoneWarning",
@@ -108,6 +116,7 @@ _HOME = {
     "Frontier": "search",
     "InfeasibleError": "search",
     "StoppedError": "search",
+    "MissedBoundsWarning": "plugin",
     "StoppedWarning": "search",
     "FewRowsWarning": "report",
     "GoalReport": "report",

@@ -38,7 +38,7 @@ _SMOOTH = {"smooth": Number("'auto', a whole number >= 1 or None", 1.0, integer=
 
 @dataclass(frozen=True)
 class Options:
-    """Choices of the user, checked.
+    """Choices of the user, checked; `started` is when the clock of all searches began.
 
     Raises
     ------
@@ -55,6 +55,7 @@ class Options:
     max_seconds: float | None = None
     progress: Callable[[TracePoint], None] | None = None
     smooth: Smooth = "auto"
+    started: float | None = None
 
     def __post_init__(self) -> None:
         check_one_of(self, _ONE_OF)
@@ -125,5 +126,7 @@ class Options:
         return n_classes > 2 or other
 
     def limits(self) -> Limits:
-        """Limits for one solve; the clock starts now."""
-        return Limits(self.max_oracle_calls, self.max_seconds, self.progress)
+        """Limits for one search; its clock is the solve's, or starts now."""
+        limits = Limits(self.max_oracle_calls, self.max_seconds, self.progress)
+        limits.started = limits.started if self.started is None else self.started
+        return limits
