@@ -27,6 +27,7 @@ from setpoint.inputs.arrays import column_names, column_of
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.dataset import Dataset, as_datasets
+from setpoint.inputs.index import aligned
 from setpoint.inputs.inputs import CheckedData, GivenRows, baseline_codes
 from setpoint.program.link import link
 from setpoint.report import (
@@ -54,19 +55,31 @@ E = TypeVar("E", bound=BaseEstimator)
 
 
 def atomic_fit(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:
-    """Restore the previous fit if this one fails."""
+    """Restore the previous fit if this one fails; frames go by the index of X."""
 
     @wraps(fit)
     def fitted(self: E, *args: P.args, **kwargs: P.kwargs) -> E:
         before = dict(vars(self))
         try:
-            return fit(self, *args, **kwargs)
+            return fit(self, *_by_index(args, kwargs), **kwargs)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
             raise
 
     return cast(Callable[Concatenate[E, P], E], fitted)
+
+
+_OF_ROWS = ("y", "sample_weight", "sensitive_features", "baseline")
+
+
+def _by_index(args: Any, kwargs: dict[str, Any]) -> Any:
+    """Arguments of a fit, what belongs to the rows of X in their order."""
+    X = args[0] if args else kwargs.get("X")
+    for name in _OF_ROWS:
+        if name in kwargs:
+            kwargs[name] = aligned(kwargs[name], X, name)
+    return (*args[:1], *(aligned(y, X, "y") for y in args[1:2]), *args[2:])
 
 
 class UnknownGroupWarning(UserWarning):
@@ -370,10 +383,16 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             )
         n_rows = int(_num_samples(X))
         columns = as_columns(
-            given, n_rows=n_rows, X=X, wanted=names, free=names, who="the rule looks at"
+            aligned(given, X, "sensitive_features"),
+            n_rows=n_rows,
+            X=X,
+            wanted=names,
+            free=names,
+            missing=self.unknown_group == "largest",
+            who="the rule looks at",
         )
         codes = self.rule_.segment_codes(columns)
-        unseen = codes < 0
+        unseen = codes < 0  # a missing group is one of them
         if not unseen.any():
             return codes
         first = int(np.flatnonzero(unseen)[0])

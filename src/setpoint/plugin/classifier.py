@@ -18,6 +18,7 @@ from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column, some
 from setpoint.inputs.classes import ClassOrder, classes_of
+from setpoint.inputs.index import aligned
 from setpoint.inputs.inputs import CheckedData, DecideOn
 from setpoint.inputs.labels import check_weight
 from setpoint.plugin.crossfit import Response
@@ -26,8 +27,10 @@ from setpoint.plugin.frontier import frontier_of_evidence
 from setpoint.plugin.inner import InnerModel
 from setpoint.plugin.options import Options
 from setpoint.plugin.solving import Solution, solve_evidence
+from setpoint.plugin.thresholds import as_thresholds
 from setpoint.plugin.unlabelled import require_label_free
 from setpoint.program.link import waits_for_class
+from setpoint.rules import ClassNames
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
 from setpoint.typing import Floats
@@ -100,8 +103,12 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         Or "random".
     on_infeasible : {"raise", "nearest"}, default="raise"
     unknown_group : {"raise", "largest"}, default="raise"
-        What ``predict`` does with a group that ``fit`` did not see; "largest" decides
-        it by the rule of the largest group, with a warning.
+        What ``predict`` does with a group that ``fit`` did not see, or a missing one;
+        "largest" decides it by the rule of the largest group, with a warning.
+    response : {"model", "rule"}, default="model"
+        What ``predict_proba`` gives: the posterior of `estimator`, or the probabilities with
+        which the rule decides. What decides by ``predict_proba``, such as one-vs-rest or soft
+        voting, keeps the rule only with "rule"; ``decision_function`` is then not there.
     tol : float, default=1e-4
         Loss in the objective at which a rule without draws is preferred, and gap at which
         a search over posteriors ends.
@@ -177,6 +184,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         draw: str = "row",
         on_infeasible: Any = "raise",
         unknown_group: str = "raise",
+        response: str = "model",
         tol: float = 1e-4,
         max_oracle_calls: int | None = None,
         max_seconds: float | None = None,
@@ -202,6 +210,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.draw = draw
         self.on_infeasible = on_infeasible
         self.unknown_group = unknown_group
+        self.response = response
         self.tol = tol
         self.max_oracle_calls = max_oracle_calls
         self.max_seconds = max_seconds
@@ -257,11 +266,11 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         metric, goal = blackbox_of(self.goal), as_goal(self.goal)
         options = self._options(progress).settled(goal)
         self._check_parameters()
-        X, y, classes = self._checked(X, y, goal)
+        X, y, classes = self._checked(X, aligned(y, X, "y"), goal)
         posterior = options.takes_posteriors(len(classes.labels))
         response = Response(self.response_method, classes, posterior)
         response.name(self._model())
-        weight = check_weight(sample_weight, int(_num_samples(X)))
+        weight = check_weight(aligned(sample_weight, X, "sample_weight"), int(_num_samples(X)))
         routed = self._routed(weight, params)
         rows = self._rows(X, y, weight, sensitive_features, baseline, datasets)
         decide_on, notes = self._available_columns(goal, sensitive_features)
@@ -363,7 +372,13 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         solution = solve_evidence(goal, evidence, options, notes=notes)
         if solution.rule.randomized:
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
-        self.posterior_, self.scorer_, self.evidence_ = True, None, None
+        rule = None
+        if len(self._classes.labels) == 2:
+            rule = as_thresholds(solution.rule, evidence.scores)
+        self.posterior_, self.scorer_, self.evidence_ = rule is None, None, None
+        if rule is not None:
+            words = rule.explain(ClassNames(evidence.classes))
+            solution = replace(solution, rule=rule, report=replace(solution.report, rule=words))
         self._keep(solution)
         sizes = np.bincount(evidence.segment, minlength=len(evidence.segments))
         self.largest_segment_ = int(np.argmax(sizes))
@@ -393,6 +408,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             ("calibrate", (None, "sigmoid", "isotonic")),
             ("response_method", ("auto", "predict_proba", "decision_function")),
             ("unknown_group", ("raise", "largest")),
+            ("response", ("model", "rule")),
         ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is one of {list(allowed)}, got {getattr(self, name)!r}")
