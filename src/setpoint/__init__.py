@@ -37,7 +37,14 @@ if TYPE_CHECKING:
     from setpoint.inputs import Dataset, Deployed
     from setpoint.online import ExpiredWarning, OnlineFClassifier
     from setpoint.penalty import ExactPenaltyClassifier
-    from setpoint.plugin import MissingPairWarning, PlugInClassifier, Solution, frontier, solve
+    from setpoint.plugin import (
+        MissedBoundsWarning,
+        MissingPairWarning,
+        PlugInClassifier,
+        Solution,
+        frontier,
+        solve,
+    )
     from setpoint.ramp import RampClassifier
     from setpoint.report import BoundPath, FewRowsWarning, GoalReport
     from setpoint.search import (
@@ -71,6 +78,7 @@ __all__ = [
     "GoalSyntaxError",
     "InfeasibleError",
     "MetricError",
+    "MissedBoundsWarning",
     "MissingPairWarning",
     "ModelFileError",
     "NotMonotoneWarning",
@@ -109,6 +117,7 @@ _HOME = {
     "Frontier": "search",
     "InfeasibleError": "search",
     "StoppedError": "search",
+    "MissedBoundsWarning": "plugin",
     "StoppedWarning": "search",
     "FewRowsWarning": "report",
     "GoalReport": "report",

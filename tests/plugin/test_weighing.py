@@ -1,5 +1,8 @@
 """Evidence chosen by cross-validation, where rows are tied or classes rare."""
 
+import time
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -7,10 +10,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from setpoint import PlugInClassifier, solve
+from setpoint import Goal, PlugInClassifier, solve
 from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.plugin import weighing
+from setpoint.plugin.searching import search_rule
+from setpoint.search import InfeasibleError, StoppedError, StoppedWarning
 from setpoint.search.linear_program import UNSOLVED, IncrementalLP, UnfinishedError
 
 TIED = np.eye(3)[np.arange(30) % 3] * 0.7 + 0.1
@@ -68,7 +73,7 @@ def test_a_search_that_fails_means_soft_evidence(monkeypatch):
     def fails(*_):
         raise UnfinishedError(UNSOLVED)
 
-    monkeypatch.setattr(weighing, "search_rule", fails)
+    monkeypatch.setattr(weighing, "_held_out", fails)
     report = solve("macro_f1", TIED, np.arange(30) % 3).report
     assert report.evidence == "soft"
     assert "soft evidence, as cross-validation failed (a linear program" in report.why
@@ -110,3 +115,79 @@ def test_one_heavy_row_falls_apart():
     held = [rest.weight[rest.scores[:, 0] == 0.6] for _, rest in weighing._folds(rows)]
     assert np.sum(held, axis=0) == pytest.approx([30.0, 30.0])
     assert np.min(held) >= 3.0
+
+
+# -- what meets the constraints by labels ---------------------------------------------------
+
+
+def modest(seed, sharpness=2.5):
+    """Posteriors that are too modest: argmax reaches recalls of which they know nothing."""
+    rng = np.random.default_rng(seed)
+    y, Z = rng.choice(3, 600), rng.normal(size=(600, 3))
+    Z[np.arange(600), y] += sharpness
+    P = np.exp(Z)
+    return P / P.sum(axis=1, keepdims=True), y
+
+
+FLOOR = "maximize accuracy subject to recall.min() >= 0.9"
+
+
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_what_labels_meet_is_not_refused_for_posteriors(seed):
+    P, y = modest(seed)
+    report = solve(FLOOR, P, y).report
+    assert report.satisfied
+    assert report.evidence == "label"
+    with pytest.raises(InfeasibleError) as caught:
+        solve(FLOOR, P, y, evidence="soft")
+    message = str(caught.value)
+    assert "by the posteriors, which differ from the labels by up to" in message
+    assert "calibrate='sigmoid'" in message
+    assert "evidence='label'" in message
+    assert caught.value.reachable
+
+
+def test_a_small_bound_is_not_missed_in_silence():
+    rng = np.random.default_rng(1)
+    goal = "maximize macro_f1 subject to abs(predicted_rate - prior).max() <= 0.01"
+    P = rng.dirichlet(np.ones(3), 900)
+    y = np.array([rng.choice(3, p=p) for p in P])
+    found = solve(goal, P**1.5 / (P**1.5).sum(axis=1, keepdims=True), y).report
+    assert found.satisfied
+
+
+def test_missed_bounds_are_said(monkeypatch):
+    P, y = modest(2)
+
+    def searched(goal, evidence, options):
+        if options.evidence == "label":
+            raise InfeasibleError("none")
+        return search_rule(Goal.parse("maximize accuracy"), evidence, options)
+
+    monkeypatch.setattr(weighing, "search_rule", searched)
+    monkeypatch.setattr(weighing, "choose_evidence", lambda *_: ("soft", "because"))
+    with pytest.warns(weighing.MissedBoundsWarning, match="by labels the rule misses"):
+        report = solve(FLOOR.replace("0.9", "0.99"), P, y).report
+    assert any("evidence='label'" in w for w in report.warnings)
+
+
+def test_one_clock_for_the_whole_call():
+    P, y = modest(3, 1.0)
+    P, y = np.tile(P, (10, 1)), np.tile(y, 10)
+    solve("macro_f1", P[:100], y[:100], max_seconds=1)  # compiles
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        solve("macro_precision", P, y, max_seconds=0.5, tol=1e-9)
+    assert time.perf_counter() - start < 3.0  # other processes may run beside it
+
+
+def test_what_ended_early_returns_the_best_rule_known():
+    P, y = modest(3)
+    for evidence in ("soft", "label"):
+        with pytest.warns(StoppedWarning, match="stopped after"):
+            report = solve("accuracy", P, y, evidence=evidence, max_seconds=1e-9).report
+        assert report.objective.value >= np.mean(P.argmax(axis=1) == y) - 1e-12
+        assert any("stopped after" in w for w in report.warnings)
+    with pytest.raises(StoppedError, match=r"allow more \(max_seconds=.*on_infeasible='nearest'"):
+        solve("maximize accuracy subject to recall.min() >= 0.999", P, y, max_seconds=1e-9)

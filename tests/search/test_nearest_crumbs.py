@@ -26,7 +26,12 @@ def test_no_part_of_a_millionth(seed, least):
     rng = np.random.default_rng(seed)
     P = rng.dirichlet(np.ones(3), 60)
     y, g = np.array([rng.choice(3, p=p) for p in P]), rng.integers(0, 2, 60)
-    asked = {"evidence": "soft", "on_infeasible": "nearest", "sensitive_features": {"g": g}}
+    asked = {
+        "evidence": "soft",
+        "randomized": "auto",
+        "on_infeasible": "nearest",
+        "sensitive_features": {"g": g},
+    }
     found = solve(GOAL, P, y, **asked)
     assert found.report.expected_violation <= least + 2e-6
     assert min(probabilities(found.rule)) >= 1e-4

@@ -19,6 +19,7 @@ from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.deployed import Deployed
+from setpoint.inputs.index import aligned
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.inputs.labels import check_weight
 from setpoint.typing import Codes, Floats
@@ -152,14 +153,14 @@ def open_fit(
             "constructor's: leave one out"
         )
     deployed = Deployed.of(classifier.baseline if baseline is None else baseline)
-    X, y = indexable(X)[0], indexable(y)[0]
+    X, y = indexable(X)[0], indexable(aligned(y, X, "y"))[0]
     column = None if deployed is None else deployed.column
     features = classifier._features(X, column, reset=True)
     if getattr(y, "ndim", 1) != 1:
         y = one_column(y, "y", warn=True)
     n_rows = int(_num_samples(X))
     check_length(y, n_rows, "y")
-    weight = check_weight(sample_weight, n_rows)
+    weight = check_weight(aligned(sample_weight, X, "sample_weight"), n_rows)
     classes = classifier._classes_for(goal, y, weight)
     true = classes.codes(y, "y")
     if validation is None:

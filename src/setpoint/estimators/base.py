@@ -30,6 +30,7 @@ from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.deployed import Deployed
+from setpoint.inputs.index import aligned
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.parameters import Allowed, check
 from setpoint.program.link import link
@@ -406,10 +407,16 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             )
         n_rows = int(_num_samples(X))
         columns = as_columns(
-            given, n_rows=n_rows, X=X, wanted=names, free=names, who="the rule looks at"
+            aligned(given, X, "sensitive_features"),
+            n_rows=n_rows,
+            X=X,
+            wanted=names,
+            free=names,
+            missing=self.unknown_group == "largest",
+            who="the rule looks at",
         )
         codes = self.rule_.segment_codes(columns)
-        unseen = codes < 0
+        unseen = codes < 0  # a missing group is one of them
         if not unseen.any():
             return codes
         first = int(np.flatnonzero(unseen)[0])

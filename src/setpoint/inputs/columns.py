@@ -40,6 +40,7 @@ def as_columns(
     X: Any = None,
     wanted: Iterable[str] = (),
     free: Iterable[str] = (),
+    missing: bool = False,
     who: str = "the goal refers to",
 ) -> dict[str, Column]:
     """Side information as named columns of plain values.
@@ -60,6 +61,8 @@ def as_columns(
         for their number of distinct values, at most 50.
     free : iterable of str
         Wanted columns that may have any number of distinct values.
+    missing : bool
+        Whether wanted columns may have missing values.
     who : str
         Who wants them, for messages.
 
@@ -96,7 +99,7 @@ def as_columns(
     for name in names:
         if name not in columns:
             raise GoalError(_absent(name, columns, X, who))
-        check_groups(columns[name], name, name in free)
+        check_groups(columns[name], name, name in free, missing)
     return columns
 
 
@@ -202,7 +205,7 @@ def _plain(values: Array) -> Column:
     return Column(np.fromiter(plain, dtype=object, count=len(plain))[codes])
 
 
-def check_groups(column: Column, name: str, free: bool = False) -> None:
+def check_groups(column: Column, name: str, free: bool = False, missing: bool = False) -> None:
     """Refuse a column whose values cannot be groups.
 
     Parameters
@@ -211,6 +214,8 @@ def check_groups(column: Column, name: str, free: bool = False) -> None:
     name : str
     free : bool
         Whether it may have any number of distinct values.
+    missing : bool
+        Whether it may have missing values.
 
     Raises
     ------
@@ -224,8 +229,8 @@ def check_groups(column: Column, name: str, free: bool = False) -> None:
     kind = values.dtype.kind
     if kind == "O":
         levels = levels_of(column, where)
-        missing = np.array([v is None for v in levels], dtype=bool)
-        gone = missing[column.codes] if missing.any() else missing
+        none = np.array([v is None for v in levels], dtype=bool)
+        gone = none[column.codes] if none.any() else none
         strange = [v for v in levels if v is not None and kind_of(type(v)) == "other"]
         odd = type(strange[0]).__name__ if strange else ""
         endless = np.array([isinstance(v, float) and np.isinf(v) for v in levels], dtype=bool)
@@ -237,7 +242,7 @@ def check_groups(column: Column, name: str, free: bool = False) -> None:
             gone = np.isnat(values)
         levels = [] if gone.any() else column.levels
         odd = "" if kind in "biufU" else str(values.dtype)
-    if gone.any():
+    if gone.any() and not missing:
         raise ValueError(
             f"{where} has {first_bad(gone, 'missing')}; give them a group of their own, for "
             "example with fillna('unknown') in pandas or fill_null('unknown') in polars"

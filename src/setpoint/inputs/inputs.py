@@ -22,6 +22,7 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns, check_groups
 from setpoint.inputs.deployed import Deployed
+from setpoint.inputs.index import aligned
 from setpoint.inputs.labels import check_weight
 from setpoint.program.link import link
 from setpoint.typing import Codes
@@ -57,6 +58,10 @@ class GivenRows:
     sensitive_features: Any = None
     baseline: Any = None
     X: Any = None
+
+    def __post_init__(self) -> None:
+        for name in ("y", "sample_weight", "sensitive_features", "baseline"):
+            object.__setattr__(self, name, aligned(getattr(self, name), self.X, name))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,5 +4,13 @@ from setpoint.plugin.classifier import PlugInClassifier
 from setpoint.plugin.frontier import frontier
 from setpoint.plugin.joint import MissingPairWarning
 from setpoint.plugin.solving import Solution, solve
+from setpoint.plugin.weighing import MissedBoundsWarning
 
-__all__ = ["MissingPairWarning", "PlugInClassifier", "Solution", "frontier", "solve"]
+__all__ = [
+    "MissedBoundsWarning",
+    "MissingPairWarning",
+    "PlugInClassifier",
+    "Solution",
+    "frontier",
+    "solve",
+]

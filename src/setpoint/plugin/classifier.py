@@ -24,8 +24,10 @@ from setpoint.plugin.frontier import frontier_of_evidence
 from setpoint.plugin.inner import InnerModel
 from setpoint.plugin.options import Options
 from setpoint.plugin.solving import solve_evidence
+from setpoint.plugin.thresholds import as_thresholds
 from setpoint.plugin.unlabelled import require_label_free
 from setpoint.program.link import waits_for_class
+from setpoint.rules import ClassNames
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
 from setpoint.typing import Floats
@@ -98,8 +100,12 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         Or "random".
     on_infeasible : {"raise", "nearest"}, default="raise"
     unknown_group : {"raise", "largest"}, default="raise"
-        What ``predict`` does with a group that ``fit`` did not see; "largest" decides
-        it by the rule of the largest group, with a warning.
+        What ``predict`` does with a group that ``fit`` did not see, or a missing one;
+        "largest" decides it by the rule of the largest group, with a warning.
+    response : {"model", "rule"}, default="model"
+        What ``predict_proba`` gives: the posterior of `estimator`, or the probabilities with
+        which the rule decides. What decides by ``predict_proba``, such as one-vs-rest or soft
+        voting, keeps the rule only with "rule"; ``decision_function`` is then not there.
     tol : float, default=1e-4
         Loss in the objective at which a rule without draws is preferred, and gap at which
         a search over posteriors ends.
@@ -158,6 +164,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         "calibrate": (None, "sigmoid", "isotonic"),
         "response_method": ("auto", "predict_proba", "decision_function"),
         "unknown_group": ("raise", "largest"),
+        "response": ("model", "rule"),
     }
 
     def __init__(
@@ -181,6 +188,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         draw: str = "row",
         on_infeasible: Any = "raise",
         unknown_group: str = "raise",
+        response: str = "model",
         tol: float = 1e-4,
         max_oracle_calls: int | None = None,
         max_seconds: float | None = None,
@@ -206,6 +214,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.draw = draw
         self.on_infeasible = on_infeasible
         self.unknown_group = unknown_group
+        self.response = response
         self.tol = tol
         self.max_oracle_calls = max_oracle_calls
         self.max_seconds = max_seconds
@@ -322,7 +331,13 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         decision = solve_evidence(goal, evidence, options, notes=notes)
         if decision.rule.randomized:
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
-        self.posterior_, self.scorer_, self.evidence_ = True, None, None
+        rule = None
+        if len(self._classes.labels) == 2:
+            rule = as_thresholds(decision.rule, evidence.scores)
+        self.posterior_, self.scorer_, self.evidence_ = rule is None, None, None
+        if rule is not None:
+            words = rule.explain(ClassNames(evidence.classes))
+            decision = replace(decision, rule=rule, report=replace(decision.report, rule=words))
         self._keep(decision)
         sizes = np.bincount(evidence.segment, minlength=len(evidence.segments))
         self.largest_segment_ = int(np.argmax(sizes))

@@ -25,10 +25,12 @@ __all__ = ["InnerModel"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _if_inner_has(name: str) -> Callable[[F], F]:
-    """A method that is there where the inner model has it."""
+def _if_inner_has(name: str, by_rule: bool = False) -> Callable[[F], F]:
+    """A method that is there where the inner model has it; by the rule it may be there too."""
 
     def check(self: Any) -> bool:
+        if self.response == "rule":
+            return by_rule
         getattr(getattr(self, "estimator_", self.estimator), name)
         return True
 
@@ -45,11 +47,15 @@ class InnerModel(MetaEstimatorMixin):
     solver: Any
     cv: Any
     calibrate: Any
+    response: Any
+    decision_distribution: Callable[..., Floats]
 
-    @_if_inner_has("predict_proba")
+    @_if_inner_has("predict_proba", by_rule=True)
     def predict_proba(self, X: Any) -> Floats:
-        """The inner model's posterior (N, n), untouched by the rule."""
+        """The inner model's posterior (N, n), untouched by the rule; see `response`."""
         check_is_fitted(self)
+        if self.response == "rule":
+            return self.decision_distribution(X)
         return np.asarray(self.estimator_.predict_proba(X))
 
     @_if_inner_has("predict_log_proba")

@@ -39,7 +39,7 @@ _ALLOWED: Mapping[str, Allowed] = {
 
 @dataclass(frozen=True)
 class Options:
-    """Choices of the user, checked.
+    """Choices of the user, checked; `started` is when the clock of all searches began.
 
     Raises
     ------
@@ -56,6 +56,7 @@ class Options:
     max_seconds: float | None = None
     progress: Callable[[TracePoint], None] | None = None
     smooth: Smooth = "auto"
+    started: float | None = None
 
     def __post_init__(self) -> None:
         check(self, _ALLOWED)
@@ -120,5 +121,7 @@ class Options:
         return n_classes > 2 or other
 
     def limits(self) -> Limits:
-        """Limits for one solve; the clock starts now."""
-        return Limits(self.max_oracle_calls, self.max_seconds, self.progress)
+        """Limits for one search; its clock is the solve's, or starts now."""
+        limits = Limits(self.max_oracle_calls, self.max_seconds, self.progress)
+        limits.started = limits.started if self.started is None else self.started
+        return limits

@@ -27,7 +27,7 @@ from setpoint.plugin.polish import polish
 from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights
-from setpoint.search.infeasibility import explain
+from setpoint.search.infeasibility import InfeasibleError, explain
 from setpoint.search.limits import Limits, StoppedError, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
@@ -43,7 +43,7 @@ from setpoint.search.outcome import (
 )
 from setpoint.tolerances import SATISFIED
 
-__all__ = ["RETRAININGS", "explored", "limited", "search_rule", "search_space"]
+__all__ = ["REMEDIES", "RETRAININGS", "explored", "limited", "search_rule", "search_space"]
 
 RETRAININGS = 50
 _CALLS = 1000
@@ -110,23 +110,62 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
     """The rule of a space that reaches a program; errors as in :func:`search_rule`."""
     try:
         found = _find(space, program, options)
-    except StoppedError:
-        if options.on_infeasible == "raise":
-            raise
-        return _nearest(space, program, options)
+    except StoppedError as error:
+        if options.on_infeasible == "nearest":
+            return _nearest(space, program, options)
+        found = _known(space, program)
+        if not found.is_feasible:
+            raise StoppedError(
+                f"{error}, and no rule that meets the goal was known by then: allow more "
+                "(max_seconds=, max_oracle_calls=), loosen a bound, or take the rule that comes "
+                "nearest (on_infeasible='nearest')"
+            ) from None
+        space.limits.stop(error)
+        found = replace(
+            found,
+            method="the best single rule known",
+            stopped=space.limits.stopped,
+            draws=_NO_DRAWS,
+        )
     except NoRuleError as error:
         outcome = _nearest(space, program, options)
         if options.on_infeasible == "raise":
             plain = replace(options, solver="auto")
-            raise explain(
-                space, program, outcome, error, lambda s, asked: _find(s, asked, plain)
-            ) from None
+            said = explain(space, program, outcome, error, lambda s, asked: _find(s, asked, plain))
+            calibration = None if outcome.expected is None else outcome.expected.calibration
+            if calibration is not None:
+                said = _of_posteriors(said, calibration)
+            raise said from None
         return outcome
     # A stationary point is the best one only where a bound is reached exactly.
     near = SAME if found.status == "stationary" else max(options.tol, SAME)
     outcome = outcome_of(space, program, found, proved=near, solver=_name(options))
     warn_constant(space, program, outcome)
     return outcome
+
+
+REMEDIES = (
+    "calibrate them (calibrate='sigmoid' or 'isotonic' of PlugInClassifier), or count decisions "
+    "against labels (evidence='label')"
+)
+
+
+def _of_posteriors(error: InfeasibleError, calibration: float) -> InfeasibleError:
+    """The error for posteriors that labels may contradict."""
+    return InfeasibleError(
+        f"{error}. So it is by the posteriors, which differ from the labels by up to "
+        f"{100 * calibration:.2g} % of the rows in a pair of true and predicted class: {REMEDIES}",
+        violation=error.violation,
+        blame=error.blame,
+        reachable=error.reachable,
+    )
+
+
+def _known(space: Explored, program: Program) -> Optimum:
+    """The best single rule that is known, the 0-1 and the balanced plug-in at least."""
+    if isinstance(space, Achievable):
+        _add_plug_ins(space)
+    return best_atom(space, program)
 
 
 def _name(options: Options) -> str:
@@ -166,7 +205,7 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
         floor = min(floor, mixed.bound - options.tol)
     if options.randomized is not True:
         # The whole rule first: it is the one that can be explained in a line.
-        fixed = best_atom(space, program)
+        fixed = best_atom(space, program) if len(space.atoms) else _known(space, program)
         if not (fixed.is_feasible and fixed.value >= floor):
             fixed = _better(fixed, round_choice(space, program, mixed.choice))
         if options.randomized is False:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -25,7 +26,7 @@ from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.plugin.options import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.shifting import shift_rule
-from setpoint.plugin.weighing import choose_evidence
+from setpoint.plugin.weighing import search_by_either
 from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal
 from setpoint.report import GoalReport
@@ -128,7 +129,8 @@ def solve(
     evidence : {"auto", "label", "soft"}
         Count decisions against labels, or against posteriors: then the gap is certified
         for any number of classes, if the posteriors are right. "auto": labels with two
-        classes, else what does better in 3-fold cross-validation (six quick searches).
+        classes, else what does better in 3-fold cross-validation (six quick searches), or
+        labels where only the rule by them meets the constraints on the rows given.
     smooth : "auto", int or None
         For post-shift: over how many cut-offs the metric is averaged before the highest
         value is taken. "auto": an eighth of the rows, at least 5; a sixtieth above 3,000.
@@ -139,9 +141,9 @@ def solve(
         a search over posteriors ends.
     max_oracle_calls : int, optional
     max_seconds : float, optional
-        Limits of a search over posteriors: the best feasible rule by then is returned,
-        with a warning. None: 1,000 calls, or the algorithm's own budget. For a BlackBox
-        the first is the most evaluations; None: 1,000 cut-offs on a curve.
+        Limits of all searches together: the best feasible rule by then is returned, with a
+        warning. None: 1,000 calls, or the algorithm's own budget. For a BlackBox the first is
+        the most evaluations; None: 1,000 cut-offs on a curve.
 
     Returns
     -------
@@ -157,7 +159,7 @@ def solve(
     ValueError, TypeError
         If an argument is wrong; the message names it.
     StoppedError
-        If a limit was reached before there was any rule.
+        If a limit was reached before any rule that meets the goal was known.
 
     Warns
     -----
@@ -165,6 +167,8 @@ def solve(
         If predicting one class for everyone attains the optimum.
     FewRowsWarning
         If a constraint rests on so few rows that its interval is wider than 0.1.
+    MissedBoundsWarning
+        If the rule that "auto" evidence leads to misses a constraint by labels.
     StoppedWarning
         If a limit, or Ctrl-C, ended the search.
 
@@ -248,6 +252,7 @@ def solve_evidence(
 
     The last three arguments are for post-shift, see :func:`shift_rule`.
     """
+    options = replace(options, started=time.perf_counter())
     linked = link(goal, evidence.codebook)
     hidden = len(evidence.strata) > len(evidence.segments) and evidence.scores.ndim == 2
     if options.solver == "post-shift":
@@ -288,7 +293,7 @@ def _outcome(
     elif counted is not None:
         options = replace(options, evidence="soft")
     elif options.evidence == "auto":
-        kind, why = choose_evidence(goal, evidence, options)
-        options = replace(options, evidence=kind)
+        outcome, why = search_by_either(goal, evidence, options)
+        return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))
     outcome = search_rule(goal, evidence, options, counted)
     return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))

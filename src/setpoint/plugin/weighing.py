@@ -4,35 +4,47 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.evidence.confusion import Confusion
 from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.goals.goal import Goal
 from setpoint.plugin.options import Options
-from setpoint.plugin.searching import search_rule
+from setpoint.plugin.searching import REMEDIES, search_rule
 from setpoint.program.link import link
 from setpoint.search.infeasibility import InfeasibleError
+from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.search.outcome import Outcome
+from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["choose_evidence"]
+__all__ = ["MissedBoundsWarning", "choose_evidence", "search_by_either"]
 
 _FOLDS = 3
 _ENOUGH = 50_000
 """Up to so many rows are used to choose."""
 _CALLS = 100
+_SHARE = 0.05
+"""Of the time that there is, for each of the six quick searches."""
 _MANY, _PARTS = 4, 300
 """How many ordinary weights make a row many, and the most parts that it falls into."""
 _FAILURES = (GoalError, InfeasibleError, RuntimeError, ArithmeticError)
+_OF_A_BOUND = 0.1
 _HALF_A_POINT = 0.005
 """Held-out differences of the objective up to this are noise."""
 
 Kind = Literal["label", "soft"]
+
+
+class MissedBoundsWarning(UserWarning):
+    """A rule that meets the constraints by posteriors misses them by labels."""
 
 
 def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[Kind, str]:
@@ -48,7 +60,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
         some = np.random.default_rng(1).permutation(evidence.n_rows)[:_ENOUGH]
         evidence = evidence.take(np.sort(some))
     reached: dict[Kind, tuple[float, float]] = {}
-    seconds = None if options.max_seconds is None else options.max_seconds / 10.0
+    seconds = None if options.max_seconds is None else _SHARE * options.max_seconds
     calls = min(options.max_oracle_calls or _CALLS, _CALLS)
     quick = replace(
         options,
@@ -56,6 +68,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
         max_seconds=seconds,
         max_oracle_calls=calls,
         progress=None,
+        started=None,
     )
     kinds: tuple[Kind, Kind] = ("soft", "label")
     for kind in kinds:
@@ -70,6 +83,10 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     # A rate of the rarest class is not known any better than this.
     held = evidence.marginals.weights[:, : evidence.n_classes].sum(axis=0)
     noise = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
+    # A bound of .01 that is missed by .005 is missed by half.
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    bounds = [abs(c.level) for c in program.constraints if c.level and np.isfinite(c.level)]
+    noise = min([noise, *(_OF_A_BOUND * b for b in bounds)])
     better = label_past < soft_past - noise
     if abs(label_past - soft_past) <= noise:
         better = label > soft + _HALF_A_POINT
@@ -79,6 +96,63 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     if goal.constraints:
         values += f", violation {soft_past:.4g} and {label_past:.4g}"
     return chosen, f"{chosen} evidence by {_FOLDS}-fold cross-validation ({values})"
+
+
+def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[Outcome, str]:
+    """The rule by the kind of evidence that is chosen, and why that was.
+
+    Where a rule by posteriors misses the constraints by labels, or none is found, the rule by
+    labels is returned if it meets them.
+
+    Raises
+    ------
+    InfeasibleError, StoppedError
+        As :func:`search_rule`, where neither kind leads to a rule.
+
+    Warns
+    -----
+    MissedBoundsWarning
+        If the rule misses the constraints by labels.
+    """
+    kind, why = choose_evidence(goal, evidence, options)
+    asked = replace(options, evidence=kind)
+    no_labels = (evidence.true == evidence.n_classes).all()
+    if kind == "label" or no_labels:
+        return search_rule(goal, evidence, asked), why
+    soft, error = None, None
+    try:
+        soft = search_rule(goal, evidence, asked)
+    except (InfeasibleError, StoppedError) as failed:
+        error = failed
+    past = np.inf if soft is None else _missed(goal, soft)
+    if past <= SATISFIED:
+        assert soft is not None
+        return soft, why
+    label = None
+    with suppress(InfeasibleError, StoppedError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoppedWarning)
+        label = search_rule(goal, evidence, replace(options, evidence="label"))
+    if label is not None and _missed(goal, label) <= SATISFIED:
+        missed = "no rule by posteriors" if soft is None else "the rule by posteriors does not"
+        return label, f"label evidence, by which the constraints are met ({missed})"
+    if soft is None:
+        assert error is not None
+        raise error
+    if label is not None and _missed(goal, label) < past:
+        soft, past, why = label, _missed(goal, label), "label evidence, which comes nearer"
+    if soft.status != "nearest":
+        warn_caller(
+            f"'{goal}': by labels the rule misses a constraint by {past:.3g}; {REMEDIES}",
+            MissedBoundsWarning,
+        )
+    return soft, why
+
+
+def _missed(goal: Goal, outcome: Outcome) -> float:
+    """The largest violation of a constraint by labels."""
+    counted = outcome.confusion
+    program = link(goal, counted.codebook).at(counted.marginals)
+    return float(program.violation(program.rates_of(counted.counts)))
 
 
 def _folds(evidence: Evidence) -> Iterator[tuple[Evidence, Evidence]]:

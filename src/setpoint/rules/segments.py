@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,7 +74,7 @@ def segment_codes(
     Raises
     ------
     TypeError
-        If a value is unhashable.
+        If `columns` is not a mapping, or a value is unhashable.
     ValueError
         If a column is missing, not one-dimensional, or columns differ in length.
 
@@ -84,6 +85,12 @@ def segment_codes(
     array([-1,  0,  1])
     """
     names = [column for column, _ in segments[0]]
+    given: Any = columns
+    if not (isinstance(given, Mapping) or hasattr(given, "columns")):
+        raise TypeError(
+            f"columns: a dict from {names} to arrays, got a {type(columns).__name__}; say which "
+            "column it is"
+        )
     missing = [name for name in names if name not in columns]
     if missing:
         raise ValueError(f"columns: the rule looks at {missing}, got only {sorted(columns)}")

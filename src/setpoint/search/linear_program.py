@@ -29,6 +29,10 @@ class UnfinishedError(RuntimeError):
     """Numbers lie too far apart for a linear program; constraints could be met nearly only."""
 
 
+_STEPS, _FIRST = 20, 2000
+"""Steps of one run of the simplex for each column and row, and those that all may take."""
+
+
 def _instance() -> Any:
     highs = _Highs()
     for option, value in (
@@ -104,6 +108,8 @@ class IncrementalLP:
             If HiGHS cannot tell.
         """
         self._set("simplex_strategy", _PRIMAL if self.n_columns >= _LARGE else _DUAL)
+        # A degenerate program may go round for ever; begun otherwise it does not.
+        self._set("simplex_iteration_limit", _STEPS * (self.n_columns + self.n_rows) + _FIRST)
         status = None
         for method in ("again", "afresh", "rebuilt", "scaled", "presolved", "interior"):
             if method == "rebuilt":

@@ -1,0 +1,57 @@
+"""Rows of two frames that go by their index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from setpoint.inputs.deployed import Deployed
+
+__all__ = ["aligned"]
+
+
+def aligned(given: Any, X: Any, name: str) -> Any:
+    """What was given for the rows of a frame, in the order of its rows.
+
+    Parameters
+    ----------
+    given : Series, frame, mapping of these, or anything else
+        Only pandas has an index; what has none goes by position.
+    X : Any
+    name : str
+        What messages call it.
+
+    Raises
+    ------
+    ValueError
+        If both have an index, and one is not the other in some order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X, y = pd.DataFrame({"a": [1, 2]}, index=["u", "v"]), pd.Series([0, 1], index=["v", "u"])
+    >>> aligned(y, X, "y").tolist()
+    [1, 0]
+    """
+    index = _index(X)
+    if index is None:
+        return given
+    if isinstance(given, Mapping):
+        return {key: aligned(part, X, f"{name}[{key!r}]") for key, part in given.items()}
+    if isinstance(given, Deployed):
+        return Deployed(aligned(given.source, X, name), given.threshold)
+    own = _index(given)
+    if own is None or own.equals(index) or len(own) != len(index):
+        return given  # another length is said elsewhere
+    if index.is_unique and own.is_unique and bool(own.isin(index).all()):
+        return given.loc[index]
+    raise ValueError(
+        f"{name} and X have different indexes, so that it is not clear which rows belong together; "
+        f"give {name} the index of X, or go by position with .to_numpy()"
+    )
+
+
+def _index(given: Any) -> Any:
+    """The index of a pandas object; lists have a method of that name."""
+    found = getattr(given, "index", None)
+    return found if hasattr(found, "is_unique") and hasattr(given, "loc") else None
