@@ -67,7 +67,7 @@ def _search(
                 for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step)):
                     trial = _moved(atom, segment, code, factor, offset)
                     now = _worth(program, space.pricer.features(trial, None, 1)[0])
-                    left = 0 if space.limits.rest().max_seconds == 0.0 else left - 1
+                    left = 0 if space.limits.is_late else left - 1
                     if now < least:
                         atom, least = trial, now
                     if left <= 0:

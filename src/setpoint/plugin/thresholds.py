@@ -24,7 +24,7 @@ def as_thresholds(rule: Rule, posteriors: Floats) -> Rule | None:
     Returns
     -------
     Rule or None
-        Over the posterior of class 1; None where some part of the rule is no threshold.
+        Over the posterior of class 1; None where some part of the rule is not a threshold.
     """
     if isinstance(rule, PerSegment):
         parts = [as_thresholds(part, posteriors) for part in rule.rules]

@@ -80,6 +80,12 @@ class Limits:
         """How long it has run, with the runs that it goes on from."""
         return self._before + time.perf_counter() - self.started
 
+    @property
+    def is_late(self) -> bool:
+        """Whether time is up."""
+        limit = self.max_seconds
+        return limit is not None and time.perf_counter() - self.started >= limit
+
     def tick(self) -> None:
         """Go on.
 
@@ -90,9 +96,8 @@ class Limits:
         """
         if self.stopped:
             raise StoppedError(self.stopped)
-        limit = self.max_seconds
-        if limit is not None and time.perf_counter() - self.started >= limit:
-            raise StoppedError(f"stopped after {limit:g} seconds")
+        if self.is_late:
+            raise StoppedError(f"stopped after {self.max_seconds:g} seconds")
 
     def call(self) -> None:
         """Count one call before it is made.

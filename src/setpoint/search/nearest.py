@@ -51,7 +51,7 @@ def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
     constants = space.constants()
     best, high = least_violating(space, program, [*constants, uniform_mixture(constants)])
     low = 0.0
-    while high - low > 1e-7 * (1 + high) and space.limits.rest().max_seconds != 0.0:
+    while high - low > 1e-7 * (1 + high) and not space.limits.is_late:
         middle = 0.5 * (low + high)
         try:
             moved = [-middle] * len(constraints)
