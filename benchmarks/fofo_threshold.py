@@ -16,7 +16,8 @@ from scipy.optimize import brentq
 from scipy.special import betainc
 
 from setpoint.online import OnlineFClassifier
-from setpoint.online.layout import DECIDE, LEARN, SCORE
+from setpoint.online.kernel import run
+from setpoint.online.state import DECIDE, LEARN, SCORE
 
 A, B = 0.3, 3.0
 """Posteriors are Beta(A, B): one row in eleven is positive."""
@@ -72,9 +73,8 @@ def threshold(eta: np.ndarray, y: np.ndarray, options: dict[str, Any]) -> float:
     clf.partial_fit(eta[:FIRST, None], y[:FIRST])
     p = np.clip(eta[FIRST:], 1e-16, 1.0 - 1e-16)
     out = np.column_stack([np.log(p / (1.0 - p)), p])
-    clf.engine_.state.run(
-        None, y[FIRST:], None, out, np.zeros(len(p), np.int8), SCORE | DECIDE | LEARN
-    )
+    state, mode = clf.engine_.state, SCORE | DECIDE | LEARN
+    run(state, None, y[FIRST:], None, out, np.zeros(len(p), np.int8), mode)
     return float(clf.threshold_)
 
 

@@ -24,9 +24,9 @@ class Learner:
     all iterates move along, so that scores stay.
     """
 
-    def __init__(self, d, kind="nag", step=None, track=False):
-        self.kind, self.track = kind, track
-        self.step = step if step is not None else (TRACKING if track else STEPS)[kind]
+    def __init__(self, d, kind="nag", step=None, constant=False):
+        self.kind, self.constant = kind, constant
+        self.step = step if step is not None else (TRACKING if constant else STEPS)[kind]
         self.iterates = [[0.0] * (d + 1)]
         self.squares = [0.0] * (d + 1)
         self.largest = [0.0 if kind == "nag" else 1.0] * d + [1.0]
@@ -77,7 +77,7 @@ class Learner:
     def score(self, x):
         """The log-odds by the averaged weights."""
         seen = self.adapted(x)
-        return dot(seen.iterates[-1] if self.track else average(seen.iterates), seen.values(x))
+        return dot(seen.iterates[-1] if self.constant else average(seen.iterates), seen.values(x))
 
     def learn(self, x, y, weight=1.0):
         t = len(self.iterates)
@@ -93,9 +93,9 @@ class Learner:
                 continue
             self.squares[j] += g * g
             if self.kind == "sgd":
-                w[j] -= self.step * g / (1.0 if self.track else math.sqrt(t))
+                w[j] -= self.step * g / (1.0 if self.constant else math.sqrt(t))
             else:
-                seen = self.squares[j] / t if self.track else self.squares[j]
+                seen = self.squares[j] / t if self.constant else self.squares[j]
                 w[j] -= self.step * many * g / (s * math.sqrt(seen))
         self.iterates.append(w)
         self.rows.append(x)

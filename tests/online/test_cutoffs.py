@@ -7,9 +7,9 @@ import pytest
 
 from online import oracle
 from setpoint import Goal, evaluate
-from setpoint.online.layout import BINS
 from setpoint.online.problem import StreamGoal
-from setpoint.online.sketch import CENTRES, best_cut, bin_of, cut_score, edge
+from setpoint.online.solvers.sketch import CENTRES, best_cut, bin_of, cut_score, edge
+from setpoint.online.state import BINS
 
 GOALS = [
     "maximize f1",
