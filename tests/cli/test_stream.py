@@ -463,7 +463,10 @@ def test_options_of_the_first_run_hold(stream, table, whole):
         (["--solver", "fofo"], "--solver: S was learnt with sketch, not fofo"),
         (["--learner", "sgd"], "--learner: S was learnt with nag, not sgd"),
         (["--window", "500"], "--window: S was learnt without --window, not with --window 500"),
-        (["--constant-step"], "--track: S was learnt without --constant-step, not with --constant-step; leave"),
+        (
+            ["--constant-step"],
+            "--constant-step: S was learnt without --constant-step, not with it; leave",
+        ),
         (["--positive", "no"], "--positive: S was learnt with yes, not no"),
         (["--classes", "yes,no"], "--classes: S was learnt with no and yes, not yes and no"),
         (["--text", "age"], "--text: S took column 'age' for a number; leave the option out"),

@@ -96,7 +96,9 @@ class Learner:
                 w[j] -= self.step * g / (1.0 if self.constant else math.sqrt(t))
             else:
                 seen = self.squares[j] / t if self.constant else self.squares[j]
-                w[j] -= self.step * many * g / (s * math.sqrt(seen))
+                # NAG begins with one mistake at the largest value, so that first steps are no leaps.
+                first = 1.0 if self.kind == "nag" and not self.constant else 0.0
+                w[j] -= self.step * many * g / (s * math.sqrt(first * s * s + seen))
         self.iterates.append(w)
         self.rows.append(x)
         if self.kind == "nag":
@@ -211,13 +213,17 @@ def sketched(z, y, window=None, beta=1.0):
         if grown or now[1] - solved_positives >= 0.02 * counted.sum():
             (solved, solved_positives), due = now, t
     first = max(0, due - window) if window else 0
+    hope = 10.0 / (10.0 + y[:due].sum())
     z, y = z[first:due], y[first:due]
     k = np.searchsorted(edges(), z, side="right") - 1
     age = np.ones(len(y)) if window else np.arange(1.0, len(y) + 1)
     negative, positive = expected(k, y, age**2)
     hits, accepted = positive[::-1].cumsum()[::-1], (negative + positive)[::-1].cumsum()[::-1]
     f = (1.0 + beta**2) * hits / (beta**2 * positive.sum() + accepted + 1e-300)
-    best = max(i for i in range(512) if f[i] == f.max())
+    gained = (1.0 + beta**2) * hits - (f.max() + hope * (1.0 - f.max())) * accepted
+    if gained.max() <= 0.0:
+        return due, np.inf
+    best = max(i for i in range(512) if gained[i] == gained.max())
     filled = np.flatnonzero((negative + positive)[:best] > 0)
     low = filled[-1] + 1 if len(filled) else 0
     return due, -np.inf if low == 0 else edges()[(low + best + 1) // 2]

@@ -66,21 +66,21 @@ class OnlineFClassifier(GoalClassifier):
         Langford 2013); or, for features that are scaled already, by stochastic gradients or
         AdaGrad. Or an object with
         ``partial_fit`` and ``predict_proba`` or ``decision_function``, taught a row at a time.
-    step : "auto" or float, default="auto"
+    step : "auto" or float > 0, default="auto"
         Of the learner: 2.0 for "nag", 1.0 / sqrt(t) for "sgd", 0.5 for "adagrad".
-    window : int, default=None
+    window : int >= 1, default=None
         The sketch counts this many rows, the last ones, for priors that move. None: all
         rows, the t-th with the weight t^2.
     constant_step : bool, default=False
         Steps that do not shrink, and no average, for concepts that drift; ``step="auto"`` is
         then 0.05, with "adagrad" 0.02.
-    n : int, default=None
-        With "fofo": run it as printed, for a stream of `n` rows, 44 at least.
+    n : int >= 44, default=None
+        With "fofo": run it as printed, for a stream of `n` rows.
     classes : array-like of shape (2,), default=None
         The two labels. None: those of the first batch, which then has to hold both.
     pos_label : label, default=None
         The positive class; None: the last in sorted order.
-    buffer_size : int, default=10_000
+    buffer_size : int >= 1, default=10_000
         Rows that ``predict(X, ids=...)`` keeps until their labels come.
     random_state : int, generator or None, default=None
         Seeds a `learner` that has a random state; nothing else is drawn.
@@ -184,7 +184,7 @@ class OnlineFClassifier(GoalClassifier):
             Finite numbers, as many features as ever.
         y : array-like of shape (N,)
             Two classes.
-        sample_weight : array-like of shape (N,), optional
+        sample_weight : array-like of shape (N,), >= 0, optional
             Weighs the row in counts and in the learner's gradient; a row of weight zero
             leaves no trace.
         classes : array-like of shape (2,), optional

@@ -148,7 +148,7 @@ def _stream(
                 if state.asks == 1:
                     return i + 1
                 _set_cut(refresh(state), state)
-    return out.shape[0]
+    return int(out.shape[0])
 
 
 @outer
@@ -176,7 +176,7 @@ def _stream_scores(
                 if state.asks == 1:
                     return i + 1
                 _set_cut(refresh(state), state)
-    return out.shape[0]
+    return int(out.shape[0])
 
 
 @inner
@@ -193,7 +193,7 @@ def _begin_of(ends: Integers | None, d: int, i: int) -> int:
     """Where row i begins."""
     if ends is None:
         return i * d
-    return ends[i]  # type: ignore[return-value]
+    return int(ends[i])
 
 
 @outer

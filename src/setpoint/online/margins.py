@@ -33,7 +33,7 @@ Columns = Integers | None
 
 
 @inner
-def column(columns: Columns, low: int, k: int) -> uintp:
+def column(columns: Columns, low: int, k: int) -> Any:
     """The column of a row's k-th value."""
     if columns is None:
         return uintp(k)

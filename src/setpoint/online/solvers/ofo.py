@@ -1,4 +1,4 @@
-"""OFO: F of the rows so far over 1 + beta^2 (Busa-Fekete, Szorenyi, Dembczynski, Huellermeier 2015)."""
+"""OFO: F of the rows so far over 1 + beta^2 (Busa-Fekete and others, 2015)."""
 
 from __future__ import annotations
 
