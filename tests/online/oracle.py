@@ -96,7 +96,7 @@ class Learner:
                 w[j] -= self.step * g / (1.0 if self.constant else math.sqrt(t))
             else:
                 seen = self.squares[j] / t if self.constant else self.squares[j]
-                # NAG begins with one mistake at the largest value, so that first steps are no leaps.
+                # NAG begins with one mistake at the largest value: first steps are no leaps.
                 first = 1.0 if self.kind == "nag" and not self.constant else 0.0
                 w[j] -= self.step * many * g / (s * math.sqrt(first * s * s + seen))
         self.iterates.append(w)
