@@ -465,7 +465,8 @@ def test_options_of_the_first_run_hold(stream, table, whole):
         (["--window", "500"], "--window: S was learnt without --window, not with --window 500"),
         (
             ["--constant-step"],
-            "--constant-step: S was learnt without --constant-step, not with --constant-step; leave",
+            "--constant-step: S was learnt without --constant-step, not with "
+            "--constant-step; leave",
         ),
         (["--positive", "no"], "--positive: S was learnt with yes, not no"),
         (["--classes", "yes,no"], "--classes: S was learnt with no and yes, not yes and no"),
