@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from cma_data import require
 from scipy import sparse
+from scipy.optimize import brentq
+from scipy.special import expit
 from sklearn.preprocessing import StandardScaler
 
 COVTYPE = tuple(f"covtype {k}" for k in (2, 1, 3, 7, 6, 5, 4))
@@ -66,6 +68,23 @@ def thirds(name: str, seed: int) -> tuple[Rows, Rows, Rows]:
 def with_intercept(X: Any) -> sparse.csr_matrix:
     ones = sparse.csr_matrix(np.ones((X.shape[0], 1)))
     return sparse.hstack([sparse.csr_matrix(X), ones], format="csr")
+
+
+# ---------------------------------------------------------------------- bags of words
+def bags_of_words(
+    seed: int, *, words: int, known: int, strength: float, prior: float = 0.03, n: int = 20_000
+) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """Rows of so many of the known words, alike in number, and labels by a logistic truth."""
+    rng = np.random.default_rng(seed)
+    ends = np.arange(0, n * words + 1, words)
+    X = sparse.csr_matrix(
+        (np.ones(n * words), rng.integers(known, size=n * words), ends), (n, known)
+    )
+    X.sum_duplicates()
+    X.data[:] = 1.0
+    z = X @ rng.normal(scale=strength, size=known)
+    shift = brentq(lambda b: expit(z + b).mean() - prior, -100.0, 100.0)
+    return X, (rng.random(n) < expit(z + shift)).astype(np.int8)
 
 
 # ---------------------------------------------------------------------- F

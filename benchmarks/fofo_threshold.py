@@ -1,4 +1,4 @@
-"""The threshold alone: at a known posterior, under a moving prior, with labels that come late.
+"""The threshold alone: known posteriors, the start, moving priors, labels that come late.
 
 ``python benchmarks/fofo_threshold.py [--seeds 3]``.
 """
@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 from cma_data import run_with_one_thread, verdict
-from fofo_data import f1, task
+from fofo_data import bags_of_words, f1, task
 from fofo_peers import best_f
 from scipy.optimize import brentq
 from scipy.special import betainc
 
 from setpoint.online import OnlineFClassifier
-from setpoint.online.layout import DECIDE, LEARN, SCORE
+from setpoint.online.kernel import run
+from setpoint.online.state import DECIDE, LEARN, SCORE
 
 A, B = 0.3, 3.0
 """Posteriors are Beta(A, B): one row in eleven is positive."""
@@ -34,6 +35,14 @@ BLOCK = 20_000
 WINDOW = 5_000
 GAINED, LOST = 0.02, 0.005
 """What a window gains at least where priors move, and loses at most where they stay."""
+WORDS = (
+    {"words": 50, "known": 1000, "strength": 1.0},
+    {"words": 20, "known": 1000, "strength": 2.0},
+    {"words": 20, "known": 300, "strength": 1.0},
+    {"words": 10, "known": 300, "strength": 2.0},
+)
+BEGIN, BEHIND = 5_000, 0.005
+"""Rows of the start, and how far "sketch" may stay behind "fofo" on all rows."""
 SHIFTED, SHIFT = 4, 1.0
 """Features that tell the classes apart, of ten, and by how much."""
 DELAYS = (0, 10, 1_000, 10_000)
@@ -72,9 +81,8 @@ def threshold(eta: np.ndarray, y: np.ndarray, options: dict[str, Any]) -> float:
     clf.partial_fit(eta[:FIRST, None], y[:FIRST])
     p = np.clip(eta[FIRST:], 1e-16, 1.0 - 1e-16)
     out = np.column_stack([np.log(p / (1.0 - p)), p])
-    clf.engine_.state.run(
-        None, y[FIRST:], None, out, np.zeros(len(p), np.int8), SCORE | DECIDE | LEARN
-    )
+    state, mode = clf.engine_.state, SCORE | DECIDE | LEARN
+    run(state, None, y[FIRST:], None, out, np.zeros(len(p), np.int8), mode)
     return float(clf.threshold_)
 
 
@@ -95,6 +103,29 @@ def known_posterior(seeds: int, n: int = 1_000_000) -> bool:
         good &= fine is not False
         asked = "" if target is None else f"   target <= {target}"
         print(f"{verdict(fine)} {name:<15} off by {np.mean(apart):.5f}{asked}")
+    return good
+
+
+# ---------------------------------------------------------------------- the start
+def the_start(seeds: int) -> bool:
+    """Sparse rows, 3 % positive: the default beside its own "fofo"."""
+    print(f"\nbags of words, 3 % positive, 20,000 rows, {seeds} seeds: F of all, of the first")
+    print(f"     {BEGIN:,}, and of the rest{'':<22} {'sketch':>20} {'fofo':>20}")
+    good = True
+    for kind in WORDS:
+        f = np.zeros((2, 3))
+        for seed in range(seeds):
+            X, y = bags_of_words(seed, **kind)
+            for row, solver in zip(f, ("sketch", "fofo"), strict=True):
+                clf = OnlineFClassifier(solver=solver, classes=[0, 1])
+                run_of = clf.predict_learn(X, y)
+                cuts = (slice(None), slice(BEGIN), slice(BEGIN, None))
+                row += [f1(y[cut], run_of[cut]) / seeds for cut in cuts]
+        fine = bool(f[0, 0] >= f[1, 0] - BEHIND)
+        good &= fine
+        name = "{words} words of {known}, strength {strength:g}".format(**kind)
+        ours, theirs = (" ".join(f"{x:.4f}" for x in row) for row in f)
+        print(f"{verdict(fine)} {name:<44} {ours} {theirs}   target >= fofo - {BEHIND}")
     return good
 
 
@@ -191,6 +222,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=3)
     seeds = parser.parse_args().seeds
     good = known_posterior(seeds)
+    good &= the_start(seeds)
     good &= moving_prior(seeds)
     good &= late_labels()
     return int(not good)

@@ -1,8 +1,10 @@
 """Kernels: compiled when called, with a folder to store them in or without."""
 
 import copy
+import importlib
 import os
 import pickle
+import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
@@ -70,3 +72,76 @@ def test_no_folder_to_write_to(monkeypatch, broken):
     monkeypatch.setattr(tempfile if broken == "TemporaryFile" else os, broken, refused)
     assert inner(1) == 2
     assert inner(1.5) == 2.5
+
+
+# ---------------------------------------------------------------------- sources that change
+SOURCES = {
+    "numbers_of": "FACTOR = 2\nTABLE = np.array([1.0, 5.0])\n",
+    "called": (
+        "import numbers_of\nfrom numbers_of import TABLE\n"
+        "@kernel(forceinline=True)\n"
+        "def times(x):\n    return numbers_of.FACTOR * x + TABLE[1]\n"
+    ),
+    "caller": (
+        "from called import times\n@kernel()\ndef twice(x):\n    return times(x) + times(x)\n"
+    ),
+}
+HEAD = "import numpy as np\nfrom setpoint.compiled import kernel\n"
+CHANGES = {
+    "a constant of another file": ("numbers_of", "FACTOR = 2", "FACTOR = 3", 28.0),
+    "a table of another file": ("numbers_of", "5.0", "6.0", 24.0),
+    "a kernel that is called": ("called", "* x", "- x", 8.0),
+    "the kernel itself": ("caller", "times(x) + ", "times(x) * ", 121.0),
+    "how it is compiled": ("called", "forceinline=True", "forceinline=0", 22.0),
+}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """The answer of modules with these sources, loaded anew, and what was compiled already."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def answer(sources):
+        for name, text in sources.items():
+            path = tmp_path / f"{name}.py"
+            path.write_text(HEAD + text)
+            os.utime(path, (1e9, 1e9))  # the cache may not go by dates
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        twice = importlib.import_module("caller").twice
+        return twice(3.0), len(twice.compiled().stats.cache_hits)
+
+    yield answer
+    for name in SOURCES:
+        sys.modules.pop(name, None)
+
+
+def test_what_changed_is_compiled_anew(run, tmp_path):
+    assert run(SOURCES) == (22.0, 0)
+    assert run(SOURCES) == (22.0, 1)
+    stored = sorted(path.name for path in tmp_path.rglob("*.nb?"))
+    assert len(stored) > 2
+    for name, old, new, value in CHANGES.values():
+        changed = SOURCES | {name: SOURCES[name].replace(old, new)}
+        assert changed != SOURCES
+        assert run(changed) == (value, 0)
+        assert run(changed) == (value, 1)
+    assert sorted(path.name for path in tmp_path.rglob("*.nb?")) == stored  # written over
+
+
+def test_where_a_kernel_stands_does_not_count(run):
+    assert run(SOURCES) == (22.0, 0)
+    assert run({name: "# a comment\n\n" + text for name, text in SOURCES.items()}) == (22.0, 1)
+
+
+def test_kernels_that_differ_in_what_they_enclose():
+    def made(n):
+        @kernel()
+        def add(x):
+            return x + n
+
+        return add
+
+    assert made(1).key != made(2).key
+    assert [made(n)(1) for n in (1, 2)] == [2, 3]

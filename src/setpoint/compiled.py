@@ -1,16 +1,25 @@
 """How kernels are compiled: by numba, when first called, and stored where there is a place.
 
 Neither an import nor a prediction has to load numba, or find a folder to write to.
+
+numba looks at the file of a function alone, and so does not notice that a kernel which it
+calls, or a constant of another file, has changed. What is stored here goes by a key of all
+that it was made from: code, options and constants, of the kernel and of those it calls. A
+kernel has one place, so that what is stale is written over.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
+from hashlib import sha256
 from threading import RLock
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeVar, cast
+
+import numpy as np
 
 __all__ = ["kernel"]
 
@@ -23,7 +32,8 @@ def kernel(**options: Any) -> Callable[[F], F]:
     """Have a function compiled when it is called for the first time.
 
     What is compiled is stored beside the source, or where numba has its folder, for the
-    next process. Where nothing can be written, each process compiles for itself.
+    next process. Where nothing can be written, each process compiles for itself. A change
+    to the function, or to what it refers to, has it compiled anew.
 
     Parameters
     ----------
@@ -73,6 +83,15 @@ class _Kernel:
                 self._compiled = self._dispatcher()
             return self._compiled
 
+    @cached_property
+    def key(self) -> str:
+        """A digest of all that the compiled function is made from."""
+        function = self._function
+        parts = [self._options, function.__defaults__, *_parts(function.__code__)]
+        parts += [cell.cell_contents for cell in function.__closure__ or ()]
+        parts += _values(function)
+        return sha256("\n".join(map(_described, parts)).encode()).hexdigest()
+
     def _dispatcher(self) -> Any:
         from numba import njit
 
@@ -80,7 +99,7 @@ class _Kernel:
         found = njit(**self._options)(linked)
         if found is not linked:  # else NUMBA_DISABLE_JIT is set
             with suppress(RuntimeError):  # no folder that can be written
-                found._cache = _cache(linked)
+                found._cache = _cache(linked, self.key)
         return found
 
     def _linked(self) -> FunctionType:
@@ -97,15 +116,46 @@ class _Kernel:
         return linked
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    """The names that a function looks up elsewhere."""
-    yield from code.co_names
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function, and of those that are defined within it."""
+    yield code
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            yield from _names(part)
+            yield from _codes(part)
 
 
-def _cache(function: FunctionType) -> Any:
+def _names(code: CodeType) -> list[str]:
+    """The names that a function looks up elsewhere."""
+    return [name for part in _codes(code) for name in part.co_names]
+
+
+def _parts(code: CodeType) -> Iterator[Any]:
+    """What a function says, wherever it stands in its file."""
+    for part in _codes(code):
+        yield part.co_code, part.co_names, part.co_varnames
+        yield tuple(const for const in part.co_consts if not isinstance(const, CodeType))
+
+
+def _values(function: FunctionType) -> Iterator[Any]:
+    """What the names of a function stand for: those of its module, and those of modules."""
+    names = _names(function.__code__)
+    for name in names:
+        value = function.__globals__.get(name)
+        yield value
+        if isinstance(value, ModuleType):
+            yield from (getattr(value, other, None) for other in names)
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, _Kernel):
+        return value.key
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {value.tobytes()!r}"
+    # Modules, functions and types by name: a repr holds where they are just now.
+    return getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or repr(value)
+
+
+def _cache(function: FunctionType, key: str) -> Any:
     """Where compiled functions are stored; a folder that is full or closed is as if empty.
 
     Raises
@@ -128,4 +178,8 @@ def _cache(function: FunctionType) -> Any:
             with suppress(OSError):
                 super().save_overload(*args)
 
-    return Cache(function)
+    cache = Cache(function)
+    python = "py{}{}".format(*sys.version_info)
+    name = f"{function.__module__}.{function.__qualname__}.{python}".replace("<locals>", "")
+    cache._cache_file = found.IndexDataCacheFile(cache.cache_path, name, key)
+    return cache

@@ -131,7 +131,7 @@ def test_options_reach_the_classifier(stream, table):
             "ofo",
             "--learner",
             "sgd",
-            "--track",
+            "--constant-step",
             "--positive",
             "no",
             "--drop",
@@ -140,7 +140,7 @@ def test_options_reach_the_classifier(stream, table):
             "age",
         )
     )
-    assert (out["solver"], out["learner"], out["track"], out["positive"]) == (
+    assert (out["solver"], out["learner"], out["constant_step"], out["positive"]) == (
         "ofo", "sgd", True, "no",
     )  # fmt: skip
     assert out["columns"] == {
@@ -463,7 +463,11 @@ def test_options_of_the_first_run_hold(stream, table, whole):
         (["--solver", "fofo"], "--solver: S was learnt with sketch, not fofo"),
         (["--learner", "sgd"], "--learner: S was learnt with nag, not sgd"),
         (["--window", "500"], "--window: S was learnt without --window, not with --window 500"),
-        (["--track"], "--track: S was learnt without --track, not with --track; leave"),
+        (
+            ["--constant-step"],
+            "--constant-step: S was learnt without --constant-step, not with "
+            "--constant-step; leave",
+        ),
         (["--positive", "no"], "--positive: S was learnt with yes, not no"),
         (["--classes", "yes,no"], "--classes: S was learnt with no and yes, not yes and no"),
         (["--text", "age"], "--text: S took column 'age' for a number; leave the option out"),

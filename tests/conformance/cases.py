@@ -76,7 +76,7 @@ VARIANTS = [
     OnlineFClassifier(solver="half", learner="adagrad"),
     OnlineFClassifier("accuracy"),
     OnlineFClassifier("maximize recall subject to precision >= 0.5", window=100),
-    OnlineFClassifier(track=True),
+    OnlineFClassifier(constant_step=True),
     OnlineFClassifier(learner=SGDClassifier(loss="log_loss", random_state=0)),
 ]
 """Other options, which scikit-learn's checks go through in the long run."""

@@ -24,9 +24,9 @@ class Learner:
     all iterates move along, so that scores stay.
     """
 
-    def __init__(self, d, kind="nag", step=None, track=False):
-        self.kind, self.track = kind, track
-        self.step = step if step is not None else (TRACKING if track else STEPS)[kind]
+    def __init__(self, d, kind="nag", step=None, constant=False):
+        self.kind, self.constant = kind, constant
+        self.step = step if step is not None else (TRACKING if constant else STEPS)[kind]
         self.iterates = [[0.0] * (d + 1)]
         self.squares = [0.0] * (d + 1)
         self.largest = [0.0 if kind == "nag" else 1.0] * d + [1.0]
@@ -77,7 +77,7 @@ class Learner:
     def score(self, x):
         """The log-odds by the averaged weights."""
         seen = self.adapted(x)
-        return dot(seen.iterates[-1] if self.track else average(seen.iterates), seen.values(x))
+        return dot(seen.iterates[-1] if self.constant else average(seen.iterates), seen.values(x))
 
     def learn(self, x, y, weight=1.0):
         t = len(self.iterates)
@@ -93,10 +93,12 @@ class Learner:
                 continue
             self.squares[j] += g * g
             if self.kind == "sgd":
-                w[j] -= self.step * g / (1.0 if self.track else math.sqrt(t))
+                w[j] -= self.step * g / (1.0 if self.constant else math.sqrt(t))
             else:
-                seen = self.squares[j] / t if self.track else self.squares[j]
-                w[j] -= self.step * many * g / (s * math.sqrt(seen))
+                seen = self.squares[j] / t if self.constant else self.squares[j]
+                # NAG begins with one mistake at the largest value: first steps are no leaps.
+                first = 1.0 if self.kind == "nag" and not self.constant else 0.0
+                w[j] -= self.step * many * g / (s * math.sqrt(first * s * s + seen))
         self.iterates.append(w)
         self.rows.append(x)
         if self.kind == "nag":
@@ -211,13 +213,17 @@ def sketched(z, y, window=None, beta=1.0):
         if grown or now[1] - solved_positives >= 0.02 * counted.sum():
             (solved, solved_positives), due = now, t
     first = max(0, due - window) if window else 0
+    hope = 10.0 / (10.0 + y[:due].sum())
     z, y = z[first:due], y[first:due]
     k = np.searchsorted(edges(), z, side="right") - 1
     age = np.ones(len(y)) if window else np.arange(1.0, len(y) + 1)
     negative, positive = expected(k, y, age**2)
     hits, accepted = positive[::-1].cumsum()[::-1], (negative + positive)[::-1].cumsum()[::-1]
     f = (1.0 + beta**2) * hits / (beta**2 * positive.sum() + accepted + 1e-300)
-    best = max(i for i in range(512) if f[i] == f.max())
+    gained = (1.0 + beta**2) * hits - (f.max() + hope * (1.0 - f.max())) * accepted
+    if gained.max() <= 0.0:
+        return due, np.inf
+    best = max(i for i in range(512) if gained[i] == gained.max())
     filled = np.flatnonzero((negative + positive)[:best] > 0)
     low = filled[-1] + 1 if len(filled) else 0
     return due, -np.inf if low == 0 else edges()[(low + best + 1) // 2]

@@ -13,9 +13,9 @@ KINDS = {
     **{f"{solver} nag": {"solver": solver} for solver in SOLVERS},
     "sgd": {"learner": "sgd"},
     "adagrad": {"learner": "adagrad"},
-    "nag tracking": {"track": True},
-    "sgd tracking": {"learner": "sgd", "track": True},
-    "adagrad tracking": {"learner": "adagrad", "track": True},
+    "nag tracking": {"constant_step": True},
+    "sgd tracking": {"learner": "sgd", "constant_step": True},
+    "adagrad tracking": {"learner": "adagrad", "constant_step": True},
     "window": {"window": 60},
     "fofo as printed": {"solver": "fofo", "n": 500},
     "another goal": {"goal": "maximize recall subject to precision >= 0.5"},
@@ -47,7 +47,7 @@ def online(**options):
 def numbers(clf):
     """The numbers of its state, to the bit: those of the learner, the threshold and the counts."""
     state = clf.engine_.state
-    return [a.tobytes() for a in (state.choices, state.weights, state.memory, state.ring)]
+    return [a.tobytes() for a in (state.record, state.weights, state.ring)]
 
 
 def fingerprint(clf):

@@ -74,10 +74,10 @@ def test_values_whose_sum_is_too_large_are_fine():
 
 @pytest.mark.parametrize("size", [1e150, 1e200, 1e300])
 @pytest.mark.parametrize("learner", ["nag", "sgd", "adagrad"])
-@pytest.mark.parametrize("track", [False, True])
-def test_large_features_are_learnt_or_refused(learner, size, track):
+@pytest.mark.parametrize("constant", [False, True])
+def test_large_features_are_learnt_or_refused(learner, size, constant):
     """Steps of plain gradients may leave the numbers; the stream must not end with them."""
-    clf = online(learner=learner, track=track).partial_fit(X, Y)
+    clf = online(learner=learner, constant_step=constant).partial_fit(X, Y)
     before = fingerprint(clf)
     refused = ""
     try:
@@ -147,9 +147,9 @@ def test_weights(case):
     before = fingerprint(clf)
     for call in (clf.partial_fit, clf.predict_learn, clf.fit):
         with pytest.raises(ValueError, match=re.escape(message)):
-            call(X[:2], [0, 1], weight)
+            call(X[:2], [0, 1], sample_weight=weight)
     with pytest.raises(ValueError, match=re.escape(message)):
-        clf.learn(["a", "b"], [0, 1], weight)
+        clf.learn(["a", "b"], [0, 1], sample_weight=weight)
     assert fingerprint(clf) == before
 
 

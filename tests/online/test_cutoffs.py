@@ -7,9 +7,9 @@ import pytest
 
 from online import oracle
 from setpoint import Goal, evaluate
-from setpoint.online.layout import BINS
 from setpoint.online.problem import StreamGoal
-from setpoint.online.sketch import CENTRES, best_cut, bin_of, cut_score, edge
+from setpoint.online.solvers.sketch import CENTRES, best_cut, bin_of, cut_score, edge
+from setpoint.online.state import BINS
 
 GOALS = [
     "maximize f1",
@@ -57,7 +57,7 @@ def test_f_beta(seed, beta2):
         return (1 + beta2) * tp / ((1 + beta2) * tp + beta2 * fn + fp)
 
     values = [f(cut) for cut in range(BINS + 1)]
-    assert values[best_cut(table, beta2)] == pytest.approx(max(values), abs=1e-12)
+    assert values[best_cut(table, beta2, 0.0)] == pytest.approx(max(values), abs=1e-12)
     problem = StreamGoal(Goal.parse(f"maximize fbeta({beta2**0.5})"), (0, 1))
     assert values[problem.best(table)] == pytest.approx(max(values), abs=1e-12)
 
@@ -98,8 +98,27 @@ def test_the_value_of_counts(goal):
         assert abs(value) == pytest.approx(abs(worth), abs=1e-12)
 
 
-def test_no_rows_are_not_an_error():
-    assert best_cut(np.zeros((2, BINS)), 1.0) == BINS
+@pytest.mark.parametrize("hope", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_cut_that_pays_at_the_f_to_come(seed, hope):
+    """Rows above it raise an F of that level, where all positives of the end are counted."""
+    table = counts(seed, filled=40)
+    values = [0.0] * (BINS + 1)
+    gained = [0.0] * (BINS + 1)
+    for cut in range(BINS):
+        tp, fp = table[1, cut:].sum(), table[0, cut:].sum()
+        values[cut] = 2 * tp / (table[1].sum() + tp + fp) if tp else 0.0
+    level = max(values) + hope * (1.0 - max(values))
+    for cut in range(BINS):
+        gained[cut] = 2 * table[1, cut:].sum() - level * table[:, cut:].sum()
+    found = best_cut(table, 1.0, hope)
+    assert gained[found] == pytest.approx(max(gained), abs=1e-9)
+    assert found >= best_cut(table, 1.0, 0.0)  # never more rows than without hope
+
+
+@pytest.mark.parametrize("hope", [0.0, 0.5])
+def test_no_rows_are_not_an_error(hope):
+    assert best_cut(np.zeros((2, BINS)), 1.0, hope) == BINS
     assert StreamGoal(Goal.parse("maximize f1"), (0, 1)).best(np.zeros((2, BINS))) == BINS
 
 

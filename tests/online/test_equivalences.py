@@ -11,7 +11,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from online.samples import KINDS, Known, fingerprint, numbers, online, stream
-from setpoint.online import layout as at
+from setpoint.online import state as at
 from thinning import thinned
 
 OWN = {
@@ -34,7 +34,7 @@ def in_batches(clf, X, y, cuts, weight=None):
     for low, high in pairwise(cuts):
         if low < high:
             w = None if weight is None else weight[low:high]
-            decided.extend(clf.predict_learn(X[low:high], y[low:high], w))
+            decided.extend(clf.predict_learn(X[low:high], y[low:high], sample_weight=w))
     return decided
 
 
@@ -66,7 +66,7 @@ def test_weighted_rows_in_batches(kind):
     options = {**KINDS, **OWN}[kind]
     weight = np.random.default_rng(0).random(400) + 0.05
     whole, parts = online(**options), online(**options)
-    decided = whole.predict_learn(X, y, weight).tolist()
+    decided = whole.predict_learn(X, y, sample_weight=weight).tolist()
     assert in_batches(parts, X, y, [0, 1, 2, 7, 90, 300, 400], weight) == decided
     assert numbers(parts) == numbers(whole)
 
@@ -105,8 +105,8 @@ def test_a_row_of_weight_zero_leaves_no_trace(kind, form):
     X[weight == 0] *= 1e6  # a largest value must not be remembered either
     X, keep = FORMS[form](X), np.flatnonzero(weight)
     one, two = online(**KINDS[kind]), online(**KINDS[kind])
-    one.partial_fit(X, y, weight)
-    two.partial_fit(X[keep], y[keep], weight[keep])
+    one.partial_fit(X, y, sample_weight=weight)
+    two.partial_fit(X[keep], y[keep], sample_weight=weight[keep])
     assert numbers(one) == numbers(two)
 
 
@@ -115,8 +115,8 @@ def test_rows_of_weight_zero_may_come_alone(kind):
     X, y = stream()
     options = {**KINDS, **OWN}[kind]
     one, two = online(**options).partial_fit(X, y), online(**options).partial_fit(X, y)
-    one.partial_fit(X[:1] * 1e6, y[:1], [0.0])
-    one.predict_learn(X[:3], y[:3], np.zeros(3))
+    one.partial_fit(X[:1] * 1e6, y[:1], sample_weight=[0.0])
+    one.predict_learn(X[:3], y[:3], sample_weight=np.zeros(3))
     assert numbers(one) == numbers(two)
     assert one.n_rows_seen_ == 400
 
@@ -125,7 +125,9 @@ def test_rows_of_weight_zero_may_come_alone(kind):
 def test_weights_of_one_are_none(kind):
     X, y = stream()
     one, two = online(**KINDS[kind]), online(**KINDS[kind])
-    assert numbers(one.partial_fit(X, y)) == numbers(two.partial_fit(X, y, np.ones(400)))
+    assert numbers(one.partial_fit(X, y)) == numbers(
+        two.partial_fit(X, y, sample_weight=np.ones(400))
+    )
 
 
 @pytest.mark.parametrize("solver", ["half", "ofo", "ofo-rb"])
@@ -134,7 +136,9 @@ def test_only_relative_weights_move_the_threshold(solver):
     y = (np.random.default_rng(1).random(500) < p).astype(int)
     one, two = online(learner=Known(), solver=solver), online(learner=Known(), solver=solver)
     decided = one.predict_learn(p[:, None], y)
-    np.testing.assert_array_equal(two.predict_learn(p[:, None], y, np.full(500, 4.0)), decided)
+    np.testing.assert_array_equal(
+        two.predict_learn(p[:, None], y, sample_weight=np.full(500, 4.0)), decided
+    )
     assert one.threshold_ == two.threshold_
 
 
@@ -190,12 +194,12 @@ def test_late_rows_count_with_the_score_and_the_decision_of_then():
     X, y = stream(900)
     clf = online().partial_fit(X[:300], y[:300])
     said = clf.predict(X[300:600], ids=range(300))
-    tally = clf.engine_.state.tally[at.ROWS_WEIGHT].copy()
+    tally = clf.engine_.state.tally[at.WEIGHT_OF_ROWS].copy()
     clf.partial_fit(X[600:], 1 - y[600:])  # another world
-    between = clf.engine_.state.tally[at.ROWS_WEIGHT].copy()
+    between = clf.engine_.state.tally[at.WEIGHT_OF_ROWS].copy()
     assert (clf.predict(X[300:600]) != said).any()
     clf.learn(range(299, -1, -1), y[300:600][::-1])
-    counted = clf.engine_.state.tally[at.ROWS_WEIGHT] - between
+    counted = clf.engine_.state.tally[at.WEIGHT_OF_ROWS] - between
     for true in (0, 1):
         for decided in (0, 1):
             assert counted[true, decided] == ((y[300:600] == true) & (said == decided)).sum()
@@ -204,11 +208,11 @@ def test_late_rows_count_with_the_score_and_the_decision_of_then():
 
 # ---------------------------------------------------------------------- scales
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("track", [False, True])
-def test_scales_of_features_do_not_matter_to_nag(track, form):
+@pytest.mark.parametrize("constant", [False, True])
+def test_scales_of_features_do_not_matter_to_nag(constant, form):
     X, y = stream()
     scale = 2.0 ** np.array([-20, 11, 0, 7, -3])
-    one, two = online(track=track), online(track=track)
+    one, two = online(constant_step=constant), online(constant_step=constant)
     decided = one.predict_learn(FORMS[form](X), y)
     np.testing.assert_array_equal(two.predict_learn(FORMS[form](X * scale), y), decided)
     assert one.threshold_ == two.threshold_

@@ -8,15 +8,16 @@ from sklearn.linear_model import LogisticRegression
 
 from online import oracle
 from online.samples import Known, online, stream
-from setpoint.online import layout as at
+from setpoint.online import state as at
+from setpoint.online.kernel import run
 
 LEARNERS = {
     "nag": {},
     "sgd": {"learner": "sgd"},
     "adagrad": {"learner": "adagrad"},
-    "nag, tracking": {"track": True},
-    "sgd, tracking": {"learner": "sgd", "track": True},
-    "adagrad, tracking": {"learner": "adagrad", "track": True},
+    "nag, tracking": {"constant_step": True},
+    "sgd, tracking": {"learner": "sgd", "constant_step": True},
+    "adagrad, tracking": {"learner": "adagrad", "constant_step": True},
     "nag, small step": {"step": 0.3},
     "sgd, small step": {"learner": "sgd", "step": 0.01},
     "adagrad, large step": {"learner": "adagrad", "step": 3},
@@ -46,24 +47,24 @@ def test_scores_updates_and_averages(name, weighted):
     options = LEARNERS[name]
     ours = online(solver="half", **options)
     kind = options.get("learner", "nag")
-    slow = oracle.Learner(7, kind, options.get("step"), options.get("track", False))
+    slow = oracle.Learner(7, kind, options.get("step"), options.get("constant_step", False))
     for i in range(len(y)):
         one = X[i : i + 1]
         if i % 3 and i not in (128, 129, 256, 257):
-            ours.partial_fit(one, y[i : i + 1], weight[i : i + 1])
+            ours.partial_fit(one, y[i : i + 1], sample_weight=weight[i : i + 1])
             slow.learn(X[i], y[i], weight[i])
             continue
         z = slow.score(X[i])
         if i:
             assert ours.predict_proba(one)[0, 1] == pytest.approx(oracle.sigmoid(z), abs=1e-10)
-        decided = ours.predict_learn(one, y[i : i + 1], weight[i : i + 1])
+        decided = ours.predict_learn(one, y[i : i + 1], sample_weight=weight[i : i + 1])
         if abs(z) > 1e-10:
             assert decided[0] == (z >= 0)
         slow.learn(X[i], y[i], weight[i])
     state = ours.engine_.state
     np.testing.assert_allclose(state.weights[at.WEIGHT], slow.iterates[-1], atol=1e-10)
-    if not slow.track:
-        averaged = state.weights[at.WEIGHT] - state.weights[at.LAG] / state.memory[at.AVERAGED]
+    if not slow.constant:
+        averaged = state.weights[at.WEIGHT] - state.weights[at.LAG] / state.record["averaged"]
         np.testing.assert_allclose(averaged, oracle.average(slow.iterates), atol=1e-10)
 
 
@@ -83,7 +84,7 @@ def followed(p, y, weight=None, **options):
     decided, thresholds = [], []
     for i in range(len(y)):
         w = None if weight is None else weight[i : i + 1]
-        decided.extend(clf.predict_learn(p[i : i + 1, None], y[i : i + 1], w))
+        decided.extend(clf.predict_learn(p[i : i + 1, None], y[i : i + 1], sample_weight=w))
         thresholds.append(clf.threshold_)
     return decided, thresholds
 
@@ -122,7 +123,7 @@ def through(p, y, **options):
     clf = online(learner=Known(), **options).partial_fit(p[:1, None], y[:1])
     out = np.column_stack([np.log(p) - np.log1p(-p), p])[1:].copy()
     mode = at.SCORE | at.DECIDE | at.LEARN
-    clf.engine_.state.run(None, y[1:], None, out, np.empty(len(out), np.int8), mode)
+    run(clf.engine_.state, None, y[1:], None, out, np.empty(len(out), np.int8), mode)
     return clf
 
 
@@ -162,7 +163,7 @@ def test_calibration(weighted):
     y = (rng.random(600) < expit(0.7 * z - 0.4)).astype(int)
     z[:2], y[:2] = oracle.centres()[256], (0, 1)  # the bin of 0, the score before both classes
     weight = rng.random(600) + 0.5 if weighted else None
-    clf = online(learner=Known()).partial_fit(expit(z)[:, None], y, weight)
+    clf = online(learner=Known()).partial_fit(expit(z)[:, None], y, sample_weight=weight)
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
     model.fit(z[:, None], y, sample_weight=weight)
     summary = clf.goal_report_.stream

@@ -19,7 +19,7 @@ def run(rows, y=Y, weight=None, cuts=(0, 150, 400), **options):
     clf, decided = online(**options), []
     for low, high in pairwise(cuts):
         w = None if weight is None else weight[low:high]
-        decided.extend(clf.predict_learn(rows[low:high], y[low:high], w))
+        decided.extend(clf.predict_learn(rows[low:high], y[low:high], sample_weight=w))
     return clf, decided
 
 
@@ -225,7 +225,7 @@ def test_classes_may_be_declared_in_the_first_call():
 def test_rows_that_are_passed_stay_as_they_are():
     for rows in (X.copy(), CSR.copy(), X.astype(np.float32)):
         before, y, weight = rows.copy(), Y.copy(), np.ones(400)
-        clf = online().partial_fit(rows, y, weight)
+        clf = online().partial_fit(rows, y, sample_weight=weight)
         clf.predict(rows, ids=range(400))
         clf.learn(range(400), y)
         assert (rows != before).sum() == 0

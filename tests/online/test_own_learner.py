@@ -138,7 +138,7 @@ def test_fit_starts_with_a_fresh_copy(learner):
 
 def test_weights():
     weight = np.random.default_rng(0).integers(0, 3, 300).astype(float)
-    clf = online(learner=LOG).partial_fit(X, Y, weight)
+    clf = online(learner=LOG).partial_fit(X, Y, sample_weight=weight)
     teacher = SGDClassifier(loss="log_loss", random_state=0)
     for i in np.flatnonzero(weight):
         row = slice(i, i + 1)
@@ -148,7 +148,7 @@ def test_weights():
     mine = online(learner=Perceived()).partial_fit(X, Y)
     before = numbers(mine)
     with pytest.raises(ValueError, match=r"sample_weight: Perceived\.partial_fit takes no weights"):
-        mine.partial_fit(X, Y, weight)
+        mine.partial_fit(X, Y, sample_weight=weight)
     assert numbers(mine) == before
 
 

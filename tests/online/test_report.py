@@ -41,7 +41,9 @@ def test_counts_are_those_of_the_decisions(goal, weighted):
     clf = online(goal=goal)
     decided = np.concatenate(
         [
-            clf.predict_learn(X[rows], Y[rows], None if weight is None else weight[rows])
+            clf.predict_learn(
+                X[rows], Y[rows], sample_weight=None if weight is None else weight[rows]
+            )
             for rows in (slice(0, 1), slice(1, 300), slice(300, 700))
         ]
     )
@@ -79,7 +81,7 @@ def test_the_window(kind, weighted):
     clf, decided, seen = online(**options), [], 0
     for n in (1, 20, 38, 1, 61, 79, 300, 200):
         rows = slice(seen, seen + n)
-        decided.extend(clf.predict_learn(X[rows], Y[rows], weight[rows]))
+        decided.extend(clf.predict_learn(X[rows], Y[rows], sample_weight=weight[rows]))
         seen += n
         summary = clf.goal_report_.stream
         for name, value in table(Y[:seen], np.array(decided), weight[:seen]).items():

@@ -19,7 +19,7 @@ MODELS = {
     "nag": {},
     "sgd": {"learner": "sgd"},
     "adagrad": {"learner": "adagrad"},
-    "track": {"track": True, "window": 300},
+    "constant": {"constant_step": True, "window": 300},
     "fofo": {"solver": "fofo"},
     "ofo-rb": {"solver": "ofo-rb", "goal": "maximize fbeta(2)"},
     "floor": {"goal": "maximize recall subject to precision >= 0.6"},
@@ -132,7 +132,7 @@ def test_names_that_never_came_do_not_matter_and_are_not_kept():
 def test_weights_are_those_of_arrays_and_zero_leaves_no_trace():
     rows, X, y = stream()
     w = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.0], size=len(y))
-    on_arrays = OnlineFClassifier(classes=[False, True]).partial_fit(X, y, w)
+    on_arrays = OnlineFClassifier(classes=[False, True]).partial_fit(X, y, sample_weight=w)
     model = OnlineF()
     for x, label, weight in zip(rows, y, w.tolist(), strict=True):
         before = pickle.dumps(model)
@@ -189,7 +189,7 @@ def test_clone_and_pickle():
     fresh = model.clone()
     assert fresh.n_rows_seen_ == 0
     assert fresh.goal == goal
-    assert model.clone({"learner": "sgd"}).learner == "sgd"
+    assert model.clone({"learner": "sgd"}).settings == {"learner": "sgd", "window": 200}
     for other in (
         pickle.loads(pickle.dumps(model)),
         copy.deepcopy(model),
@@ -291,13 +291,13 @@ def test_wrong_labels_and_weights_change_nothing():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"solver": "sketchy"}, ValueError, "did you mean 'sketch'"),
+        ({"solver": "sketchy"}, ValueError, "solver is one of .'sketch', .*, got 'sketchy'"),
         ({"goal": "f2"}, GoalError, "f2"),
         ({"learner": object()}, TypeError, "OnlineFClassifier takes one of your own, got object"),
         ({"classes": (1, 2, 3)}, ValueError, "3 labels"),
         ({"classes": ("a",)}, ValueError, "one class only"),
         ({"pos_label": "spam"}, ValueError, "pos_label 'spam' is not a class"),
-        ({"window": 0}, ValueError, "window is at least 1"),
+        ({"window": 0}, ValueError, "window is a whole number of at least 1, or None, got 0"),
         ({"goal": "recall.difference(sex)"}, GoalError, "sex"),
     ],
 )

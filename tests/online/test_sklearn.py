@@ -70,7 +70,7 @@ def test_weights_are_routed():
     clf = online().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
     scaler = StandardScaler().set_fit_request(sample_weight=False)
     pipe = make_pipeline(scaler, clf).fit(X, Y, sample_weight=weight)
-    wanted = online().fit(StandardScaler().fit_transform(X), Y, weight)
+    wanted = online().fit(StandardScaler().fit_transform(X), Y, sample_weight=weight)
     assert numbers(pipe[-1]) == numbers(wanted)
     found = cross_validate(pipe, X, Y, cv=2, params={"sample_weight": weight}, error_score="raise")
     assert np.isfinite(found["test_score"]).all()

@@ -77,7 +77,9 @@ _NOT_CSV = (".parquet", ".gz", ".json", ".jsonl", ".ndjson", ".xlsx")
     "--window", type=click.IntRange(1), metavar="N", help="Set the threshold by the last N rows."
 )
 @click.option(
-    "--track/--no-track", default=None, help="Follow classes that change: learn without averaging."
+    "--constant-step/--no-constant-step",
+    default=None,
+    help="Follow classes that change: learn without averaging.",
 )
 @as_json
 @reading_options
@@ -97,7 +99,7 @@ def stream_command(
     solver: str | None,
     learner: str | None,
     window: int | None,
-    track: bool | None,
+    constant_step: bool | None,
     as_json: bool,
     reading: Reading,
 ) -> None:
@@ -118,7 +120,7 @@ def stream_command(
         raise CommandError(f"-o writes CSV; name it .csv, not {output}")
     every = SaveEvery.parse(save_every)
     both = None if classes is None else [label.strip() for label in classes.split(",")]
-    asked = Asked(target, goal, positive, both, drop, text, solver, learner, window, track)
+    asked = Asked(target, goal, positive, both, drop, text, solver, learner, window, constant_step)
     stopping = SignalHandler()
     session = current()
     session.check()

@@ -38,11 +38,11 @@ class Asked:
     solver: str | None
     learner: str | None
     window: int | None
-    track: bool | None
+    constant_step: bool | None
 
     def settings(self) -> dict[str, Any]:
         """Arguments of the classifier that were named."""
-        names = ("goal", "solver", "learner", "window", "track")
+        names = ("goal", "solver", "learner", "window", "constant_step")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
@@ -202,7 +202,7 @@ def _check_same(state: StreamState, asked: Asked, reading: Reading, path: str) -
         if name == "goal":
             pairs["--goal"] = (str(as_goal(params["goal"])), str(as_goal(value)))
         else:
-            pairs[f"--{name}"] = (params[name], value)
+            pairs[f"--{name.replace('_', '-')}"] = (params[name], value)
     if asked.classes is not None and asked.positive is None:
         pairs["--classes"] = (schema.classes, labels_as(asked.classes, schema.classes))
     if asked.positive is not None:
@@ -223,7 +223,7 @@ def _check_same(state: StreamState, asked: Asked, reading: Reading, path: str) -
 
 def _difference(option: str, path: str, known: Any, wanted: Any) -> str:
     """What an option says otherwise, as it is written at a shell."""
-    if isinstance(known, bool) and isinstance(wanted, bool):  # --track, --no-track
+    if isinstance(known, bool) and isinstance(wanted, bool):  # --constant-step, --no-constant-step
         return f"{option}: {path} was learnt {_with(known, option)}, not {_with(wanted, option)}"
     if known is None:
         return f"{option}: {path} was learnt without {option}, not with {option} {_as_text(wanted)}"

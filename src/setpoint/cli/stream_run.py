@@ -155,7 +155,7 @@ class Run:
     def settings(self) -> dict[str, Any]:
         """The settings of the classifier that options name, for JSON."""
         params = self.state.classifier.get_params()
-        return {name: params[name] for name in ("solver", "learner", "window", "track")}
+        return {name: params[name] for name in ("solver", "learner", "window", "constant_step")}
 
     def _line(self, began: float) -> str:
         """The line that a terminal shows."""

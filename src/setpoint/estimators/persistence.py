@@ -33,7 +33,7 @@ TRUSTED_TYPES: tuple[str, ...] = _stored_types()
 """What a model file may hold beside the types that skops trusts, scikit-learn's among them."""
 
 
-FORMAT = 2
+FORMAT = 3
 """Version of model files; a reader refuses any other."""
 
 _MEMBER = "setpoint.json"

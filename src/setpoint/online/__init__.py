@@ -1,6 +1,6 @@
 """The online family: posterior and threshold from a stream, in one pass and constant memory."""
 
 from setpoint.online.classifier import OnlineFClassifier
-from setpoint.online.waiting import ExpiredWarning
+from setpoint.online.late_labels import ExpiredWarning
 
 __all__ = ["ExpiredWarning", "OnlineFClassifier"]

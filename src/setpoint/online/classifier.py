@@ -16,18 +16,17 @@ from setpoint.estimators import ModelFileError, load_model, save_model
 from setpoint.estimators.base import GoalClassifier
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import check_length, frame_of
-from setpoint.online import layout as at
-from setpoint.online.beginning import (
+from setpoint.online.engine import Engine
+from setpoint.online.late_labels import WaitingRow, rows_of
+from setpoint.online.notes import stream_report
+from setpoint.online.rows import as_codes, as_rows, n_rows_of
+from setpoint.online.start import (
     begin,
     check_same_classes,
     first_classes,
     names_of,
     weights_for,
 )
-from setpoint.online.engine import Engine
-from setpoint.online.reporting import stream_report
-from setpoint.online.rows import as_codes, as_rows, n_rows_of
-from setpoint.online.waiting import WaitingRow, rows_of
 from setpoint.report import GoalReport
 from setpoint.rules import Threshold
 
@@ -67,21 +66,21 @@ class OnlineFClassifier(GoalClassifier):
         Langford 2013); or, for features that are scaled already, by stochastic gradients or
         AdaGrad. Or an object with
         ``partial_fit`` and ``predict_proba`` or ``decision_function``, taught a row at a time.
-    step : "auto" or float, default="auto"
+    step : "auto" or float > 0, default="auto"
         Of the learner: 2.0 for "nag", 1.0 / sqrt(t) for "sgd", 0.5 for "adagrad".
-    window : int, default=None
+    window : int >= 1, default=None
         The sketch counts this many rows, the last ones, for priors that move. None: all
         rows, the t-th with the weight t^2.
-    track : bool, default=False
+    constant_step : bool, default=False
         Steps that do not shrink, and no average, for concepts that drift; ``step="auto"`` is
         then 0.05, with "adagrad" 0.02.
-    n : int, default=None
-        With "fofo": run it as printed, for a stream of `n` rows, 44 at least.
+    n : int >= 44, default=None
+        With "fofo": run it as printed, for a stream of `n` rows.
     classes : array-like of shape (2,), default=None
         The two labels. None: those of the first batch, which then has to hold both.
     pos_label : label, default=None
         The positive class; None: the last in sorted order.
-    buffer_size : int, default=10_000
+    buffer_size : int >= 1, default=10_000
         Rows that ``predict(X, ids=...)`` keeps until their labels come.
     random_state : int, generator or None, default=None
         Seeds a `learner` that has a random state; nothing else is drawn.
@@ -131,7 +130,7 @@ class OnlineFClassifier(GoalClassifier):
         learner: Any = "nag",
         step: Any = "auto",
         window: int | None = None,
-        track: bool = False,
+        constant_step: bool = False,
         n: int | None = None,
         classes: Any = None,
         pos_label: Any = None,
@@ -143,7 +142,7 @@ class OnlineFClassifier(GoalClassifier):
         self.learner = learner
         self.step = step
         self.window = window
-        self.track = track
+        self.constant_step = constant_step
         self.n = n
         self.classes = classes
         self.pos_label = pos_label
@@ -151,7 +150,7 @@ class OnlineFClassifier(GoalClassifier):
         self.random_state = random_state
 
     # ------------------------------------------------------------------ learning
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OnlineFClassifier:
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> OnlineFClassifier:
         """Forget everything, then go through the rows once, in their order.
 
         Parameters
@@ -175,7 +174,7 @@ class OnlineFClassifier(GoalClassifier):
         return self
 
     def partial_fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None
+        self, X: Any, y: Any, *, sample_weight: Any = None, classes: Any = None
     ) -> OnlineFClassifier:
         """Learn the next rows of the stream, each scored before its label is used.
 
@@ -185,7 +184,7 @@ class OnlineFClassifier(GoalClassifier):
             Finite numbers, as many features as ever.
         y : array-like of shape (N,)
             Two classes.
-        sample_weight : array-like of shape (N,), optional
+        sample_weight : array-like of shape (N,), >= 0, optional
             Weighs the row in counts and in the learner's gradient; a row of weight zero
             leaves no trace.
         classes : array-like of shape (2,), optional
@@ -204,7 +203,7 @@ class OnlineFClassifier(GoalClassifier):
         self._learn(X, y, sample_weight, classes)
         return self
 
-    def predict_learn(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+    def predict_learn(self, X: Any, y: Any, *, sample_weight: Any = None) -> Array:
         """The same, and the decisions that were made before labels were used.
 
         Parameters
@@ -228,7 +227,7 @@ class OnlineFClassifier(GoalClassifier):
         rows = self._as_rows(X, reset=engine is None)
         if engine is None:
             declared = self.classes if classes is None else classes
-            engine = begin(self, rows, first_classes(y, declared, self.pos_label))
+            engine = begin(self, self.n_features_in_, first_classes(y, declared, self.pos_label))
         elif classes is not None:
             check_same_classes(classes, self.classes_)
         codes = as_codes(y, engine.labels, n_rows_of(rows))
@@ -271,7 +270,9 @@ class OnlineFClassifier(GoalClassifier):
             )
         rows = self._as_rows(X, reset=engine is None)
         if engine is None:
-            engine = begin(self, rows, first_classes(None, self.classes, self.pos_label))
+            engine = begin(
+                self, self.n_features_in_, first_classes(None, self.classes, self.pos_label)
+            )
         engine.waiting.check_new(names)
         scored = engine.score(rows)
         self._keep(engine)
@@ -280,7 +281,7 @@ class OnlineFClassifier(GoalClassifier):
         engine.waiting.add(names, kept)
         return np.asarray(engine.answers[scored.decided])
 
-    def learn(self, ids: Any, y: Any, sample_weight: Any = None) -> OnlineFClassifier:
+    def learn(self, ids: Any, y: Any, *, sample_weight: Any = None) -> OnlineFClassifier:
         """Learn rows that were predicted under these ids, now that their labels came.
 
         They count as they were decided then; the threshold goes by their scores of now.
@@ -350,7 +351,7 @@ class OnlineFClassifier(GoalClassifier):
     def n_rows_seen_(self) -> int:
         """Rows learnt; those of weight zero do not count."""
         self._check_begun("n_rows_seen_")
-        return int(self.engine_.state.memory[at.AGE])
+        return self.engine_.n_rows
 
     @property
     def n_waiting_(self) -> int:

@@ -11,10 +11,10 @@ __all__ = ["inner", "inner_sums", "outer"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Counting references to each array that is passed on would cost more than a row's arithmetic,
-# so what is called for every row is compiled without; it must not make arrays.
+# Counting references to an array costs as much as a row's arithmetic. numba leaves it out where
+# what is called for every row is inlined, makes no arrays, and passes none to what is not.
 _OUTER: dict[str, Any] = {"error_model": "numpy"}
-_INNER: dict[str, Any] = _OUTER | {"forceinline": True, "_nrt": False}
+_INNER: dict[str, Any] = _OUTER | {"forceinline": True}
 
 
 def outer(function: F) -> F:

@@ -15,14 +15,14 @@ from sklearn.utils import _safe_indexing
 from setpoint.caller import warn_caller
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
-from setpoint.online import layout as at
-from setpoint.online.kernel import set_cut
-from setpoint.online.options import Options
+from setpoint.online import state as at
+from setpoint.online.kernel import NotFiniteError, run, set_cut
+from setpoint.online.late_labels import SparseRow, Waiting
+from setpoint.online.parameters import Options
 from setpoint.online.problem import StreamGoal
 from setpoint.online.rows import cannot_overflow, n_rows_of
-from setpoint.online.sketch import cut_score, expected
-from setpoint.online.state import NotFiniteError, State
-from setpoint.online.waiting import SparseRow, Waiting
+from setpoint.online.solvers.sketch import cut_score, expected
+from setpoint.online.state import State
 from setpoint.typing import Floats
 
 __all__ = ["Engine", "Scored"]
@@ -90,17 +90,22 @@ class Engine:
     @property
     def threshold(self) -> float:
         """The score from which on to decide positive."""
-        memory = self.state.memory
-        return float(memory[at.THRESHOLD]) if memory[at.OPEN] == 1.0 else float("inf")
+        record = self.state.record
+        return float(record["threshold"]) if record["open"] else float("inf")
+
+    @property
+    def n_rows(self) -> int:
+        """Rows learnt; those of weight zero do not count."""
+        return int(self.state.record["age"])
 
     def score(self, X: Any) -> Scored:
         """Score and decide rows; nothing changes."""
         scored = _empty(X)
         if self.model is None:
-            self.state.run(X, None, None, *scored, at.SCORE | at.DECIDE)
+            run(self.state, X, None, None, *scored, at.SCORE | at.DECIDE)
         else:
             scored.out[:, 0] = self._log_odds(X)
-            self.state.run(None, None, None, *scored, at.SCORE | at.DECIDE)
+            run(self.state, None, None, None, *scored, at.SCORE | at.DECIDE)
         return scored
 
     def stream(self, X: Any, y: Codes, weight: Floats | None) -> Codes:
@@ -146,14 +151,14 @@ class Engine:
         """Kernels, and thresholds where they ask for one."""
         start, state = 0, self.state
         while start < len(scored.decided):
-            start = state.run(X, y, weight, *scored, mode, start)
-            if state.memory[at.DUE] == 1.0:
-                counts = expected(state.memory, bool(state.choices[at.WINDOWED]))
-                set_cut(cut_score(counts, self.problem.best(counts)), state.choices, state.memory)
+            start = run(state, X, y, weight, *scored, mode, start)
+            if state.record["due"]:
+                counts = expected(state.record)
+                set_cut(cut_score(counts, self.problem.best(counts)), state.record)
 
     # ------------------------------------------------------------------ the user's learner
     def _log_odds(self, X: Any) -> Floats:
-        if not self.state.tally[at.ROWS_NUMBER].sum(axis=1).all():
+        if not self.state.tally[at.NUMBER_OF_ROWS].sum(axis=1).all():
             return np.zeros(n_rows_of(X))  # few learners score before they know both classes
         if self.options.margin:
             z: Floats = np.asarray(self.model.decision_function(X), dtype=float)

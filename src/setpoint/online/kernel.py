@@ -8,319 +8,259 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.online import layout as at
+from setpoint.online import state as at
 from setpoint.online.compiled import inner, outer
-from setpoint.online.dense import adapt, is_finite, margins, plain_margins, settle, update
-from setpoint.online.learners import CENTRED_ROWS
-from setpoint.online.sketch import bin_of, posterior, refresh
-from setpoint.online.solvers import fofo, is_due, ofo
-from setpoint.online.sparse import (
-    adapt_sparse,
-    is_finite_sparse,
-    margins_sparse,
-    plain_margins_sparse,
-    settle_sparse,
+from setpoint.online.learners import CENTRED_ROWS, adapt, settle, update
+from setpoint.online.margins import (
+    Columns,
+    Values,
+    is_finite,
+    margins,
+    plain_margins,
     strange_margins,
-    update_sparse,
 )
-from setpoint.typing import Floats
+from setpoint.online.solvers.fofo import fofo
+from setpoint.online.solvers.ofo import ofo
+from setpoint.online.solvers.sketch import bin_of, is_due, posterior, refresh
+from setpoint.online.state import State
+from setpoint.typing import Floats, Integers
 
-__all__ = ["set_cut", "stream_dense", "stream_scores", "stream_sparse"]
+__all__ = ["NotFiniteError", "run", "set_cut"]
 
-Ints = NDArray[np.int64]
+Codes = NDArray[np.int8]
 
+_NO_WEIGHTS: Floats = np.empty(0)
+_NO_LABELS: Codes = np.empty(0, np.int8)
 
 _HEAVY = 1e6
 """When a row so much heavier leaves the window, sums without it are mostly rounding."""
 
 
-@inner
-def _behind(last: float, behind: float, choices: Ints, memory: Floats) -> float:
-    """The margin that decides: that of the averaged weights, or of the last ones."""
-    if choices[at.TRACK] == 1 or memory[at.AVERAGED] == 0.0:
-        return last
-    return last - behind / float(memory[at.AVERAGED])
+class NotFiniteError(ValueError):
+    """A row cannot be scored; those before it were learnt."""
 
 
-@outer
-def _unlearnt(X: NDArray[Any], i: int, weights: Floats) -> tuple[float, float]:
-    """The margins of a strange row that shall leave no trace."""
-    apart = weights.copy()
-    adapt(X, i, np.zeros(at.N_SCALARS), apart)
-    last, behind, _, _ = margins(
-        X, i, apart[at.WEIGHT], apart[at.LAG], apart[at.INVERSE], apart[at.CENTRE]
-    )
-    return last, behind
-
-
-@inner
-def _recount(memory: Floats, ring: Floats, windowed: bool) -> None:
-    """Count the window anew, so that rounding of weights does not pile up."""
-    tally = at.TALLY + 4 * at.WINDOW_WEIGHT
-    for k in range(4):
-        memory[tally + k] = 0.0
-    if windowed:
-        for k in range(2 * at.BINS):
-            memory[at.SKETCHED + at.RULE_NEGATIVE * at.BINS + k] = 0.0
-    for k in range(ring.shape[0]):
-        code, weight = int(ring[k, at.RING_CODE]), ring[k, at.RING_WEIGHT]
-        memory[tally + code] += weight
-        if windowed:
-            row = at.RULE_NEGATIVE + (code >> 1)
-            memory[at.SKETCHED + row * at.BINS + int(ring[k, at.RING_BIN])] += weight
-
-
-@inner
-def _observe(
-    z: float,
-    p: float,
-    decided: int,
-    y: int,
-    weight: float,
-    choices: Ints,
-    memory: Floats,
-    ring: Floats,
-) -> None:
-    """Count a row whose label came, and move the threshold."""
-    k, code, windowed = bin_of(z), 2 * y + decided, choices[at.WINDOWED] == 1
-    memory[at.AGE] += 1.0
-    if y == 1:
-        memory[at.OPEN] = 1.0
-    memory[at.SMALLEST + y] = min(memory[at.SMALLEST + y], weight)
-    memory[at.TALLY + 4 * at.ROWS_WEIGHT + code] += weight
-    memory[at.TALLY + 4 * at.ROWS_SQUARES + code] += weight * weight
-    memory[at.TALLY + 4 * at.ROWS_NUMBER + code] += 1.0
-    memory[at.SKETCHED + (at.NEGATIVE + y) * at.BINS + k] += weight
-    memory[at.SKETCHED + at.EXPECTED * at.BINS + k] += weight * p
-
-    rule = at.SKETCHED + at.RULE_NEGATIVE * at.BINS
-    place, gone = int(memory[at.NEXT]), 0.0
-    if memory[at.FILLED] == ring.shape[0]:
-        old, gone = int(ring[place, at.RING_CODE]), ring[place, at.RING_WEIGHT]
-        memory[at.TALLY + 4 * at.WINDOW_WEIGHT + old] -= gone
-        if windowed:
-            memory[rule + (old >> 1) * at.BINS + int(ring[place, at.RING_BIN])] -= gone
-    else:
-        memory[at.FILLED] += 1.0
-    ring[place, at.RING_BIN] = k
-    ring[place, at.RING_CODE] = code
-    ring[place, at.RING_WEIGHT] = weight
-    memory[at.TALLY + 4 * at.WINDOW_WEIGHT + code] += weight
-    age = 1.0 if windowed else memory[at.AGE]
-    memory[rule + y * at.BINS + k] += weight * age * age
-    memory[at.NEXT] = place + 1.0
-    if place + 1 == ring.shape[0]:
-        memory[at.NEXT] = 0.0
-    if memory[at.NEXT] == 0.0 or gone > _HEAVY * weight:
-        _recount(memory, ring, windowed)
-
-    solver = choices[at.SOLVER]
-    if solver == at.SKETCH:
-        memory[at.DUE] = 1.0 if _is_due(windowed, memory) else 0.0
-    elif solver == at.FOFO:
-        negatives, positives = _by_class(memory, at.ROWS_WEIGHT)
-        fofo(p, positives / (negatives + positives), weight, memory)
-    elif solver != at.HALF:
-        ofo(p, y, decided, weight, solver, memory)
-
-
-@inner
-def _by_class(memory: Floats, what: int) -> tuple[float, float]:
-    first = at.TALLY + 4 * what
-    return memory[first] + memory[first + 1], memory[first + 2] + memory[first + 3]
-
-
-@inner
-def _is_due(windowed: bool, memory: Floats) -> bool:
-    """Whether the sketch's threshold is to be found anew: never before both classes came."""
-    negatives, positives = _by_class(memory, at.ROWS_WEIGHT)
-    counted, hits = negatives + positives, positives
-    if windowed:
-        counted, hits = _by_class(memory, at.WINDOW_WEIGHT)
-        counted += hits
-    return 0.0 < hits < counted and is_due(negatives + positives, positives, counted, hits, memory)
-
-
-@outer
-def set_cut(z: float, choices: Ints, memory: Floats) -> None:
-    """Take a score as the threshold that was due."""
-    memory[at.THRESHOLD] = z if choices[at.MARGIN] == 1 else posterior(z)
-    memory[at.DUE] = 0.0
-
-
-@outer
-def _renew(choices: Ints, memory: Floats) -> None:
-    """Find the sketch's threshold anew."""
-    set_cut(refresh(memory, choices[at.WINDOWED] == 1), choices, memory)
-
-
-@outer
-def stream_dense(
-    X: NDArray[Any],
-    y: NDArray[np.int8],
-    row_weight: Floats,
-    start: int,
-    mode: int,
-    choices: Ints,
-    weights: Floats,
-    memory: Floats,
-    ring: Floats,
+def run(
+    state: State,
+    X: Any,
+    y: Codes | None,
+    row_weight: Floats | None,
     out: Floats,
-    decided: NDArray[np.int8],
+    decided: Codes,
+    mode: int,
+    start: int = 0,
 ) -> int:
-    """Go through rows of a matrix; the next row, where the caller is asked for a threshold.
-
-    A row that is not finite ends it: -1 minus its number. What came before it was learnt.
+    """Go through rows; the next row, where the caller is asked for a threshold.
 
     Parameters
     ----------
-    X : array (N, d)
-    y : array (N,)
+    X : array (N, d), matrix in compressed sparse rows, or None
+        None: something else has scored the rows, and `out` has their log-odds.
+    y : array (N,), optional
         1 for positives; not looked at where nothing is learnt.
-    row_weight : array (N,), or (0,) for ones
-    start : int
-        The first row to look at.
-    mode : int
-        A sum of SCORE, DECIDE and LEARN.
-    choices, weights, memory, ring : array
-        The state; see :mod:`setpoint.online.layout`.
+    row_weight : array (N,), optional
     out : array (N, 2)
         Log-odds and posterior of each row, written where rows are scored, else read.
     decided : array (N,)
         Decisions, written where rows are decided, else read.
+    mode : int
+        A sum of SCORE, DECIDE and LEARN.
+    start : int
+        The first row to look at.
+
+    Raises
+    ------
+    NotFiniteError
     """
-    score, learn = mode & at.SCORE != 0, mode & at.LEARN != 0
-    weight, lag, squares = weights[at.WEIGHT], weights[at.LAG], weights[at.SQUARES]
-    inverse, centre = weights[at.INVERSE], weights[at.CENTRE]
-    normalised = choices[at.NORMALISED] == 1
-    for i in range(start, X.shape[0]):
-        w = row_weight[i] if row_weight.size else 1.0
-        norm = 1.0
-        if normalised:
-            last, behind, norm, strange = margins(X, i, weight, lag, inverse, centre)
-        else:
-            last, behind, strange = plain_margins(X, i, weight, lag)
-        if normalised and strange > 0 and is_finite(X, i):
-            if learn and w > 0.0:
-                adapt(X, i, memory, weights)
-                last, behind, norm, _ = margins(X, i, weight, lag, inverse, centre)
-            else:
-                last, behind = _unlearnt(X, i, weights)
-        if not math.isfinite(last + behind) or (strange > 0 and not normalised):
-            return -1 - i
-        if score:
-            _score(_behind(last, behind, choices, memory), i, mode, choices, memory, out, decided)
-        if learn and w > 0.0:
-            slope = w * (posterior(last) - y[i])
-            update(X, i, slope, norm, choices, memory, weight, lag, squares, inverse, centre)
-            if normalised and memory[at.UPDATES] <= CENTRED_ROWS:
-                settle(X, i, memory, weights)
-            _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
-            if memory[at.DUE] == 1.0:
-                if choices[at.ASK] == 1:
-                    return i + 1
-                _renew(choices, memory)
-    return len(X)
+    if not state.record.flags.writeable:  # as joblib maps it from a file
+        vars(state).update(vars(state.copy()))
+    labels = _NO_LABELS if y is None else y
+    weight = _NO_WEIGHTS if row_weight is None else row_weight
+    rest = (labels, weight, start, mode, state.record, state.ring, out, decided)
+    if X is None:
+        end = _stream_scores(*rest)
+    elif isinstance(X, np.ndarray):
+        end = _stream(X.reshape(-1), None, None, state.weights, *rest)
+    else:
+        end = _stream(X.data, X.indices, X.indptr, state.weights, *rest)
+    if end < 0:
+        raise NotFiniteError(
+            f"X holds NaN, infinite values or values too large for a score, in row {-1 - end}"
+        )
+    return int(end)
 
 
 @outer
-def stream_sparse(
-    data: NDArray[Any],
-    indices: NDArray[Any],
-    indptr: NDArray[Any],
-    y: NDArray[np.int8],
-    row_weight: Floats,
-    start: int,
-    mode: int,
-    choices: Ints,
+def _stream(
+    values: Values,
+    columns: Columns,
+    ends: Integers | None,
     weights: Floats,
-    memory: Floats,
-    ring: Floats,
-    out: Floats,
-    decided: NDArray[np.int8],
-) -> int:
-    """As :func:`stream_dense`, of a matrix in compressed sparse rows."""
-    score, learn = mode & at.SCORE != 0, mode & at.LEARN != 0
-    weight, lag, squares = weights[at.WEIGHT], weights[at.LAG], weights[at.SQUARES]
-    inverse, centre = weights[at.INVERSE], weights[at.CENTRE]
-    normalised = choices[at.NORMALISED] == 1
-    for i in range(start, indptr.size - 1):
-        low, high = indptr[i], indptr[i + 1]
-        w = row_weight[i] if row_weight.size else 1.0
-        norm = 1.0
-        if normalised:
-            last, behind, norm, strange = margins_sparse(
-                data, indices, low, high, memory, weight, lag, inverse, centre
-            )
-        else:
-            last, behind, strange = plain_margins_sparse(data, indices, low, high, weight, lag)
-        if normalised and strange > 0 and is_finite_sparse(data, low, high):
-            if learn and w > 0.0:
-                adapt_sparse(data, indices, low, high, memory, weights)
-                last, behind, norm, _ = margins_sparse(
-                    data, indices, low, high, memory, weight, lag, inverse, centre
-                )
-            else:
-                last, behind = strange_margins(data, indices, low, high, memory, weights)
-        if not math.isfinite(last + behind) or (strange > 0 and not normalised):
-            return -1 - i
-        if score:
-            _score(_behind(last, behind, choices, memory), i, mode, choices, memory, out, decided)
-        if learn and w > 0.0:
-            slope = w * (posterior(last) - y[i])
-            update_sparse(
-                data, indices, low, high, slope, norm, choices, memory, weight, lag, squares,
-                inverse, centre,
-            )  # fmt: skip
-            if normalised and memory[at.UPDATES] <= CENTRED_ROWS:
-                settle_sparse(data, indices, low, high, memory, weights)
-            _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
-            if memory[at.DUE] == 1.0:
-                if choices[at.ASK] == 1:
-                    return i + 1
-                _renew(choices, memory)
-    return int(indptr.size - 1)
-
-
-@outer
-def stream_scores(
-    y: NDArray[np.int8],
+    y: Codes,
     row_weight: Floats,
     start: int,
     mode: int,
-    choices: Ints,
-    memory: Floats,
+    record: Any,
     ring: Floats,
     out: Floats,
-    decided: NDArray[np.int8],
+    decided: Codes,
 ) -> int:
-    """As :func:`stream_dense`, of rows that something else has scored: log-odds in `out`."""
-    score, learn = mode & at.SCORE != 0, mode & at.LEARN != 0
+    """As `run`; a row that is not finite ends it: -1 minus its number.
+
+    Dense rows have neither `columns` nor `ends`.
+    """
+    state, d = record[()], weights.shape[1] - 1
     for i in range(start, out.shape[0]):
-        if score:
-            _score(out[i, 0], i, mode, choices, memory, out, decided)
         w = row_weight[i] if row_weight.size else 1.0
-        if learn and w > 0.0:
-            _observe(out[i, 0], out[i, 1], decided[i], y[i], w, choices, memory, ring)
-            if memory[at.DUE] == 1.0:
-                if choices[at.ASK] == 1:
+        learnt = mode & at.LEARN != 0 and w > 0.0
+        low = _begin_of(ends, d, i)
+        size, norm = _begin_of(ends, d, i + 1) - low, 1.0
+        if state.normalised == 1:
+            last, behind, norm, strange = margins(
+                values, columns, low, size, state.centred, weights
+            )
+            if strange > 0:
+                last, behind = strange_margins(values, columns, low, size, state.centred, weights)
+                if learnt and is_finite(values, low, size) and math.isfinite(last + behind):
+                    adapt(values, columns, low, size, state, weights)
+                    _, _, norm, _ = margins(values, columns, low, size, state.centred, weights)
+        else:
+            last, behind, strange = plain_margins(values, columns, low, size, weights)
+            if strange > 0:
+                return -1 - i
+        if not math.isfinite(last + behind):
+            return -1 - i
+        if mode & at.SCORE != 0:
+            z = last
+            # The margin that decides is that of the averaged weights, if there are any.
+            if state.constant_step == 0 and state.averaged != 0.0:
+                z -= behind / float(state.averaged)
+            _score(z, i, mode, state, out, decided)
+        if learnt:
+            slope = w * (posterior(last) - y[i])
+            update(values, columns, low, size, slope, norm, state, weights)
+            if state.normalised == 1 and state.updates <= CENTRED_ROWS:
+                settle(values, columns, low, size, state, weights)
+            if _count(out[i, 0], out[i, 1], decided[i], y[i], w, state, ring):
+                _recount(state, ring)
+            _move(out[i, 1], decided[i], y[i], w, state)
+            if state.due == 1:
+                if state.asks == 1:
                     return i + 1
-                _renew(choices, memory)
+                _set_cut(refresh(state), state)
+    return int(out.shape[0])
+
+
+@outer
+def _stream_scores(
+    y: Codes,
+    row_weight: Floats,
+    start: int,
+    mode: int,
+    record: Any,
+    ring: Floats,
+    out: Floats,
+    decided: Codes,
+) -> int:
+    """As `run`, of rows that something else has scored."""
+    state = record[()]
+    for i in range(start, out.shape[0]):
+        w = row_weight[i] if row_weight.size else 1.0
+        if mode & at.SCORE != 0:
+            _score(out[i, 0], i, mode, state, out, decided)
+        if mode & at.LEARN != 0 and w > 0.0:
+            if _count(out[i, 0], out[i, 1], decided[i], y[i], w, state, ring):
+                _recount(state, ring)
+            _move(out[i, 1], decided[i], y[i], w, state)
+            if state.due == 1:
+                if state.asks == 1:
+                    return i + 1
+                _set_cut(refresh(state), state)
     return int(out.shape[0])
 
 
 @inner
-def _score(
-    z: float,
-    i: int,
-    mode: int,
-    choices: Ints,
-    memory: Floats,
-    out: Floats,
-    decided: NDArray[np.int8],
-) -> None:
+def _score(z: float, i: int, mode: int, state: Any, out: Floats, decided: Codes) -> None:
     p = posterior(z)
     out[i, 0], out[i, 1] = z, p
     if mode & at.DECIDE != 0:
-        accepted = (z if choices[at.MARGIN] == 1 else p) >= memory[at.THRESHOLD]
-        decided[i] = accepted and memory[at.OPEN] == 1.0
+        accepted = (z if state.margin == 1 else p) >= state.threshold
+        decided[i] = accepted and state.open == 1
+
+
+@inner
+def _begin_of(ends: Integers | None, d: int, i: int) -> int:
+    """Where row i begins."""
+    if ends is None:
+        return i * d
+    return int(ends[i])
+
+
+@outer
+def _recount(state: Any, ring: Floats) -> None:
+    """Count the window anew, so that rounding of weights does not pile up."""
+    state.tally[at.WEIGHT_IN_WINDOW] = 0.0
+    if state.windowed == 1:
+        state.bins[: at.RULE_POSITIVE + 1] = 0.0
+    for k in range(ring.shape[0]):
+        code, weight = int(ring[k, at.RING_CODE]), ring[k, at.RING_WEIGHT]
+        state.tally[at.WEIGHT_IN_WINDOW, code >> 1, code & 1] += weight
+        if state.windowed == 1:
+            state.bins[at.RULE_NEGATIVE + (code >> 1), int(ring[k, at.RING_BIN])] += weight
+
+
+@inner
+def _count(
+    z: float, p: float, decided: int, y: int, weight: float, state: Any, ring: Floats
+) -> bool:
+    """Count a row whose label came; whether the window is to be counted anew."""
+    k = bin_of(z)
+    state.age += 1.0
+    if y == 1:
+        state.open = 1
+    state.smallest[y] = min(state.smallest[y], weight)
+    state.tally[at.WEIGHT_OF_ROWS, y, decided] += weight
+    state.tally[at.SQUARED_WEIGHT, y, decided] += weight * weight
+    state.tally[at.NUMBER_OF_ROWS, y, decided] += 1.0
+    state.bins[at.NEGATIVE + y, k] += weight
+    state.bins[at.EXPECTED, k] += weight * p
+
+    place, gone = state.next, 0.0
+    if state.filled == ring.shape[0]:
+        old, gone = int(ring[place, at.RING_CODE]), ring[place, at.RING_WEIGHT]
+        state.tally[at.WEIGHT_IN_WINDOW, old >> 1, old & 1] -= gone
+        if state.windowed == 1:
+            state.bins[at.RULE_NEGATIVE + (old >> 1), int(ring[place, at.RING_BIN])] -= gone
+    else:
+        state.filled += 1
+    ring[place, at.RING_BIN] = k
+    ring[place, at.RING_CODE] = 2 * y + decided
+    ring[place, at.RING_WEIGHT] = weight
+    state.tally[at.WEIGHT_IN_WINDOW, y, decided] += weight
+    age = 1.0 if state.windowed == 1 else state.age
+    state.bins[at.RULE_NEGATIVE + y, k] += weight * age * age
+    state.next = place + 1 if place + 1 < ring.shape[0] else 0
+    return state.next == 0 or gone > _HEAVY * weight
+
+
+@inner
+def _move(p: float, decided: int, y: int, weight: float, state: Any) -> None:
+    """Move the threshold after a row."""
+    if state.solver == at.SKETCH:
+        state.due = 1 if is_due(state) else 0
+    elif state.solver == at.FOFO:
+        fofo(p, weight, state)
+    elif state.solver != at.HALF:
+        ofo(p, y, decided, weight, state)
+
+
+@outer
+def set_cut(z: float, record: Any) -> None:
+    """Take a score as the threshold that was due."""
+    _set_cut(z, record[()])
+
+
+@inner
+def _set_cut(z: float, state: Any) -> None:
+    state.threshold = z if state.margin == 1 else posterior(z)
+    state.due = 0

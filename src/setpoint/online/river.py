@@ -25,12 +25,11 @@ except ImportError as error:
 from setpoint.goals.errors import nearest
 from setpoint.inputs.classes import two_classes
 from setpoint.inputs.labels import check_weight
-from setpoint.online import layout as at
-from setpoint.online.engine import Engine
-from setpoint.online.options import Options
-from setpoint.online.reporting import stream_report
-from setpoint.online.state import State
-from setpoint.online.waiting import Waiting
+from setpoint.online import state as at
+from setpoint.online.classifier import OnlineFClassifier
+from setpoint.online.kernel import run
+from setpoint.online.notes import stream_report
+from setpoint.online.start import begin, first_weights
 from setpoint.report import GoalReport
 from setpoint.typing import Floats
 
@@ -40,6 +39,8 @@ Columns = NDArray[np.int32]
 
 _FEW = 32
 """Features that there is room for at first."""
+
+_SETTINGS = ("solver", "learner", "step", "window", "constant_step", "n")
 
 _CODES = np.array([[0], [1]], np.int8)
 
@@ -54,26 +55,14 @@ class OnlineF(base.Classifier):
     Parameters
     ----------
     goal : Goal, str or metric, default="f1"
-        With the solver "sketch" any goal over true and false positives and negatives, with
-        constraints too; with the others ``fbeta(beta)`` or ``jaccard``.
-    solver : {"sketch", "fofo", "ofo", "ofo-rb", "half"}, default="sketch"
-        Where the threshold comes from.
-    learner : {"nag", "sgd", "adagrad"}, default="nag"
-        A logistic regression. "nag" does not depend on the scales of features.
-    step : "auto" or float, default="auto"
-        Of the learner: 2.0 for "nag", 1.0 / sqrt(t) for "sgd", 0.5 for "adagrad".
-    window : int, default=None
-        The sketch counts this many rows, the last ones, for priors that move. None: all
-        rows, the t-th with the weight t^2.
-    track : bool, default=False
-        A constant step, 0.05 by default, and no average, for concepts that drift.
-    n : int, default=None
-        With "fofo": run it as printed, for a stream of `n` rows, 44 at least.
     classes : sequence of two labels, default=None
         None: False and True, which 0 and 1 are equal to. Others have to be declared, because
         a row may be decided before its class ever came.
     pos_label : label, default=None
         The positive class; None: the last in sorted order.
+    **settings
+        `solver`, `learner` by its name, `step`, `window`, `constant_step` and `n`, as
+        :class:`setpoint.OnlineFClassifier` takes them.
 
     Raises
     ------
@@ -109,34 +98,29 @@ class OnlineF(base.Classifier):
         self,
         goal: Any = "f1",
         *,
-        solver: str = "sketch",
-        learner: str = "nag",
-        step: Any = "auto",
-        window: int | None = None,
-        track: bool = False,
-        n: int | None = None,
         classes: Sequence[Any] | None = None,
         pos_label: Any = None,
+        **settings: Any,
     ) -> None:
         self.goal = goal
-        self.solver = solver
-        self.learner = learner
-        self.step = step
-        self.window = window
-        self.track = track
-        self.n = n
         self.classes = classes
         self.pos_label = pos_label
-        if not isinstance(learner, str):
+        self.settings = settings
+        for name in settings:
+            if name not in _SETTINGS:
+                raise TypeError(
+                    f"beside goal, classes and pos_label OnlineF takes {', '.join(_SETTINGS)}, "
+                    f"got {name}"
+                )
+        given = OnlineFClassifier(goal, **settings)
+        if not isinstance(given.learner, str):
             raise TypeError(
                 "learner is 'nag', 'sgd' or 'adagrad' here; OnlineFClassifier takes one of your "
-                f"own, got {type(learner).__name__}"
+                f"own, got {type(given.learner).__name__}"
             )
         found = two_classes(None, (False, True) if classes is None else classes, pos_label)
-        options = Options.check(self, found)
         negative, positive = found.labels
-        state = State.start(options, _FEW)
-        self._engine = Engine(options, (negative, positive), found.sorted, state, Waiting(1))
+        self._engine = begin(given, _FEW, found)
         self._labels: tuple[Any, Any] = negative, positive
         self._codes: dict[Any, int] = {negative: 0, positive: 1}
         self._rows = _Rows()
@@ -221,14 +205,14 @@ class OnlineF(base.Classifier):
     @property
     def n_rows_seen_(self) -> int:
         """Rows learnt; those of weight zero do not count."""
-        return int(self._engine.state.memory[at.AGE])
+        return self._engine.n_rows
 
     # ------------------------------------------------------------------ shared steps
     def _score(self, x: dict[Hashable, Any]) -> tuple[float, int]:
         """The posterior of a row, and the code of its decision."""
         row = self._rows.read(x, new=False)
         out, decided = np.empty((1, 2)), np.empty(1, np.int8)
-        self._engine.state.run(row, None, None, out, decided, at.SCORE | at.DECIDE)
+        run(self._engine.state, row, None, None, out, decided, at.SCORE | at.DECIDE)
         return out.item(1), decided.item(0)
 
     def _code(self, y: ClfTarget) -> int:
@@ -248,7 +232,7 @@ class OnlineF(base.Classifier):
         while room < len(self._rows):
             room *= 2
         if room > old:
-            wider = State.start(self._engine.options, room).weights
+            wider = first_weights(self._engine.options, room)
             wider[:, :old], wider[:, -1] = state.weights[:, :old], state.weights[:, -1]
             state.weights = wider
 

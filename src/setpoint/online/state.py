@@ -1,107 +1,146 @@
-"""The state of a stream: a few arrays, all that is kept of the rows."""
+"""The state of a stream: one record, the learner's weights, and the last rows.
+
+That is all that is kept of the rows. Kernels take the record's fields by name, and write to
+them: ``state.threshold``, ``state.tally[WEIGHT_OF_ROWS, y, decided]``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.online import layout as at
-from setpoint.online.kernel import stream_dense, stream_scores, stream_sparse
-from setpoint.online.options import Options
-from setpoint.online.solvers import FIRST_STAGE, fofo_stages
 from setpoint.typing import Floats
 
-__all__ = ["REPORTED", "NotFiniteError", "State"]
+__all__ = ["STATE", "State"]
 
+# ------------------------------------------------------------------ what to do with a row
+SCORE: Final = 1
+DECIDE: Final = 2
+LEARN: Final = 4
 
-REPORTED = 10_000
-"""Rows of the window that reports refer to, where rules know none."""
+# ------------------------------------------------------------------ learners
+SGD: Final = 0
+ADAGRAD: Final = 1
+NAG: Final = 2
+"""From ADAGRAD on steps are divided by the root of the sum of squared gradients."""
 
-_NO_WEIGHTS: Floats = np.empty(0)
-_NO_LABELS: NDArray[np.int8] = np.empty(0, np.int8)
+# ------------------------------------------------------------------ solvers
+SKETCH: Final = 0
+FOFO: Final = 1
+OFO: Final = 2
+OFO_RB: Final = 3
+HALF: Final = 4
 
+# ------------------------------------------------------------------ weights, (7, d + 1)
+# The last column is the intercept's.
+WEIGHT: Final = 0
+LAG: Final = 1
+"""Weights minus this over the record's `averaged` are the averaged weights."""
+SQUARES: Final = 2
+"""Sums of squared gradients, in units of the largest distance."""
+INVERSE: Final = 3
+"""One over the largest distance of the feature from its centre; 1 without normalisation."""
+CENTRE: Final = 4
+"""What is taken off the feature; 0 where nothing is."""
+TOTAL: Final = 5
+PRESENT: Final = 6
+"""Sums over the first rows, and in how many of them the feature was not zero."""
 
-class NotFiniteError(ValueError):
-    """A row cannot be scored; those before it were learnt."""
+LARGEST: Final = 1e100
+"""Without normalisation: larger values would end in infinite weights."""
+
+UNSEEN: Final = 1e100
+"""INVERSE of a feature that was always zero, or so small that it may as well be."""
+
+# ------------------------------------------------------------------ tables of the tally
+WEIGHT_OF_ROWS: Final = 0
+SQUARED_WEIGHT: Final = 1
+NUMBER_OF_ROWS: Final = 2
+WEIGHT_IN_WINDOW: Final = 3
+
+# ------------------------------------------------------------------ rows of the bins
+BINS: Final = 512
+RULE_NEGATIVE: Final = 0
+RULE_POSITIVE: Final = 1
+"""What the rule goes by: weighted by the square of the row's number, or the window's rows."""
+NEGATIVE: Final = 2
+POSITIVE: Final = 3
+EXPECTED: Final = 4
+"""Weight of all rows by class, and the sum of their posteriors."""
+
+# ------------------------------------------------------------------ the last rows, (rows, 3)
+RING_BIN: Final = 0
+RING_CODE: Final = 1
+"""2 y + decided."""
+RING_WEIGHT: Final = 2
+
+STATE: Final = np.dtype(
+    [
+        # What was chosen, in codes.
+        ("learner", np.int64),
+        ("solver", np.int64),
+        ("constant_step", np.int64),  # 1: steps that do not shrink, and no average
+        ("windowed", np.int64),  # 1: the sketch counts the rows of the window only
+        ("asks", np.int64),  # 1: stop where a threshold is due, and let the caller find it
+        ("margin", np.int64),  # 1: scores are not posteriors; the threshold is one of log-odds
+        ("normalised", np.int64),  # 1: weights shrink when a feature is larger than ever
+        ("step", np.float64),
+        ("beta2", np.float64),  # the squared beta of F-beta
+        # The learner.
+        ("updates", np.float64),  # rows that it has learnt
+        ("averaged", np.float64),  # sum of the weights of the average
+        ("norms", np.float64),  # of squared features, in units of the largest distances
+        ("centred", np.int64),  # number of features that have a centre
+        # The threshold.
+        ("threshold", np.float64),  # decide positive when the score is at least this
+        ("open", np.int64),  # 1 once a positive came: before, nobody is decided positive
+        ("due", np.int64),  # 1 when the threshold is to be found anew
+        # The sketch: Platt's calibration, and the weight of rows and of positives when the
+        # threshold was found last.
+        ("slope", np.float64),
+        ("intercept", np.float64),
+        ("solved_rows", np.float64),
+        ("solved_positives", np.float64),
+        # FOFO: iterate, start and radius of the stage, its step, rows so far and in all, and
+        # how many stages go on alike; negative: for ever, doubling.
+        ("theta", np.float64),
+        ("start", np.float64),
+        ("radius", np.float64),
+        ("rate", np.float64),
+        ("stage", np.float64),
+        ("stage_length", np.float64),
+        ("stages_left", np.float64),
+        # OFO: numerator and denominator of its threshold.
+        ("gain", np.float64),
+        ("cost", np.float64),
+        # Counts.
+        ("age", np.float64),  # rows of positive weight
+        ("smallest", np.float64, (2,)),  # positive weight of a row, by class
+        ("next", np.int64),  # where the next row goes in the ring
+        ("filled", np.int64),  # rows in the ring
+        ("tally", np.float64, (4, 2, 2)),  # by what is counted, true class and decision
+        ("bins", np.float64, (5, BINS)),  # weight by score
+    ]
+)
 
 
 @dataclass(eq=False)
 class State:
-    """Arrays as :mod:`setpoint.online.layout` says; kernels write to them."""
+    """What kernels read and write.
 
-    choices: NDArray[np.int64]
+    Parameters
+    ----------
+    record : array () of STATE
+    weights : array (7, d + 1)
+    ring : array (rows, 3)
+        The last rows.
+    """
+
+    record: Any
     weights: Floats
-    memory: Floats
     ring: Floats
-
-    @classmethod
-    def start(cls, options: Options, n_features: int) -> State:
-        """The state before the first row."""
-        choices = np.zeros(at.N_CHOICES, np.int64)
-        choices[at.LEARNER] = options.learner
-        choices[at.SOLVER] = options.solver
-        choices[at.TRACK] = options.track
-        choices[at.WINDOWED] = options.window is not None
-        choices[at.ASK] = options.asks
-        choices[at.MARGIN] = options.margin
-        weights = np.zeros((7, n_features + 1))
-        weights[at.INVERSE] = 1.0
-        if options.learner == at.NAG:
-            choices[at.NORMALISED] = 1
-            weights[at.INVERSE, :n_features] = at.UNSEEN
-        memory = np.zeros(at.N_MEMORY)
-        memory[at.STEP], memory[at.BETA2] = options.step, options.beta2
-        memory[at.SLOPE] = 1.0
-        middle = 0.5 / (1.0 + options.beta2)
-        if options.solver == at.HALF:
-            memory[at.THRESHOLD] = 0.0 if options.margin else 0.5
-            memory[at.OPEN] = 1.0
-        elif options.solver == at.FOFO and options.n is None:
-            memory[at.THRESHOLD] = middle  # as printed it starts at 0
-        memory[at.THETA] = memory[at.START] = memory[at.THRESHOLD]
-        memory[at.RADIUS] = 1.0 / (1.0 + options.beta2)
-        stages, rows = (-1, int(FIRST_STAGE)) if options.n is None else fofo_stages(options.n)
-        memory[at.STAGES_LEFT], memory[at.STAGE_LENGTH] = stages, rows
-        memory[at.RATE] = memory[at.RADIUS] / np.sqrt(10.0 * rows)
-        memory[at.SMALLEST : at.SMALLEST + 2] = np.inf
-        return cls(choices, weights, memory, np.zeros((options.window or REPORTED, 3)))
-
-    def run(
-        self,
-        X: Any,
-        y: NDArray[np.int8] | None,
-        row_weight: Floats | None,
-        out: Floats,
-        decided: NDArray[np.int8],
-        mode: int,
-        start: int = 0,
-    ) -> int:
-        """Go through rows; the next row, where a threshold is asked for.
-
-        Raises
-        ------
-        NotFiniteError
-        """
-        if not self.memory.flags.writeable:  # as joblib maps it from a file
-            vars(self).update(vars(self.copy()))
-        labels = _NO_LABELS if y is None else y
-        weight = _NO_WEIGHTS if row_weight is None else row_weight
-        rest = (self.memory, self.ring, out, decided)
-        if X is None:
-            end = stream_scores(labels, weight, start, mode, self.choices, *rest)
-        elif isinstance(X, np.ndarray):
-            end = stream_dense(X, labels, weight, start, mode, self.choices, self.weights, *rest)
-        else:
-            cut = (X.data, X.indices, X.indptr, labels, weight, start, mode)
-            end = stream_sparse(*cut, self.choices, self.weights, *rest)
-        if end < 0:
-            raise NotFiniteError(
-                f"X holds NaN, infinite values or values too large for a score, in row {-1 - end}"
-            )
-        return int(end)
 
     def copy(self) -> State:
         """Another state like this one."""
@@ -110,9 +149,11 @@ class State:
     @property
     def tally(self) -> Floats:
         """Weights, squared weights, numbers of rows and the window's weights (4, 2, 2)."""
-        return self.memory[at.TALLY : at.TALLY + 16].reshape(4, 2, 2)
+        tally: Floats = self.record["tally"]
+        return tally
 
     @property
     def bins(self) -> Floats:
         """The sketch (5, BINS)."""
-        return self.memory[at.SKETCHED :].reshape(5, at.BINS)
+        bins: Floats = self.record["bins"]
+        return bins

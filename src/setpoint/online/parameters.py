@@ -1,20 +1,19 @@
-"""What the constructor's arguments mean, checked before the first row."""
+"""What the constructor takes, checked before the first row."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from setpoint.goals.errors import nearest
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import ClassOrder
-from setpoint.online import layout as at
+from setpoint.online import state as at
 from setpoint.online.problem import StreamGoal, f_beta_of
-from setpoint.online.solvers import LEAST_ROWS
-from setpoint.parameters import is_integer, is_number
+from setpoint.online.solvers.fofo import LEAST_ROWS
+from setpoint.parameters import Allowed, Number, check
 
-__all__ = ["LEARNERS", "SOLVERS", "Options", "check_whole"]
+__all__ = ["LEARNERS", "PARAMETERS", "SOLVERS", "Options"]
 
 SOLVERS = {
     "sketch": at.SKETCH,
@@ -25,9 +24,20 @@ SOLVERS = {
 }
 LEARNERS = {"nag": at.NAG, "sgd": at.SGD, "adagrad": at.ADAGRAD}
 
+PARAMETERS: Mapping[str, Allowed] = {
+    "solver": tuple(SOLVERS),
+    "step": Number("'auto' or a number above 0", 0.0, False, other=("auto",)),
+    "window": Number("a whole number of at least 1, or None", 1.0, integer=True, other=(None,)),
+    "constant_step": (False, True),
+    "n": Number(
+        f"a whole number of at least {LEAST_ROWS}, or None", LEAST_ROWS, integer=True, other=(None,)
+    ),
+    "buffer_size": Number("a whole number of at least 1", 1.0, integer=True),
+}
+
 _STEPS = {"nag": 2.0, "sgd": 1.0, "adagrad": 0.5}
 _CONSTANT_STEPS = {"nag": 0.05, "sgd": 0.05, "adagrad": 0.02}
-"""With `track`."""
+"""With `constant_step`."""
 
 _GIVEN = -1
 """The code of a learner of the user's: kernels never ask for it."""
@@ -51,7 +61,7 @@ class Options:
     step: float
     beta2: float
     window: int | None
-    track: bool
+    constant_step: bool
     n: int | None
     asks: bool
     margin: bool
@@ -65,21 +75,13 @@ class Options:
         ValueError, TypeError, GoalError
             It names the argument, what was found and what is allowed.
         """
-        solver, learner, track = given.solver, given.learner, given.track
-        window, n = given.window, given.n
-        if not isinstance(solver, str) or solver not in SOLVERS:
-            raise ValueError(
-                f"solver is one of {', '.join(map(repr, SOLVERS))}, got {solver!r} "
-                f"({nearest(str(solver), list(SOLVERS))})"
-            )
+        check(given, PARAMETERS)
+        solver, learner, constant = given.solver, given.learner, given.constant_step
         own = not isinstance(learner, str)
         if own:
-            _check_own(learner, solver)
-        elif learner not in LEARNERS:
-            raise ValueError(
-                f"learner is one of {', '.join(map(repr, LEARNERS))} or an object with "
-                f"partial_fit, got {learner!r} ({nearest(learner, list(LEARNERS))})"
-            )
+            _check_own(given)
+        else:
+            check(given, {"learner": tuple(LEARNERS)})
         wanted = as_goal(given.goal)
         wanted.require_formula("AdaptiveSurrogateClassifier trains models for such metrics")
         negative, positive = classes.labels
@@ -90,27 +92,21 @@ class Options:
                 f"solver={solver!r} maximises fbeta or jaccard of the positive class, without "
                 f"constraints, and the goal is '{wanted}'; solver='sketch' takes it"
             )
-        if not isinstance(track, bool):
-            raise TypeError(f"track is True or False, got {track!r}")
-        if track and own:
-            raise ValueError("track is for the learners of this library; your own has its own step")
-        if n is not None:
-            check_whole("n", n, LEAST_ROWS, "FOFO as printed has no stage for fewer rows")
-            if solver != "fofo":
-                raise ValueError(f"n is for solver='fofo', got it with solver={solver!r}")
-        if window is not None:
-            check_whole("window", window, 1, "it counts rows")
-            if solver != "sketch":
-                raise ValueError(f"window is for solver='sketch', got it with solver={solver!r}")
+        for name, needed in (("n", "fofo"), ("window", "sketch")):
+            if getattr(given, name) is not None and solver != needed:
+                raise ValueError(f"{name} is for solver={needed!r}, got it with solver={solver!r}")
+        step = given.step
+        if step == "auto":
+            step = (_CONSTANT_STEPS if constant else _STEPS)["nag" if own else learner]
         return cls(
             str(wanted),
             _GIVEN if own else LEARNERS[learner],
             SOLVERS[solver],
-            _step(given.step, learner, track),
+            float(step),
             (1.0 if beta is None else beta) ** 2,
-            window,
-            track,
-            n,
+            _whole(given.window),
+            constant,
+            _whole(given.n),
             beta is None and solver == "sketch",
             own and not hasattr(learner, "predict_proba"),
         )
@@ -121,11 +117,13 @@ class Options:
         return self.learner == _GIVEN
 
 
-def _check_own(learner: Any, solver: str) -> None:
+def _check_own(given: Any) -> None:
+    """Refuse a learner of the user's that cannot be taught, and what is not for one."""
+    learner, solver = given.learner, given.solver
     if isinstance(learner, type) or not hasattr(learner, "partial_fit"):
         got = "a class" if isinstance(learner, type) else f"a {type(learner).__name__}"
         raise TypeError(
-            f"learner is 'nag', 'sgd', 'adagrad' or an object with partial_fit, got {got}"
+            f"learner is one of {list(LEARNERS)} or an object with partial_fit, got {got}"
         )
     if not hasattr(learner, "predict_proba"):
         if not hasattr(learner, "decision_function"):
@@ -137,26 +135,12 @@ def _check_own(learner: Any, solver: str) -> None:
                 f"solver={solver!r} needs posteriors, and {type(learner).__name__} has no "
                 "predict_proba; solver='sketch' takes any score"
             )
+    for name, default in (("step", "auto"), ("constant_step", False)):
+        if getattr(given, name) != default:
+            raise ValueError(
+                f"{name} is for the learners of this library; your own has its own step"
+            )
 
 
-def check_whole(name: str, value: Any, least: int, why: str) -> None:
-    """Refuse a value that is not a whole number of at least `least`."""
-    if not is_integer(value):
-        raise TypeError(f"{name} is a whole number or None, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name} is at least {least}, got {value}: {why}")
-
-
-def _step(step: Any, learner: Any, track: bool) -> float:
-    if isinstance(step, str):
-        if step != "auto":
-            raise ValueError(f"step is 'auto' or a positive number, got {step!r}")
-        named = learner if isinstance(learner, str) else "nag"
-        return (_CONSTANT_STEPS if track else _STEPS)[named]
-    if not is_number(step):
-        raise TypeError(f"step is 'auto' or a positive number, got {step!r}")
-    if not 0.0 < float(step) < math.inf:
-        raise ValueError(f"step is 'auto' or a positive number, got {step!r}")
-    if not isinstance(learner, str):
-        raise ValueError("step is for the learners of this library; your own has its own step")
-    return float(step)
+def _whole(x: Any) -> int | None:
+    return None if x is None else int(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Any
 
@@ -13,15 +14,28 @@ from sklearn.utils import check_random_state
 from setpoint.inputs.arrays import one_column
 from setpoint.inputs.classes import ClassOrder, classes_of, two_classes
 from setpoint.inputs.labels import check_weight
+from setpoint.online import state as at
 from setpoint.online.engine import Engine
-from setpoint.online.options import Options, check_whole
+from setpoint.online.late_labels import Waiting
+from setpoint.online.parameters import Options
+from setpoint.online.solvers.fofo import FIRST_STAGE, fofo_stages
 from setpoint.online.state import State
-from setpoint.online.waiting import Waiting
+from setpoint.typing import Floats
 
-__all__ = ["begin", "check_same_classes", "first_classes", "names_of", "weights_for"]
+__all__ = [
+    "begin",
+    "check_same_classes",
+    "first_classes",
+    "first_weights",
+    "names_of",
+    "weights_for",
+]
+
+_REPORTED = 10_000
+"""Rows of the window that reports refer to, where rules know none."""
 
 
-def begin(estimator: Any, rows: Any, classes: ClassOrder) -> Engine:
+def begin(estimator: Any, n_features: int, classes: ClassOrder) -> Engine:
     """A stream before its first row, as the constructor's arguments ask for it.
 
     Raises
@@ -29,7 +43,6 @@ def begin(estimator: Any, rows: Any, classes: ClassOrder) -> Engine:
     ValueError, TypeError, GoalError
         It names the argument, what was found and what is allowed.
     """
-    check_whole("buffer_size", estimator.buffer_size, 1, "rows wait in it for their labels")
     options = Options.check(estimator, classes)
     model = None
     if options.own:
@@ -38,10 +51,42 @@ def begin(estimator: Any, rows: Any, classes: ClassOrder) -> Engine:
         if estimator.random_state is not None and "random_state" in known:
             seed = check_random_state(estimator.random_state).randint(2**31 - 1)
             model.set_params(random_state=seed)
-    state = State.start(options, 0 if options.own else rows.shape[1])
     negative, positive = classes.labels
+    weights = first_weights(options, 0 if options.own else n_features)
+    state = State(_first_record(options), weights, np.zeros((options.window or _REPORTED, 3)))
     waiting = Waiting(int(estimator.buffer_size))
     return Engine(options, (negative, positive), classes.sorted, state, waiting, model)
+
+
+def first_weights(options: Options, n_features: int) -> Floats:
+    """The learner's weights before the first row."""
+    weights = np.zeros((7, n_features + 1))
+    weights[at.INVERSE] = 1.0
+    if options.learner == at.NAG:
+        weights[at.INVERSE, :n_features] = at.UNSEEN
+    return weights
+
+
+def _first_record(options: Options) -> Any:
+    record = np.zeros((), at.STATE)
+    for name in ("learner", "solver", "constant_step", "asks", "margin", "step", "beta2"):
+        record[name] = getattr(options, name)
+    record["windowed"] = options.window is not None
+    record["normalised"] = options.learner == at.NAG
+    record["slope"] = 1.0
+    record["smallest"] = np.inf
+    most = 1.0 / (1.0 + options.beta2)
+    if options.solver == at.HALF:
+        record["threshold"] = 0.0 if options.margin else 0.5
+        record["open"] = 1
+    elif options.solver == at.FOFO and options.n is None:
+        record["threshold"] = 0.5 * most  # as printed it starts at 0
+    record["theta"] = record["start"] = record["threshold"]
+    record["radius"] = most
+    stages, rows = (-1, int(FIRST_STAGE)) if options.n is None else fofo_stages(options.n)
+    record["stages_left"], record["stage_length"] = stages, rows
+    record["rate"] = most / math.sqrt(10.0 * rows)
+    return record
 
 
 def first_classes(y: Any, declared: Any, pos_label: Any) -> ClassOrder:

@@ -9,10 +9,10 @@ import numpy as np
 from setpoint.evidence import Confusion
 from setpoint.evidence.codebook import Stratum
 from setpoint.goals.goal import Goal
-from setpoint.online import layout as at
+from setpoint.online import state as at
 from setpoint.online.engine import Engine
-from setpoint.online.options import SOLVERS
-from setpoint.online.sketch import calibrate
+from setpoint.online.parameters import SOLVERS
+from setpoint.online.solvers.sketch import calibrate
 from setpoint.program.link import link
 from setpoint.report import GoalReport, StreamSummary, report_on
 from setpoint.rules import ClassNames, Threshold
@@ -34,16 +34,16 @@ def stream_report(engine: Engine) -> GoalReport:
     rule = Threshold(engine.threshold).explain(ClassNames(engine.labels, name))
     confusion = _confusion(engine)
     report = report_on(link(Goal.parse(options.goal), confusion.codebook), confusion)
-    (tn, fp), (fn, tp) = tally[at.ROWS_WEIGHT].tolist()
-    (wtn, wfp), (wfn, wtp) = tally[at.WINDOW_WEIGHT].tolist()
+    (tn, fp), (fn, tp) = tally[at.WEIGHT_OF_ROWS].tolist()
+    (wtn, wfp), (wfn, wtp) = tally[at.WEIGHT_IN_WINDOW].tolist()
     slope, intercept, error = _calibration(engine)
     rows = tn + fp + fn + tp
     summary = StreamSummary(
         threshold=engine.threshold,
         prior=(tp + fn) / rows if rows else None,
         tp=tp, fp=fp, fn=fn, tn=tn,
-        window_rows=int(engine.state.memory[at.FILLED]),
-        window_value=engine.problem.value(tally[at.WINDOW_WEIGHT]) if rows else None,
+        window_rows=int(engine.state.record["filled"]),
+        window_value=engine.problem.value(tally[at.WEIGHT_IN_WINDOW]) if rows else None,
         window_tp=wtp, window_fp=wfp, window_fn=wfn, window_tn=wtn,
         slope=slope,
         intercept=intercept,
@@ -64,15 +64,14 @@ def stream_report(engine: Engine) -> GoalReport:
 def _confusion(engine: Engine) -> Confusion:
     tally = engine.state.tally
     zero = np.zeros((1, 1, 2))
-    numbers = tally[at.ROWS_NUMBER].sum(axis=1)
-    smallest = engine.state.memory[at.SMALLEST : at.SMALLEST + 2]
+    numbers = tally[at.NUMBER_OF_ROWS].sum(axis=1)
     return Confusion(
         engine.labels,
         (Stratum(),),
-        np.concatenate([tally[None, at.ROWS_WEIGHT], zero], axis=1),
-        np.concatenate([tally[None, at.ROWS_SQUARES], zero], axis=1),
+        np.concatenate([tally[None, at.WEIGHT_OF_ROWS], zero], axis=1),
+        np.concatenate([tally[None, at.SQUARED_WEIGHT], zero], axis=1),
         np.append(numbers, 0.0).astype(np.int64)[None],
-        np.append(smallest, np.inf)[None],
+        np.append(engine.state.record["smallest"], np.inf)[None],
     )
 
 

@@ -1,0 +1,1 @@
+"""Where the threshold of a stream comes from, an algorithm a file."""
