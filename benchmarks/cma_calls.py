@@ -39,7 +39,7 @@ from scipy.sparse import csr_array
 from setpoint import Solution, solve
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal
-from setpoint.plugin.achievable import Achievable
+from setpoint.plugin.problem import Achievable
 from setpoint.program.link import link
 from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.mixtures import best_mixture

@@ -15,7 +15,7 @@ from cma_data import split
 
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.plugin.achievable import Achievable
+from setpoint.plugin.problem import Achievable
 from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.search.cutting_planes import ConcaveSearch

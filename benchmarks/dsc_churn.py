@@ -78,7 +78,7 @@ def ramp(task: Task, name: str, churn: float) -> Outcome:
 def skipped() -> dict[str, str]:
     """Solvers that this version does not have, and why."""
     try:
-        import setpoint.ramp.cutting  # noqa: F401
+        import setpoint.ramp.solvers.cutting_plane  # noqa: F401
     except ImportError as error:
         return {PAPER: str(error)}
     return {}

@@ -56,7 +56,7 @@ def ramp(task: Task, name: str, kappa: float) -> Outcome:
 def missing() -> dict[str, str]:
     """Solvers that this version does not have, and why."""
     try:
-        import setpoint.ramp.cutting  # noqa: F401
+        import setpoint.ramp.solvers.cutting_plane  # noqa: F401
     except ImportError as error:
         return dict.fromkeys((PAPER, AUTHORS), str(error))
     return {}

@@ -26,13 +26,13 @@ from setpoint import ExactPenaltyClassifier, Goal
 from setpoint.estimators.features import transformed
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.inputs.classes import two_classes
+from setpoint.penalty.candidates import Pool
 from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.fitting import Data, prepare
 from setpoint.penalty.linear import train_linear
-from setpoint.penalty.methods import Stage
 from setpoint.penalty.plan import Plan, Rows
-from setpoint.penalty.pool import Pool
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.solvers.stages import Stage
 
 LEVEL = 0.8
 PROBLEMS = {

@@ -26,11 +26,11 @@ from setpoint import ExactPenaltyClassifier, Goal
 from setpoint.estimators.modules import build, needed
 from setpoint.inputs.classes import two_classes
 from setpoint.penalty import GoalLoss
+from setpoint.penalty.candidates import Pool
 from setpoint.penalty.fitting import Data, Prepared, prepare
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.network import train_network
 from setpoint.penalty.plan import Schedule
-from setpoint.penalty.pool import Pool
 from setpoint.solvers import Minibatches, Sigmoid
 
 SOLVERS = {

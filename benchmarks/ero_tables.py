@@ -40,7 +40,7 @@ from setpoint.estimators.features import Standardized
 from setpoint.inputs.min_support import least_accepted
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.plan import Rows
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
 
 PEERS = {"logistic regression": None, "  balanced": "balanced"}
 BASELINES = (CROSS_ENTROPY, BALANCED, *PEERS)

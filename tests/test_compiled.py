@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from setpoint.compiled import kernel
-from setpoint.ramp.sdca import undecided
+from setpoint.ramp.solvers.sdca import undecided
 
 
 @kernel(error_model="numpy", inline="always")

@@ -6,15 +6,15 @@ import signal
 
 import numpy as np
 import pytest
+from setpoint.ramp.options import SOLVERS as RAMP
 
 from setpoint import load_model
 from setpoint.cli import errors
 from setpoint.cli.solvers import FAMILIES, SOLVERS, SURROGATES
 from setpoint.penalty import ExactPenaltyClassifier
 from setpoint.penalty.checkpoint import Checkpoint
-from setpoint.penalty.methods import SOLVERS as PENALTY
-from setpoint.plugin.options import SOLVERS as PLUGIN
-from setpoint.ramp.options import SOLVERS as RAMP
+from setpoint.penalty.solvers.stages import SOLVERS as PENALTY
+from setpoint.plugin.parameters import SOLVERS as PLUGIN
 from setpoint.surrogates.parts import _BY_NAME
 from setpoint.surrogates.telling import SOLVERS as SEARCHES
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from setpoint import Goal
-from setpoint.penalty.methods import stages_of
+from setpoint.penalty.candidates import Pool
 from setpoint.penalty.plan import Plan, Rows, Schedule
-from setpoint.penalty.pool import Pool
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.solvers.stages import stages_of
 from setpoint.solvers import solver_of
 
 FPOR = "maximize recall subject to precision >= 0.7"

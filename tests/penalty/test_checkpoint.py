@@ -15,9 +15,9 @@ from penalty.networks import Enough, after, outcome, plan_of, ring
 from setpoint.inputs.files import CheckpointError
 from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.cuts import Cut
-from setpoint.penalty.lifted import Lifted
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.network import train_network
+from setpoint.penalty.solvers.closed_form import Lifted
 from thinning import thinned
 
 torch = pytest.importorskip("torch", reason="networks need torch")
@@ -138,7 +138,7 @@ def test_notes_of_stages_that_ended_stay(path):
 
 
 def test_linear_models_go_on_between_stages(path, monkeypatch):
-    monkeypatch.setattr("setpoint.penalty.polish._ROUNDS", ((9, 20), (3, 20)))
+    monkeypatch.setattr("setpoint.penalty.solvers.evolution._ROUNDS", ((9, 20), (3, 20)))
     whole, ticks = small(), []
     train_linear(whole, polished=True)
     train_linear(small(tick=lambda: ticks.append(1)), polished=True)

@@ -12,7 +12,7 @@ from setpoint import Goal, InfeasibleError
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.penalty import losses
 from setpoint.penalty.cuts import best_cut
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
 
 torch = pytest.importorskip("torch", reason="GoalLoss is a module of torch")
 

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.penalty.joint import JointPenalty
-from setpoint.penalty.lifted import tie, untied
+from setpoint.penalty.candidates import Pool
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.losses import RefreshBatch
-from setpoint.penalty.methods import stages_of
 from setpoint.penalty.ops import sigmoid
 from setpoint.penalty.plan import Plan, Rows
-from setpoint.penalty.pool import Pool
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.solvers.closed_form import tie, untied
+from setpoint.penalty.solvers.ero_adam import JointPenalty
+from setpoint.penalty.solvers.stages import stages_of
 from setpoint.solvers import EroAdam
 
 FORMS = pytest.mark.parametrize("reformulation", ["inequality", "equality"])

@@ -8,11 +8,11 @@ from sklearn.linear_model import LogisticRegression
 from penalty import oracle
 from setpoint import Goal
 from setpoint.estimators.linear_rule import linear_scores
+from setpoint.penalty.candidates import Pool
 from setpoint.penalty.linear import train_linear
-from setpoint.penalty.methods import stages_of
 from setpoint.penalty.plan import Plan, Rows
-from setpoint.penalty.pool import Pool
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.solvers.stages import stages_of
 from setpoint.solvers import solver_of, solvers_of
 from thinning import thinned
 

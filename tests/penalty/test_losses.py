@@ -8,7 +8,6 @@ import pytest
 from penalty import oracle
 from setpoint import Goal
 from setpoint.penalty.cuts import best_cut
-from setpoint.penalty.joint import JointPenalty
 from setpoint.penalty.losses import (
     CrossEntropy,
     ExactPenalty,
@@ -18,7 +17,8 @@ from setpoint.penalty.losses import (
     Sigmoid,
 )
 from setpoint.penalty.ops import sigmoid
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.solvers.ero_adam import JointPenalty
 
 GOALS = {**oracle.GOALS, "g-mean": "maximize g_mean subject to specificity >= 0.7"}
 LOSSES = {

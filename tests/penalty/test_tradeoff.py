@@ -9,7 +9,7 @@ from sklearn import metrics
 from setpoint import Goal
 from setpoint.evidence.ratios import ratio_at
 from setpoint.goals.errors import GoalError, ShapeError
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
 
 N, P = 70.0, 30.0
 TAKEN = (

@@ -11,7 +11,7 @@ from exact.oracle import INF
 from plugin.oracle_multiclass import random_case
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.plugin.achievable import Achievable
+from setpoint.plugin.problem import Achievable
 from setpoint.program.link import link
 from setpoint.rules import Argmax
 from setpoint.search.master import InfeasibleMasterError

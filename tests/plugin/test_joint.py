@@ -19,9 +19,9 @@ from setpoint.evidence import Evidence
 from setpoint.goals import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.goals.requirements import Requirements
-from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.crossfit import cross_fit, splits_of
-from setpoint.plugin.joint import JointPosterior, MissingPairWarning, joint_labels
+from setpoint.plugin.group_posteriors import JointPosterior, MissingPairWarning, joint_labels
+from setpoint.plugin.problem import Achievable
 from setpoint.program.link import link
 from setpoint.search.mixtures import best_mixture
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint import solve
-from setpoint.plugin import achievable
+from setpoint.plugin import problem as achievable
 
 
 def test_classes_that_share_blocks_reach_what_they_reach_apart(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 
 from setpoint import solve
-from setpoint.plugin import achievable
+from setpoint.plugin import problem as achievable
 from setpoint.search import linear_program
 
 

@@ -31,7 +31,7 @@ from setpoint import (
     solve,
 )
 from setpoint.goals import ShapeError
-from setpoint.plugin.achievable import Achievable
+from setpoint.plugin.problem import Achievable
 from setpoint.search.dinkelbach import RatioSearch
 from setpoint.search.limits import StoppedError, StoppedWarning
 

@@ -10,13 +10,13 @@ from sklearn.linear_model import LogisticRegression
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.goals.errors import ShapeError
-from setpoint.plugin.achievable import Achievable
-from setpoint.plugin.named import ALGORITHMS, bisection, ellipsoid, frank_wolfe, gda, recombine
-from setpoint.plugin.named.ellipsoid import Ellipsoid
-from setpoint.plugin.named.frank_wolfe import line_search
-from setpoint.plugin.named.inner import Inner
-from setpoint.plugin.named.losses import Losses
-from setpoint.plugin.named.recombine import Gathered
+from setpoint.plugin.problem import Achievable
+from setpoint.plugin.solvers import ALGORITHMS, bisection, ellipsoid, frank_wolfe, gda, recombine
+from setpoint.plugin.solvers.ellipsoid import Ellipsoid
+from setpoint.plugin.solvers.frank_wolfe import line_search
+from setpoint.plugin.solvers.inner import Inner
+from setpoint.plugin.solvers.losses import Losses
+from setpoint.plugin.solvers.recombine import Gathered
 from setpoint.program import algebra
 from setpoint.program.link import link
 from setpoint.search.limits import Limits, StoppedWarning

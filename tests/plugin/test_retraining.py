@@ -22,8 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import as_goal
-from setpoint.plugin.retrained import Retrained, weight_parameter
-from setpoint.plugin.retraining import (
+from setpoint.plugin.learner_ensemble import Retrained, weight_parameter
+from setpoint.plugin.learner_oracle import (
     Retraining,
     TrainingRows,
     costs_of,

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from setpoint import Goal, PlugInClassifier, solve
 from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
-from setpoint.plugin import weighing
+from setpoint.plugin import choose_evidence as weighing
 from setpoint.plugin.searching import search_rule
 from setpoint.search import InfeasibleError, StoppedError, StoppedWarning
 from setpoint.search.linear_program import UNSOLVED, IncrementalLP, UnfinishedError

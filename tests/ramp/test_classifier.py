@@ -28,8 +28,9 @@ from setpoint import (
     minimize,
 )
 from setpoint.metrics import error_rate, predicted_rate
-from setpoint.ramp import fitting, lagrangian
-from setpoint.ramp.search import Iterate
+from setpoint.ramp import fitting
+from setpoint.ramp.solvers import augmented_lagrangian as lagrangian
+from setpoint.ramp.solvers.search import Iterate
 from setpoint.search import limits
 from thinning import thinned
 

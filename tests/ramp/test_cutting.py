@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from ramp import oracle_convex as oracle
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import ShapeError
-from setpoint.ramp.cutting import CHOOSERS, cutting_planes
-from setpoint.ramp.hypograph import Hypograph
-from setpoint.ramp.lagrangian import augmented_lagrangian
-from setpoint.ramp.majorize import majorize_minimize
-from setpoint.ramp.majorizer import Majorizer
-from setpoint.ramp.svm import METHODS, SVM
+from setpoint.ramp.solvers.augmented_lagrangian import augmented_lagrangian
+from setpoint.ramp.solvers.cutting_plane import CHOOSERS, cutting_planes
+from setpoint.ramp.solvers.hypograph import Hypograph
+from setpoint.ramp.solvers.majorize import majorize_minimize
+from setpoint.ramp.solvers.majorizer import Majorizer
+from setpoint.ramp.solvers.svm import METHODS, SVM
 from setpoint.search.limits import Limits, StoppedError, StoppedWarning
 from thinning import thinned
 

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from ramp.oracle import RATES, ROWS, churn, drawn_sets, prepared_of, smooth
 from setpoint.goals.errors import ShapeError
-from setpoint.ramp.kernel import accepted, ramp, weigh
 from setpoint.ramp.problem import rows_of
+from setpoint.ramp.solvers.kernel import accepted, ramp, weigh
 from thinning import thinned
 
 SEEDS = (0, 1)

@@ -34,7 +34,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     GoalError
         If it can be met on no data, as with a bound outside the range.
     """
-    from setpoint.plugin.options import Options
+    from setpoint.plugin.parameters import Options
     from setpoint.plugin.solving import solve_evidence
     from setpoint.program.link import waits_for_class
 

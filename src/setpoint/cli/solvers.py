@@ -220,11 +220,11 @@ def check_goal(goal: Goal, way: SolverChoice) -> None:
     """
     needs = goal.needs
     if way.family == "penalty" and (needs.names or needs.datasets or needs.baseline):
-        from setpoint.penalty.tradeoff import Tradeoff
+        from setpoint.penalty.problem import Tradeoff
 
         Tradeoff(goal, 1.0, 1.0)  # it refuses what refers to more than the rows as a whole
     if way.solver == "post-shift":
-        from setpoint.plugin.options import Options
+        from setpoint.plugin.parameters import Options
 
         Options(solver="post-shift").settled(goal)
     if way.family == "surrogates" and needs.datasets:

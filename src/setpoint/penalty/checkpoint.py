@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from setpoint.estimators.modules import needed
 from setpoint.inputs.files import CheckpointError, atomic_write, check_settings, check_writable
+from setpoint.penalty.candidates import Candidate
 from setpoint.penalty.cuts import Cut
-from setpoint.penalty.lifted import Lifted
 from setpoint.penalty.plan import Plan
-from setpoint.penalty.pool import Candidate
+from setpoint.penalty.solvers.closed_form import Lifted
 from setpoint.search.limits import TracePoint
 
 __all__ = ["Checkpoint", "pool_state", "restore_pool"]

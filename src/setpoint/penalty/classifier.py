@@ -15,10 +15,10 @@ from setpoint.estimators.modules import module_of
 from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.goals.requirements import require_rows_alone
-from setpoint.penalty.deciding import best_threshold, selection_notes
 from setpoint.penalty.fitting import Data, carry_out, prepare
 from setpoint.penalty.parameters import PARAMETERS, check_sources
-from setpoint.penalty.tradeoff import WHOLE
+from setpoint.penalty.problem import WHOLE
+from setpoint.penalty.selection import best_threshold, selection_notes
 from setpoint.penalty.trained import plain, scores_of
 from setpoint.program.link import link
 from setpoint.search.limits import Limits

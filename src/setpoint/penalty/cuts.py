@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence.cutoffs import cutoffs, midway
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
 from setpoint.typing import Floats
 
 __all__ = ["Cut", "best_cut"]

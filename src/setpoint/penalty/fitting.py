@@ -14,14 +14,14 @@ from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.min_support import least_accepted, row_unit
+from setpoint.penalty.candidates import Pool
 from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.penalty.linear import train_linear
-from setpoint.penalty.methods import stages_of
 from setpoint.penalty.network import train_network
 from setpoint.penalty.parameters import schedule_of
 from setpoint.penalty.plan import Plan, Rows
-from setpoint.penalty.pool import Pool
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.solvers.stages import stages_of
 from setpoint.search.limits import Limits, StoppedError
 from setpoint.solvers import Minibatches, Portfolio, solver_of
 from setpoint.typing import Codes, Floats

@@ -20,11 +20,11 @@ except ImportError as error:
 from setpoint.goals.errors import nearest
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.penalty.batches import check_number, check_whole, checked, floats
 from setpoint.penalty.cuts import Cut, best_cut
+from setpoint.penalty.goal_loss_inputs import check_number, check_whole, checked, floats
 from setpoint.penalty.losses import CrossEntropy, Loss, RefreshBatch
-from setpoint.penalty.methods import stages_of
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.solvers.stages import stages_of
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.solvers import Sigmoid, Solver, solver_of
 

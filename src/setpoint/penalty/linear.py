@@ -12,9 +12,9 @@ from setpoint.estimators.linear_rule import linear_scores
 from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.losses import Loss
-from setpoint.penalty.methods import Stage
 from setpoint.penalty.plan import DivergedError, Plan, Rows
-from setpoint.penalty.polish import MOST_PARAMETERS, polish
+from setpoint.penalty.solvers.evolution import MOST_PARAMETERS, polish
+from setpoint.penalty.solvers.stages import Stage
 from setpoint.typing import Floats
 
 __all__ = ["train_linear"]

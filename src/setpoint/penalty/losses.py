@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.penalty.cuts import best_cut
-from setpoint.penalty.lifted import Lifted, lift
 from setpoint.penalty.ops import pick, ramp, sigmoid, softplus
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.solvers.closed_form import Lifted, lift
 from setpoint.typing import Floats
 
 __all__ = [

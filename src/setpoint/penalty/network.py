@@ -26,11 +26,11 @@ from setpoint.estimators.modules import (
 from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.distributed import Team
-from setpoint.penalty.joint import JointPenalty
 from setpoint.penalty.losses import RefreshBatch
-from setpoint.penalty.methods import Stage
 from setpoint.penalty.order import Order
 from setpoint.penalty.plan import DivergedError, Plan
+from setpoint.penalty.solvers.ero_adam import JointPenalty
+from setpoint.penalty.solvers.stages import Stage
 from setpoint.search.limits import StoppedError
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.penalty.candidates import Pool
 from setpoint.penalty.losses import RefreshBatch
-from setpoint.penalty.methods import Stage
-from setpoint.penalty.pool import Pool
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.solvers.stages import Stage
 from setpoint.typing import Floats
 
 __all__ = ["DivergedError", "Plan", "Rows", "Schedule"]

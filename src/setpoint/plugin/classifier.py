@@ -22,7 +22,7 @@ from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting import Task
 from setpoint.plugin.frontier import frontier_of_evidence
 from setpoint.plugin.inner import InnerModel
-from setpoint.plugin.options import Options
+from setpoint.plugin.parameters import Options
 from setpoint.plugin.solving import solve_evidence
 from setpoint.plugin.thresholds import as_thresholds
 from setpoint.plugin.unlabelled import require_label_free

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from setpoint.plugin.achievable import Achievable
-from setpoint.plugin.retraining import Retraining
+from setpoint.plugin.learner_oracle import Retraining
+from setpoint.plugin.problem import Achievable
 from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.optimum import Optimum, measure

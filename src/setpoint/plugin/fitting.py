@@ -21,10 +21,10 @@ from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import CheckedData
 from setpoint.plugin.crossfit import CrossFit, Response, cross_fit, splits_of
-from setpoint.plugin.joint import JointModel, JointPosterior
-from setpoint.plugin.options import BASELINES, Options
-from setpoint.plugin.retrained import Retrained, weight_parameter
-from setpoint.plugin.retraining import Retraining, TrainingRows
+from setpoint.plugin.group_posteriors import JointModel, JointPosterior
+from setpoint.plugin.learner_ensemble import Retrained, weight_parameter
+from setpoint.plugin.learner_oracle import Retraining, TrainingRows
+from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.searching import RETRAININGS, limited, search_space
 from setpoint.plugin.solving import solve_evidence
 from setpoint.program.link import link

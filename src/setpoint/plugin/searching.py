@@ -12,7 +12,6 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Weighted
 from setpoint.plugin.deterministic import (
     Explored,
@@ -21,9 +20,10 @@ from setpoint.plugin.deterministic import (
     features_of_atoms,
     round_choice,
 )
-from setpoint.plugin.named import ALGORITHMS
-from setpoint.plugin.options import BASELINES, Options
-from setpoint.plugin.polish import polish
+from setpoint.plugin.parameters import BASELINES, Options
+from setpoint.plugin.pattern_search import polish
+from setpoint.plugin.problem import Achievable
+from setpoint.plugin.solvers import ALGORITHMS
 from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights

@@ -23,10 +23,10 @@ from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.classes import ClassOrder, classes_of, one_score, posteriors
 from setpoint.inputs.dataset import as_datasets
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
-from setpoint.plugin.options import BASELINES, EvidenceKind, Options
+from setpoint.plugin.choose_evidence import search_by_either
+from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
-from setpoint.plugin.shifting import shift_rule
-from setpoint.plugin.weighing import search_by_either
+from setpoint.plugin.solvers.post_shift import shift_rule
 from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal
 from setpoint.report import GoalReport

@@ -16,11 +16,11 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import CheckedData
-from setpoint.ramp.deciding import choose_model, prices
-from setpoint.ramp.deployed import score_feature
-from setpoint.ramp.design import aligned, naming
+from setpoint.ramp.datasets import aligned, naming
 from setpoint.ramp.fitting import Prepared, prepare, train, with_score
 from setpoint.ramp.parameters import PARAMETERS
+from setpoint.ramp.score_feature import score_feature
+from setpoint.ramp.selection import choose_model, prices
 from setpoint.report import FewRowsWarning
 from setpoint.search.limits import Limits
 from setpoint.solvers import solver_of

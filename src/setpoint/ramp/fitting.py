@@ -13,13 +13,13 @@ from setpoint.evidence import Evidence
 from setpoint.inputs.inputs import CheckedData
 from setpoint.inputs.min_support import least_accepted, row_unit
 from setpoint.program.link import link
-from setpoint.ramp.deciding import Model
-from setpoint.ramp.deployed import ScoreFeature
-from setpoint.ramp.design import norm_factor, stacked
-from setpoint.ramp.lagrangian import augmented_lagrangian
-from setpoint.ramp.majorize import majorize_minimize
+from setpoint.ramp.datasets import norm_factor, stacked
 from setpoint.ramp.problem import Problem
-from setpoint.ramp.search import Solved
+from setpoint.ramp.score_feature import ScoreFeature
+from setpoint.ramp.selection import Model
+from setpoint.ramp.solvers.augmented_lagrangian import augmented_lagrangian
+from setpoint.ramp.solvers.majorize import majorize_minimize
+from setpoint.ramp.solvers.search import Solved
 from setpoint.ramp.start import logistic, normed, of_score
 from setpoint.search.limits import Limits
 from setpoint.solvers import CuttingPlane, solver_of

@@ -23,7 +23,7 @@ from setpoint.program.accepted import Accepted
 from setpoint.program.functions import Affine, RateFunction, Ratio
 from setpoint.program.program import Program
 from setpoint.program.rows import NotLinearError, without_auxiliaries
-from setpoint.ramp.kernel import accepted, ramp, weigh
+from setpoint.ramp.solvers.kernel import accepted, ramp, weigh
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Problem", "Row", "rows_of"]

@@ -12,7 +12,7 @@ from setpoint.blackbox.smoothing import Shift, smoothed_threshold
 from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
-from setpoint.plugin.options import Options
+from setpoint.plugin.parameters import Options
 from setpoint.program.link import link
 from setpoint.rules import PerSegment, Rule, Threshold
 from setpoint.search.limits import Limits

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from setpoint.plugin.achievable import Achievable
-from setpoint.plugin.named.recombine import recombine
+from setpoint.plugin.problem import Achievable
+from setpoint.plugin.solvers.recombine import recombine
 from setpoint.program.program import Program
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.optimum import Optimum

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
+from setpoint.penalty.candidates import Pool
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.plan import DivergedError
-from setpoint.penalty.pool import Pool
 from setpoint.typing import Floats
 
 __all__ = ["MOST_PARAMETERS", "polish"]

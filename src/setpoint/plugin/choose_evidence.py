@@ -16,7 +16,7 @@ from setpoint.evidence.canonical import in_order, merged
 from setpoint.evidence.confusion import Confusion
 from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.goals.goal import Goal
-from setpoint.plugin.options import Options
+from setpoint.plugin.parameters import Options
 from setpoint.plugin.searching import REMEDIES, search_rule
 from setpoint.program.link import link
 from setpoint.search.infeasibility import InfeasibleError

@@ -16,11 +16,11 @@ for complex metrics and constraints" (CMA).
 
 from collections.abc import Callable
 
-from setpoint.plugin.named.bisection import bisection
-from setpoint.plugin.named.ellipsoid import ellipsoid
-from setpoint.plugin.named.frank_wolfe import frank_wolfe
-from setpoint.plugin.named.gda import gda
-from setpoint.plugin.named.recombine import recombine
+from setpoint.plugin.solvers.bisection import bisection
+from setpoint.plugin.solvers.ellipsoid import ellipsoid
+from setpoint.plugin.solvers.frank_wolfe import frank_wolfe
+from setpoint.plugin.solvers.gda import gda
+from setpoint.plugin.solvers.recombine import recombine
 from setpoint.search.optimum import Optimum
 
 __all__ = ["ALGORITHMS", "bisection", "ellipsoid", "frank_wolfe", "gda", "recombine"]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from setpoint import solvers
-from setpoint.penalty.joint import JointPenalty
 from setpoint.penalty.losses import CrossEntropy, ExactPenalty, Lagrangian, Loss, Profiled, Sigmoid
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.solvers.ero_adam import JointPenalty
 from setpoint.solvers import Portfolio, Solver
 
 __all__ = ["Stage", "stages_of"]

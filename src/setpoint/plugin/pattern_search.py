@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from setpoint.plugin.achievable import Achievable
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
+from setpoint.plugin.problem import Achievable
 from setpoint.program.program import Program
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats

@@ -6,10 +6,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from setpoint.goals.errors import ShapeError
-from setpoint.plugin.achievable import Achievable
-from setpoint.plugin.named.explore import Explorer
-from setpoint.plugin.named.losses import Losses
-from setpoint.plugin.named.slack import Slack
+from setpoint.plugin.problem import Achievable
+from setpoint.plugin.solvers.explore import Explorer
+from setpoint.plugin.solvers.losses import Losses
+from setpoint.plugin.solvers.slack import Slack
 from setpoint.program.functions import RateFunction
 from setpoint.program.program import Program
 from setpoint.search.optimum import Optimum

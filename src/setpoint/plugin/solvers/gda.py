@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 
-from setpoint.plugin.achievable import Achievable
-from setpoint.plugin.named.explore import Explorer
-from setpoint.plugin.named.inner import Inner
-from setpoint.plugin.named.losses import Losses
+from setpoint.plugin.problem import Achievable
+from setpoint.plugin.solvers.explore import Explorer
+from setpoint.plugin.solvers.inner import Inner
+from setpoint.plugin.solvers.losses import Losses
 from setpoint.program import algebra
 from setpoint.program.program import Program
 from setpoint.search.optimum import Optimum

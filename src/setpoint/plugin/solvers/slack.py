@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from setpoint.plugin.named.losses import Losses
+from setpoint.plugin.solvers.losses import Losses
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import NotLinearError
 from setpoint.search.epigraph import nearest_trusted, tangent

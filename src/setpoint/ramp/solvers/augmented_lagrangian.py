@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from setpoint.ramp.problem import Problem
-from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Search, Solved
+from setpoint.ramp.solvers.search import CORRECTIONS, LARGEST_MULTIPLIER, Search, Solved
 from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 

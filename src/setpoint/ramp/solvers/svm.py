@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import nearest
-from setpoint.ramp.sdca import primal_and_dual, sweep_dense, sweep_sparse, undecided
+from setpoint.ramp.solvers.sdca import primal_and_dual, sweep_dense, sweep_sparse, undecided
 from setpoint.typing import Codes, Floats
 
 __all__ = ["METHODS", "SVM", "Separated"]

@@ -17,7 +17,7 @@ from setpoint.exact import solve_exact
 from setpoint.program.program import Program
 from setpoint.ramp.cutoff import feasible_cutoffs
 from setpoint.ramp.problem import Problem, Row, rows_of
-from setpoint.ramp.search import LARGEST_MULTIPLIER, Solved
+from setpoint.ramp.solvers.search import LARGEST_MULTIPLIER, Solved
 from setpoint.rules import Threshold
 from setpoint.search.infeasibility import InfeasibleError, not_found
 from setpoint.search.outcome import ConstantGoalWarning, Outcome

@@ -10,8 +10,8 @@ from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Metric
 from setpoint.goals.goal import Goal
+from setpoint.penalty.candidates import Pool
 from setpoint.penalty.plan import Plan
-from setpoint.penalty.pool import Pool
 from setpoint.program.link import link
 from setpoint.search.infeasibility import InfeasibleError, not_found
 from setpoint.search.outcome import Outcome

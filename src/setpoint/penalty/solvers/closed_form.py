@@ -16,7 +16,7 @@ from setpoint.compiled import kernel
 from setpoint.evidence.cutoffs import midway
 from setpoint.evidence.ratios import ratio_at
 from setpoint.penalty.ops import pick
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 

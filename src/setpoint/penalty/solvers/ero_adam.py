@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.penalty.lifted import tie, untied
 from setpoint.penalty.losses import Loss, RefreshBatch
 from setpoint.penalty.ops import pick, sigmoid, softplus
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.solvers.closed_form import tie, untied
 from setpoint.typing import Floats
 
 __all__ = ["JointPenalty"]

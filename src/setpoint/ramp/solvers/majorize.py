@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from setpoint.estimators.linear_rule import linear_scores
-from setpoint.ramp.cutting import Convex, cutting_planes
-from setpoint.ramp.majorizer import Majorizer, Split
 from setpoint.ramp.problem import Problem
-from setpoint.ramp.search import CORRECTIONS, LARGEST_MULTIPLIER, Search, Solved
-from setpoint.ramp.svm import SVM
+from setpoint.ramp.solvers.cutting_plane import Convex, cutting_planes
+from setpoint.ramp.solvers.majorizer import Majorizer, Split
+from setpoint.ramp.solvers.search import CORRECTIONS, LARGEST_MULTIPLIER, Search, Solved
+from setpoint.ramp.solvers.svm import SVM
 from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
@@ -58,7 +58,7 @@ def majorize_minimize(
     tol : float
         What a scaled row may exceed 0 by. Each convex problem is solved to a tenth of it.
     chooser : {"max", "center"}
-        See :func:`setpoint.ramp.cutting.cutting_planes`.
+        See :func:`setpoint.ramp.solvers.cutting_plane.cutting_planes`.
     svm : {"sdca", "liblinear"}
     drawn : bool
         Whether the ramp itself decides in the end; else the sign of the scores does, and the

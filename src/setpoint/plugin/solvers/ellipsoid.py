@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.plugin.achievable import Achievable
-from setpoint.plugin.named.explore import Explorer
-from setpoint.plugin.named.inner import Inner
-from setpoint.plugin.named.losses import Losses
+from setpoint.plugin.problem import Achievable
+from setpoint.plugin.solvers.explore import Explorer
+from setpoint.plugin.solvers.inner import Inner
+from setpoint.plugin.solvers.losses import Losses
 from setpoint.program import algebra
 from setpoint.program.program import Program
 from setpoint.search.optimum import Optimum

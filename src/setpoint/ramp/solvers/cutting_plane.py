@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from setpoint.goals.errors import nearest
-from setpoint.ramp.hypograph import Hypograph, Peak
-from setpoint.ramp.majorizer import Majorizer
-from setpoint.ramp.svm import SVM
+from setpoint.ramp.solvers.hypograph import Hypograph, Peak
+from setpoint.ramp.solvers.majorizer import Majorizer
+from setpoint.ramp.solvers.svm import SVM
 from setpoint.typing import Floats
 
 __all__ = ["CHOOSERS", "Convex", "cutting_planes"]

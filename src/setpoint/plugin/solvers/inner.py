@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from setpoint.plugin.named.losses import Losses
-from setpoint.plugin.named.slack import Slack
+from setpoint.plugin.solvers.losses import Losses
+from setpoint.plugin.solvers.slack import Slack
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.search.epigraph import nearest_trusted
 from setpoint.typing import Floats

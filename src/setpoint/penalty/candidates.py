@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.penalty.cuts import Cut, best_cut
-from setpoint.penalty.tradeoff import Tradeoff
+from setpoint.penalty.problem import Tradeoff
 from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 

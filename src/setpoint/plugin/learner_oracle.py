@@ -19,7 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, indexable
 
 from setpoint.evidence import Confusion, Evidence
-from setpoint.plugin.retrained import Retrained, answers, weight_parameter
+from setpoint.plugin.learner_ensemble import Retrained, answers, weight_parameter
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule, mixture
 from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import product
 
 from setpoint.goals.errors import ShapeError
-from setpoint.plugin.achievable import Achievable
-from setpoint.plugin.named.explore import Explorer
-from setpoint.plugin.named.gda import STEPS, Descent
-from setpoint.plugin.named.losses import Losses
-from setpoint.plugin.named.recombine import recombine
+from setpoint.plugin.problem import Achievable
+from setpoint.plugin.solvers.explore import Explorer
+from setpoint.plugin.solvers.gda import STEPS, Descent
+from setpoint.plugin.solvers.losses import Losses
+from setpoint.plugin.solvers.recombine import recombine
 from setpoint.program.functions import Affine, Ratio
 from setpoint.program.program import Program
 from setpoint.search.master import InfeasibleMasterError

@@ -1,0 +1,1 @@
+"""How models are trained for a goal: one algorithm a file."""

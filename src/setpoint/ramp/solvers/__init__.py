@@ -1,0 +1,1 @@
+"""How linear models are trained for rates: one algorithm a file."""
