@@ -6,17 +6,13 @@ import signal
 
 import numpy as np
 import pytest
-from setpoint.ramp.options import SOLVERS as RAMP
 
 from setpoint import load_model
 from setpoint.cli import errors
-from setpoint.cli.solvers import FAMILIES, SOLVERS, SURROGATES
+from setpoint.cli.solvers import SOLVERS, SURROGATES
 from setpoint.penalty import ExactPenaltyClassifier
 from setpoint.penalty.checkpoint import Checkpoint
-from setpoint.penalty.solvers.stages import SOLVERS as PENALTY
-from setpoint.plugin.parameters import SOLVERS as PLUGIN
 from setpoint.surrogates.parts import _BY_NAME
-from setpoint.surrogates.telling import SOLVERS as SEARCHES
 
 GOAL = "maximize recall subject to precision >= 0.4"
 
@@ -56,11 +52,8 @@ def error_of(done):
     return line.removeprefix("error: ")
 
 
-def test_the_table_of_solvers_is_that_of_the_families():
-    own = {"plugin": PLUGIN, "penalty": PENALTY, "ramp": RAMP}
-    assert {**own, "surrogates": tuple(SEARCHES.values())} == FAMILIES
+def test_the_shell_knows_all_surrogates():
     assert set(SURROGATES) == set(_BY_NAME)
-    assert len(set(SOLVERS)) == len(SOLVERS)
 
 
 def test_help_and_completion_know_the_solvers(run):

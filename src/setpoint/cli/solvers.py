@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError, require_packages
 from setpoint.goals.errors import nearest
+from setpoint.solvers import FAMILIES, solvers_of
+from setpoint.solvers import SOLVERS as CATALOGUE
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
@@ -22,35 +24,7 @@ __all__ = [
     "resolve_solver",
 ]
 
-# Names and no imports: help and completion have to be quick. A test compares with the families.
-FAMILIES: dict[str, tuple[str, ...]] = {
-    "plugin": (
-        "auto",
-        "exact",
-        "column-generation",
-        "frank-wolfe",
-        "gda",
-        "ellipsoid",
-        "bisection",
-        "argmax",
-        "balanced",
-        "post-shift",
-    ),
-    "penalty": (
-        "portfolio",
-        "ero",
-        "ero-adam",
-        "profiled",
-        "sigmoid",
-        "lagrangian",
-        "cross-entropy",
-    ),
-    "ramp": ("augmented-lagrangian", "cutting-plane"),
-    "surrogates": ("adaptive-surrogates", "surrogate-weights"),
-}
-"""The solvers of each family; no name is in two."""
-
-SOLVERS = tuple(solver for solvers in FAMILIES.values() for solver in solvers)
+SOLVERS = tuple(CATALOGUE)
 MODULES = ("linear", "mlp")
 SURROGATES = ("hinge", "logistic", "prbep", "quantile", "sigmoid")
 
@@ -164,7 +138,7 @@ def resolve_solver(
     """
     if own_metric and solver == "auto":
         solver = "adaptive-surrogates" if estimator is None else "post-shift"
-    family = next(name for name, solvers in FAMILIES.items() if solver in solvers)
+    family = CATALOGUE[solver].family
     given = {name: value for name, value in options.items() if value not in (None, ())}
     way = SolverChoice(solver, family, estimator or "logistic")
     if own_metric and not way.measures:
@@ -248,7 +222,7 @@ def _check_taken(name: str, way: SolverChoice) -> None:
 
 
 def _solvers(takes: Sequence[str]) -> list[str]:
-    return [name for one in takes for name in FAMILIES.get(one, (one,))]
+    return [name for one in takes for name in (solvers_of(one) if one in FAMILIES else (one,))]
 
 
 def _surrogates(values: Sequence[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from setpoint.goals.goal import Goal
 from setpoint.parameters import SECONDS, Allowed, Number, check
 from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.outcome import Randomized
+from setpoint.solvers import solvers_of
 
 __all__ = ["BASELINES", "NAMED", "SOLVERS", "EvidenceKind", "Options"]
 
@@ -21,7 +22,7 @@ NAMED = ("frank-wolfe", "gda", "ellipsoid", "bisection")
 """The algorithms of the confusion-matrix paper."""
 BASELINES = ("argmax", "balanced")
 """Rules that do not look at the goal."""
-SOLVERS = ("auto", "exact", "column-generation", *NAMED, *BASELINES, "post-shift")
+SOLVERS = solvers_of("plugin")
 
 _ALLOWED: Mapping[str, Allowed] = {
     "solver": SOLVERS,
