@@ -24,7 +24,9 @@ def expected(estimator):
         if getattr(estimator.learner, "loss", None) == "hinge":
             return {}
         out = {f"check_sample_weight_equivalence_on_{kind}_data": TWICE for kind in DENSITIES}
+        # By default the best cut-off for F lies near enough to a half on these rows.
         close = estimator.solver == "half" or estimator.goal == "accuracy"
+        close |= repr(estimator) == "OnlineFClassifier()"
         return out if close else {**out, "check_classifiers_train": OTHER}
     if isinstance(estimator, RampClassifier):
         return {"check_classifiers_train": DRAWN} if estimator.randomized else {}
