@@ -99,7 +99,7 @@ def test_seeds():
     assert online(learner=LOG).partial_fit(X, Y).learner_.random_state == 0
     generator = np.random.RandomState(5)
     assert online(learner=learner, random_state=generator).partial_fit(X, Y).n_rows_seen_ == 300
-    with pytest.raises(ValueError, match="seed"):
+    with pytest.raises(ValueError, match="random_state is None"):
         online(learner=learner, random_state="x").partial_fit(X, Y)
 
 
@@ -293,3 +293,39 @@ def test_nothing_of_a_batch_is_learnt_if_its_labels_are_wrong():
 def test_perceptrons_go_with_the_sketch():
     clf = online(learner=Perceptron(random_state=0)).partial_fit(X, Y)
     assert clf.evaluate(X, Y).objective.value > 0.35
+
+
+class Failing(SGDClassifier):
+    """A learner that raises at its fiftieth row from the second fit on."""
+
+    fits = 0
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        self.seen = getattr(self, "seen", 0) + 1
+        if self.seen == 1:
+            type(self).fits += 1
+        if type(self).fits > 1 and self.seen == 50:
+            raise RuntimeError("no more")
+        return super().partial_fit(X, y, classes=classes, sample_weight=sample_weight)
+
+
+def test_the_old_stream_stays_where_fit_fails():
+    Failing.fits = 0
+    clf = online(learner=Failing(loss="log_loss", random_state=0)).fit(X, Y)
+    before = clf.predict_proba(X)
+    with pytest.raises(RuntimeError, match="no more"):
+        clf.fit(X, 1 - Y)
+    assert clf.n_rows_seen_ == len(X)
+    assert np.array_equal(clf.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("state", ["x", 1.5, [1]])
+def test_a_random_state_is_checked_with_every_learner(state):
+    with pytest.raises(ValueError, match="random_state is None, an int or a generator, got"):
+        online(random_state=state).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", ["sensitive_features", "baseline", "datasets"])
+def test_a_stream_counts_its_own_rows(name):
+    with pytest.raises(ValueError, match=f"{name}: a stream counts its own rows"):
+        online().fit(X, Y, **{name: Y})

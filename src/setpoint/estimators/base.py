@@ -94,6 +94,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     largest_segment_: int
     evidence_: Evidence | None
     trace_: tuple[TracePoint, ...]
+    baseline_column_: str | None
 
     goal: Any
     random_state: Any
@@ -102,7 +103,6 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     baseline: Any = None
     draw: str = "row"
     unknown_group: str = "raise"
-    baseline_column_: str | None = None
     _family: ClassVar[str] = ""
     _parameters: ClassVar[Mapping[str, Allowed]] = {}
 
@@ -154,16 +154,23 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
 
     def _key(self) -> int:
         """The key of draws by row: fixed without a random_state."""
+        self._check_random_state()
         state = self.random_state
         if state is None:
             return 0
-        if isinstance(state, numbers.Integral):
-            return int(state) % 2**64
         if isinstance(state, np.random.Generator):
             return int(state.integers(2**63))
         if isinstance(state, np.random.RandomState):
             return int(state.randint(2**31 - 1))
-        raise ValueError(f"random_state is None, an int or a generator, got {state!r}")
+        return int(state) % 2**64
+
+    def _check_random_state(self) -> None:
+        """Refuse what nothing can be drawn from."""
+        known = (numbers.Integral, np.random.Generator, np.random.RandomState)
+        if self.random_state is not None and not isinstance(self.random_state, known):
+            raise ValueError(
+                f"random_state is None, an int or a generator, got {self.random_state!r}"
+            )
 
     # ------------------------------------------------------------------ predictions
     def predict(self, X: Any, *, sensitive_features: Any = None) -> Array:
@@ -237,7 +244,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         goal = self._goal()
-        datasets = self._datasets(datasets, X, self.baseline_column_)
+        datasets = self._datasets(datasets, X, getattr(self, "baseline_column_", None))
         rows = given_rows(self, goal, X, y, sample_weight, sensitive_features, baseline, datasets)
         seen = CheckedData.check(goal, self._classes, rows, list(self.goal_report_.decides_on))
         inputs = replace(seen, decide_on=())
@@ -347,7 +354,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         """Rows with the scores that the rule decides by, and the segments that it looks at."""
         check_is_fitted(self)
         goal = goal or self._goal()
-        datasets = self._datasets(datasets, X, self.baseline_column_)
+        datasets = self._datasets(datasets, X, getattr(self, "baseline_column_", None))
         rows = given_rows(self, goal, X, y, sample_weight, sensitive_features, baseline, datasets)
         inputs = CheckedData.check(goal, self._classes, rows, list(self.goal_report_.decides_on))
         given: dict[str | None, Any] = {None: X}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from setpoint.estimators import ModelFileError, load_model, save_model
-from setpoint.estimators.base import GoalClassifier
+from setpoint.estimators.base import GoalClassifier, atomic_fit
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import check_length, frame_of
 from setpoint.online.engine import Engine
@@ -150,27 +150,46 @@ class OnlineFClassifier(GoalClassifier):
         self.random_state = random_state
 
     # ------------------------------------------------------------------ learning
-    def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> OnlineFClassifier:
+    @atomic_fit
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        datasets: Mapping[str, Any] | None = None,
+    ) -> OnlineFClassifier:
         """Forget everything, then go through the rows once, in their order.
 
         Parameters
         ----------
         X, y, sample_weight
             As in :meth:`partial_fit`.
+        sensitive_features, baseline, datasets : None
+            As of other classifiers; a stream counts its own rows, and refuses them.
 
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError, TypeError, GoalError
+            If an argument is wrong; the old stream stays.
         """
-        known = ("n_features_in_", "feature_names_in_")
-        before = {name: value for name, value in vars(self).items() if name in known}
-        for name in before:
-            delattr(self, name)
-        try:
-            self._learn(X, y, sample_weight, None, afresh=True)
-        except Exception:
-            self.__dict__.update(before)  # the old stream stays
-            raise
+        others = {
+            "sensitive_features": sensitive_features,
+            "baseline": baseline,
+            "datasets": datasets,
+        }
+        for name, value in others.items():
+            if value is not None:
+                raise ValueError(f"{name}: a stream counts its own rows as a whole; leave it out")
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        self._learn(X, y, sample_weight, None, afresh=True)
         return self
 
     def partial_fit(
@@ -226,6 +245,7 @@ class OnlineFClassifier(GoalClassifier):
         engine = None if afresh else self.__dict__.get("engine_")
         rows = self._as_rows(X, reset=engine is None)
         if engine is None:
+            self._check_random_state()
             declared = self.classes if classes is None else classes
             engine = begin(self, self.n_features_in_, first_classes(y, declared, self.pos_label))
         elif classes is not None:
