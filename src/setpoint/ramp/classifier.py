@@ -19,7 +19,7 @@ from setpoint.inputs.inputs import CheckedData
 from setpoint.ramp.datasets import aligned, naming
 from setpoint.ramp.fitting import Prepared, prepare, train, with_score
 from setpoint.ramp.parameters import PARAMETERS
-from setpoint.ramp.score_feature import score_feature
+from setpoint.ramp.score_feature import ScoreFeature, score_feature
 from setpoint.ramp.selection import choose_model, prices
 from setpoint.report import FewRowsWarning
 from setpoint.search.limits import Limits
@@ -186,26 +186,9 @@ class RampClassifier(TrainedClassifier):
             )
         if self.randomized:
             self._check_drawable(data.X, data.key, column_names(data.X))
-        kept = data.weighty
-        labels = np.array(data.classes.labels)
-        preprocessor = fit_preprocessor(
-            self.preprocessor,
-            _safe_indexing(data.features, kept),
-            labels[data.true[kept]],
-            None if data.weight is None else data.weight[kept],
-        )
-        score = score_feature(
-            self.baseline_score_feature, data.deployed, data.X, labels[1], data.weight
-        )
-        features: dict[str | None, Any] = {}
-        features[None] = with_score(transformed(preprocessor, data.features), score, data.X)
-        for name, rows in data.given.items():
-            if name in data.judged.tables and name is not None:
-                with naming(name):
-                    own = self._features(rows.X, data.column)
-                    features[name] = with_score(transformed(preprocessor, own), score, rows.X)
         _warn_small(data.judged)
-        prepared = prepare(self, data.judged, features)
+        score = self._fit_features(data)
+        prepared = prepare(self, data.judged, self._features_of_all(data))
         with Progress(bool(self.verbose)) as progress:
             limits = Limits(max_seconds=self.max_seconds, report=progress)
             solved, rivals = train(self, prepared, score, data.key % 2**32, limits)
@@ -228,14 +211,40 @@ class RampClassifier(TrainedClassifier):
             started=data.started,
         )
         self.parameters_ = prepared.unscaled(decision.found.model)
-        self.preprocessor_, self.score_feature_ = preprocessor, score
         self.multipliers_ = prices(prepared.problem, solved.multipliers)
         return decision
 
     # ------------------------------------------------------------------ shared steps
+    def _fit_features(self, data: FitData) -> ScoreFeature | None:
+        """Learn the preprocessor and the deployed model's score; the latter is returned."""
+        kept, labels = data.weighty, np.array(data.classes.labels)
+        self.preprocessor_ = fit_preprocessor(
+            self.preprocessor,
+            _safe_indexing(data.features, kept),
+            labels[data.true[kept]],
+            None if data.weight is None else data.weight[kept],
+        )
+        self.score_feature_ = score_feature(
+            self.baseline_score_feature, data.deployed, data.X, labels[1], data.weight
+        )
+        return self.score_feature_
+
+    def _features_of_all(self, data: FitData) -> dict[str | None, Any]:
+        """What the model takes of each data set."""
+        out: dict[str | None, Any] = {None: self._preprocessed(data.features, data.X)}
+        for name in data.judged.tables:
+            if name is not None:
+                with naming(name):
+                    X = data.given[name].X
+                    out[name] = self._preprocessed(self._features(X, data.column), X)
+        return out
+
+    def _preprocessed(self, features: Any, X: Any) -> Any:
+        return with_score(transformed(self.preprocessor_, features), self.score_feature_, X)
+
     def _scores(self, X: Any) -> Floats:
-        features = transformed(self.preprocessor_, self._features(X, self.baseline_column_))
-        return linear_scores(with_score(features, self.score_feature_, X), self.parameters_)
+        features = self._preprocessed(self._features(X, self.baseline_column_), X)
+        return linear_scores(features, self.parameters_)
 
     def _datasets(self, datasets: Any, X: Any, column: str | None) -> dict[str, Dataset]:
         return aligned(datasets, column_names(X), column)
