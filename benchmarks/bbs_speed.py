@@ -24,9 +24,11 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import AdaptiveSurrogateClassifier, BlackBox, Dataset
+from setpoint.solvers import AdaptiveSurrogates, FirstModel
 
 SECONDS = 2.0
-OPTIONS: dict[str, Any] = {"max_iter": 25, "n_perturbations": 20, "start": "post-shift"}
+SHORT = AdaptiveSurrogates(max_iter=25, n_perturbations=20, start="post-shift")
+OPTIONS: dict[str, Any] = {"solver": SHORT}
 FITS = (("G-mean, K = 2", G_MEAN, None), ("macro-F, K = 4", MACRO_F, "sex"))
 REPEATS = 3
 SLEEP = 0.02
@@ -90,7 +92,10 @@ def slow_fit(**options: Any) -> tuple[float, AdaptiveSurrogateClassifier]:
     """Seconds on the wall, for who sleeps uses no processor."""
     split = simulated(0, 2_000)
     clf = AdaptiveSurrogateClassifier(
-        BlackBox(slow, greater_is_better=False), budget=SLOW_BUDGET, start="post-shift", **options
+        BlackBox(slow, greater_is_better=False),
+        budget=SLOW_BUDGET,
+        solver=AdaptiveSurrogates(start="post-shift"),
+        **options,
     )
     held = split.validation.dataset()
     return timed(lambda: clf.fit(split.train.X, split.train.y, validation=held), time.perf_counter)
@@ -139,7 +144,8 @@ def on_device() -> None:
     train, held = rows[:half], rows[half:]
     times = {}
     for device in ("cpu", "cuda"):
-        clf = AdaptiveSurrogateClassifier(G_MEAN.goal, module=network, device=device, **OPTIONS)
+        first = FirstModel(device=device)
+        clf = AdaptiveSurrogateClassifier(G_MEAN.goal, module=network, training=first, **OPTIONS)
 
         def fit(clf: Any = clf) -> Any:
             return clf.fit(X[train], y[train], validation=(X[held], y[held]))

@@ -70,7 +70,7 @@ def with_metric(metric: Metric, groups: object = None) -> list[Method]:
 def table_2() -> tuple[Rows, int]:
     methods = [
         *with_metric(G_MEAN),
-        lambda s: adaptive(s, G_MEAN, WEIGHTS, search="weights", budget=FEW),
+        lambda s: adaptive(s, G_MEAN, WEIGHTS, solver="surrogate-weights", budget=FEW),
         lambda s: strategy(s, G_MEAN),
     ]
     return run([bbs_data.simulated(seed) for seed in range(10)], methods), -1

@@ -40,7 +40,7 @@ def caught_by(call):
         lambda: PlugInClassifier(LogisticRegression(), GOAL).fit(X, y),
         lambda: PlugInClassifier(LogisticRegression(), GOAL, cv=2).fit(X, y),
         lambda: RampClassifier(GOAL, random_state=0).fit(X, y),
-        lambda: ExactPenaltyClassifier(GOAL, max_epochs=3, random_state=0).fit(X, y),
+        lambda: ExactPenaltyClassifier(GOAL, solver="ero", random_state=0).fit(X, y),
     ],
     ids=["solve", "plugin", "folds", "ramp", "penalty"],
 )

@@ -307,7 +307,7 @@ def test_scores_that_are_missing(fit, run, there, tmp_path):
 def test_no_time(fit):
     done = fit("--max-seconds", "1e-9")
     assert done.exit_code in (0, 3), done.output
-    assert "note: training was stopped after 1e-09 seconds" in done.stderr
+    assert "note: stopped after 1e-09 seconds" in done.stderr
 
 
 def test_ctrl_c_writes_no_model(fit, tmp_path, monkeypatch):

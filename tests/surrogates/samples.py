@@ -1,16 +1,27 @@
 """Rows, metrics and samples that several tests of the family use."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from setpoint import AdaptiveSurrogateClassifier, BlackBox
+from setpoint.solvers import SOLVERS
 from setpoint.surrogates.design import Matrix
 from setpoint.surrogates.parts import Part, losses_on
 from setpoint.surrogates.sample import Fold, Sample
 
-__all__ = ["Counted", "Smooth", "adaptive", "island", "profit", "sample_of", "terms", "two_groups"]
+__all__ = [
+    "Counted",
+    "Smooth",
+    "adaptive",
+    "island",
+    "profit",
+    "sample_of",
+    "steps",
+    "terms",
+    "two_groups",
+]
 
 
 def island(n=300, seed=0, share=0.25):
@@ -35,10 +46,19 @@ def profit(y_true, y_pred):
     return float(np.mean(np.where(y_true == 1, 4.0, -1.0) * y_pred))
 
 
-def adaptive(goal=None, **options):
-    """A small search."""
-    options = {"budget": 250, "max_iter": 6, "cv": 3} | options
+def adaptive(goal=None, *, solver="adaptive-surrogates", **options):
+    """A small search; parameters of the solver stand beside those of the classifier."""
+    made = SOLVERS[solver]
+    own = {f.name: options.pop(f.name) for f in fields(made) if f.name in options}
+    if solver == "adaptive-surrogates":
+        own = {"max_iter": 6} | own
+    options = {"budget": 250, "cv": 3, "solver": made(**own)} | options
     return AdaptiveSurrogateClassifier(BlackBox(profit) if goal is None else goal, **options)
+
+
+def steps(solver, n):
+    """Steps of the search that has them, as a parameter of `adaptive`."""
+    return {"max_iter": n} if solver == "adaptive-surrogates" else {}
 
 
 class Counted:

@@ -9,6 +9,7 @@ from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import GivenRows
 from setpoint.search import StoppedWarning
+from setpoint.solvers import AdaptiveSurrogates
 from setpoint.surrogates.accepting import drawn_rows, gain_error
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.plan import Plan
@@ -102,7 +103,7 @@ def test_an_error_that_nothing_is_known_of_is_infinite():
 # ---------------------------------------------------------------------- the rule
 def search_of(y=Y, budget=400):
     metric = measured(BlackBox(share_right), y)
-    plan = Plan.of(adaptive(budget=budget), 2)
+    plan = Plan.of(adaptive(budget=budget), AdaptiveSurrogates(), 2)
     X = PAIR.T
     first = np.array([[0.0, 1.0, 0.0]])
     return Search(
@@ -128,7 +129,7 @@ def test_a_clear_gain_is_accepted():
     assert found.value == found.best_value > found.baseline_value + found.error
     assert np.array_equal(found.models, GOOD[None])
     assert "more than one bootstrap standard error" in found.why
-    assert len(found.draws) == Plan.of(adaptive(budget=400), 2).draws
+    assert len(found.draws) == Plan.of(adaptive(budget=400), AdaptiveSurrogates(), 2).draws
 
 
 def test_a_gain_within_an_error_is_not():

@@ -7,6 +7,7 @@ import pytest
 
 from setpoint import BlackBox, Dataset, GoalError, MetricError, NotMonotoneWarning
 from setpoint.goals import NoFormulaError
+from setpoint.solvers import FirstModel, SurrogateWeights, solvers_of
 from setpoint.surrogates import PrecisionAtK
 from surrogates.samples import Counted, adaptive, island, two_groups
 
@@ -48,16 +49,17 @@ def test_a_metric_that_fails_on_the_way_names_the_call():
     assert metric.calls == 70
 
 
-@pytest.mark.parametrize("search", ["gradient", "weights"])
+@pytest.mark.parametrize("solver", solvers_of("surrogates"))
 @pytest.mark.parametrize("m", ["auto", 4])
-def test_a_constant_metric_is_said_after_the_probe(m, search):
+def test_a_constant_metric_is_said_after_the_probe(m, solver):
     metric = Counted(lambda y_true, y_pred: 3.0)
     with pytest.raises(ValueError, match=r"mine is 3 for all of \d+ different decisions") as error:
-        adaptive(black(metric), n_perturbations=m, search=search).fit(X, Y)
+        own = {"n_perturbations": m} if solver == "adaptive-surrogates" else {}
+        adaptive(black(metric), solver=solver, **own).fit(X, Y)
     assert metric.calls <= 2 * (10 if m == "auto" else m) + 12
     assert f"all of {metric.calls} different" in str(error.value)
     with pytest.raises(ValueError, match="there is nothing to optimise"):
-        adaptive("maximize prior", search=search).fit(X, Y)
+        adaptive("maximize prior", solver=solver).fit(X, Y)
 
 
 def test_a_constant_metric_of_scores():
@@ -221,9 +223,13 @@ def test_estimates_that_need_one_sample(gradient):
             adaptive(gradient=gradient, surrogates=kinds).fit(X, Y)
 
 
-def test_a_search_over_weights_ignores_them():
+def test_a_search_over_weights_refuses_them():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'gradient'"):
+        SurrogateWeights(gradient="two-step")
+    with pytest.raises(ValueError, match="takes start, inner_iter, got 'gradient'"):
+        adaptive(solver="surrogate-weights").set_params(solver__gradient="two-step")
     held = {"validation": (V, VY)}
-    adaptive(gradient="two-step", search="weights", cv=None, budget=80).fit(X, Y, **held)
+    adaptive(solver="surrogate-weights", cv=None, budget=80).fit(X, Y, **held)
 
 
 # ---------------------------------------------------------------------- options
@@ -235,7 +241,6 @@ def test_a_search_over_weights_ignores_them():
         ({"surrogates": 3}, TypeError, "surrogates: names among"),
         ({"surrogates": ["hinge", 3]}, TypeError, "got 3"),
         ({"gradient": "newton"}, ValueError, "gradient"),
-        ({"search": "random"}, ValueError, "search"),
         ({"start": "middle"}, ValueError, "start"),
         ({"budget": 0}, ValueError, "budget"),
         ({"budget": 2.5}, (ValueError, TypeError), "budget"),
@@ -252,7 +257,7 @@ def test_a_search_over_weights_ignores_them():
         ({"smooth": 0}, ValueError, "smooth"),
         ({"smooth": "much"}, ValueError, "smooth"),
         ({"penalty": 0}, ValueError, "penalty"),
-        ({"C": -1}, ValueError, "C "),
+        ({"training": 3}, ValueError, "training is FirstModel"),
         ({"module": "tree"}, TypeError, "module"),
     ],
     ids=str,
@@ -262,17 +267,25 @@ def test_options(options, error, text):
         adaptive(**options).fit(X, Y)
 
 
-@pytest.mark.parametrize("search", ["gradient", "weights"])
-def test_a_budget_smaller_than_one_gradient(search):
+def test_wrong_solvers_and_first_models():
+    with pytest.raises(ValueError, match=r"solver is one of .*'surrogate-weights'.*got 'random'"):
+        adaptive().set_params(solver="random").fit(X, Y)
+    for options in ({"C": -1}, {"C": "1"}, {"epochs": 0}):
+        with pytest.raises(ValueError, match=f"{next(iter(options))} is"):
+            FirstModel(**options)
+
+
+@pytest.mark.parametrize("solver", solvers_of("surrogates"))
+def test_a_budget_smaller_than_one_gradient(solver):
     metric = Counted()
     with pytest.raises(ValueError, match=r"budget=30 is too small: .* need \d+") as error:
-        adaptive(black(metric), budget=30, search=search).fit(X, Y)
+        adaptive(black(metric), budget=30, solver=solver).fit(X, Y)
     assert metric.calls == 0
     least = int(str(error.value).split()[-1])
-    clf = adaptive(black(metric), budget=least, search=search).fit(X, Y)
+    clf = adaptive(black(metric), budget=least, solver=solver).fit(X, Y)
     assert 0 < clf.n_evaluations_ <= least
     with pytest.raises(ValueError, match=f"need {least}$"):
-        adaptive(budget=least - 1, search=search).fit(X, Y)
+        adaptive(budget=least - 1, solver=solver).fit(X, Y)
 
 
 def test_own_surrogates_that_return_nothing():

@@ -15,9 +15,10 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from setpoint import BlackBox, Dataset, StoppedError, StoppedWarning, evaluate
 from setpoint.search import limits
+from setpoint.solvers import solvers_of
 from setpoint.surrogates import PRBEP, PrecisionAtK, PrecisionAtRecall
 from setpoint.surrogates.sample import Sample
-from surrogates.samples import Counted, adaptive, island, profit, two_groups
+from surrogates.samples import Counted, adaptive, island, profit, steps, two_groups
 
 X, Y = island(400)
 V, VY = island(250, seed=1)
@@ -39,7 +40,7 @@ def same(a, b):
         {},
         {"gradient": "finite-difference"},
         {"gradient": "two-step"},
-        {"search": "weights"},
+        {"solver": "surrogate-weights"},
         {"surrogates": ["logistic", "hinge"]},
         {"start": "zero"},
         {"smooth": None},
@@ -48,7 +49,9 @@ def same(a, b):
     ids=str,
 )
 def test_a_search_beats_the_cut_off_where_the_ordering_is_wrong(options):
-    clf = adaptive(**{"budget": 400, "max_iter": 12} | options).fit(X, Y)
+    clf = adaptive(
+        **{"budget": 400, **steps(options.get("solver", "adaptive-surrogates"), 12)} | options
+    ).fit(X, Y)
     summary = clf.goal_report_.adaptive
     assert clf.accepted_
     assert clf.best_value_ > clf.baseline_value_ + summary.error
@@ -115,14 +118,14 @@ def test_splits_may_judge_a_row_more_than_once():
     assert clf.goal_report_.objective.value == pytest.approx(value)
 
 
-@pytest.mark.parametrize("search", ["gradient", "weights"])
+@pytest.mark.parametrize("solver", solvers_of("surrogates"))
 @pytest.mark.parametrize("start", ["post-shift", "zero"])
-def test_heavy_tails(search, start):
+def test_heavy_tails(solver, start):
     """A few rows whose scores are enormous do not keep the others where they are."""
     rng = np.random.default_rng(0)
     Z = np.exp(2.5 * rng.normal(size=(300, 2)))
     y = (np.log(Z[:, 0]) + rng.normal(size=300) > 2.5).astype(int)
-    clf = adaptive("g_mean", search=search, start=start).fit(Z, y)
+    clf = adaptive("g_mean", solver=solver, start=start).fit(Z, y)
     assert clf.best_value_ >= clf.baseline_value_
     moved = {step.value for step in clf.path_}
     assert len(moved) > 3
@@ -178,7 +181,7 @@ def test_columns_reach_the_metric_row_by_row():
     assert judged.objective.value == clf.best_value_
     frame = pd.DataFrame(V, columns=list("ab")).assign(amount=amount)
     lone = adaptive(BlackBox(lambda y_true, y_pred, amount: earned(y_true, y_pred, amount, ["f"])))
-    lone.set_params(cv=0.5, max_iter=2).fit(frame, VY)
+    lone.set_params(cv=0.5, solver__max_iter=2).fit(frame, VY)
     assert lone.coef_.shape == (1, 3)
 
 
@@ -209,6 +212,7 @@ def test_a_goal_of_the_language(goal):
 
 
 @pytest.mark.parametrize(("bound", "status"), [(0.2, "feasible"), (1.0, "nearest")])
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_constraints_cost_and_are_not_enforced(bound, status):
     goal = f"maximize recall subject to precision >= {bound}"
     clf = adaptive(goal).fit(X, Y)
@@ -275,11 +279,11 @@ def test_surrogates(surrogates, names):
     assert all(len(step.weights) == names for step in clf.path_)
 
 
-@pytest.mark.parametrize("search", ["gradient", "weights"])
-def test_one_surrogate(search):
+@pytest.mark.parametrize("solver", solvers_of("surrogates"))
+def test_one_surrogate(solver):
     """One direction, or one model."""
-    clf = adaptive("f1", surrogates=PRBEP(), search=search, max_iter=2).fit(X, Y)
-    assert len(clf.path_) == (2 if search == "gradient" else 1)
+    clf = adaptive("f1", surrogates=PRBEP(), solver=solver, **steps(solver, 2)).fit(X, Y)
+    assert len(clf.path_) == (2 if solver == "adaptive-surrogates" else 1)
     assert len(clf.path_[-1].weights) == 1
 
 
@@ -341,10 +345,10 @@ def test_a_network_is_searched_over_its_last_layer():
 
 
 # ---------------------------------------------------------------------- the same answer
-@pytest.mark.parametrize("search", ["gradient", "weights"])
-def test_a_second_run_gives_the_same(search):
+@pytest.mark.parametrize("solver", solvers_of("surrogates"))
+def test_a_second_run_gives_the_same(solver):
     np.random.seed(0)  # noqa: NPY002
-    clf = adaptive(search=search, max_iter=4)
+    clf = adaptive(solver=solver, **steps(solver, 4))
     first = copy.deepcopy(clf.fit(V, VY))
     np.random.seed(1)  # noqa: NPY002
     state = np.random.get_state()[1].copy()  # noqa: NPY002
@@ -396,11 +400,13 @@ def test_weights_reach_the_metric():
 
 
 # ---------------------------------------------------------------------- the budget
-@pytest.mark.parametrize("search", ["gradient", "weights"])
+@pytest.mark.parametrize("solver", solvers_of("surrogates"))
 @pytest.mark.parametrize("budget", [94, 97, 131, 200])
-def test_calls_never_exceed_the_budget(budget, search):
+def test_calls_never_exceed_the_budget(budget, solver):
     metric = Counted()
-    clf = adaptive(BlackBox(metric, name="profit"), budget=budget, search=search, max_iter=50)
+    clf = adaptive(
+        BlackBox(metric, name="profit"), budget=budget, solver=solver, **steps(solver, 50)
+    )
     clf.fit(V, VY)
     assert metric.calls == clf.n_evaluations_ <= budget
     assert clf.goal_report_.adaptive.budget == budget
@@ -431,19 +437,20 @@ def stopped_at(k, path=None, **options):
 
 
 @pytest.mark.parametrize(
-    ("search", "k"), [("gradient", 5), ("gradient", 70), ("gradient", 150), ("weights", 45)]
+    ("solver", "k"),
+    [*(("adaptive-surrogates", k) for k in (5, 70, 150)), ("surrogate-weights", 45)],
 )
-def test_a_run_taken_up_again_makes_only_the_missing_calls(tmp_path, search, k):
+def test_a_run_taken_up_again_makes_only_the_missing_calls(tmp_path, solver, k):
     path = tmp_path / "profit.jsonl"
-    whole, twin = stopped_at(None, search=search)
-    stopped_at(k, path, search=search)
+    whole, twin = stopped_at(None, solver=solver)
+    stopped_at(k, path, solver=solver)
     kept = len(path.read_text().splitlines()) - 1
-    again, clf = stopped_at(None, path, search=search)
+    again, clf = stopped_at(None, path, solver=solver)
     assert same(clf, twin)
     resumed = clf.goal_report_.adaptive.resumed
     assert resumed == min(kept, whole.calls)
     assert again.calls == whole.calls - resumed + 1  # one is made again, to compare
-    third, last = stopped_at(None, path, search=search)
+    third, last = stopped_at(None, path, solver=solver)
     assert third.calls == 1
     assert same(last, twin)
 
@@ -466,12 +473,12 @@ def test_a_checkpoint_of_other_rows_is_refused(tmp_path):
         adaptive(checkpoint=path, max_iter=1).fit(X, Y[::-1])
 
 
-@pytest.mark.parametrize("search", ["gradient", "weights"])
-def test_an_interruption_keeps_the_best(search):
+@pytest.mark.parametrize("solver", solvers_of("surrogates"))
+def test_an_interruption_keeps_the_best(solver):
     metric = Counted()
-    adaptive(BlackBox(metric, name="profit"), search=search).fit(V, VY)
+    adaptive(BlackBox(metric, name="profit"), solver=solver).fit(V, VY)
     stop = metric.calls - 2 * 6 - 20
-    clf = adaptive(BlackBox(Counted(stop=stop), name="profit"), search=search)
+    clf = adaptive(BlackBox(Counted(stop=stop), name="profit"), solver=solver)
     # The shell takes the last words back where nothing is kept in the end.
     words = "^interrupted: the best found so far is kept$"
     with pytest.warns(StoppedWarning, match=words):

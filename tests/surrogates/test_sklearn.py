@@ -25,8 +25,9 @@ from setpoint import (
     load_model,
     save_model,
 )
+from setpoint.solvers import FirstModel
 from setpoint.surrogates import PRBEP, PrecisionAtRecall
-from surrogates.samples import adaptive, island, profit, two_groups
+from surrogates.samples import adaptive, island, profit, steps, two_groups
 
 X, Y = island(300)
 V, VY = island(200, seed=1)
@@ -116,19 +117,21 @@ def squares(scores, y, sample_weight):
     [
         {},
         {"goal": "maximize f1 subject to recall >= 0.2"},
-        {"search": "weights"},
+        {"solver": "surrogate-weights"},
         {"preprocessor": make_pipeline(StandardScaler())},
         {"surrogates": ["hinge", PRBEP(), PrecisionAtRecall(0.3)]},
         {"surrogate_groups": "g"},
-        {"module": "mlp", "epochs": 1},
+        {"module": "mlp", "training": FirstModel(epochs=1)},
     ],
     ids=str,
 )
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_copies_decide_alike(options, tmp_path):
     if "module" in options:
         pytest.importorskip("torch")
     Z, y, g = two_groups()
-    clf = adaptive(**{"max_iter": 2} | options).fit(Z, y, sensitive_features={"g": g})
+    own = steps(options.get("solver", "adaptive-surrogates"), 2)
+    clf = adaptive(**own | options).fit(Z, y, sensitive_features={"g": g})
     save_model(clf, tmp_path / "a.skops")
     copies = pickle.loads(pickle.dumps(clf)), load_model(tmp_path / "a.skops"), copy.deepcopy(clf)
     for other in copies:
@@ -186,6 +189,7 @@ def test_a_metric_that_no_reader_could_find(tmp_path):
         save_model(clf, tmp_path / "a.skops")
 
 
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_a_deployed_model_in_the_constructor():
     model = LogisticRegression().fit(X, Y)
     clf = adaptive("maximize f1 subject to churn <= 0.4", baseline=model, max_iter=2).fit(X, Y)

@@ -22,7 +22,6 @@ from setpoint.cli.tables import (
     tell,
 )
 from setpoint.goals.goal import Goal
-from setpoint.inputs.deployed import Deployed
 
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
@@ -110,6 +109,8 @@ def opened(
     files = check_datasets(goal, files)
     if target is not None:
         model = replace(model, target=target)
+    from setpoint.inputs import Deployed
+
     named = Deployed.of(clf.baseline)
     own_column = None if named is None else named.column
     deployed = own_column if baseline is None else baseline

@@ -283,11 +283,14 @@ def _nearest(cuts: CutoffSet, program: Program, randomized: Randomized) -> Optim
     near = nearest_thresholds(cuts, program)
     if near.blame or randomized is not False:
         return near
-    region = Region(cuts.within(Limits()), program)
+    try:
+        region = Region(cuts.within(Limits()), program)
+    except ShapeError:
+        return near
     try:
         region.solve(Affine({}, 0.0))
     except InfeasibleMasterError as error:
         return replace(near, blame=region.blame(error))
-    except (ShapeError, UnfinishedError):
+    except UnfinishedError:
         pass
     return near

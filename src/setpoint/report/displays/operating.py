@@ -65,7 +65,7 @@ class OperatingPointDisplay:
     >>> goal = "maximize recall subject to precision >= 0.7"
     >>> display = OperatingPointDisplay.from_predictions(goal, y, scores)
     >>> round(display.points.recall, 4), display.ax_.get_xlabel()
-    (0.8485, 'recall')
+    (0.6667, 'recall')
     >>> plt.close(display.figure_)
     """
 
