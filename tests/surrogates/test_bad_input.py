@@ -53,8 +53,8 @@ def test_a_metric_that_fails_on_the_way_names_the_call():
 @pytest.mark.parametrize("m", ["auto", 4])
 def test_a_constant_metric_is_said_after_the_probe(m, solver):
     metric = Counted(lambda y_true, y_pred: 3.0)
+    own = {"n_perturbations": m} if solver == "adaptive-surrogates" else {}
     with pytest.raises(ValueError, match=r"mine is 3 for all of \d+ different decisions") as error:
-        own = {"n_perturbations": m} if solver == "adaptive-surrogates" else {}
         adaptive(black(metric), solver=solver, **own).fit(X, Y)
     assert metric.calls <= 2 * (10 if m == "auto" else m) + 12
     assert f"all of {metric.calls} different" in str(error.value)
