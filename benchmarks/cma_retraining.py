@@ -28,6 +28,7 @@ from cma_data import (
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import PlugInClassifier
+from setpoint.solvers import ColumnGeneration
 
 CALLS = 20
 AT_ODDS = 0.02
@@ -55,7 +56,12 @@ def retrained(name: str, seed: int, **options: Any) -> float:
     learner = LogisticRegression(tol=1e-3, max_iter=300)
     with quiet():
         clf = PlugInClassifier(
-            learner, H_MEAN, oracle=learner, max_oracle_calls=CALLS, random_state=0, **options
+            learner,
+            H_MEAN,
+            solver=ColumnGeneration(oracle=learner),
+            max_oracle_calls=CALLS,
+            random_state=0,
+            **options,
         ).fit(X, y)
         return 1.0 - clf.evaluate(X_test, y_test).objective.value
 

@@ -11,6 +11,7 @@ from typing import Any
 from golden.goals import Draw, Words, goal
 from golden.odd import odd_case
 from golden.rows import Case, columns, deployed, rows, weights
+from setpoint.solvers import PostShift
 
 N_CASES = 500
 KINDS = (
@@ -120,7 +121,7 @@ def _options(draw, out, posterior):
     elif out.kind == "plain" and draw.chance(12):
         given["solver"], given["randomized"] = "post-shift", draw.pick((False, "auto"))
         if draw.chance(50):
-            given["smooth"] = draw.pick((None, 1, 7))
+            given["solver"] = PostShift(smooth=draw.pick((None, 1, 7)))
     if draw.chance(30):
         given["on_infeasible"] = "nearest"
     if out.rows.sensitive_features is not None and draw.chance(40):

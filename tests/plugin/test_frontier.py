@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from setpoint import Evidence, Goal, PlugInClassifier, frontier, load_model, save_model, solve
 from setpoint.goals.errors import GoalError
+from setpoint.solvers import ColumnGeneration
 
 GOAL = "maximize recall subject to precision >= 0.8"
 
@@ -124,7 +125,9 @@ def test_retrained_learners_have_none(data):
     X, y = data
     goal = "maximize g_mean subject to predicted_rate <= 0.3"
     learner = LogisticRegression()
-    clf = PlugInClassifier(learner, goal, oracle=learner, evidence="label", cv=0.5)
+    clf = PlugInClassifier(
+        learner, goal, solver=ColumnGeneration(oracle=learner), evidence="label", cv=0.5
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clf.fit(X, y)

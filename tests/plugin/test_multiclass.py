@@ -34,6 +34,7 @@ from setpoint.goals import ShapeError
 from setpoint.plugin.problem import Achievable
 from setpoint.search.dinkelbach import RatioSearch
 from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.solvers import ColumnGeneration
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
@@ -507,7 +508,7 @@ def test_a_retrained_learner(cv, tmp_path):
     clf = PlugInClassifier(
         LogisticRegression(),
         COVERAGE,
-        oracle=LogisticRegression(),
+        solver=ColumnGeneration(oracle=LogisticRegression()),
         cv=cv,
         randomized="auto",
         random_state=0,
@@ -527,7 +528,9 @@ def test_a_learner_without_weights_is_refused():
     from sklearn.neighbors import KNeighborsClassifier
 
     X, y = rows()
-    clf = PlugInClassifier(LogisticRegression(), "h_mean", oracle=KNeighborsClassifier())
+    clf = PlugInClassifier(
+        LogisticRegression(), "h_mean", solver=ColumnGeneration(oracle=KNeighborsClassifier())
+    )
     with pytest.raises(ValueError, match="oracle: KNeighborsClassifier"):
         clf.fit(numeric(X), y)
 

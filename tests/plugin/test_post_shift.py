@@ -21,6 +21,7 @@ from setpoint.blackbox import MetricError
 from setpoint.goals.errors import ShapeError
 from setpoint.rules import PerSegment, Threshold
 from setpoint.search import ConstantGoalWarning, StoppedError, StoppedWarning, limits
+from setpoint.solvers import ColumnGeneration, PostShift
 from thinning import thinned
 
 
@@ -98,8 +99,8 @@ def agree(metric, smooth, X, y):
     def function(y_true, y_pred):
         return evaluate(metric, y_true, y_pred, classes=[0, 1]).objective.value
 
-    known = classifier(metric, solver="post-shift", smooth=smooth).fit(X, y)
-    called = classifier(BlackBox(function), smooth=smooth).fit(X, y)
+    known = classifier(metric, solver=PostShift(smooth=smooth)).fit(X, y)
+    called = classifier(BlackBox(function), solver=PostShift(smooth=smooth)).fit(X, y)
     assert known.rule_ == called.rule_
     value = called.goal_report_.objective.value
     assert known.goal_report_.objective.value == pytest.approx(value)
@@ -203,7 +204,7 @@ def test_solve():
     found = solve(BlackBox(revenue), scores, y, sensitive_features=X[["amount"]])
     value = revenue(y, found.rule.decide(scores), X["amount"].to_numpy())
     assert found.report.objective.value == pytest.approx(value)
-    known = solve("f1", scores, y, solver="post-shift", smooth=15)
+    known = solve("f1", scores, y, solver=PostShift(smooth=15))
     assert known.report.why.endswith("averaged over 15")
     assert known.report.n_oracle_calls == len(np.unique(scores)) + 1
     auc = BlackBox(roc_auc_score)
@@ -222,7 +223,9 @@ def test_copies_and_searches():
     assert (again.predict(X) == model.predict(X)).all()
     assert again.evaluate(X, y) == model.evaluate(X, y)
     grid = GridSearchCV(
-        classifier(box), {"estimator__C": [0.01, 1.0], "smooth": ["auto", None]}, cv=2
+        classifier(box, solver="post-shift"),
+        {"estimator__C": [0.01, 1.0], "solver__smooth": ["auto", None]},
+        cv=2,
     ).fit(X, y)
     assert grid.best_estimator_.goal == box
 
@@ -311,13 +314,16 @@ def test_bad_input():
         classifier(box, randomized=True).fit(X, y)
     for smooth in (0, 2.5, "some", True, np.nan):
         with pytest.raises(ValueError, match="smooth is 'auto', a whole number >= 1 or None, got"):
-            classifier(box, smooth=smooth).fit(X, y)
+            PostShift(smooth=smooth)
     with pytest.raises(GoalError, match=r"data sets|rows of X alone"):
         classifier("maximize recall - predicted_rate.on('new')", solver="post-shift").fit(
             X, y, datasets={"new": X}
         )
-    with pytest.raises(ValueError, match="oracle goes with solver='auto'"):
-        classifier(box, oracle=LogisticRegression()).fit(X, y)
+    learner = ColumnGeneration(oracle=LogisticRegression())
+    with pytest.raises(ValueError, match="solver='column-generation' needs a formula"):
+        classifier(box, solver=learner).fit(X, y)
+    with pytest.raises(ValueError, match="an oracle is trained on features"):
+        solve("f1", np.linspace(0, 1, len(y)), y, solver=learner)
     with pytest.raises(ValueError, match="y holds one class only"):
         classifier(box).fit(X, np.zeros(len(y)))
     three = np.arange(len(y)) % 3
@@ -347,7 +353,7 @@ def test_smoothing_helps_on_new_rows(n):
     for _ in range(60):
         index = 1000 + rng.permutation(11_000)[:n]
         rules = [
-            solve("g_mean", scores[index], y[index], solver="post-shift", smooth=s).rule
+            solve("g_mean", scores[index], y[index], solver=PostShift(smooth=s)).rule
             for s in (None, "auto")
         ]
         raw, smooth = (

@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,6 +67,14 @@ def test_every_solver_is_a_value(name):
             solver_of(name, other)
     with pytest.raises(ValueError, match=rf"{type(solver).__name__} takes .*, got 'strange'"):
         solver.with_params(strange=1)
+
+
+def test_the_page_of_families_has_the_catalogue():
+    page = Path(__file__).parents[2] / "docs" / "families.md"
+    for name, solver in SOLVERS.items():
+        takes = ", ".join(f"`{one}`" for one in solver().get_params()) or "none"
+        line = f'| `"{name}"` | `{FAMILIES[solver.family]}` | {solver.does} | {takes} |'
+        assert line in page.read_text(encoding="utf-8").splitlines()
 
 
 def test_no_name_is_in_two_families():

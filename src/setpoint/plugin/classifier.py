@@ -49,27 +49,22 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     estimator : classifier
         With ``predict_proba`` or ``decision_function``.
     goal : Goal, str, metric or BlackBox
-    solver : str, default="auto"
+    solver : str or Solver, default="auto"
         "auto": "exact" for two classes, "column-generation" for more. Or "frank-wolfe",
         "gda", "ellipsoid", "bisection", the algorithms of the paper; or "argmax",
         "balanced", baselines that do not look at the goal. Or "post-shift", for two classes
         and no constraints: the metric is measured at each cut-off. It is what "auto" means
-        for a BlackBox.
+        for a BlackBox. Two have parameters in :mod:`setpoint.solvers`: ``PostShift(smooth=)``,
+        and ``ColumnGeneration(oracle=learner)``, which retrains a learner with weights at
+        each oracle call, 50 times at most, in place of weighting posteriors. With a float
+        `cv` its decisions are counted on the rows set apart, else on the training rows; it
+        goes with label evidence and goals of X alone.
     evidence : {"auto", "label", "soft"}, default="auto"
         Count decisions against labels, or against posteriors: then gaps are certified for
         any number of classes, if the posteriors are right. "auto": labels with two
         classes, else what does better in 3-fold cross-validation of the rule (six quick
         searches). A goal over groups that the rule may not see is pursued on soft
         evidence, with a model of group and class together.
-    oracle : classifier, default=None
-        Instead of weighting posteriors, retrain this learner with weights at each oracle
-        call, 50 times at most. Its ``fit`` takes `sample_weight`. With a float `cv`
-        decisions are counted on the rows set apart, else on the training rows. Goes with
-        label evidence, the default solver and goals of X alone.
-    smooth : "auto", int or None, default="auto"
-        For post-shift: over how many cut-offs the metric is averaged before the highest
-        value is taken. "auto": an eighth of the rows, at least 5; a sixtieth above 3,000.
-        None: the highest value itself, which on few rows is partly luck.
     calibrate : {"sigmoid", "isotonic"} or None, default=None
         Calibrate the model's probabilities by cross-validation within its training rows.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
@@ -160,6 +155,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     ('optimal', True)
     """
 
+    _family: ClassVar = "plugin"
     _parameters: ClassVar = {
         "calibrate": (None, "sigmoid", "isotonic"),
         "response_method": ("auto", "predict_proba", "decision_function"),
@@ -172,13 +168,11 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         estimator: Any,
         goal: Any,
         *,
-        solver: str = "auto",
+        solver: Any = "auto",
         cv: Any = None,
         refit: bool = True,
         response_method: str = "auto",
         evidence: str = "auto",
-        oracle: Any = None,
-        smooth: Any = "auto",
         calibrate: str | None = None,
         pos_label: Any = None,
         sensitive_features: Any = None,
@@ -203,8 +197,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.refit = refit
         self.response_method = response_method
         self.evidence = evidence
-        self.oracle = oracle
-        self.smooth = smooth
         self.calibrate = calibrate
         self.pos_label = pos_label
         self.sensitive_features = sensitive_features
@@ -276,7 +268,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             datasets=datasets,
         )
         with Progress(bool(self.verbose)) as progress:
-            fitted = self._task(data, sensitive_features, params, progress).run(self.oracle)
+            fitted = self._task(data, sensitive_features, params, progress).run()
         self.estimator_ = fitted.model
         self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
         self._close(data, fitted.decision)
@@ -370,15 +362,14 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         super()._check_fit(goal, X)
 
     def _options(self) -> Options:
-        return Options(
+        return Options.of(
             self.solver,
-            self.evidence,  # type: ignore[arg-type]  # checked there
-            self.randomized,
-            self.on_infeasible,
-            self.tol,
-            self.max_oracle_calls,
-            self.max_seconds,
-            smooth=self.smooth,
+            evidence=self.evidence,
+            randomized=self.randomized,
+            on_infeasible=self.on_infeasible,
+            tol=self.tol,
+            max_oracle_calls=self.max_oracle_calls,
+            max_seconds=self.max_seconds,
         )
 
     def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:

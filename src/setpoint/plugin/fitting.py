@@ -86,16 +86,10 @@ class Task:
         """The rows that the goal refers to."""
         return self.data.judged
 
-    def run(self, learner: Any) -> Fitted:
-        """Fit and search, by the way that fits the goal.
-
-        Parameters
-        ----------
-        learner : classifier or None
-            Trained anew at each call of the oracle.
-        """
-        if learner is not None:
-            return self.by_retraining(learner)
+    def run(self) -> Fitted:
+        """Fit and search, by the way that fits the goal."""
+        if self.options.oracle is not None:
+            return self.by_retraining(self.options.oracle)
         if self.response.posterior and self.hides_groups:
             return self.by_joint_scores()
         return self.by_scores()
@@ -212,8 +206,6 @@ class Task:
             If the goal refers to other data sets.
         """
         weight_parameter(learner)
-        if self.options.solver not in ("auto", "column-generation"):
-            raise ValueError(f"oracle goes with solver='auto', got {self.options.solver!r}")
         if self.options.evidence == "soft":
             raise ValueError("oracle: decisions of learners are counted by labels, not 'soft'")
         if self.goal.needs.datasets:

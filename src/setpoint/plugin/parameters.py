@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from setpoint.blackbox.smoothing import Smooth
 from setpoint.goals.errors import GoalError, ShapeError
@@ -12,7 +12,7 @@ from setpoint.goals.goal import Goal
 from setpoint.parameters import SECONDS, Allowed, Number, check
 from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.outcome import Randomized
-from setpoint.solvers import solvers_of
+from setpoint.solvers import ColumnGeneration, PostShift, Solver, solver_of, solvers_of
 
 __all__ = ["BASELINES", "NAMED", "SOLVERS", "EvidenceKind", "Options"]
 
@@ -32,9 +32,6 @@ _ALLOWED: Mapping[str, Allowed] = {
     "tol": Number("a number >= 0", 0.0),
     "max_oracle_calls": Number("a whole number >= 1 or None", 1.0, integer=True, other=(None,)),
     "max_seconds": SECONDS,
-    "smooth": Number(
-        "'auto', a whole number >= 1 or None", 1.0, integer=True, other=("auto", None)
-    ),
 }
 
 
@@ -57,12 +54,28 @@ class Options:
     max_seconds: float | None = None
     progress: Callable[[TracePoint], None] | None = None
     smooth: Smooth = "auto"
+    oracle: Any = None
     started: float | None = None
 
     def __post_init__(self) -> None:
         check(self, _ALLOWED)
         if self.solver == "exact" and self.evidence == "soft":
             raise ValueError("evidence='soft' is for solver='auto' or one with an oracle")
+
+    @classmethod
+    def of(cls, solver: str | Solver, **options: Any) -> Options:
+        """The options with a solver's own parameters.
+
+        Raises
+        ------
+        ValueError
+            If it is not a solver of this family, or an option is not allowed.
+        """
+        value = solver_of(solver, "plugin")
+        own = {"smooth": value.smooth} if isinstance(value, PostShift) else {}
+        oracle = value.oracle if isinstance(value, ColumnGeneration) else None
+        # A learner decides by itself, with or without posteriors of the model.
+        return cls("auto" if oracle is not None else value.name, oracle=oracle, **own, **options)
 
     def settled(self, goal: Goal) -> Options:
         """The options for one goal: black boxes go to post-shift.
@@ -76,9 +89,10 @@ class Options:
         """
         out = self
         if goal.is_blackbox and self.solver != "post-shift":
-            if self.solver != "auto":
+            if self.solver != "auto" or self.oracle is not None:
+                name = "column-generation" if self.oracle is not None else self.solver
                 raise ValueError(
-                    f"solver={self.solver!r} needs a formula, and {goal.objective} has none; "
+                    f"solver={name!r} needs a formula, and {goal.objective} has none; "
                     "'auto' and 'post-shift' take it"
                 )
             out = replace(self, solver="post-shift")

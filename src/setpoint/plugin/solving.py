@@ -14,7 +14,6 @@ from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import blackbox_of
-from setpoint.blackbox.smoothing import Smooth
 from setpoint.deciding import Decision, Found, decide
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
@@ -34,6 +33,7 @@ from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome, Randomized
+from setpoint.solvers import Solver
 
 __all__ = ["Solution", "scores_for", "solve", "solve_evidence"]
 
@@ -83,9 +83,8 @@ def solve(
     pos_label: Any = None,
     decide_on: DecideOn = "auto",
     randomized: Randomized = False,
-    solver: str = "auto",
+    solver: str | Solver = "auto",
     evidence: EvidenceKind = "auto",
-    smooth: Smooth = "auto",
     on_infeasible: Literal["raise", "nearest"] = "raise",
     tol: float = 1e-4,
     max_oracle_calls: int | None = None,
@@ -120,20 +119,17 @@ def solve(
     randomized : {False, "auto", True}
         Whether the rule may draw; "auto" where that gains more than `tol`. Without draws the
         report says what they would gain, where that is known.
-    solver : str
+    solver : str or Solver
         "auto": "exact" for two classes, "column-generation" for more. Also "frank-wolfe",
         "gda", "ellipsoid" and "bisection", the algorithms of the paper, and the
         baselines "argmax" and "balanced", which do not look at the goal. "post-shift", for
         two classes and no constraints: the metric is measured at each cut-off; it is what
-        "auto" means for a BlackBox.
+        "auto" means for a BlackBox, and :class:`setpoint.solvers.PostShift` has a parameter.
     evidence : {"auto", "label", "soft"}
         Count decisions against labels, or against posteriors: then the gap is certified
         for any number of classes, if the posteriors are right. "auto": labels with two
         classes, else what does better in 3-fold cross-validation (six quick searches), or
         labels where only the rule by them meets the constraints on the rows given.
-    smooth : "auto", int or None
-        For post-shift: over how many cut-offs the metric is averaged before the highest
-        value is taken. "auto": an eighth of the rows, at least 5; a sixtieth above 3,000.
     on_infeasible : {"raise", "nearest"}
         "nearest" returns the rule with the least largest violation.
     tol : float
@@ -182,16 +178,20 @@ def solve(
     """
     metric = blackbox_of(goal)
     goal = as_goal(goal)
-    options = Options(
+    options = Options.of(
         solver,
-        evidence,
-        randomized,
-        on_infeasible,
-        tol,
-        max_oracle_calls,
-        max_seconds,
-        smooth=smooth,
+        evidence=evidence,
+        randomized=randomized,
+        on_infeasible=on_infeasible,
+        tol=tol,
+        max_oracle_calls=max_oracle_calls,
+        max_seconds=max_seconds,
     ).settled(goal)
+    if options.oracle is not None:
+        raise ValueError(
+            "solver: an oracle is trained on features, and there are scores alone; "
+            "PlugInClassifier takes ColumnGeneration(oracle=...)"
+        )
     known = classes_of(y, classes, pos_label)
     posterior = options.takes_posteriors(len(known.labels))
     if posterior and classes is not None and list(classes) != known.sorted.tolist():

@@ -21,7 +21,6 @@ __all__ = [
     "PostShift",
 ]
 
-_EVIDENCE = ("auto", "label", "soft")
 _ANY = "any goal of the language"
 _NAMED = "goals as in the paper, also with constraints"
 
@@ -52,72 +51,57 @@ class ColumnGeneration(Solver):
 
     Parameters
     ----------
-    evidence : {"auto", "label", "soft"}
-        Count decisions against labels, or against posteriors: then the gap is certified for
-        any number of classes, if the posteriors are right. "auto": what does better in 3-fold
-        cross-validation.
     oracle : classifier or None
-        Takes weights, and is trained anew at each call; None: the rule over the posteriors
-        that answers best.
+        Trained anew at each call, with weights that say what each error costs just now; it
+        has to take `sample_weight`. None: the rule over the posteriors that answers best.
     """
 
     name = "column-generation"
     family = "plugin"
     does = "grows a linear program over rules by an oracle's answers"
     takes = f"{_ANY}, for any number of classes"
-    allowed: ClassVar = {"evidence": _EVIDENCE}
 
-    evidence: str = "auto"
     oracle: Any = None
 
 
 @dataclass(frozen=True, repr=False)
-class _Named(Solver):
-    """An algorithm of Narasimhan and others, by its name there.
-
-    Parameters
-    ----------
-    evidence : {"auto", "label", "soft"}
-        As of `ColumnGeneration`.
-    """
-
-    family = "plugin"
-    takes = _NAMED
-    allowed: ClassVar = {"evidence": _EVIDENCE}
-
-    evidence: str = "auto"
-
-
-@dataclass(frozen=True, repr=False)
-class FrankWolfe(_Named):
+class FrankWolfe(Solver):
     """Frank-Wolfe over the achievable confusion matrices."""
 
     name = "frank-wolfe"
+    family = "plugin"
     does = "moves towards the best answer to the gradient"
+    takes = _NAMED
 
 
 @dataclass(frozen=True, repr=False)
-class Gda(_Named):
+class Gda(Solver):
     """Gradient descent and ascent."""
 
     name = "gda"
+    family = "plugin"
     does = "descends in the rule and ascends in the multipliers"
+    takes = _NAMED
 
 
 @dataclass(frozen=True, repr=False)
-class Ellipsoid(_Named):
+class Ellipsoid(Solver):
     """The ellipsoid method on the multipliers."""
 
     name = "ellipsoid"
+    family = "plugin"
     does = "halves an ellipsoid of multipliers"
+    takes = _NAMED
 
 
 @dataclass(frozen=True, repr=False)
-class Bisection(_Named):
+class Bisection(Solver):
     """Bisection on the value of a ratio."""
 
     name = "bisection"
+    family = "plugin"
     does = "bisects the value of a ratio"
+    takes = _NAMED
 
 
 @dataclass(frozen=True, repr=False)

@@ -30,7 +30,7 @@ class StreamState:
     n_unlabelled, n_bad : int
         Rows that were left out because they have no label, or cannot be read.
     checksum : str
-        Where reading stopped, as of a :class:`~setpoint.data.streaming.Place`; "" where
+        Where reading stopped, as of a :class:`~setpoint.data.streaming.stream.Place`; "" where
         the source cannot be read again.
     output : int
         Bytes of the file of decisions; 0: there is none.
