@@ -60,7 +60,7 @@ def ordinary(draw, number, sub, kind, n=None):
         [name for name, p in out.datasets.items() if p.y is None],
         part.baseline is not None,
     )
-    out.goal = goal(words, most=0 if out.options.get("solver") == "post-shift" else 3)
+    out.goal = goal(words, most=0 if _shifts(out.options) else 3)
     if kind == "named" and draw.chance(75):
         out.goal = _for_solver(words, out.options["solver"])
     if "macro_precision" in out.goal and n > 40:  # slow: few rows, and two classes
@@ -132,3 +132,9 @@ def _options(draw, out, posterior):
     if draw.chance(15):
         given["tol"] = draw.pick((0.0, 1e-3, 0.02))
     return given
+
+
+def _shifts(options):
+    """Whether the solver is post-shift, which takes no constraints."""
+    solver = options.get("solver")
+    return solver == "post-shift" or isinstance(solver, PostShift)
