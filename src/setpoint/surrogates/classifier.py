@@ -26,17 +26,17 @@ from setpoint.report import AdaptiveStep
 from setpoint.search.limits import Limits
 from setpoint.solvers import AdaptiveSurrogates, FirstModel, solver_of
 from setpoint.surrogates.fitting import Search
-from setpoint.surrogates.parameters import PARAMETERS, check_surrogates_for
-from setpoint.surrogates.parts import Part, overlapping, parts_of
-from setpoint.surrogates.plan import Plan
-from setpoint.surrogates.preparing import Training, of_folds, of_validation
-from setpoint.surrogates.splitting import splits_of
-from setpoint.surrogates.telling import (
+from setpoint.surrogates.groups import RowGroup, groups_of, overlapping
+from setpoint.surrogates.notes import (
     measured_objective,
     notes_of,
     outcome_of,
     summarize,
 )
+from setpoint.surrogates.parameters import PARAMETERS, check_surrogates_for
+from setpoint.surrogates.plan import Plan
+from setpoint.surrogates.samples import Training, of_folds, of_validation
+from setpoint.surrogates.splitting import splits_of
 from setpoint.typing import Floats
 
 __all__ = ["AdaptiveSurrogateClassifier"]
@@ -270,12 +270,12 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             validation=held,
         )
         columns = self.sensitive_features if sensitive_features is None else sensitive_features
-        groups = parts_of(self.surrogate_groups, columns, data.X, len(data.true))
+        groups = groups_of(self.surrogate_groups, columns, data.X, len(data.true))
         self._close(data, self._train(data, held, groups))
         return self
 
     def _train(  # type: ignore[override]
-        self, data: FitData, held: Dataset | None, groups: list[Part]
+        self, data: FitData, held: Dataset | None, groups: list[RowGroup]
     ) -> Decision:
         solver = solver_of(self.solver, self._family)
         kinds = check_surrogates_for(solver, self.surrogates)

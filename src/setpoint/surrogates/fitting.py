@@ -15,12 +15,12 @@ from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError, RowMetric
 from setpoint.blackbox.smoothing import Shift, margin, smoothed_threshold
 from setpoint.caller import warn_caller
 from setpoint.surrogates.accepting import errors_wanted, gain_error
-from setpoint.surrogates.descent import Descent, Step
-from setpoint.surrogates.gradients import Differences, Estimator, fitted
 from setpoint.surrogates.losses import Own
 from setpoint.surrogates.plan import COARSE, FEW, Plan
-from setpoint.surrogates.sample import Sample
-from setpoint.surrogates.weights import WeightSearch
+from setpoint.surrogates.problem import Sample
+from setpoint.surrogates.solvers.adaptive_surrogates import Descent, Step
+from setpoint.surrogates.solvers.gradients import Differences, Estimator, fitted
+from setpoint.surrogates.solvers.surrogate_weights import WeightSearch
 from setpoint.typing import Floats
 
 __all__ = ["NotMonotoneWarning", "Search", "Searched"]

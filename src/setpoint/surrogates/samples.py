@@ -12,10 +12,10 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
-from setpoint.surrogates.body import Body, fit_body
-from setpoint.surrogates.design import Design, Matrix
-from setpoint.surrogates.parts import Part, losses_on
-from setpoint.surrogates.sample import Fold, Sample
+from setpoint.surrogates.features import FeatureMatrix, Matrix
+from setpoint.surrogates.groups import RowGroup, losses_on
+from setpoint.surrogates.network_features import FrozenBody, fit_body
+from setpoint.surrogates.problem import Fold, Sample
 from setpoint.typing import Floats
 
 __all__ = ["Prepared", "Training", "of_folds", "of_validation"]
@@ -51,7 +51,7 @@ class Training:
     features: Any
     true: NDArray[np.int64]
     weight: Floats | None
-    parts: Sequence[Part]
+    groups: Sequence[RowGroup]
     kinds: tuple[Any, ...]
     labels: tuple[Any, ...]
     C: float
@@ -69,7 +69,7 @@ class Training:
 
     def fold(
         self, rows: Rows, held: Any, index: Rows, where: str = ""
-    ) -> tuple[Fold, Floats, Body | None]:
+    ) -> tuple[Fold, Floats, FrozenBody | None]:
         """A fold, the model that it begins with, and the body of a network.
 
         Parameters
@@ -85,8 +85,8 @@ class Training:
         """
         X, true = self.features[rows], self.true[rows]
         weight = None if self.weight is None else self.weight[rows]
-        parts = [part.take(rows) for part in self.parts]
-        losses = losses_on(self.kinds, parts, true, weight, self.labels, where)
+        groups = [group.take(rows) for group in self.groups]
+        losses = losses_on(self.kinds, groups, true, weight, self.labels, where)
         if isinstance(self.module, str) and self.module == "linear":
             first, body = _logistic(X, true, weight, self.C), None
         else:
@@ -94,11 +94,11 @@ class Training:
                 self.module, X, true, weight, epochs=self.epochs, device=self.device, seed=self.seed
             )
             first = body.head
-        judged = None if held is None else self._design(held, body)
-        return Fold(self._design(X, body), losses, judged, index), first, body
+        judged = None if held is None else self._matrix(held, body)
+        return Fold(self._matrix(X, body), losses, judged, index), first, body
 
-    def _design(self, X: Any, body: Body | None) -> Design:
-        return Matrix(X) if body is None else body.design(X, self.device)
+    def _matrix(self, X: Any, body: FrozenBody | None) -> FeatureMatrix:
+        return Matrix(X) if body is None else body.matrix(X, self.device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class Prepared:
         On the rows that the models are judged on.
     first : array of shape (folds, d + 1)
         The models that the search begins with.
-    body : Body or None
+    body : FrozenBody or None
         Of the last fold's network.
     index : int array
         The metric's rows among those that it was made of.
@@ -122,7 +122,7 @@ class Prepared:
     sample: Sample
     metric: RowMetric
     first: Floats
-    body: Body | None
+    body: FrozenBody | None
     index: Rows
     folds: int | None
 
@@ -172,9 +172,9 @@ def of_folds(
     made.append(training.fold(training.rows, None, np.empty(0, np.int64)))
     on_metric = None
     if both:
-        parts = [part.take(index) for part in training.parts]
+        groups = [group.take(index) for group in training.groups]
         on_metric = losses_on(
-            training.kinds, parts, judged.true, judged.weight, training.labels, " that are judged"
+            training.kinds, groups, judged.true, judged.weight, training.labels, " that are judged"
         )
     own = np.searchsorted(training.rows, index)
     sample = Sample([fold for fold, _, _ in made], judged.n_rows, on_metric, own)

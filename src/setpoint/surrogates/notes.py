@@ -17,10 +17,10 @@ from setpoint.report import AdaptiveStep, AdaptiveSummary, Entry
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Threshold
 from setpoint.search.outcome import Outcome
-from setpoint.surrogates.descent import Step
 from setpoint.surrogates.fitting import Searched
 from setpoint.surrogates.plan import Plan
-from setpoint.surrogates.preparing import Prepared
+from setpoint.surrogates.samples import Prepared
+from setpoint.surrogates.solvers.adaptive_surrogates import Step
 from setpoint.tolerances import SATISFIED
 
 __all__ = [

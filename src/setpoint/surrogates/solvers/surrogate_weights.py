@@ -1,4 +1,4 @@
-"""``search="weights"``: one model for each weighting of the surrogates, Nelder and Mead's way."""
+"""One model for each weighting of the surrogates, Nelder and Mead's way."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
-from setpoint.surrogates.descent import Found, Step
-from setpoint.surrogates.sample import Sample
+from setpoint.surrogates.problem import Sample
+from setpoint.surrogates.solvers.adaptive_surrogates import Found, Step
 from setpoint.typing import Floats
 
 __all__ = ["WeightSearch"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
-from setpoint.surrogates.gradients import Estimator
-from setpoint.surrogates.sample import Sample
+from setpoint.surrogates.problem import Sample
+from setpoint.surrogates.solvers.gradients import Estimator
 from setpoint.typing import Floats
 
 __all__ = ["Descent", "Found", "Step"]
