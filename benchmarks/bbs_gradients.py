@@ -28,13 +28,12 @@ from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import GivenRows
-from setpoint.surrogates.descent import Descent
-from setpoint.surrogates.design import Matrix
-from setpoint.surrogates.gradients import Estimator, fitted
+from setpoint.surrogates.features import Matrix
+from setpoint.surrogates.groups import RowGroup, losses_on
 from setpoint.surrogates.losses import Losses
-from setpoint.surrogates.parts import Part as Subset
-from setpoint.surrogates.parts import losses_on
-from setpoint.surrogates.sample import Fold, Sample
+from setpoint.surrogates.problem import Fold, Sample
+from setpoint.surrogates.solvers.adaptive_surrogates import Descent
+from setpoint.surrogates.solvers.gradients import Estimator, fitted
 
 REPEATS = 20
 ROWS = 2_000
@@ -63,10 +62,10 @@ def slope_of_kinked(u: Floats, deviation: float) -> Floats:
 # ---------------------------------------------------------------------- samples
 def on_same_rows(part: Part) -> Sample:
     """Surrogates and metric on the same rows."""
-    everyone = [Subset("", np.ones(len(part.y), bool))]
+    everyone = [RowGroup("", np.ones(len(part.y), bool))]
     losses = losses_on(("sigmoid",), everyone, part.y, None, (0, 1))
-    design, rows = Matrix(part.X), np.arange(len(part.y))
-    return Sample([Fold(design, losses, design, rows)], len(rows), losses)
+    matrix, rows = Matrix(part.X), np.arange(len(part.y))
+    return Sample([Fold(matrix, losses, matrix, rows)], len(rows), losses)
 
 
 def on_others(split: Split) -> Sample:

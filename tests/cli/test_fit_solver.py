@@ -12,7 +12,7 @@ from setpoint.cli import errors
 from setpoint.cli.solvers import SOLVERS, SURROGATES
 from setpoint.penalty import ExactPenaltyClassifier
 from setpoint.penalty.checkpoint import Checkpoint
-from setpoint.surrogates.parts import _BY_NAME
+from setpoint.surrogates.groups import _BY_NAME
 
 GOAL = "maximize recall subject to precision >= 0.4"
 

@@ -465,7 +465,7 @@ def test_ctrl_c_keeps_the_best_so_far(fit, at, monkeypatch):
         found = real(self, *args)
         with contextlib.suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
-        self.limits.stop(KeyboardInterrupt())  # as the search does where that ends it
+        self.metered.limits.stop(KeyboardInterrupt())  # as the search does where that ends it
         return found
 
     monkeypatch.setattr(module.Search, "_searched", interrupted)

@@ -7,9 +7,9 @@ import numpy as np
 
 from setpoint import AdaptiveSurrogateClassifier, BlackBox
 from setpoint.solvers import SOLVERS
-from setpoint.surrogates.design import Matrix
-from setpoint.surrogates.parts import Part, losses_on
-from setpoint.surrogates.sample import Fold, Sample
+from setpoint.surrogates.features import Matrix
+from setpoint.surrogates.groups import RowGroup, losses_on
+from setpoint.surrogates.problem import Fold, Sample
 
 __all__ = [
     "Counted",
@@ -78,8 +78,8 @@ def terms(kinds, true, weight=None, groups=None):
     """Losses of some kinds on all rows, or on each of the bool arrays in `groups`."""
     kinds = kinds if isinstance(kinds, tuple) else (kinds,)
     named = {"": np.ones(len(true), bool)} if groups is None else groups
-    parts = [Part(name, np.asarray(rows)) for name, rows in named.items()]
-    return losses_on(kinds, parts, true, weight, (0, 1))
+    made = [RowGroup(name, np.asarray(rows)) for name, rows in named.items()]
+    return losses_on(kinds, made, true, weight, (0, 1))
 
 
 def sample_of(X, true, kinds="sigmoid", **options):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from setpoint.surrogates.body import Body, fit_body
-from setpoint.surrogates.design import Matrix, OnDevice
+from setpoint.surrogates.features import Matrix, OnDevice
+from setpoint.surrogates.network_features import FrozenBody, fit_body
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -135,7 +135,7 @@ def test_sparse_rows_are_dense_ones(form):
 def test_batches_do_not_matter(monkeypatch):
     body = body_of(noisy)
     whole = body.features(X)
-    monkeypatch.setattr("setpoint.surrogates.body.rows_at_once", lambda d: 7)
+    monkeypatch.setattr("setpoint.surrogates.network_features.rows_at_once", lambda d: 7)
     np.testing.assert_allclose(body.features(X), whole, rtol=0, atol=1e-6)
     assert body.features(X[:0]).shape == (0, 16)
     np.testing.assert_allclose(body.features(X[:1]), whole[:1], rtol=0, atol=1e-6)
@@ -143,7 +143,7 @@ def test_batches_do_not_matter(monkeypatch):
 
 def test_designs():
     body = body_of("mlp", epochs=1)
-    here = body.design(X)
+    here = body.matrix(X)
     assert isinstance(here, Matrix)
     assert here.shape == (len(X), 64)
     np.testing.assert_allclose(here.scores(body.head), scores(body))
@@ -152,7 +152,7 @@ def test_designs():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 def test_on_a_gpu():
     body = fit_body(noisy, X, TRUE, None, epochs=3, device="cuda", seed=0)
-    there = body.design(X, "auto")
+    there = body.matrix(X, "auto")
     assert isinstance(there, OnDevice)
     assert there.X.device.type == "cuda"
     np.testing.assert_allclose(there.scores(body.head), scores(body), atol=1e-4)
@@ -217,7 +217,7 @@ def test_a_frozen_module_is_as_good(trained):
 def test_copies(module, trained):
     body = body_of(trained if module == "trained" else module)
     for other in (pickle.loads(pickle.dumps(body)), copy.deepcopy(body)):
-        assert isinstance(other, Body)
+        assert isinstance(other, FrozenBody)
         assert np.array_equal(other.head, body.head)
         assert np.array_equal(other.features(X), body.features(X))
 
@@ -230,7 +230,7 @@ def test_skops_files(module):
     data = skops.io.dumps(body)
     held = set(skops.io.get_untrusted_types(data=data))
     assert held <= {
-        "setpoint.surrogates.body.Body",
+        "setpoint.surrogates.network_features.FrozenBody",
         f"{__name__}.noisy",
         f"{__name__}.Gated",
     }
@@ -322,7 +322,7 @@ def test_numbers_that_end(trained):
 def test_torch_is_imported_only_when_it_is_used():
     code = (
         "import sys, numpy as np\n"
-        "from setpoint.surrogates.body import fit_body\n"
+        "from setpoint.surrogates.network_features import fit_body\n"
         "assert 'torch' not in sys.modules and 'safetensors' not in sys.modules\n"
         "sys.modules['torch'] = None\n"
         "X, true = np.zeros((4, 2)), np.arange(4) % 2\n"

@@ -17,7 +17,7 @@ from setpoint import BlackBox, Dataset, StoppedError, StoppedWarning, evaluate
 from setpoint.search import limits
 from setpoint.solvers import solvers_of
 from setpoint.surrogates import PRBEP, PrecisionAtK, PrecisionAtRecall
-from setpoint.surrogates.sample import Sample
+from setpoint.surrogates.problem import Sample
 from surrogates.samples import Counted, adaptive, island, profit, steps, two_groups
 
 X, Y = island(400)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint.blackbox.budget import BudgetedMetric
-from setpoint.surrogates.descent import Descent
-from setpoint.surrogates.gradients import Estimator
-from setpoint.surrogates.weights import WeightSearch
+from setpoint.surrogates.solvers.adaptive_surrogates import Descent
+from setpoint.surrogates.solvers.gradients import Estimator
+from setpoint.surrogates.solvers.surrogate_weights import WeightSearch
 from surrogates.oracle import best_on_grid
 from surrogates.samples import Smooth, sample_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint.blackbox.budget import BudgetedMetric
-from setpoint.surrogates.gradients import ESTIMATES, Differences, Estimator, fitted
+from setpoint.surrogates.solvers.gradients import ESTIMATES, Differences, Estimator, fitted
 from surrogates.oracle import numerical_gradient
 from surrogates.samples import Smooth, island, sample_of
 

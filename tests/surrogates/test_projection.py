@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from setpoint.surrogates.design import Matrix
-from setpoint.surrogates.sample import Fold, Sample
+from setpoint.surrogates.features import Matrix
+from setpoint.surrogates.problem import Fold, Sample
 from surrogates.oracle import least_weighted, mean_loss, projected
 from surrogates.samples import island, sample_of, terms
 

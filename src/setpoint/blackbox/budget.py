@@ -199,6 +199,10 @@ class BudgetedMetric:
             )
         self._checked = True
 
+    def gain(self, scores: Floats) -> float:
+        """Of one vector of scores (n,)."""
+        return float(self(scores[None])[0])
+
     def drawn(self, draws: Sequence[NDArray[np.int64]], scores: Floats) -> Floats:
         """Values on rows drawn from those of the metric, as for a bootstrap.
 

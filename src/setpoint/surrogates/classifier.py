@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
-from setpoint.deciding import Decision, FitData, Found, decide, open_fit
+from setpoint.deciding import Decision, FitData, open_fit
 from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.evaluation import value_of
 from setpoint.estimators.features import fit_preprocessor, transformed
@@ -21,22 +21,15 @@ from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import check_length
 from setpoint.inputs.dataset import Dataset, as_datasets
-from setpoint.program.link import link
 from setpoint.report import AdaptiveStep
 from setpoint.search.limits import Limits
 from setpoint.solvers import AdaptiveSurrogates, FirstModel, solver_of
 from setpoint.surrogates.fitting import Search
+from setpoint.surrogates.groups import RowGroup, groups_of, overlapping
+from setpoint.surrogates.notes import decided
 from setpoint.surrogates.parameters import PARAMETERS, check_surrogates_for
-from setpoint.surrogates.parts import Part, overlapping, parts_of
 from setpoint.surrogates.plan import Plan
-from setpoint.surrogates.preparing import Training, of_folds, of_validation
-from setpoint.surrogates.splitting import splits_of
-from setpoint.surrogates.telling import (
-    measured_objective,
-    notes_of,
-    outcome_of,
-    summarize,
-)
+from setpoint.surrogates.samples import Prepared, Training, of_folds, of_validation, splits_of
 from setpoint.typing import Floats
 
 __all__ = ["AdaptiveSurrogateClassifier"]
@@ -270,83 +263,70 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             validation=held,
         )
         columns = self.sensitive_features if sensitive_features is None else sensitive_features
-        groups = parts_of(self.surrogate_groups, columns, data.X, len(data.true))
+        groups = groups_of(self.surrogate_groups, columns, data.X, len(data.true))
         self._close(data, self._train(data, held, groups))
         return self
 
     def _train(  # type: ignore[override]
-        self, data: FitData, held: Dataset | None, groups: list[Part]
+        self, data: FitData, held: Dataset | None, groups: list[RowGroup]
     ) -> Decision:
-        solver = solver_of(self.solver, self._family)
-        kinds = check_surrogates_for(solver, self.surrogates)
-        first = self.training or FirstModel()
-        goal, black_box, classes = data.goal, data.metric, data.classes
+        limits = Limits(max_seconds=self.max_seconds)
+        kinds = check_surrogates_for(solver_of(self.solver, self._family), self.surrogates)
         metric = measured_on(
-            black_box or goal, classes, data.given[None], penalty=float(self.penalty),
+            data.metric or data.goal, data.classes, data.given[None], penalty=float(self.penalty),
             where="y" if held is None else "validation",
         )  # fmt: skip
-        plan = Plan.of(
-            self, solver, len(groups) * sum(2 if isinstance(k, str) else 1 for k in kinds)
-        )
-        key, kept, weight = data.key, data.kept, data.weight
-        preprocessor = fit_preprocessor(
-            self.preprocessor,
-            _safe_indexing(data.features, data.weighty),
-            data.true[data.weighty],
-            None if weight is None else weight[data.weighty],
-        )
-        training = Training(
-            transformed(preprocessor, data.features), data.true, weight, groups, kinds,
-            classes.labels, float(first.C), self.module, int(first.epochs), first.device,
-            key % 2**32,
-        )  # fmt: skip
-        limits = Limits(max_seconds=self.max_seconds)
-        if held is None:
-            both = isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters
-            if both and overlapping(groups, kept):
-                raise ValueError(
-                    f"{solver!r} moves each row's score with its group, and groups overlap in "
-                    "surrogate_groups; gradient='interpolation' takes them"
-                )
-            splits = splits_of(self.cv, data.X, data.y, weight, key % 2**32)
-            prepared = of_folds(training, metric, splits, both)
-        else:
-            features = transformed(preprocessor, self._features(held.X, data.column))
-            prepared = of_validation(training, features, metric)
-        with Progress(bool(self.verbose), plan.budget) as progress:
-            limits.report = progress
+        n_surrogates = len(groups) * sum(2 if isinstance(k, str) else 1 for k in kinds)
+        plan = Plan.of(self, solver_of(self.solver, self._family), n_surrogates)
+        prepared = self._prepare(data, held, groups, kinds, metric)
+        with Progress(bool(self.verbose), plan.budget) as limits.report:
             metered = BudgetedMetric(
                 prepared.metric, plan.budget, self.n_jobs, self.checkpoint, limits
             )
-            rng = np.random.default_rng(key)
+            rng = np.random.default_rng(data.key)
             search = Search(prepared.sample, metered, plan, prepared.first, rng)
             found = search.run()
-        summary = summarize(self, plan, prepared, metered, found, search.steps)
-        judged = data.judged.take(prepared.index)
-        rows = judged.evidence({None: found.scores})
-        linked = link(goal, rows.codebook)
-        outcome = outcome_of(linked, rows, metered, found, summary)
-        decision = decide(
-            linked,
-            lambda: Found(outcome, rows, measured_objective(goal, metered, found)),
-            family="surrogates",
-            folds=prepared.folds,
-            notes=notes_of(summary, found, outcome.status, metered),
-            table=judged.tables[None],
-            started=data.started,
-        )
-        report = replace(decision.report, adaptive=summary)
+        decision = decided(data, plan, prepared, metered, found, search.steps)
         deployed = data.judged.tables[None].deployed
-        if deployed is not None and black_box is not None and metric.takes == "predictions":
-            report = replace(report, baseline_objective=value_of(metric, deployed))
+        if deployed is not None and data.metric is not None and metric.takes == "predictions":
+            value = value_of(metric, deployed)
+            report = replace(decision.report, baseline_objective=value)
+            decision = replace(decision, report=report)
         self.parameters_, self.body_ = found.models[-1], prepared.body
-        self.preprocessor_ = preprocessor
         self.accepted_ = found.accepted
         self.baseline_value_, self.best_value_ = found.baseline_value, found.best_value
-        self.n_evaluations_ = metered.used
-        self.n_iter_ = len(search.steps)
+        self.n_evaluations_, self.n_iter_ = metered.used, len(search.steps)
         self.surrogate_names_ = prepared.sample.names
-        return replace(decision, report=report)
+        return decision
+
+    def _prepare(
+        self, data: FitData, held: Dataset | None, groups: list[RowGroup], kinds: Any, metric: Any
+    ) -> Prepared:
+        """Learn the preprocessor and the first models, of folds or for a validation sample."""
+        weight, kept = data.weight, data.weighty
+        self.preprocessor_ = fit_preprocessor(
+            self.preprocessor,
+            _safe_indexing(data.features, kept),
+            data.true[kept],
+            None if weight is None else weight[kept],
+        )
+        features, labels = transformed(self.preprocessor_, data.features), data.classes.labels
+        first, seed = self.training or FirstModel(), data.key % 2**32
+        training = Training(
+            features, data.true, weight, groups, kinds, labels, first, self.module, seed
+        )
+        if held is not None:
+            judged = transformed(self.preprocessor_, self._features(held.X, data.column))
+            return of_validation(training, judged, metric)
+        solver = solver_of(self.solver, self._family)
+        both = isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters
+        if both and overlapping(groups, data.kept):
+            raise ValueError(
+                f"{solver!r} moves each row's score with its group, and groups overlap in "
+                "surrogate_groups; gradient='interpolation' takes them"
+            )
+        splits = splits_of(self.cv, data.X, data.y, weight, seed)
+        return of_folds(training, metric, splits, both)
 
     @property
     def path_(self) -> tuple[AdaptiveStep, ...]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from setpoint.parameters import SECONDS, Allowed, Number
 from setpoint.solvers import AdaptiveSurrogates, Solver
+from setpoint.surrogates.groups import check_surrogates
 from setpoint.surrogates.losses import POINTWISE
-from setpoint.surrogates.parts import check_surrogates
 
 __all__ = ["PARAMETERS", "STARTS", "check_surrogates_for"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from setpoint.solvers import AdaptiveSurrogates, Solver, SurrogateWeights
+from setpoint.solvers import AdaptiveSurrogates, SurrogateWeights
 from setpoint.surrogates.parameters import STARTS
 
 __all__ = ["COARSE", "FEW", "Plan"]
@@ -25,23 +25,20 @@ class Plan:
 
     Parameters
     ----------
+    solver : AdaptiveSurrogates or SurrogateWeights
     m : int
         Pairs of perturbations of a gradient.
+    smooth : "auto", int or None
+    budget : int
     """
 
-    search: str
-    gradient: str
-    starts: tuple[str, ...]
+    solver: AdaptiveSurrogates | SurrogateWeights
     m: int
-    sigma: float | None
-    step: float
-    max_iter: int
-    inner_iter: int
     smooth: Any
     budget: int
 
     @classmethod
-    def of(cls, estimator: Any, solver: Solver, n_surrogates: int) -> Plan:
+    def of(cls, estimator: Any, solver: Any, n_surrogates: int) -> Plan:
         """The plan of an estimator whose parameters were checked.
 
         Raises
@@ -49,34 +46,30 @@ class Plan:
         ValueError
             If the budget is smaller than one gradient.
         """
-        own = {**AdaptiveSurrogates().get_params(), **solver.get_params()}
-        m, sigma, start = own["n_perturbations"], own["sigma"], own["start"]
-        plan = cls(
-            "weights" if isinstance(solver, SurrogateWeights) else "gradient",
-            own["gradient"],
-            STARTS if start == "auto" else (start,),
-            max(10, 3 * n_surrogates) if m == "auto" else int(m),
-            None if sigma == "auto" else float(sigma),
-            float(own["step"]),
-            int(own["max_iter"]),
-            int(own["inner_iter"]),
-            estimator.smooth,
-            int(estimator.budget),
-        )
+        m = getattr(solver, "n_perturbations", "auto")
+        m = max(10, 3 * n_surrogates) if m == "auto" else int(m)
+        plan = cls(solver, m, estimator.smooth, int(estimator.budget))
         least = plan
         while least.budget < least.least:  # what is kept for afterwards grows with the budget
             least = replace(least, budget=least.least)
         if least is not plan:
-            what = (
-                f"one gradient of {2 * plan.m} evaluations"
-                if plan.search == "gradient"
-                else "models"
-            )
+            one = f"one gradient of {2 * m} evaluations"
+            what = "models" if plan.over_weights else one
             raise ValueError(
                 f"budget={plan.budget} is too small: {what}, the cut-off of the baseline and what "
                 f"a gain is compared with need {least.budget}"
             )
         return plan
+
+    @property
+    def over_weights(self) -> bool:
+        """Whether each evaluation trains a model, and there are no gradients."""
+        return isinstance(self.solver, SurrogateWeights)
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """Where paths begin, the first one first."""
+        return STARTS if self.solver.start == "auto" else (self.solver.start,)
 
     @property
     def cutoffs(self) -> int:
@@ -96,10 +89,10 @@ class Plan:
     @property
     def probe(self) -> int:
         """Evaluations of the probe."""
-        return COARSE + 2 * (self.m if self.search == "gradient" else FEW)
+        return COARSE + 2 * (FEW if self.over_weights else self.m)
 
     @property
     def least(self) -> int:
         """Evaluations without which nothing can be found."""
-        one = 2 * self.m + 1 if self.search == "gradient" else 3
+        one = 3 if self.over_weights else 2 * self.m + 1
         return self.probe + self.cutoffs + len(self.starts) + one + self.reserve

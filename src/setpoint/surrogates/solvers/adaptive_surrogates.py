@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
-from setpoint.surrogates.gradients import Estimator
-from setpoint.surrogates.sample import Sample
+from setpoint.surrogates.problem import Sample
+from setpoint.surrogates.solvers.candidates import Candidate, Step
+from setpoint.surrogates.solvers.gradients import Estimator
 from setpoint.typing import Floats
 
-__all__ = ["Descent", "Found", "Step"]
+__all__ = ["Descent"]
 
 
 _FIRST, _LAST = 2.0, 0.5
@@ -21,42 +22,11 @@ _STRIDES = 4
 """Doublings of the step by which a plateau is left."""
 
 
-@dataclass(frozen=True)
-class Step:
-    """One move.
-
-    Parameters
-    ----------
-    start : str
-        Where the path began.
-    gain : float
-        The metric after it, higher is better.
-    used : int
-        Evaluations so far.
-    weights : array of shape (K,)
-        The weighting of the surrogates that the model minimises; it sums to one.
-    """
-
-    start: str
-    gain: float
-    used: int
-    weights: Floats
-
-
-@dataclass
-class Found:
-    """The best models of a search."""
-
-    gain: float
-    models: Floats
-    start: str
-
-
 @dataclass
 class _Path:
     start: str
     models: Floats
-    best: Found
+    best: Candidate
     sigma: float | None = None
     stuck: bool = False
 
@@ -93,7 +63,7 @@ class Descent:
     _done: int = 0
 
     @property
-    def best(self) -> Found | None:
+    def best(self) -> Candidate | None:
         """What has the largest gain so far."""
         return max((p.best for p in self._paths), key=lambda f: f.gain, default=None)
 
@@ -115,8 +85,8 @@ class Descent:
 
     def _begin(self) -> None:
         for name, models in self.starts.items():
-            gain = float(self.metered(self.sample.scores(models)[None])[0])
-            self._paths.append(_Path(name, models, Found(gain, models, name)))
+            gain = self.metered.gain(self.sample.scores(models))
+            self._paths.append(_Path(name, models, Candidate(gain, models, name)))
 
     def _walk(self, path: _Path, n_steps: int) -> None:
         for _ in range(n_steps):
@@ -141,12 +111,12 @@ class Descent:
 
     def _go(self, path: _Path, by: Floats) -> None:
         models, weights = self.sample.stepped(path.models, by, self.inner)
-        gain = float(self.metered(self.sample.scores(models)[None])[0])
+        gain = self.metered.gain(self.sample.scores(models))
         self._keep(path, models, gain, weights)
 
     def _leave(self, path: _Path) -> None:
         """Off a plateau: each surrogate alone, by growing steps, until the metric moves."""
-        here = float(self.metered(self.sample.scores(path.models)[None])[0])
+        here = self.metered.gain(self.sample.scores(path.models))
         n_surrogates = len(self.sample.names)
         stride = self.step
         for _ in range(_STRIDES + 1):
@@ -167,9 +137,8 @@ class Descent:
     def _keep(self, path: _Path, models: Floats, gain: float, weights: Floats) -> None:
         path.models = models
         if gain > path.best.gain:
-            path.best = Found(gain, models, path.start)
-        now = Step(path.start, gain, self.metered.used, weights)
-        self.steps.append(now)
+            path.best = Candidate(gain, models, path.start)
+        self.steps.append(Step(path.start, gain, self.metered.used, weights))
         best = self.best
         assert best is not None
         self.metered.record(best.gain)

@@ -10,9 +10,9 @@ from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import GivenRows
 from setpoint.search import StoppedWarning
 from setpoint.solvers import AdaptiveSurrogates
-from setpoint.surrogates.accepting import drawn_rows, gain_error
-from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.plan import Plan
+from setpoint.surrogates.selection import Selector, drawn_rows, gain_error
+from setpoint.surrogates.solvers.candidates import Candidate
 from surrogates.samples import adaptive, sample_of
 
 N = 300
@@ -101,30 +101,25 @@ def test_an_error_that_nothing_is_known_of_is_infinite():
 
 
 # ---------------------------------------------------------------------- the rule
-def search_of(y=Y, budget=400):
+def selector_of(y=Y, budget=400):
     metric = measured(BlackBox(share_right), y)
     plan = Plan.of(adaptive(budget=budget), AdaptiveSurrogates(), 2)
-    X = PAIR.T
-    first = np.array([[0.0, 1.0, 0.0]])
-    return Search(
-        sample_of(X, y), BudgetedMetric(metric, budget), plan, first, np.random.default_rng(0)
-    )
+    metered = BudgetedMetric(metric, budget)
+    return Selector(sample_of(PAIR.T, y), metered, plan, np.random.default_rng(0))
 
 
-def judged(search, baseline, best, stopped=""):
-    scores = search.sample.scores(np.stack([best[None], baseline[None]], axis=1))
-    gains = search.metered(scores)
-    search.limits.stopped = stopped
-    return search._judged(
-        baseline[None], scores[1], gains[1], best[None], gains[0], "zero", constant=False
-    )
+def judged(selector, baseline, best, stopped=""):
+    gains = selector.metered(selector.sample.scores(np.stack([best, baseline])[None]))
+    selector.metered.limits.stopped = stopped
+    one = Candidate(gains[1], baseline[None], "post-shift")
+    return selector.selected(one, Candidate(gains[0], best[None], "zero"), cuts=True)
 
 
 GOOD, POOR = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
 
 
 def test_a_clear_gain_is_accepted():
-    found = judged(search_of(), POOR, GOOD)
+    found = judged(selector_of(), POOR, GOOD)
     assert found.accepted
     assert found.value == found.best_value > found.baseline_value + found.error
     assert np.array_equal(found.models, GOOD[None])
@@ -137,7 +132,7 @@ def test_a_gain_within_an_error_is_not():
     nearest = int(np.argmin(np.abs(PAIR[1])))
     moved = POOR - [0.0, 0.0, PAIR[1, nearest] * (1.0 + 1e-6)]
     pair = sorted([POOR, moved], key=lambda w: share_right(Y, PAIR.T @ w[:2] + w[2] >= 0))
-    found = judged(search_of(), *pair)
+    found = judged(selector_of(), *pair)
     assert found.best_value - found.baseline_value == pytest.approx(1 / N)
     assert found.error > 1 / N
     assert not found.accepted
@@ -148,30 +143,30 @@ def test_a_gain_within_an_error_is_not():
 
 def test_a_smoothed_cut_off_that_loses_is_not_taken():
     """On the sample the best cut-off is better than the one that is likely to last."""
-    search = search_of()
+    selector = selector_of()
     best = POOR - [0.0, 0.0, max(PAIR[1], key=lambda t: share_right(Y, PAIR[1] >= t))]
-    gain = search.metered(search.sample.scores(best[None])[None])[0]
-    moved = search._moved(best[None], search._shifted(best[None]))
-    assert search.metered(search.sample.scores(moved)[None])[0] < gain
-    assert search._last_cut(best[None], gain, constant=False)[1] == gain
-    found, after = search._last_cut(POOR[None] + [0.0, 0.0, 3.0], 0.3, constant=False)
-    assert after > 0.7
-    assert search.metered(search.sample.scores(found)[None])[0] == after
+    gain = selector.metered(selector.sample.scores(best[None])[None])[0]
+    moved = selector.moved(best[None], selector.shifted(best[None]))
+    assert selector.metered(selector.sample.scores(moved)[None])[0] < gain
+    assert selector.last_cut(Candidate(gain, best[None], "zero")).gain == gain
+    found = selector.last_cut(Candidate(0.3, POOR[None] + [0.0, 0.0, 3.0], "zero"))
+    assert found.gain > 0.7
+    assert selector.metered(selector.sample.scores(found.models)[None])[0] == found.gain
 
 
 def test_no_gain_is_not_judged():
-    search = search_of()
-    found = judged(search, GOOD, POOR)
+    selector = selector_of()
+    found = judged(selector, GOOD, POOR)
     assert (found.accepted, found.error, len(found.draws)) == (False, None, 0)
     assert found.why == "nothing better than the baseline was found"
-    assert search.metered.used == 2
+    assert selector.metered.used == 2
 
 
 def test_draws_are_paid_for():
-    search = search_of(budget=200)
-    judged(search, POOR, GOOD)
-    assert search.metered.used == 2 + 2 * search.plan.draws
-    poor = search_of(budget=200)
+    selector = selector_of(budget=200)
+    judged(selector, POOR, GOOD)
+    assert selector.metered.used == 2 + 2 * selector.plan.draws
+    poor = selector_of(budget=200)
     poor.metered.used += 195
     with pytest.warns(StoppedWarning, match="^the budget of 200 .* is spent"):
         found = judged(poor, POOR, GOOD)
@@ -179,6 +174,6 @@ def test_draws_are_paid_for():
 
 
 def test_an_interrupted_search_is_taken_as_it_is():
-    found = judged(search_of(), POOR, GOOD, "interrupted")
+    found = judged(selector_of(), POOR, GOOD, "interrupted")
     assert (found.accepted, found.error) == (True, None)
     assert "interrupted" in found.why

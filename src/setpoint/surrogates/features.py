@@ -12,10 +12,10 @@ from setpoint.typing import Floats
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Design", "Matrix", "OnDevice"]
+__all__ = ["FeatureMatrix", "Matrix", "OnDevice"]
 
 
-class Design(Protocol):
+class FeatureMatrix(Protocol):
     """Rows of features; parameters are coefficients and, last, the intercept."""
 
     @property

@@ -1,56 +1,77 @@
-"""What a search tells: its report."""
+"""The rule of the model that is kept, and what the report says of the search."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from setpoint.blackbox.binding import FormulaMetric
 from setpoint.blackbox.budget import BudgetedMetric
+from setpoint.deciding import Decision, FitData, Found, decide
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
+from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal
 from setpoint.report import AdaptiveStep, AdaptiveSummary, Entry
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Threshold
 from setpoint.search.outcome import Outcome
-from setpoint.surrogates.descent import Step
-from setpoint.surrogates.fitting import Searched
+from setpoint.solvers import AdaptiveSurrogates
 from setpoint.surrogates.plan import Plan
-from setpoint.surrogates.preparing import Prepared
+from setpoint.surrogates.samples import Prepared
+from setpoint.surrogates.selection import Selected
+from setpoint.surrogates.solvers.candidates import Step
 from setpoint.tolerances import SATISFIED
 
-__all__ = [
-    "SOLVERS",
-    "measured_objective",
-    "notes_of",
-    "outcome_of",
-    "summarize",
-]
-
-SOLVERS = {"gradient": "adaptive-surrogates", "weights": "surrogate-weights"}
-"""Names of the searches in reports and at the shell."""
+__all__ = ["decided", "summarize"]
 
 _FEW = 50
 """Rows of a class below which a report warns."""
+
+_PROBE = "interpolation"
+"""The estimate of the probe, the only one of a search over weights."""
 
 _NORMAL = 1.959964
 """Standard errors on either side of a 95 % interval."""
 
 
-def summarize(
-    estimator: Any,
+def decided(
+    data: FitData,
     plan: Plan,
     prepared: Prepared,
     metered: BudgetedMetric,
-    found: Searched,
+    found: Selected,
+    steps: Sequence[Step],
+) -> Decision:
+    """The rule of the model kept, and the report with a summary of the search."""
+    judged = data.judged.take(prepared.index)
+    rows = judged.evidence({None: found.scores})
+    linked = link(data.goal, rows.codebook)
+    outcome = _outcome(linked, rows, metered, found, plan)
+    decision = decide(
+        linked,
+        lambda: Found(outcome, rows, _objective(data.goal, metered, found)),
+        family="surrogates",
+        folds=prepared.folds,
+        notes=_notes(found, outcome.status, metered),
+        table=judged.tables[None],
+        started=data.started,
+    )
+    summary = summarize(plan, prepared, metered, found, steps)
+    return replace(decision, report=replace(decision.report, adaptive=summary))
+
+
+def summarize(
+    plan: Plan,
+    prepared: Prepared,
+    metered: BudgetedMetric,
+    found: Selected,
     steps: Sequence[Step],
 ) -> AdaptiveSummary:
     """The search in plain values."""
-    sense = metered.metric.sense
+    sense, solver = metered.metric.sense, plan.solver
     model = "the network" if prepared.body is not None else "logistic regression"
     cut = "a smoothed cut-off" if plan.smooth is not None else "the best cut-off"
     baseline = f"{model} with {cut}" if found.cuts else model
@@ -67,8 +88,8 @@ def summarize(
         evaluations=metered.used,
         resumed=metered.resumed,
         budget=plan.budget,
-        search=plan.search,
-        gradient=plan.gradient,
+        search="weights" if plan.over_weights else "gradient",
+        gradient=solver.gradient if isinstance(solver, AdaptiveSurrogates) else _PROBE,
         start=found.start,
         surrogates=prepared.sample.names,
         path=tuple(
@@ -77,12 +98,12 @@ def summarize(
     )
 
 
-def outcome_of(
+def _outcome(
     linked: LinkedGoal,
     rows: Evidence,
     metered: BudgetedMetric,
-    found: Searched,
-    summary: AdaptiveSummary,
+    found: Selected,
+    plan: Plan,
 ) -> Outcome:
     """What the model kept reaches on the metric's rows: positive from a score of 0 on."""
     rule, goal = Threshold(0.0), linked.goal
@@ -93,15 +114,15 @@ def outcome_of(
         v = program.rates_of(confusion.counts)
         if goal.constraints and program.violation(v) > SATISFIED:
             status = "nearest"
-    how = "Algorithm 1" if summary.search == "gradient" else "a search over the surrogates' weights"
-    result = "what it found is kept" if summary.accepted else "the baseline is kept"
+    how = "a search over the surrogates' weights" if plan.over_weights else "Algorithm 1"
+    result = "what it found is kept" if found.accepted else "the baseline is kept"
     return Outcome(
-        rule, v, confusion, 0.0, status, None, None, f"{how}: {summary.why}; {result}",  # type: ignore[arg-type]
-        "rule", metered.used, solver=SOLVERS[summary.search],
+        rule, v, confusion, 0.0, status, None, None, f"{how}: {found.why}; {result}",  # type: ignore[arg-type]
+        "rule", metered.used, solver=plan.solver.name,
     )  # fmt: skip
 
 
-def measured_objective(goal: Goal, metered: BudgetedMetric, found: Searched) -> Entry | None:
+def _objective(goal: Goal, metered: BudgetedMetric, found: Selected) -> Entry | None:
     """The value of a black box with its bootstrap interval; None for goals that are counted."""
     if not goal.is_blackbox:
         return None
@@ -112,9 +133,7 @@ def measured_objective(goal: Goal, metered: BudgetedMetric, found: Searched) -> 
     return replace(entry, low=found.value - half, high=found.value + half, interval="bootstrap")
 
 
-def notes_of(
-    summary: AdaptiveSummary, found: Searched, status: str, metered: BudgetedMetric
-) -> list[str]:
+def _notes(found: Selected, status: str, metered: BudgetedMetric) -> list[str]:
     """What the report adds."""
     notes = []
     if not found.cuts:
@@ -130,7 +149,7 @@ def notes_of(
             f"The metric was measured on rows of which only {fewest} are of the rarer class: with "
             "so few, the model that looks best often is not, also where its gain was accepted."
         )
-    if summary.accepted:
+    if found.accepted:
         notes.append(
             "The metric chose among many models on these rows, which flatters it; evaluate the "
             "model on rows held out."

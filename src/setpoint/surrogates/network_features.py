@@ -24,13 +24,13 @@ from setpoint.estimators.modules import (
     seeded,
     to_bytes,
 )
-from setpoint.surrogates.design import Design, Matrix, OnDevice
+from setpoint.surrogates.features import FeatureMatrix, Matrix, OnDevice
 from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Body", "fit_body"]
+__all__ = ["FrozenBody", "fit_body"]
 
 
 _RATE = 1e-3
@@ -39,7 +39,7 @@ _LOOKED = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class FrozenBody:
     """A network without its last layer.
 
     Parameters
@@ -81,7 +81,7 @@ class Body:
         self._fill(out, X, device_for(device))
         return np.asarray(out.numpy())
 
-    def design(self, X: Any, device: str = "cpu") -> Design:
+    def matrix(self, X: Any, device: str = "cpu") -> FeatureMatrix:
         """The same for the search: in memory on the CPU, else where the network ran.
 
         Parameters
@@ -91,7 +91,7 @@ class Body:
 
         Returns
         -------
-        Design
+        FeatureMatrix
             Of h features. On a device they are of single precision, or of double precision
             where the network is.
         """
@@ -131,7 +131,7 @@ def fit_body(
     epochs: int,
     device: str,
     seed: int,
-) -> Body:
+) -> FrozenBody:
     """Train a network by the logistic loss, or take one that is trained.
 
     Parameters
@@ -187,7 +187,7 @@ def fit_body(
         _train(network, X, true, weight, epochs, device, seed)
         state = to_bytes(network.cpu().eval())
     looked = as_batch(X, slice(0, _LOOKED), dtype_of(network))
-    return Body(module, state, *_last_layer(network, looked), d)
+    return FrozenBody(module, state, *_last_layer(network, looked), d)
 
 
 def _ready(module: torch.nn.Module, n_features: int) -> torch.nn.Module:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from setpoint.surrogates.design import Design
+from setpoint.surrogates.features import FeatureMatrix
 from setpoint.surrogates.losses import Back, Losses
 from setpoint.typing import Floats
 
@@ -35,15 +35,15 @@ class Fold:
     ----------
     losses : Losses
         On the rows of `train`.
-    held : Design or None
+    held : FeatureMatrix or None
         None: the model is for new rows, and no row of the metric is its own.
     index : int array
         The metric's rows in `held`.
     """
 
-    train: Design
+    train: FeatureMatrix
     losses: Losses
-    held: Design | None
+    held: FeatureMatrix | None
     index: NDArray[np.int64]
 
 

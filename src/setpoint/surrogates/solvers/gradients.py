@@ -14,7 +14,7 @@ from scipy.optimize import nnls
 
 from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.surrogates.losses import Pointwise
-from setpoint.surrogates.sample import Sample
+from setpoint.surrogates.problem import Sample
 from setpoint.typing import Floats
 
 __all__ = ["ESTIMATES", "Differences", "Estimator", "Slope", "fitted"]
@@ -172,7 +172,7 @@ class Estimator:
         centre = np.clip(around, -room / 2.0, room / 2.0)
         z = np.clip(z, -room / 2.0, room / 2.0)
         targets = u + np.concatenate([centre + z, centre - z])
-        # Parts do not overlap here, so each row's score moves with its own part.
+        # Groups do not overlap here, so each row's score moves with that of its own group.
         shifts = term.shifts(f, targets) @ (term.shares > 0)
         gains = self.metered(f + term.sign * shifts)
         return Differences(2.0 * z, gains[self.m :] - gains[: self.m])

@@ -1,4 +1,4 @@
-"""From what ``fit`` is given to the two samples."""
+"""From what ``fit`` is given to the two samples: which rows train a model, which judge it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
-from setpoint.surrogates.body import Body, fit_body
-from setpoint.surrogates.design import Design, Matrix
-from setpoint.surrogates.parts import Part, losses_on
-from setpoint.surrogates.sample import Fold, Sample
+from setpoint.estimators.splitting import folds_of
+from setpoint.solvers import FirstModel
+from setpoint.surrogates.features import FeatureMatrix, Matrix
+from setpoint.surrogates.groups import RowGroup, losses_on
+from setpoint.surrogates.network_features import FrozenBody, fit_body
+from setpoint.surrogates.problem import Fold, Sample
 from setpoint.typing import Floats
 
-__all__ = ["Prepared", "Training", "of_folds", "of_validation"]
+__all__ = ["Prepared", "Training", "of_folds", "of_validation", "splits_of"]
 
 Rows = NDArray[np.int64]
 
@@ -44,20 +46,18 @@ class Training:
         Of surrogates.
     labels : tuple
         (negative, positive).
-    C : float
-        Of the logistic regression.
+    first : FirstModel
+        How the search's first models are trained.
     """
 
     features: Any
     true: NDArray[np.int64]
     weight: Floats | None
-    parts: Sequence[Part]
+    groups: Sequence[RowGroup]
     kinds: tuple[Any, ...]
     labels: tuple[Any, ...]
-    C: float
+    first: FirstModel
     module: Any
-    epochs: int
-    device: str
     seed: int
 
     @property
@@ -69,7 +69,7 @@ class Training:
 
     def fold(
         self, rows: Rows, held: Any, index: Rows, where: str = ""
-    ) -> tuple[Fold, Floats, Body | None]:
+    ) -> tuple[Fold, Floats, FrozenBody | None]:
         """A fold, the model that it begins with, and the body of a network.
 
         Parameters
@@ -85,20 +85,26 @@ class Training:
         """
         X, true = self.features[rows], self.true[rows]
         weight = None if self.weight is None else self.weight[rows]
-        parts = [part.take(rows) for part in self.parts]
-        losses = losses_on(self.kinds, parts, true, weight, self.labels, where)
+        groups = [group.take(rows) for group in self.groups]
+        losses = losses_on(self.kinds, groups, true, weight, self.labels, where)
         if isinstance(self.module, str) and self.module == "linear":
-            first, body = _logistic(X, true, weight, self.C), None
+            first, body = _logistic(X, true, weight, float(self.first.C)), None
         else:
             body = fit_body(
-                self.module, X, true, weight, epochs=self.epochs, device=self.device, seed=self.seed
+                self.module,
+                X,
+                true,
+                weight,
+                epochs=int(self.first.epochs),
+                device=self.first.device,
+                seed=self.seed,
             )
             first = body.head
-        judged = None if held is None else self._design(held, body)
-        return Fold(self._design(X, body), losses, judged, index), first, body
+        judged = None if held is None else self._matrix(held, body)
+        return Fold(self._matrix(X, body), losses, judged, index), first, body
 
-    def _design(self, X: Any, body: Body | None) -> Design:
-        return Matrix(X) if body is None else body.design(X, self.device)
+    def _matrix(self, X: Any, body: FrozenBody | None) -> FeatureMatrix:
+        return Matrix(X) if body is None else body.matrix(X, self.first.device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +117,7 @@ class Prepared:
         On the rows that the models are judged on.
     first : array of shape (folds, d + 1)
         The models that the search begins with.
-    body : Body or None
+    body : FrozenBody or None
         Of the last fold's network.
     index : int array
         The metric's rows among those that it was made of.
@@ -122,7 +128,7 @@ class Prepared:
     sample: Sample
     metric: RowMetric
     first: Floats
-    body: Body | None
+    body: FrozenBody | None
     index: Rows
     folds: int | None
 
@@ -172,11 +178,36 @@ def of_folds(
     made.append(training.fold(training.rows, None, np.empty(0, np.int64)))
     on_metric = None
     if both:
-        parts = [part.take(index) for part in training.parts]
+        groups = [group.take(index) for group in training.groups]
         on_metric = losses_on(
-            training.kinds, parts, judged.true, judged.weight, training.labels, " that are judged"
+            training.kinds, groups, judged.true, judged.weight, training.labels, " that are judged"
         )
     own = np.searchsorted(training.rows, index)
     sample = Sample([fold for fold, _, _ in made], judged.n_rows, on_metric, own)
     first = np.stack([w for _, w, _ in made])
     return Prepared(sample, judged, first, made[-1][2], index, len(splits))
+
+
+def splits_of(cv: Any, X: Any, y: Any, weight: Floats | None, seed: int) -> list[tuple[Rows, Rows]]:
+    """Rows to train on and rows to judge on, those of weight zero left out.
+
+    Parameters
+    ----------
+    weight : array of shape (N,) or None
+    seed : int
+        Draws the split of a float.
+
+    Raises
+    ------
+    ValueError
+        If a share is none, or a fold is empty.
+    """
+    folds = folds_of(cv, X, y, seed)
+    out = [(_weighty(train, weight), _weighty(test, weight)) for train, test in folds]
+    if not out or any(len(train) == 0 or len(test) == 0 for train, test in out):
+        raise ValueError("cv: a fold has no rows of positive weight to train or to judge on")
+    return out
+
+
+def _weighty(rows: Rows, weight: Floats | None) -> Rows:
+    return rows if weight is None else rows[weight[rows] > 0]

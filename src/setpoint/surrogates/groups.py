@@ -17,7 +17,7 @@ from setpoint.surrogates.losses import POINTWISE, Losses, Own, Pointwise, Term
 from setpoint.surrogates.ranking import PRBEP, PrecisionAtK, PrecisionAtRecall, TopLoss
 from setpoint.typing import Floats
 
-__all__ = ["Part", "check_surrogates", "losses_on", "overlapping", "parts_of"]
+__all__ = ["RowGroup", "check_surrogates", "groups_of", "losses_on", "overlapping"]
 
 
 _RECALLS = (0.25, 0.5, 0.75)
@@ -31,7 +31,7 @@ _BY_NAME: dict[str, tuple[Any, ...]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RowGroup:
     """A subset of the rows.
 
     Parameters
@@ -44,9 +44,9 @@ class Part:
     name: str
     rows: NDArray[np.bool_]
 
-    def take(self, index: NDArray[Any]) -> Part:
+    def take(self, index: NDArray[Any]) -> RowGroup:
         """The same among some of the rows."""
-        return Part(self.name, self.rows[index])
+        return RowGroup(self.name, self.rows[index])
 
 
 def check_surrogates(given: Any) -> tuple[Any, ...]:
@@ -86,7 +86,7 @@ def check_surrogates(given: Any) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def parts_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[Part]:
+def groups_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[RowGroup]:
     """The subsets that ``surrogate_groups`` names.
 
     Parameters
@@ -103,7 +103,7 @@ def parts_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[P
         If an entry is of another kind, a column is missing, or no row has a value.
     """
     if given is None:
-        return [Part("", np.ones(n_rows, bool))]
+        return [RowGroup("", np.ones(n_rows, bool))]
     entries = [given] if isinstance(given, (str, Mapping)) else given
     if not isinstance(entries, Sequence) or not entries:
         raise TypeError(
@@ -128,18 +128,20 @@ def parts_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[P
     for e in entries:
         if isinstance(e, str):
             levels, codes = columns[e].levels, columns[e].codes
-            out += [Part(f"{e} = {value_in_words(v)}", codes == i) for i, v in enumerate(levels)]
+            out += [
+                RowGroup(f"{e} = {value_in_words(v)}", codes == i) for i, v in enumerate(levels)
+            ]
         else:
             out.append(_where(e, columns))
     return out
 
 
-def overlapping(parts: Sequence[Part], rows: NDArray[Any]) -> bool:
-    """Whether one of some rows is in several parts."""
-    return bool((np.sum([part.rows[rows] for part in parts], axis=0) > 1).any())
+def overlapping(groups: Sequence[RowGroup], rows: NDArray[Any]) -> bool:
+    """Whether one of some rows is in several groups."""
+    return bool((np.sum([group.rows[rows] for group in groups], axis=0) > 1).any())
 
 
-def _where(wanted: Mapping[str, Any], columns: Mapping[str, Column]) -> Part:
+def _where(wanted: Mapping[str, Any], columns: Mapping[str, Column]) -> RowGroup:
     rows = None
     for column, value in wanted.items():
         levels, codes = columns[column].levels, columns[column].codes
@@ -150,18 +152,18 @@ def _where(wanted: Mapping[str, Any], columns: Mapping[str, Column]) -> Part:
         here = codes == levels.index(value)
         rows = here if rows is None else rows & here
     assert rows is not None
-    return Part(" and ".join(f"{c} = {value_in_words(v)}" for c, v in wanted.items()), rows)
+    return RowGroup(" and ".join(f"{c} = {value_in_words(v)}" for c, v in wanted.items()), rows)
 
 
 def losses_on(
     kinds: Sequence[Any],
-    parts: Sequence[Part],
+    groups: Sequence[RowGroup],
     true: NDArray[np.int64],
     weight: Floats | None,
     labels: tuple[Any, ...],
     where: str = "",
 ) -> Losses:
-    """Every kind of surrogate on every part.
+    """Every kind of surrogate on every group.
 
     Parameters
     ----------
@@ -178,13 +180,13 @@ def losses_on(
     Raises
     ------
     ValueError
-        If a surrogate has no row; it names the part and the class.
+        If a surrogate has no row; it names the group and the class.
     """
     w = np.ones(len(true)) if weight is None else weight
-    for part in parts:
+    for group in groups:
         for side in (1, 0):
-            if not (w * (part.rows & (true == side))).any():
-                name = part.name or "any group"
+            if not (w * (group.rows & (true == side))).any():
+                name = group.name or "any group"
                 raise ValueError(
                     f"surrogate_groups: no row{where} of {name} is of class {labels[side]!r}, and "
                     "a surrogate needs rows of both classes; leave the group out or join it with "
@@ -193,26 +195,28 @@ def losses_on(
     terms: list[Term] = []
     for kind in kinds:
         if isinstance(kind, str):
-            terms.append(_pointwise(kind, parts, true, w))
+            terms.append(_pointwise(kind, groups, true, w))
             continue
-        for part in parts:
+        for group in groups:
             name = str(kind)
             if not isinstance(kind, _RANKING):
                 name = getattr(kind, "__name__", type(kind).__name__)
-            name += f", {part.name}" if part.name else ""
+            name += f", {group.name}" if group.name else ""
             if isinstance(kind, _RANKING):
-                terms.append(TopLoss(kind, true, w * part.rows, (name,)))
+                terms.append(TopLoss(kind, true, w * group.rows, (name,)))
             else:
-                rows = None if part.rows.all() else np.flatnonzero(part.rows)
+                rows = None if group.rows.all() else np.flatnonzero(group.rows)
                 terms.append(Own(kind, rows, true, w, (name,)))
     return Losses(terms)
 
 
-def _pointwise(kind: str, parts: Sequence[Part], true: NDArray[np.int64], w: Floats) -> Pointwise:
+def _pointwise(
+    kind: str, groups: Sequence[RowGroup], true: NDArray[np.int64], w: Floats
+) -> Pointwise:
     shares, names = [], []
-    for part in parts:
+    for group in groups:
         for side, word in ((1, "positives"), (0, "negatives")):
-            share = w * (part.rows & (true == side))
+            share = w * (group.rows & (true == side))
             shares.append(share / share.sum())
-            names.append(f"{kind} of {word}" + (f", {part.name}" if part.name else ""))
+            names.append(f"{kind} of {word}" + (f", {group.name}" if group.name else ""))
     return Pointwise(kind, np.where(true == 1, 1.0, -1.0), np.array(shares), tuple(names))

@@ -1,4 +1,4 @@
-"""``search="weights"``: one model for each weighting of the surrogates, Nelder and Mead's way."""
+"""One model for each weighting of the surrogates, Nelder and Mead's way."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
-from setpoint.surrogates.descent import Found, Step
-from setpoint.surrogates.sample import Sample
+from setpoint.surrogates.problem import Sample
+from setpoint.surrogates.solvers.candidates import Candidate, Step
 from setpoint.typing import Floats
 
 __all__ = ["WeightSearch"]
@@ -47,13 +47,13 @@ class WeightSearch:
     inner: int
     reserve: int
     steps: list[Step] = field(default_factory=list)
-    best: Found | None = None
+    best: Candidate | None = None
 
     def run(self) -> None:
         """Search until the models or evaluations are used up."""
         try:
-            gain = float(self.metered(self.sample.scores(self.models)[None])[0])
-            self.best = Found(gain, self.models, self.start)
+            gain = self.metered.gain(self.sample.scores(self.models))
+            self.best = Candidate(gain, self.models, self.start)
             k = len(self.sample.names)
             if k == 1:  # one model, and nothing to weigh
                 self._loss(np.empty(0))
@@ -77,10 +77,9 @@ class WeightSearch:
         weights = np.exp(np.append(logs, 0.0) - max(logs.max(initial=0.0), 0.0))
         weights /= weights.sum()
         found = self.sample.weighed(self.models, weights, self.inner)
-        gain = float(self.metered(self.sample.scores(found)[None])[0])
+        gain = self.metered.gain(self.sample.scores(found))
         if self.best is None or gain > self.best.gain:
-            self.best = Found(gain, found, self.start)
-        now = Step(self.start, gain, self.metered.used, weights)
-        self.steps.append(now)
+            self.best = Candidate(gain, found, self.start)
+        self.steps.append(Step(self.start, gain, self.metered.used, weights))
         self.metered.record(self.best.gain)
         return -gain

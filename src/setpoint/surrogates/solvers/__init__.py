@@ -1,0 +1,1 @@
+"""How models are searched for by a measured metric: one algorithm a file."""

@@ -1,0 +1,40 @@
+"""What both searches find: the moves that they made, and the best models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from setpoint.typing import Floats
+
+__all__ = ["Candidate", "Step"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One move.
+
+    Parameters
+    ----------
+    start : str
+        Where the path began.
+    gain : float
+        The metric after it, higher is better.
+    used : int
+        Evaluations so far.
+    weights : array of shape (K,)
+        The weighting of the surrogates that the model minimises; it sums to one.
+    """
+
+    start: str
+    gain: float
+    used: int
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Models (folds, d + 1) that may be kept, their gain, and where their path began."""
+
+    gain: float
+    models: Floats
+    start: str
