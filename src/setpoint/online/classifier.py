@@ -16,6 +16,7 @@ from setpoint.estimators import ModelFileError, load_model, save_model
 from setpoint.estimators.base import GoalClassifier, atomic_fit
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import check_length, frame_of
+from setpoint.inputs.index import aligned
 from setpoint.online.engine import Engine
 from setpoint.online.late_labels import WaitingRow, rows_of
 from setpoint.online.notes import stream_report
@@ -242,6 +243,7 @@ class OnlineFClassifier(GoalClassifier):
         self, X: Any, y: Any, sample_weight: Any, classes: Any, afresh: bool = False
     ) -> NDArray[np.int8]:
         """Check everything, then go through the rows; their decisions."""
+        y, sample_weight = aligned(y, X, "y"), aligned(sample_weight, X, "sample_weight")
         engine = None if afresh else self.__dict__.get("engine_")
         rows = self._as_rows(X, reset=engine is None)
         if engine is None:

@@ -21,6 +21,7 @@ from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import check_length
 from setpoint.inputs.dataset import Dataset, as_datasets
+from setpoint.inputs.index import aligned
 from setpoint.report import AdaptiveStep
 from setpoint.search.limits import Limits
 from setpoint.solvers import AdaptiveSurrogates, FirstModel, solver_of
@@ -263,6 +264,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             validation=held,
         )
         columns = self.sensitive_features if sensitive_features is None else sensitive_features
+        columns = aligned(columns, data.X, "sensitive_features")
         groups = groups_of(self.surrogate_groups, columns, data.X, len(data.true))
         self._close(data, self._train(data, held, groups))
         return self
