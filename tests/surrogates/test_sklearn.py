@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from setpoint import (
     BlackBox,
+    Dataset,
     MetricError,
     ModelFileError,
     goal_scorer,
@@ -205,3 +206,15 @@ def test_notebooks_look_at_everything():
     assert {"coef_", "intercept_", "threshold_", "path_"} <= set(dir(clf))
     assert "AdaptiveSurrogateClassifier" in clf._repr_html_()
     assert "AdaptiveSurrogateClassifier" in repr(clf)
+
+
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+def test_a_column_of_the_deployed_model_is_not_a_feature_with_a_validation_sample_either():
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(old=Y)
+    held = Dataset(pd.DataFrame(V, columns=["a", "b"]).assign(old=VY), VY)
+    clf = adaptive("f1", max_iter=2, cv=None).fit(frame, Y, validation=held, baseline="old")
+    plain = adaptive("f1", max_iter=2, cv=None).fit(
+        frame[["a", "b"]], Y, validation=(held.X[["a", "b"]], VY)
+    )
+    assert np.array_equal(clf.coef_, plain.coef_)
+    assert np.array_equal(clf.predict(held.X), plain.predict(held.X[["a", "b"]]))

@@ -122,7 +122,10 @@ def decide(
         seconds=time.perf_counter() - start,
     )
     if table is not None and table.deployed is not None:
-        report = replace(report, deployed=_compared(table, found))
+        n, rows, rule = len(table.deployed), found.rows, outcome.rule
+        segments = rows.segment[:n] if rule.needs_segments else None
+        decided = rule.distribution(rows.scores[:n], segments)
+        report = replace(report, deployed=against_deployed(table, decided))
     for w in caught:
         warn_caller(w.message)
     warn_few_rows(report)
@@ -142,10 +145,3 @@ def against_deployed(table: Table, decided: NDArray[np.float64]) -> Comparison |
     if table.deployed is None:
         return None
     return compared(table.true, table.deployed, decided, table.weight)
-
-
-def _compared(table: Table, found: Found) -> Comparison | None:
-    rows, rule = found.rows, found.outcome.rule
-    n = 0 if table.deployed is None else len(table.deployed)
-    segments = rows.segment[:n] if rule.needs_segments else None
-    return against_deployed(table, rule.distribution(rows.scores[:n], segments))

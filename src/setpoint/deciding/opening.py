@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import indexable
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
 from setpoint.blackbox.blackbox import BlackBox
@@ -107,10 +107,13 @@ class FitData:
         return np.arange(len(self.true)) if self.weight is None else np.flatnonzero(self.weight)
 
     @property
-    def weighty(self) -> Any:
-        """The same as an index; a slice where all rows weigh something, which copies none."""
-        everything = self.weight is None or bool(self.weight.all())
-        return slice(None) if everything else self.kept
+    def trained_on(self) -> tuple[Any, Codes, Floats | None]:
+        """Features, class codes and weights of the rows of X that weigh something."""
+        weight = self.weight
+        everything = weight is None or bool(weight.all())
+        rows = slice(None) if everything else self.kept  # a slice copies nothing
+        own = None if weight is None else weight[rows]
+        return _safe_indexing(self.features, rows), self.true[rows], own
 
     @property
     def column(self) -> str | None:
@@ -177,9 +180,7 @@ def open_fit(
     if metric is None:
         judged.bind()
     key = classifier._key()
-    return FitData(
-        goal, metric, X, y, true, weight, features, judged, rows, rows[None].baseline, key, started
-    )
+    return FitData(goal, metric, X, y, true, weight, features, judged, rows, deployed, key, started)
 
 
 def given_rows(

@@ -244,13 +244,11 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         goal = self._goal()
-        datasets = self._datasets(datasets, X, getattr(self, "baseline_column_", None))
-        rows = given_rows(self, goal, X, y, sample_weight, sensitive_features, baseline, datasets)
-        seen = CheckedData.check(goal, self._classes, rows, list(self.goal_report_.decides_on))
+        rows, seen = self._seen(goal, X, y, sample_weight, sensitive_features, baseline, datasets)
         inputs = replace(seen, decide_on=())
         given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
-        for name, d in datasets.items():
-            given[name] = d.X, d.sensitive_features
+        for name, d in as_datasets(datasets).items():
+            given[name] = rows[name].X, d.sensitive_features
         scores = {name: self._scores(given[name][0]) for name in inputs.tables}
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self.rule_.distribution(scores[name], segments[name]) for name in scores}
@@ -354,12 +352,24 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         """Rows with the scores that the rule decides by, and the segments that it looks at."""
         check_is_fitted(self)
         goal = goal or self._goal()
-        datasets = self._datasets(datasets, X, getattr(self, "baseline_column_", None))
-        rows = given_rows(self, goal, X, y, sample_weight, sensitive_features, baseline, datasets)
-        inputs = CheckedData.check(goal, self._classes, rows, list(self.goal_report_.decides_on))
-        given: dict[str | None, Any] = {None: X}
-        given.update({name: d.X for name, d in datasets.items()})
-        return inputs.evidence({name: self._scores(given[name]) for name in inputs.tables})
+        rows, seen = self._seen(goal, X, y, sample_weight, sensitive_features, baseline, datasets)
+        return seen.evidence({name: self._scores(rows[name].X) for name in seen.tables})
+
+    def _seen(
+        self,
+        goal: Goal,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        sensitive_features: Any,
+        baseline: Any,
+        datasets: Mapping[str, Any] | None,
+    ) -> tuple[dict[str | None, GivenRows], CheckedData]:
+        """Rows for the fitted rule, as given and checked, with the columns that it looks at."""
+        sets = self._datasets(datasets, X, getattr(self, "baseline_column_", None))
+        rows = given_rows(self, goal, X, y, sample_weight, sensitive_features, baseline, sets)
+        decides_on = list(self.goal_report_.decides_on)
+        return rows, CheckedData.check(goal, self._classes, rows, decides_on)
 
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any) -> None:

@@ -14,7 +14,7 @@ from setpoint.inputs.classes import ClassOrder
 from setpoint.parameters import is_number
 from setpoint.typing import Codes, Floats
 
-__all__ = ["Deployed", "column_named"]
+__all__ = ["Deployed"]
 
 _SUREST = 1e-6
 """Probabilities are kept this far from 0 and 1 before their logit is taken."""
@@ -169,12 +169,6 @@ class Deployed:
                 f"{name} is a {type(self.source).__name__} that is not fitted; a search copies it "
                 "without its fit: wrap it in sklearn.frozen.FrozenEstimator"
             ) from error
-
-
-def column_named(given: Any) -> str | None:
-    """The column of X that an argument ``baseline`` names, if it names one."""
-    deployed = Deployed.of(given)
-    return None if deployed is None else deployed.column
 
 
 def finite_scores(values: Any, who: str) -> Floats:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
 from setpoint.deciding import Decision, FitData, decide
 from setpoint.estimators.features import transformed
@@ -166,13 +165,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         super()._check_fit(goal, X)
 
     def _train(self, data: FitData) -> Decision:
-        kept = data.weighty
-        rows = Data(
-            _safe_indexing(data.features, kept),
-            data.true[kept],
-            None if data.weight is None else data.weight[kept],
-            data.classes,
-        )
+        rows = Data(*data.trained_on, data.classes)
         with Progress(bool(self.verbose)) as progress:
             limits = Limits(max_seconds=self.max_seconds, report=progress)
             prepared = prepare(self, data.goal, rows, data.key % 2**32, limits)

@@ -132,14 +132,15 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
     with suppress(InfeasibleError, StoppedError), warnings.catch_warnings():
         warnings.simplefilter("ignore", StoppedWarning)
         label = search_rule(goal, evidence, replace(options, evidence="label"))
-    if label is not None and _missed(goal, label) <= SATISFIED:
+    nearer = np.inf if label is None else _missed(goal, label)
+    if label is not None and nearer <= SATISFIED:
         missed = "no rule by posteriors" if soft is None else "the rule by posteriors does not"
         return label, f"label evidence, by which the constraints are met ({missed})"
     if soft is None:
         assert error is not None
         raise error
-    if label is not None and _missed(goal, label) < past:
-        soft, past, why = label, _missed(goal, label), "label evidence, which comes nearer"
+    if label is not None and nearer < past:
+        soft, past, why = label, nearer, "label evidence, which comes nearer"
     if soft.status != "nearest":
         warn_caller(
             f"'{goal}': by labels the rule misses a constraint by {past:.3g}; {REMEDIES}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from setpoint.caller import warn_caller
 from setpoint.deciding import Decision, FitData, decide
@@ -217,13 +216,9 @@ class RampClassifier(TrainedClassifier):
     # ------------------------------------------------------------------ shared steps
     def _fit_features(self, data: FitData) -> ScoreFeature | None:
         """Learn the preprocessor and the deployed model's score; the latter is returned."""
-        kept, labels = data.weighty, np.array(data.classes.labels)
-        self.preprocessor_ = fit_preprocessor(
-            self.preprocessor,
-            _safe_indexing(data.features, kept),
-            labels[data.true[kept]],
-            None if data.weight is None else data.weight[kept],
-        )
+        labels = np.array(data.classes.labels)
+        features, true, weight = data.trained_on
+        self.preprocessor_ = fit_preprocessor(self.preprocessor, features, labels[true], weight)
         self.score_feature_ = score_feature(
             self.baseline_score_feature, data.deployed, data.X, labels[1], data.weight
         )

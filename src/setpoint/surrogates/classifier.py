@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from setpoint.blackbox.binding import measured_on
@@ -305,13 +304,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self, data: FitData, held: Dataset | None, groups: list[RowGroup], kinds: Any, metric: Any
     ) -> Prepared:
         """Learn the preprocessor and the first models, of folds or for a validation sample."""
-        weight, kept = data.weight, data.weighty
-        self.preprocessor_ = fit_preprocessor(
-            self.preprocessor,
-            _safe_indexing(data.features, kept),
-            data.true[kept],
-            None if weight is None else weight[kept],
-        )
+        weight = data.weight
+        self.preprocessor_ = fit_preprocessor(self.preprocessor, *data.trained_on)
         features, labels = transformed(self.preprocessor_, data.features), data.classes.labels
         first, seed = self.training or FirstModel(), data.key % 2**32
         training = Training(
