@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from setpoint.parameters import Number
+from setpoint.parameters import Allowed, Number
 from setpoint.solvers.base import Solver
 
 __all__ = [
     "CrossEntropy",
     "Ero",
     "EroAdam",
+    "FromCrossEntropy",
     "Lagrangian",
     "Portfolio",
     "Profiled",
@@ -23,48 +25,44 @@ _YES_NO = (False, True)
 
 
 @dataclass(frozen=True, repr=False)
-class CrossEntropy(Solver):
-    """Cross-entropy alone: the model that knows no goal, at its best threshold.
+class FromCrossEntropy(Solver):
+    """What the solvers of this family share: each starts where cross-entropy ended.
 
     Parameters
     ----------
     balanced : bool
-        Whether both classes weigh the same.
+        Whether both classes weigh the same in that cross-entropy.
     """
 
-    name = "cross-entropy"
     family = "penalty"
-    does = "trains by cross-entropy and takes the best threshold"
     takes = _WHOLE
-    allowed: ClassVar = {"balanced": _YES_NO}
+    allowed: ClassVar[Mapping[str, Allowed]] = {"balanced": _YES_NO}
 
-    balanced: bool = False
+    balanced: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)
-class Ero(Solver):
+class CrossEntropy(FromCrossEntropy):
+    """Cross-entropy alone: the model that knows no goal, at its best threshold."""
+
+    name = "cross-entropy"
+    does = "trains by cross-entropy and takes the best threshold"
+
+
+@dataclass(frozen=True, repr=False)
+class Ero(FromCrossEntropy):
     """The exact reformulation with its decisions s in closed form.
 
     Peng, Travadi, He, Cui and Sun, "Exact reformulation and optimization for direct metric
     optimization in binary imbalanced classification".
-
-    Parameters
-    ----------
-    balanced : bool
-        Whether both classes weigh the same in the cross-entropy that is the start.
     """
 
     name = "ero"
-    family = "penalty"
     does = "minimises the exact penalty, its decisions in closed form"
-    takes = _WHOLE
-    allowed: ClassVar = {"balanced": _YES_NO}
-
-    balanced: bool = False
 
 
 @dataclass(frozen=True, repr=False)
-class EroAdam(Solver):
+class EroAdam(FromCrossEntropy):
     """The exact reformulation as printed: Algorithm 3.1, model and decisions by Adam.
 
     Parameters
@@ -75,91 +73,65 @@ class EroAdam(Solver):
         The penalty of (3.30), or that of the authors' code.
     logit_regularization : bool
         With or without (3.26).
-    balanced : bool
-        As of `Ero`.
     """
 
     name = "ero-adam"
-    family = "penalty"
     does = "minimises the exact penalty by Adam, Algorithm 3.1 as printed"
-    takes = _WHOLE
     allowed: ClassVar = {
+        **FromCrossEntropy.allowed,
         "reformulation": ("inequality", "equality"),
         "penalty_scale": ("paper", "code"),
         "logit_regularization": _YES_NO,
-        "balanced": _YES_NO,
     }
 
     reformulation: str = "inequality"
     penalty_scale: str = "paper"
     logit_regularization: bool = True
-    balanced: bool = False
 
 
 @dataclass(frozen=True, repr=False)
-class Profiled(Solver):
-    """The best threshold at each step, and a narrowing band round it.
-
-    Parameters
-    ----------
-    balanced : bool
-        As of `Ero`.
-    """
+class Profiled(FromCrossEntropy):
+    """The best threshold at each step, and a narrowing band round it."""
 
     name = "profiled"
-    family = "penalty"
     does = "follows the best threshold with a narrowing band round it"
-    takes = _WHOLE
-    allowed: ClassVar = {"balanced": _YES_NO}
-
-    balanced: bool = False
 
 
 @dataclass(frozen=True, repr=False)
-class Sigmoid(Solver):
+class Sigmoid(FromCrossEntropy):
     """Soft counts with an exact penalty; with F1 this is SigmoidF1.
 
     Parameters
     ----------
     temperature : float or None
         Of the sigmoid; None: 1 and 5.
-    balanced : bool
-        As of `Ero`.
     """
 
     name = "sigmoid"
-    family = "penalty"
     does = "counts softly by sigmoids"
-    takes = _WHOLE
     allowed: ClassVar = {
+        **FromCrossEntropy.allowed,
         "temperature": Number("a number above 0 or None", 0.0, False, other=(None,)),
-        "balanced": _YES_NO,
     }
 
     temperature: float | None = None
-    balanced: bool = False
 
 
 @dataclass(frozen=True, repr=False)
-class Lagrangian(Solver):
+class Lagrangian(FromCrossEntropy):
     """Surrogate rates for the model, true rates for the multipliers.
 
     Parameters
     ----------
     rates : {"hinge", "sigmoid"}
         For the model.
-    balanced : bool
-        As of `Ero`.
     """
 
     name = "lagrangian"
-    family = "penalty"
     does = "plays surrogate rates against multipliers of the true ones"
-    takes = _WHOLE
-    allowed: ClassVar = {"rates": ("hinge", "sigmoid"), "balanced": _YES_NO}
+    allowed: ClassVar = {**FromCrossEntropy.allowed, "rates": ("hinge", "sigmoid")}
 
     rates: str = "hinge"
-    balanced: bool = False
 
 
 _ALL = (Profiled(), Lagrangian(), Sigmoid(), Ero(), EroAdam())
@@ -184,7 +156,7 @@ class Portfolio(Solver):
     takes = _WHOLE
     allowed: ClassVar = {"polish": _YES_NO}
 
-    members: tuple[Solver, ...] = _ALL
+    members: tuple[FromCrossEntropy, ...] = _ALL
     polish: bool = True
 
     def __post_init__(self) -> None:
@@ -195,5 +167,5 @@ class Portfolio(Solver):
                 "members are solvers that train for the goal, such as Ero() and Profiled(), got "
                 f"{self.members!r}"
             )
-        if any(one.get_params()["balanced"] for one in self.members):
+        if any(one.balanced for one in self.members):
             raise ValueError("members: a portfolio begins with both cross-entropies, got balanced")

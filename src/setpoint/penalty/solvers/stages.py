@@ -62,7 +62,8 @@ def stages_of(solver: Solver, narrow: float = 0.1) -> tuple[Stage, ...]:
     if isinstance(solver, Portfolio):
         rest = [stage for member in solver.members for stage in _own(member, narrow)]
         return (_cross_entropy(False), _cross_entropy(True), *rest)
-    return (_cross_entropy(solver.get_params()["balanced"]), *_own(solver, narrow))
+    balanced = isinstance(solver, solvers.FromCrossEntropy) and solver.balanced
+    return (_cross_entropy(balanced), *_own(solver, narrow))
 
 
 def _own(solver: Solver, narrow: float) -> tuple[Stage, ...]:
