@@ -154,9 +154,13 @@ def test_nothing_is_certified_of_models():
 
 
 def test_all_negative_is_never_silent():
-    rng = np.random.default_rng(0)
-    noise = rng.normal(size=X.shape)
-    assert penalty("accuracy").fit(noise, Y).predict(noise).any()
+    noise = np.random.default_rng(0).normal(size=X.shape)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clf = penalty("accuracy").fit(noise, Y)
+    # On noise the last bit of a sum decides whether nobody does as well as the best rule.
+    assert {w.category for w in caught} <= {ConstantGoalWarning}
+    assert caught or clf.predict(noise).any()
     with pytest.warns(ConstantGoalWarning, match="predicting 0 for everyone"):
         penalty("accuracy", min_positives=0, solver="cross-entropy").fit(noise[:, :1] * 0, Y)
 
