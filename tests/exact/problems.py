@@ -31,7 +31,7 @@ class Case:
 
     def accepted(self, rule):
         """Probability with which a rule accepts each row."""
-        segment = self.evidence.segment if self.evidence.decide_on else None
+        segment = self.evidence.rows.segment if self.evidence.decide_on else None
         return rule.distribution(self.oracle.rows.scores, segment)[:, 1]
 
 
@@ -76,7 +76,9 @@ def evidence_of(goal, parts, decide_on, unit):
     joined = [np.concatenate(x) for x in zip(*parts.values(), strict=True)]
     part = np.concatenate([np.full(len(a[0]), name, object) for name, a in parts.items()])
     scores, true, weight, group, deployed = joined
-    return evidence, Rows(scores, true, weight, GROUPS[group], deployed, part, evidence.segment)
+    return evidence, Rows(
+        scores, true, weight, GROUPS[group], deployed, part, evidence.rows.segment
+    )
 
 
 # -- the menus ------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ def test_thresholds_of_the_steps_reach_what_is_said():
     goal, evidence = rows()
     found = frontier_exact(goal, evidence, randomized=False)
     for t, bound, value in zip(found.thresholds, found.bounds, found.values, strict=True):
-        accepted, y = evidence.scores >= t, evidence.true == 1
+        accepted, y = evidence.scores >= t, evidence.rows.true == 1
         assert value == pytest.approx((accepted & y).sum() / y.sum())
         if accepted.any():
             assert bound == pytest.approx((accepted & y).sum() / accepted.sum())

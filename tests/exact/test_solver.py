@@ -112,7 +112,7 @@ def test_only_the_ranking_of_scores_matters(randomized, seed, text):
 
     def decisions(s):
         outcome, rows, _ = solve(text, s, true, group, weight, randomized=randomized)
-        return outcome.rule.distribution(s, rows.segment)
+        return outcome.rule.distribution(s, rows.rows.segment)
 
     try:
         before = decisions(scores)
@@ -155,8 +155,8 @@ def test_the_rule_decides_what_the_features_say(randomized, seed, text, visible)
         )
     except InfeasibleError:
         return
-    segment = rows.segment if visible else None
-    counts = rows.confusion(outcome.rule.distribution(scores, segment)).counts
+    segment = rows.rows.segment if visible else None
+    counts = rows.rows.confusion(outcome.rule.distribution(scores, segment)).counts
     np.testing.assert_allclose(program.rates_of(counts), outcome.v, atol=1e-12)
     assert float(program.violation(program.rates_of(counts))) <= 1e-9
     for rule in outcome.rule.rules if isinstance(outcome.rule, PerSegment) else [outcome.rule]:

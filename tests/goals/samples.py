@@ -4,7 +4,8 @@ import random
 
 import numpy as np
 
-from setpoint.evidence.codebook import Codebook, Marginals, Stratum
+from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.evidence.strata import Stratum
 from setpoint.goals import Goal, GoalError
 from setpoint.goals.expressions import Constraint, apply
 from setpoint.goals.populations import Other

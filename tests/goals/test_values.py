@@ -19,7 +19,7 @@ from goals.samples import (
     program_of,
 )
 from setpoint import Goal, GoalError, maximize
-from setpoint.evidence.codebook import Stratum
+from setpoint.evidence.strata import Stratum
 from setpoint.goals.table import TABLE, VOCABULARY, _formula, _rate
 from setpoint.metrics import *
 

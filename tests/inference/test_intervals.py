@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from goals.samples import Schema, influence
 from inference.samples import ONE, confusion, deployed, expression, grouped
-from setpoint.evidence import Evidence
+from setpoint.evidence import Rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.inference import interval
 from setpoint.inference.delta import influence_of
@@ -196,7 +196,7 @@ def test_scale_of_weights_and_order_of_rows_do_not_matter(seed, factor):
     true[:2] = 0, 1
 
     def ends(order, w):
-        rows = Evidence.from_arrays(("no", "yes"), np.zeros(n), true[order], weight=w[order])
+        rows = Rows.from_arrays(("no", "yes"), true[order], n, weight=w[order])
         kept = pred[order][w[order] != 0]
         return [of(t, rows.confusion(kept))[:2] for t in ("recall", "f1", "g_mean", "mcc")]
 
@@ -209,8 +209,8 @@ def test_rows_of_weight_zero_do_not_matter():
     true, pred = np.array([0, 1, 1, 0, 1]), np.array([0, 1, 0, 1, 1])
     weight = np.array([1.0, 2.0, 1.0, 0.5, 0.0])
     kept = weight > 0
-    rows = Evidence.from_arrays((0, 1), np.zeros(5), true, weight=weight)
-    fewer = Evidence.from_arrays((0, 1), np.zeros(4), true[kept], weight=weight[kept])
+    rows = Rows.from_arrays((0, 1), true, 5, weight=weight)
+    fewer = Rows.from_arrays((0, 1), true[kept], 4, weight=weight[kept])
     assert of("f1", rows.confusion(pred[kept])) == of("f1", fewer.confusion(pred[kept]))
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.samples import ONE, confusion, expression, grouped
-from setpoint.evidence.codebook import Stratum
+from setpoint.evidence.strata import Stratum
 from setpoint.goals.table import TABLE
 from setpoint.inference.profiles import bind_counted
 from setpoint.inference.tails import at_least

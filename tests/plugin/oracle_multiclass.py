@@ -239,9 +239,7 @@ class Case:
     @property
     def is_exact(self):
         """Whether a rule can tell the strata apart, or posteriors refer to them."""
-        return self.soft.joint_columns is not None or len(self.soft.strata) == len(
-            self.soft.segments
-        )
+        return not self.soft.credit.of_classes or len(self.soft.strata) == len(self.soft.segments)
 
     def features(self, program, h):
         """The program's features of decisions h (N, n), counted here."""
@@ -255,7 +253,7 @@ class Case:
 
     def decisions(self, rule):
         """Probabilities (N, n) with which a rule decides each row."""
-        segments = self.soft.segment if rule.needs_segments else None
+        segments = self.soft.rows.segment if rule.needs_segments else None
         return rule.distribution(self.soft.scores, segments)
 
 
@@ -479,7 +477,7 @@ def _draw(rng, known, shape, twist, most):
         if "outside the range" in str(error):
             return None
         raise
-    kinds = np.unique(np.c_[soft.scores, soft.segment], axis=0, return_inverse=True)[1].ravel()
+    kinds = np.unique(np.c_[soft.scores, soft.rows.segment], axis=0, return_inverse=True)[1].ravel()
     oracle = Best(rows, sense, f, tuple(b[1] for b in bounds), kinds=kinds)
     return Case(text, goal, evidence, soft, known, rows, oracle)
 

@@ -11,6 +11,7 @@ from exact.oracle import INF
 from plugin.oracle_multiclass import random_case
 from setpoint import Goal
 from setpoint.evidence import Evidence
+from setpoint.evidence.credit import LABELS
 from setpoint.plugin.problem import Achievable
 from setpoint.program.link import link
 from setpoint.rules import Argmax
@@ -135,11 +136,11 @@ def test_the_problems_are_varied():
 def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
     case = random_case(seed, "segment", shape=CONVEX[seed % 3])
     evidence = case.evidence
-    if (np.bincount(evidence.true, minlength=evidence.n_classes) == 0).any():
+    if (np.bincount(evidence.rows.true, minlength=evidence.n_classes) == 0).any():
         # A class without a row has no recall.
-        true = evidence.true.copy()
+        true = evidence.rows.true.copy()
         true[: evidence.n_classes] = np.arange(evidence.n_classes)
-        evidence = replace(evidence, true=true)
+        evidence = replace(evidence, rows=replace(evidence.rows, true=true))
         case = replace(case, evidence=evidence)
     space, program = space_of(case, evidence)
     try:
@@ -165,7 +166,7 @@ def test_the_rule_of_any_choice_reproduces_its_features(seed, known, whole):
     case = random_case(seed, known, shape=shape)
     rng = np.random.default_rng(seed)
     for counted in (case.soft, case.evidence):
-        if counted.soft is False and known == "joint":
+        if counted.credit is LABELS and known == "joint":
             continue
         try:
             space, program = space_of(case, counted, whole)
@@ -180,7 +181,7 @@ def test_the_rule_of_any_choice_reproduces_its_features(seed, known, whole):
             shares = rng.dirichlet(np.ones(len(atoms)))
             choice.append(dict(zip(atoms.tolist(), shares.tolist(), strict=True)))
         v = space.features(choice)
-        if counted.soft:
+        if counted.credit.by_posteriors:
             h = case.decisions(space.rule(choice))
             mine = case.features(program, h)
         else:

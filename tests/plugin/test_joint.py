@@ -57,10 +57,10 @@ def searched(goal, mass, *, joint):
     evidence, x, s = rows_of(goal, mass)
     posterior = (mass / mass.sum(axis=(2, 3), keepdims=True))[x, s]
     if joint:
-        known = JointPosterior.of(evidence)
+        known = JointPosterior.of(evidence.rows)
         assert known.n_scores == posterior[0].size
         counted = evidence.with_posteriors(
-            posterior.reshape(len(x), -1), known.joint_columns(evidence)
+            posterior.reshape(len(x), -1), known.joint_columns(evidence.rows)
         )
     else:
         counted = evidence.with_posteriors(posterior.sum(axis=1))
@@ -181,10 +181,10 @@ def test_labels_have_no_gaps_and_name_what_occurs():
 
 def test_joint_columns_refer_to_the_strata_of_each_segment():
     _, y, g, rows = grouped(decide_on=("s",))
-    joint = JointPosterior.of(rows)
+    joint = JointPosterior.of(rows.rows)
     assert [str(group) for group in joint.groups] == ["g = 0", "g = 1"]
-    np.testing.assert_array_equal(joint.labels(rows), g * 3 + y)
-    pairs = joint.joint_columns(rows)
+    np.testing.assert_array_equal(joint.labels(rows.rows), g * 3 + y)
+    pairs = joint.joint_columns(rows.rows)
     assert pairs.shape == (2, 6, 2)
     for segment, key in enumerate(rows.segments):
         for (stratum, true), (group, code) in zip(pairs[segment], np.ndindex(2, 3), strict=True):
@@ -194,7 +194,7 @@ def test_joint_columns_refer_to_the_strata_of_each_segment():
     some = Evidence.from_arrays(
         ("a", "b", "c"), np.zeros(4), None, needs=BY_G, columns={"g": np.ones(4, int)}
     )  # fmt: skip
-    assert (JointPosterior.of(grouped()[3]).joint_columns(some)[..., 0] == 0).all()
+    assert (JointPosterior.of(grouped()[3].rows).joint_columns(some.rows)[..., 0] == 0).all()
 
 
 def test_a_slot_without_some_group():
@@ -204,8 +204,8 @@ def test_a_slot_without_some_group():
         (0, 1), np.zeros(6), np.array([0, 1, 0, 1, 0, 1]), needs=BY_G,
         columns={"g": g, "s": s}, decide_on=("s",),
     )  # fmt: skip
-    joint = JointPosterior.of(rows)
-    pairs = joint.joint_columns(rows).reshape(2, 3, 2, 2)
+    joint = JointPosterior.of(rows.rows)
+    pairs = joint.joint_columns(rows.rows).reshape(2, 3, 2, 2)
     only = next(c for c, stratum in enumerate(rows.strata) if dict(stratum.key)["s"] == 1)
     assert (pairs[1, :, :, 0] == only).all()
     scores = np.full((6, 6), 1 / 6)
@@ -215,21 +215,21 @@ def test_a_slot_without_some_group():
 
 def test_groups_that_were_not_trained_on_are_refused():
     rows = grouped()[3]
-    joint = JointPosterior.of(rows)
+    joint = JointPosterior.of(rows.rows)
     other = Evidence.from_arrays(
         rows.classes, np.zeros(3), None, needs=BY_G, columns={"g": np.array([0, 1, 5])}
     )  # fmt: skip
     with pytest.raises(GoalError, match="without rows of g = 5"):
-        joint.joint_columns(other)
+        joint.joint_columns(other.rows)
     part = Evidence.from_arrays(
         rows.classes, np.zeros(2), np.array([0, 1]), needs=BY_G, columns={"g": np.array([0, 1])}
     )
     with pytest.raises(GoalError, match="class 'b' with g = 0"):
-        JointPosterior.of(part).labels(rows)
+        JointPosterior.of(part.rows).labels(rows.rows)
 
 
 def test_it_can_be_stored():
-    joint = JointPosterior.of(grouped(decide_on=("s",))[3])
+    joint = JointPosterior.of(grouped(decide_on=("s",))[3].rows)
     file = skops.io.dumps(joint)
     for copied in (
         pickle.loads(pickle.dumps(joint)),
@@ -245,9 +245,9 @@ def test_scores_are_spread_over_all_combinations():
     rows = Evidence.from_arrays(
         ("a", "b", "c"), np.zeros(kept.sum()), y[kept], needs=BY_G, columns={"g": g[kept]}
     )  # fmt: skip
-    joint = JointPosterior.of(rows)
+    joint = JointPosterior.of(rows.rows)
     assert joint.present == (0, 1, 2, 3, 4)
-    model = GaussianNB().fit(X[kept], joint.labels(rows))
+    model = GaussianNB().fit(X[kept], joint.labels(rows.rows))
     scores = joint(model, X)
     assert joint.name(model) == "predict_proba"
     np.testing.assert_allclose(scores[:, :5], model.predict_proba(X))
@@ -270,7 +270,7 @@ class Says:
 
 
 def test_what_is_not_a_posterior_is_refused():
-    joint = JointPosterior.of(grouped(n=2)[3])
+    joint = JointPosterior.of(grouped(n=2)[3].rows)
     X = np.zeros((1, 1))
     np.testing.assert_allclose(joint(Says([[0.1, 0.2, 0.3, 0.4]]), X), [[0.1, 0.2, 0.3, 0.4]])
     with pytest.raises(ValueError, match=r"one is off by 0\.1"):
@@ -289,8 +289,8 @@ def test_what_is_not_a_posterior_is_refused():
 
 def test_a_combination_that_a_model_lacks_has_probability_zero():
     X, _, _, rows = grouped()
-    joint = JointPosterior.of(rows)
-    labels = joint.labels(rows)
+    joint = JointPosterior.of(rows.rows)
+    labels = joint.labels(rows.rows)
     model = GaussianNB().fit(X[labels != 4], labels[labels != 4])
     with pytest.warns(MissingPairWarning, match="no row of class 'b' with g = 1: its"):
         scores = joint(model, X)
@@ -301,8 +301,8 @@ def test_a_combination_that_a_model_lacks_has_probability_zero():
 # ---------------------------------------------------------------- cross-fitting
 def test_scores_out_of_fold():
     X, _, _, rows = grouped(seed=3)
-    joint = JointPosterior.of(rows)
-    labels = joint.labels(rows)
+    joint = JointPosterior.of(rows.rows)
+    labels = joint.labels(rows.rows)
     model = LogisticRegression()
     splits = splits_of(4, X, joint.for_folds(labels, 4), True, None, {})
     fitted = cross_fit(model, X, labels, splits, joint, refit=True, params={})
@@ -310,7 +310,7 @@ def test_scores_out_of_fold():
     for train, test in splits:
         own = LogisticRegression().fit(X[train], labels[train]).predict_proba(X[test])
         np.testing.assert_allclose(fitted.scores[test], own, atol=1e-12)
-    soft = rows.with_posteriors(fitted.scores, joint.joint_columns(rows))
+    soft = rows.with_posteriors(fitted.scores, joint.joint_columns(rows.rows))
     # Posteriors fitted to these very rows know how many are of each kind.
     np.testing.assert_allclose(soft.marginals.weights, rows.marginals.weights, rtol=0.05)
     goal = as_goal("maximize accuracy.min(g)")
@@ -329,8 +329,8 @@ def test_rare_combinations_are_not_a_reason_to_fail():
     rows = Evidence.from_arrays(
         ("a", "b", "c"), np.zeros(len(y)), y, needs=BY_G, columns={"g": g}
     )  # fmt: skip
-    joint = JointPosterior.of(rows)
-    labels = joint.labels(rows)
+    joint = JointPosterior.of(rows.rows)
+    labels = joint.labels(rows.rows)
     where = joint.for_folds(labels, 5)
     assert set(where[labels == 5]) == {2}  # with the others of its class
     np.testing.assert_array_equal(where[labels != 5], labels[labels != 5])

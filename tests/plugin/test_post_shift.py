@@ -292,7 +292,7 @@ def test_splits_that_leave_rows_out():
     model.fit(X, y, sample_weight=weight)
     assert model.evidence_.n_rows < 0.4 * len(y)
     decided = model.evidence_.scores >= model.rule_.threshold
-    counted = (decided & (model.evidence_.true == 1)).sum()
+    counted = (decided & (model.evidence_.rows.true == 1)).sum()
     held = X["amount"].to_numpy()
     value = model.goal_report_.objective.value + 20.0 * decided.sum()
     assert 0 < value <= np.sort(held)[::-1][:counted].sum()

@@ -60,7 +60,7 @@ def evidence_of(goal, r, weighted=True, decide_on=()):
 def space_of(goal, r, learner=TREE, *, X=None, weighted=True, limits=None):
     goal = as_goal(goal)
     evidence = evidence_of(goal, r, weighted)
-    rows = TrainingRows.of(evidence, r.X if X is None else X)
+    rows = TrainingRows.of(evidence.rows, r.X if X is None else X)
     program = link(goal, evidence.codebook).at(evidence.marginals)
     return Retraining(program.table, evidence, learner, rows, limits=limits), program
 
@@ -69,7 +69,7 @@ def reached(space, program, choice, X):
     """Features of the deployed model and rule, by counting their decisions."""
     model, rule = space.finish(choice)
     scores = model.scores(X)
-    counts = space.evidence.confusion(rule.distribution(scores)).counts
+    counts = space.evidence.rows.confusion(rule.distribution(scores)).counts
     return program.rates_of(counts)
 
 
@@ -109,7 +109,7 @@ def test_weighted_errors_are_a_constant_less_the_objective(seed):
     evidence = Evidence.concat([one, two])
     program = link(goal, evidence.codebook).at(evidence.marginals)
     X = np.arange(120.0)[:, None]
-    space = Retraining(program.table, evidence, Recorder(), TrainingRows.of(evidence, X))
+    space = Retraining(program.table, evidence, Recorder(), TrainingRows.of(evidence.rows, X))
     slopes = rng.normal(size=space.d)
     space.ask(slopes)
     taken, label, weight = Recorder.seen
@@ -122,7 +122,7 @@ def test_weighted_errors_are_a_constant_less_the_objective(seed):
     for _ in range(20):
         decided = rng.integers(0, 3, 120)
         errors.append(weight[label != decided[index]].sum())
-        values.append(slopes @ program.rates_of(evidence.confusion(decided).counts))
+        values.append(slopes @ program.rates_of(evidence.rows.confusion(decided).counts))
     share = -np.polyfit(values, errors, 1)[0]
     assert share > 0
     np.testing.assert_allclose(errors + share * np.array(values), errors[0] + share * values[0])
@@ -193,7 +193,7 @@ def test_ratios_against_all_decisions(goal):
     space, program = space_of(goal, r)
     mixed = best_mixture(space, program)
     best = max(
-        program.value(program.rates_of(space.evidence.confusion(np.array(rule)[r.x]).counts))
+        program.value(program.rates_of(space.evidence.rows.confusion(np.array(rule)[r.x]).counts))
         for rule in itertools.product(range(3), repeat=6)
     )
     assert mixed.value == pytest.approx(best, abs=1e-12)
@@ -226,7 +226,7 @@ def test_rows_that_are_counted_may_be_others():
         program.table,
         counted,
         TREE,
-        TrainingRows.of(own, train.X),
+        TrainingRows.of(own.rows, train.X),
         held.X,
     )
     mixed = best_mixture(space, program, 1e-8)
@@ -303,10 +303,10 @@ def test_rows_that_do_not_fit_are_refused():
     evidence = evidence_of(goal, r)
     program, rows = (
         link(goal, evidence.codebook).at(evidence.marginals),
-        TrainingRows.of(evidence, r.X),
+        TrainingRows.of(evidence.rows, r.X),
     )
     with pytest.raises(ValueError, match="training rows: X has 5 rows, their codes 600"):
-        Retraining(program.table, evidence, TREE, TrainingRows.of(evidence, r.X[:5]))
+        Retraining(program.table, evidence, TREE, TrainingRows.of(evidence.rows, r.X[:5]))
     with pytest.raises(ValueError, match="counted rows: X has 5 rows"):
         Retraining(program.table, evidence, TREE, rows, r.X[:5])
     with pytest.raises(ValueError, match="does not know"):

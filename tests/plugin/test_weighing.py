@@ -11,8 +11,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from setpoint import Goal, PlugInClassifier, solve
-from setpoint.evidence import Evidence
+from setpoint.evidence import Evidence, folds
 from setpoint.evidence.canonical import in_order, merged
+from setpoint.evidence.folds import folds_of
 from setpoint.plugin import choose_evidence as weighing
 from setpoint.plugin.searching import search_rule
 from setpoint.search import InfeasibleError, StoppedError, StoppedWarning
@@ -98,21 +99,21 @@ def test_folds_share_out_rows_of_each_kind(weighted):
     weight = rng.integers(1, 3, 200).astype(float) if weighted else None
     rows = merged(in_order(Evidence.from_arrays((0, 1, 2), P, true, weight=weight)))
     held = np.zeros((3, 3))
-    for k, (most, rest) in enumerate(weighing._folds(rows)):
+    for k, (most, rest) in enumerate(folds_of(rows)):
         held[k] = rest.marginals.weights[0, :3]
         both = most.marginals.weights[0, :3] + held[k]
         assert np.allclose(both, rows.marginals.weights[0, :3], atol=1e-9)
     # A few rows more or less; the most that one part of a row can weigh.
-    ordinary = np.median(rows.weight)
-    assert np.ptp(held, axis=0).max() <= 2 * weighing._MANY * ordinary
+    ordinary = np.median(rows.rows.weight)
+    assert np.ptp(held, axis=0).max() <= 2 * folds._MANY * ordinary
 
 
 def test_one_heavy_row_falls_apart():
     P = np.concatenate([np.tile([0.6, 0.4], (60, 1)), np.linspace(0.1, 0.9, 20)[:, None] * [1, -1]])
     P[60:, 1] += 1.0
     rows = merged(in_order(Evidence.from_arrays((0, 1), P, np.arange(80) % 2)))
-    assert rows.weight.max() == 30.0
-    held = [rest.weight[rest.scores[:, 0] == 0.6] for _, rest in weighing._folds(rows)]
+    assert rows.rows.weight.max() == 30.0
+    held = [rest.rows.weight[rest.scores[:, 0] == 0.6] for _, rest in folds_of(rows)]
     assert np.sum(held, axis=0) == pytest.approx([30.0, 30.0])
     assert np.min(held) >= 3.0
 

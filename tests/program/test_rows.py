@@ -16,7 +16,7 @@ from goals.samples import (
     program_of,
 )
 from setpoint import Goal
-from setpoint.evidence.codebook import Stratum
+from setpoint.evidence.strata import Stratum
 from setpoint.program.rows import NotLinearError
 from thinning import thinned
 

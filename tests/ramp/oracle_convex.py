@@ -39,7 +39,7 @@ def problem_of(text, rows, lam=LAM, weight=None, least=0.0):
         columns=columns,
         baseline=deployed if needs.baseline else None,
     )
-    kind = evidence.kind.astype(np.int64)
+    kind = evidence.rows.kind.astype(np.int64)
     return Problem(
         X, kind, weight, link(goal, evidence.codebook).at(evidence.marginals), lam, least
     )

@@ -42,7 +42,7 @@ def test_all_cutoffs_tried(text, seed):
     every = []
     values = np.unique(evidence.scores)
     for t in [-np.inf, *(values[1:] + values[:-1]) / 2, np.inf]:
-        counts = evidence.confusion((evidence.scores >= t).astype(int)).counts
+        counts = evidence.rows.confusion((evidence.scores >= t).astype(int)).counts
         v = program.rates_of(counts)
         if program.violation(v) <= 1e-9 and counts[:, :, 1].sum() >= 5.0:
             every.append((t, program.sense * float(program.value(v))))

@@ -13,8 +13,8 @@ from sklearn import metrics as sk
 
 from inference.samples import ONE, confusion, deployed, expression, grouped
 from setpoint import Goal, GoalError, evaluate
-from setpoint.evidence import Evidence
-from setpoint.evidence.codebook import Stratum
+from setpoint.evidence import Rows
+from setpoint.evidence.strata import Stratum
 from setpoint.program.link import link
 from setpoint.report import (
     Entry,
@@ -57,9 +57,9 @@ def test_values_are_those_of_scikit_learn(weighted):
     n = 500
     true, pred = rng.integers(0, 3, n), rng.integers(0, 3, n)
     weight = rng.exponential(1, n) if weighted else None
-    rows = Evidence.from_arrays((0, 1, 2), np.zeros((n, 3)), true, weight=weight)
+    rows = Rows.from_arrays((0, 1, 2), true, n, weight=weight)
     where = rows.confusion(pred)
-    binary = Evidence.from_arrays((0, 1), np.zeros(n), (true > 0).astype(int), weight=weight)
+    binary = Rows.from_arrays((0, 1), (true > 0).astype(int), n, weight=weight)
     two = binary.confusion((pred > 0).astype(int))
     named = {"sample_weight": weight}
     for text, value in {

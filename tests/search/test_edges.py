@@ -234,7 +234,7 @@ def test_random_goals_against_every_cutoff(seed):
         return
     best, feasible = -np.inf, False
     for cut in [np.inf, *np.unique(s)]:
-        v = program.rates_of(rows.confusion((s >= cut).astype(int)).counts)
+        v = program.rates_of(rows.rows.confusion((s >= cut).astype(int)).counts)
         with np.errstate(all="ignore"):
             met = float(program.violation(v)) <= 1e-9
             value = program.sense * float(program.value(v))

@@ -80,7 +80,7 @@ def test_in_cross_validation_rows_are_judged_by_models_that_did_not_see_them():
     cv = StratifiedKFold(4, shuffle=True, random_state=0)
     Z, y = island(400, seed=2)
     clf = adaptive(cv=cv).fit(Z, y)
-    scores, true = clf.evidence_.scores.ravel(), clf.evidence_.true
+    scores, true = clf.evidence_.scores.ravel(), clf.evidence_.rows.true
     assert np.array_equal(true, y)  # in the order that they were given in
     assert profit(true, (scores >= 0).astype(int)) == clf.goal_report_.objective.value
     whole = clf.decision_function(Z)
@@ -113,7 +113,7 @@ def test_splits_may_judge_a_row_more_than_once():
     clf = adaptive("f1", cv=cv, max_iter=2).fit(X, Y)
     order = np.sort(np.concatenate([test for _, test in cv.split(X)]))
     e = clf.evidence_
-    assert np.array_equal(e.true, Y[order])
+    assert np.array_equal(e.rows.true, Y[order])
     value = f1_score(Y[order], (e.scores.ravel() >= 0).astype(int))
     assert clf.goal_report_.objective.value == pytest.approx(value)
 
@@ -394,7 +394,9 @@ def test_weights_reach_the_metric():
     e = clf.evidence_
     assert e.n_rows == (w > 0).sum() == clf.goal_report_.objective.rows
     decided = (e.scores.ravel() >= 0).astype(int)
-    assert clf.goal_report_.objective.value == f1_score(e.true, decided, sample_weight=e.weight)
+    assert clf.goal_report_.objective.value == f1_score(
+        e.rows.true, decided, sample_weight=e.rows.weight
+    )
     language = adaptive("f1").fit(X, Y, sample_weight=w)
     assert language.baseline_value_ == pytest.approx(clf.baseline_value_, abs=0.02)
 

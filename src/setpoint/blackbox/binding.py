@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
-from setpoint.evidence import Evidence
+from setpoint.evidence import Rows
 from setpoint.evidence.count import count_threshold
 from setpoint.evidence.cutoffs import cutoffs
 from setpoint.goals.errors import GoalError, nearest
@@ -100,8 +100,7 @@ def measured_on(
             rows = replace(rows, baseline=None)  # a deployed model need not predict for nothing
         inputs = CheckedData.check(goal, classes, {None: rows}, None, where or "y")
         inputs.require_values()
-        evidence = inputs.evidence({None: np.zeros(rows.n_rows)})
-        metric = FormulaMetric(goal, evidence, _kept(inputs.tables[None].weight, rows), penalty)
+        metric = FormulaMetric(goal, inputs.rows, _kept(inputs.tables[None].weight, rows), penalty)
     if where is not None:
         _require_both(metric.true, classes, where)
     return metric
@@ -117,8 +116,8 @@ class FormulaMetric:
     Parameters
     ----------
     goal : Goal
-    evidence : Evidence
-        The rows of positive weight; their scores are not looked at.
+    rows : Rows
+        Those of positive weight.
     kept : int array of shape (n,)
         Which of the rows given these are.
     penalty : float, optional
@@ -130,7 +129,7 @@ class FormulaMetric:
     """
 
     goal: Goal
-    evidence: Evidence
+    rows: Rows
     kept: Codes
     penalty: float | None = None
 
@@ -160,28 +159,28 @@ class FormulaMetric:
     @property
     def n_rows(self) -> int:
         """Rows of positive weight."""
-        return self.evidence.n_rows
+        return self.rows.n_rows
 
     @cached_property
     def true(self) -> Codes:
         """1 for the positive class, 0 for the negative one, 2 without a label."""
-        return self.evidence.true.astype(np.int64)
+        return self.rows.true.astype(np.int64)
 
     @property
     def weight(self) -> Floats | None:
         """Weights (n,), or None."""
-        return self.evidence.weight
+        return self.rows.weight
 
     @cached_property
     def identity(self) -> str:
         """A hash of labels, weights and strata."""
-        names = np.array([str(stratum) for stratum in self.evidence.strata], dtype=object)
-        return _hash(self.true, self.weight, {"stratum": names[self.evidence.stratum]})
+        names = np.array([str(stratum) for stratum in self.rows.codebook.strata], dtype=object)
+        return _hash(self.true, self.weight, {"stratum": names[self.rows.stratum]})
 
     @cached_property
     def program(self) -> Program:
         """The goal bound to the rows."""
-        return link(self.goal, self.evidence.codebook).at(self.evidence.marginals)
+        return link(self.goal, self.rows.codebook).at(self.rows.marginals)
 
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,) of score vectors (m, n); a score of at least 0 decides positive."""
@@ -223,7 +222,7 @@ class FormulaMetric:
         EmptyPopulationError
             If a population of the goal has no row among them.
         """
-        return replace(self, evidence=self.evidence.take(index), kept=self.kept[index])
+        return replace(self, rows=self.rows.take(index), kept=self.kept[index])
 
     def _values(self, accepted: Floats) -> Floats:
         """Values (m,) at the accepted weight (m, kinds) of each kind of row."""
@@ -236,13 +235,13 @@ class FormulaMetric:
     @cached_property
     def _goal(self) -> Accepted:
         """The goal over the accepted weight of each kind: two, or three in each stratum."""
-        plain = len(self.evidence.strata) == 1 and bool((self.evidence.true < 2).all())
+        plain = len(self.rows.codebook.strata) == 1 and bool((self.rows.true < 2).all())
         return Accepted(self.program, [(0, 0), (0, 1)] if plain else None)
 
     @cached_property
     def _kind(self) -> NDArray[np.integer[Any]]:
         """The kind of each row (n,), its place among those of `_goal`."""
-        return self.evidence.kind.astype(np.uint8 if len(self._goal.kinds) < 256 else np.int64)
+        return self.rows.kind.astype(np.uint8 if len(self._goal.kinds) < 256 else np.int64)
 
 
 @dataclass(frozen=True, eq=False)

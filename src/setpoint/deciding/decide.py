@@ -122,9 +122,7 @@ def decide(
         seconds=time.perf_counter() - start,
     )
     if table is not None and table.deployed is not None:
-        n, rows, rule = len(table.deployed), found.rows, outcome.rule
-        segments = rows.segment[:n] if rule.needs_segments else None
-        decided = rule.distribution(rows.scores[:n], segments)
+        decided = found.rows.distribution(outcome.rule)[: len(table.deployed)]
         report = replace(report, deployed=against_deployed(table, decided))
     for w in caught:
         warn_caller(w.message)

@@ -252,14 +252,13 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         scores = {name: self._scores(given[name][0]) for name in inputs.tables}
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self.rule_.distribution(scores[name], segments[name]) for name in scores}
-        evidence = inputs.evidence(decided)
         shown = None
         if len(self.classes_) == 2 and self.rule_.score_columns is None:
             scored = seen.evidence(scores)
             shown = operating_points(link(goal, scored.codebook), scored, self.rule_)
         report = report_on(
-            link(goal, evidence.codebook),
-            evidence.confusion(evidence.scores),
+            link(goal, inputs.rows.codebook),
+            inputs.confusion(decided),
             objective=self._measured(goal, rows[None], scores[None], segments[None]),
         )
         fitted = self.goal_report_
@@ -267,7 +266,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             report,
             operating=shown,
             deployed=against_deployed(inputs.tables[None], decided[None]),
-            randomized=_drawn(evidence) if self.rule_.randomized else 0.0,
+            randomized=inputs.undecided(decided) if self.rule_.randomized else 0.0,
             family=fitted.family,
             solver=fitted.solver,
             rule=fitted.rule,
@@ -408,8 +407,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         self.baseline_column_ = data.column
         self.evidence_ = rows
         self.draw_key_, self.draw_columns_ = data.key, names
-        sizes = np.bincount(rows.segment, rows.weight, minlength=len(rows.segments))
-        self.largest_segment_ = int(np.argmax(sizes))
+        self.largest_segment_ = int(np.argmax(rows.rows.segment_weights))
 
     def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None:
         """The segment of each row, where the rule looks at more than the score."""
@@ -499,10 +497,3 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
                 "baseline in the constructor is a column of X or a classifier, got a "
                 f"{type(deployed.source).__name__}; pass predictions to fit"
             )
-
-
-def _drawn(decided: Evidence) -> float:
-    """The share of the rows' weight whose decision depends on a draw."""
-    open_ = (decided.scores.max(axis=1) < 1.0).astype(np.float64)
-    weight = np.ones(len(open_)) if decided.weight is None else decided.weight
-    return float(open_ @ weight / weight.sum())

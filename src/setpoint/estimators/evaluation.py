@@ -110,7 +110,6 @@ def evaluate(
     against = None
     if deployed is not None:
         against = compared(rows.true, deployed, decisions[None], rows.weight)
-    evidence = inputs.evidence(decisions)
     objective, todays = None, None
     if metric is not None:
         bound = measured_on(metric, inputs.classes, given, where=None)
@@ -119,8 +118,8 @@ def evaluate(
         if deployed is not None and not of_scores:
             todays = value_of(bound, deployed)
     report = report_on(
-        link(goal, evidence.codebook),
-        evidence.confusion(evidence.scores),
+        link(goal, inputs.rows.codebook),
+        inputs.confusion(decisions),
         objective=objective,
         baseline_objective=todays,
     )

@@ -15,7 +15,7 @@ from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import shifted_by
 from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.evaluation import value_of
-from setpoint.evidence import Evidence
+from setpoint.evidence import Confusion
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
@@ -25,6 +25,7 @@ from setpoint.inputs.inputs import GivenRows
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.fold import Folder
 from setpoint.program.link import link
+from setpoint.program.program import LinkedGoal
 from setpoint.report import report_on
 
 __all__ = ["GoalScorer", "goal_scorer"]
@@ -83,8 +84,8 @@ class GoalScorer:
             pos_label=self.pos_label,
             X=X,
         )
-        evidence = inputs.evidence(decisions)
-        return _score(goal, evidence)
+        linked = link(goal, inputs.rows.codebook)
+        return _score(linked, inputs.confusion(decisions))
 
     def _columns(self, goal: Goal, estimator: Any, X: Any, given: Any) -> Any:
         names = goal.needs.names
@@ -169,9 +170,8 @@ def _above(clf: GoalClassifier, X: Any) -> NDArray[np.float64]:
     return shifted_by(rule, scores, segments)
 
 
-def _score(goal: Goal, evidence: Evidence) -> float:
-    linked = link(goal, evidence.codebook)
-    report = report_on(linked, evidence.confusion(evidence.scores))
+def _score(linked: LinkedGoal, confusion: Confusion) -> float:
+    goal, report = linked.goal, report_on(linked, confusion)
     value = report.objective.value
     if value is None or any(c.satisfied is None for c in report.constraints):
         return math.nan
@@ -179,7 +179,7 @@ def _score(goal: Goal, evidence: Evidence) -> float:
     sense = 1.0 if goal.sense == "maximize" else -1.0
     if not missed:
         return sense * float(value)
-    objective = Folder(linked.codebook, evidence.marginals).function(linked.objective)
+    objective = Folder(linked.codebook, confusion.marginals).function(linked.objective)
     lowest = min(sense * objective.low, sense * objective.high)
     # Below every score of a feasible model, the less violated the better.
     return (min(lowest, -1.0) if math.isfinite(lowest) else -1e6) - 1.0 - max(missed)

@@ -3,5 +3,6 @@
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.curve import Curve
 from setpoint.evidence.evidence import Evidence
+from setpoint.evidence.rows import Rows
 
-__all__ = ["Confusion", "Curve", "Evidence"]
+__all__ = ["Confusion", "Curve", "Evidence", "Rows"]

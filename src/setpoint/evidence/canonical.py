@@ -7,16 +7,13 @@ rows merged it does not matter either whether a row comes twice or weighs twice 
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
-
-if TYPE_CHECKING:
-    from setpoint.evidence.evidence import Evidence
+from setpoint.evidence.evidence import Evidence
 
 __all__ = ["in_order", "merged"]
 
@@ -26,10 +23,10 @@ _MIX = np.uint64(0xBF58476D1CE4E5B9)
 
 def in_order(evidence: Evidence) -> Evidence:
     """The same rows, ordered by a hash of their content."""
-    keys = _keys(evidence)
-    if evidence.weight is None:
+    keys, weight = _keys(evidence), evidence.rows.weight
+    if weight is None:
         return evidence.take(np.argsort(keys, kind="stable"))
-    return evidence.take(np.lexsort((evidence.weight, keys)))
+    return evidence.take(np.lexsort((weight, keys)))
 
 
 def merged(evidence: Evidence) -> Evidence:
@@ -40,28 +37,30 @@ def merged(evidence: Evidence) -> Evidence:
     >>> from setpoint.evidence import Evidence
     >>> eta = np.array([[0.9, 0.1], [0.4, 0.6], [0.9, 0.1]])
     >>> rows = merged(in_order(Evidence.from_arrays((0, 1), eta, np.array([0, 1, 0]))))
-    >>> sorted(rows.weight.tolist())
+    >>> sorted(rows.rows.weight.tolist())
     [1.0, 2.0]
     """
-    if not evidence.n_rows:
+    rows, scores = evidence.rows, evidence.scores
+    if not rows.n_rows:
         return evidence
-    scores, true, stratum = evidence.scores, evidence.true, evidence.stratum
+    true, stratum = rows.true, rows.stratum
     # Equal rows lie side by side, for their hashes agree.
-    first = np.ones(evidence.n_rows, np.bool_)
+    first = np.ones(rows.n_rows, np.bool_)
     first[1:] = (true[1:] != true[:-1]) | (stratum[1:] != stratum[:-1])
     same = np.flatnonzero(~first)
     first[same] = (scores[same] != scores[same - 1]).any(axis=1)
     if first.all():
         return evidence
     starts = np.flatnonzero(first)
-    weight = np.ones(evidence.n_rows) if evidence.weight is None else evidence.weight
-    return replace(evidence.take(starts), weight=np.add.reduceat(weight, starts))
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    merged = rows.take(starts).weighted(np.add.reduceat(weight, starts))
+    return Evidence(merged, scores[starts], evidence.credit)
 
 
 def _keys(evidence: Evidence) -> NDArray[np.uint64]:
     scores = np.ascontiguousarray(evidence.scores, np.float64) + 0.0  # -0 is 0
     keys: NDArray[np.uint64] = np.empty(len(scores), np.uint64)
-    _hash(scores.view(np.uint64), np.asarray(evidence.kind), keys)
+    _hash(scores.view(np.uint64), np.asarray(evidence.rows.kind), keys)
     return keys
 
 

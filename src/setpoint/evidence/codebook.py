@@ -1,50 +1,24 @@
 """Codebooks: the classes, strata and columns of some data; and the weight of the rows in each.
 
-A codebook is all that a goal is linked to. Marginals are what counting its rows before any
-decision gives: they add up over parts of the data, and a linked goal takes any of them.
+A codebook is made once, of the rows that are there first, and is all that a goal is linked to.
+Later rows are encoded into the strata that it knows, whether or not each has some.
+Marginals are what counting its rows before any decision gives: they add up over parts of the
+data, and a linked goal takes any of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from setpoint.goals.populations import Key, Label, Population, value_in_words
-from setpoint.typing import Floats
+from setpoint.evidence.strata import Stratum, segments_of
+from setpoint.goals.errors import GoalError
+from setpoint.goals.populations import Key, Label
+from setpoint.typing import Codes, Floats
 
-__all__ = ["Codebook", "Marginals", "Stratum"]
-
-
-@dataclass(frozen=True)
-class Stratum:
-    """Rows that a goal cannot tell apart but by true and predicted class.
-
-    Parameters
-    ----------
-    dataset : str or None
-        None for the rows of X.
-    key : tuple of (column, value)
-        Sorted by column.
-    baseline : int or None
-        Class code that the deployed model predicts, where the goal mentions it.
-    """
-
-    dataset: str | None = None
-    key: Key = ()
-    baseline: int | None = None
-
-    def is_in(self, population: Population) -> bool:
-        """Whether the stratum's rows belong to the population."""
-        if self.dataset != population.dataset:
-            return False
-        return not population.where or dict(self.key).items() >= dict(population.where).items()
-
-    def __str__(self) -> str:
-        parts = [] if self.dataset is None else [self.dataset]
-        parts += [f"{c} = {value_in_words(v)}" for c, v in self.key]
-        parts += [] if self.baseline is None else [f"deployed class {self.baseline}"]
-        return ", ".join(parts) or "all rows"
+__all__ = ["Codebook", "Marginals"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +33,14 @@ class Codebook:
     columns : dict
         For each data set (None: X) the columns that are known, whether or not they
         split strata.
+    decide_on : tuple of str
+        The columns that a rule may look at.
     """
 
     classes: tuple[Label, ...]
     strata: tuple[Stratum, ...]
     columns: dict[str | None, tuple[str, ...]]
+    decide_on: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2:
@@ -78,6 +55,28 @@ class Codebook:
     def positive(self) -> int | None:
         """Code of the positive class: 1 with two classes, else None."""
         return 1 if len(self.classes) == 2 else None
+
+    @cached_property
+    def segments(self) -> tuple[Key, ...]:
+        """The segments, in the order of a rule's codes."""
+        return segments_of(self.strata, self.decide_on)[0]
+
+    @cached_property
+    def stratum_segment(self) -> Codes:
+        """The segment of each stratum (strata,)."""
+        return segments_of(self.strata, self.decide_on)[1]
+
+    @property
+    def hides_strata(self) -> bool:
+        """Whether there are strata that a rule cannot tell apart."""
+        return len(self.strata) > len(self.segments)
+
+    def __or__(self, other: Codebook) -> Codebook:
+        """The strata of both, those of this one first."""
+        if self.classes != other.classes or self.decide_on != other.decide_on:
+            raise GoalError("evidence to be joined has other classes or another decide_on")
+        strata = tuple(dict.fromkeys(self.strata + other.strata))
+        return Codebook(self.classes, strata, {**self.columns, **other.columns}, self.decide_on)
 
     @classmethod
     def of(cls, classes: tuple[Label, ...], strata: tuple[Stratum, ...] = (Stratum(),)) -> Codebook:
@@ -105,6 +104,11 @@ class Marginals:
             raise ValueError(
                 f"smallest has shape {self.smallest.shape}, weights {self.weights.shape}"
             )
+
+    def __add__(self, other: Marginals) -> Marginals:
+        """Those of the rows of both, under one codebook."""
+        smallest = np.minimum(self.smallest, other.smallest)
+        return Marginals(self.weights + other.weights, smallest)
 
     @classmethod
     def of_counts(cls, counts: Floats) -> Marginals:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence.codebook import Codebook, Marginals, Stratum
+from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.evidence.strata import Stratum
 from setpoint.goals.populations import Label
 from setpoint.typing import Floats
 

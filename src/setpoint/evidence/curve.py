@@ -57,6 +57,26 @@ class Curve:
             return hull(self.counts[0], self.counts[1])
         return np.arange(self.n_cutoffs)
 
+    def __add__(self, other: Curve) -> Curve:
+        """The curve of the rows of both, such as those of two files.
+
+        Examples
+        --------
+        >>> one = Curve(np.array([0.9]), np.array([[0.0, 1.0]]), ((0, 1),))
+        >>> two = Curve(np.array([0.5]), np.array([[0.0, 2.0]]), ((0, 1),))
+        >>> (one + two).values, (one + two).counts
+        (array([0.9, 0.5]), array([[0., 1., 3.]]))
+        """
+        values = np.union1d(self.values, other.values)[::-1]
+        kinds = tuple(sorted({*self.kinds, *other.kinds}))
+        counts = np.zeros((len(kinds), len(values) + 1))
+        for part in (self, other):
+            # So many blocks of the part lie at or above each value.
+            above = np.searchsorted(-part.values, -values, side="right")
+            at = [kinds.index(kind) for kind in part.kinds]
+            counts[at] += part.counts[:, np.concatenate([[0], above])]
+        return Curve(values, counts, kinds)
+
     def piece(self, first: int, last: int) -> Curve:
         """The curve between two cut-offs, both included; counts go on from the first."""
         counts = np.ascontiguousarray(self.counts[:, first : last + 1])
@@ -79,20 +99,21 @@ class Curve:
 
 def curve_of(evidence: Evidence, segment: int) -> Curve:
     """The curve of one segment; see :meth:`Evidence.curve`."""
-    n = evidence.n_classes + 1
+    rows, book, scores = evidence.rows, evidence.codebook, evidence.scores
+    n = book.n_classes + 1
     marginals = evidence.marginals.weights
-    strata = np.flatnonzero(evidence.stratum_segment == segment)
+    strata = np.flatnonzero(book.stratum_segment == segment)
     kinds = [(int(c), t) for c in strata for t in range(n) if marginals[c, t] > 0]
     narrow = np.uint8 if len(kinds) < 256 else np.int64
-    place: NDArray[np.integer[Any]] = np.zeros(len(evidence.strata) * n, narrow)
+    place: NDArray[np.integer[Any]] = np.zeros(len(book.strata) * n, narrow)
     for k, (c, t) in enumerate(kinds):
         place[c * n + t] = k
-    scores, weight = evidence.scores, evidence.weight
-    kind: NDArray[np.integer[Any]] = evidence.kind
-    if len(evidence.segments) > 1:
-        rows = np.flatnonzero(evidence.segment == segment)
-        scores, kind = scores[rows], kind[rows]
-        weight = None if weight is None else weight[rows]
+    kind: NDArray[np.integer[Any]] = rows.kind
+    weight = rows.weight
+    if len(book.segments) > 1:
+        own = np.flatnonzero(rows.segment == segment)
+        scores, kind = scores[own], kind[own]
+        weight = None if weight is None else weight[own]
     if [c * n + t for c, t in kinds] != list(range(len(kinds))):
         kind = place[kind]
     values, counts = cutoffs(scores, kind, weight, len(kinds))

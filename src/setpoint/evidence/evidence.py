@@ -1,78 +1,93 @@
-"""Evidence: the rows that a rule is judged on."""
+"""Evidence: rows with scores, and the questions that searches ask of them.
+
+Every answer is a sum over rows, so that parts of the data add up; no search reads the rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from setpoint.evidence.argmax_kernel import argmax_features
-from setpoint.evidence.codebook import Codebook, Marginals, Stratum
+from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.columns import Column
 from setpoint.evidence.confusion import Confusion
-from setpoint.evidence.count import count_distribution, count_pairs
+from setpoint.evidence.count import count_distribution
+from setpoint.evidence.credit import LABELS, POSTERIORS, Credit, JointPosteriors
 from setpoint.evidence.curve import Curve, curve_of
+from setpoint.evidence.rows import Rows, counted_rows
 from setpoint.evidence.segment_layout import BlockCodes, SegmentLayout
-from setpoint.evidence.soft import add_posteriors, checked, soft_marginals, spread
-from setpoint.evidence.strata import segments_of, strata_of
 from setpoint.evidence.tensor import decide_by_segment
-from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Key, Label
 from setpoint.goals.requirements import Requirements
 from setpoint.typing import Codes, Floats, Integers
 
-__all__ = ["Evidence"]
+__all__ = ["ONE_BLOCK", "Blocks", "Evidence"]
 
 
-_FEW = 6
+class Decider(Protocol):
+    """A rule, as far as counting it needs to know."""
+
+    @property
+    def needs_segments(self) -> bool:
+        """Whether a decision looks at the row's segment."""
+        ...
+
+    def distribution(
+        self, scores: ArrayLike, segments: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """The probability (N, n) with which each row is decided each class."""
+        ...
+
+
+class Blocks(NamedTuple):
+    """Rows that are counted apart.
+
+    Attributes
+    ----------
+    code : int array of shape (N,) or None
+        In [0, n); None is 0. Not to be changed afterwards, as what follows from it is kept for
+        the next question.
+    n : int
+    """
+
+    code: Integers | None
+    n: int
+
+
+ONE_BLOCK = Blocks(None, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Rows with scores, true class, weight, stratum and segment.
-
-    Build it with :meth:`from_arrays`, one data set at a time, and join with
-    :meth:`concat`. Rows of weight zero are left out.
-
-    Label evidence credits a decision by the row's true class. Soft evidence, from
-    :meth:`with_posteriors`, credits it in every class by the posterior, and looks at no label.
+    """Rows with scores, and who counts when a row is decided.
 
     Parameters
     ----------
-    classes : tuple of labels
-        With two classes, (negative, positive).
+    rows : Rows
     scores : array of shape (N,), (N, n) or (N, s)
-        One score a row, higher for the positive class; or posteriors of the classes; or of
-        what `joint_columns` says.
-    true : int array of shape (N,)
-        Class codes; n stands for unlabelled.
-    weight : array of shape (N,) or None
-    stratum : int array of shape (N,)
-    strata : tuple of Stratum
-    decide_on : tuple of str
-        The columns that a rule may look at.
-    columns : dict
-        For each data set (None: X) the columns that are known.
-    soft : bool
-    joint_columns : int array of shape (segments, s, 2), optional
-        Soft evidence of a rule that may not see the stratum: of which stratum and class each
-        posterior speaks, in each segment. None: column i is class i of the row's own stratum.
+        One score a row, higher for the positive class; or posteriors of the classes; or joint
+        ones, as the credit says.
+    credit : Credit
+        Labels, or posteriors ("soft evidence").
+
+    Raises
+    ------
+    ValueError
+        If the scores are not what the credit needs.
     """
 
-    classes: tuple[Label, ...]
+    rows: Rows
     scores: Floats
-    true: Integers
-    weight: Floats | None
-    stratum: Codes
-    strata: tuple[Stratum, ...]
-    decide_on: tuple[str, ...]
-    columns: dict[str | None, tuple[str, ...]]
-    soft: bool = False
-    joint_columns: Codes | None = None
+    credit: Credit = LABELS
+
+    def __post_init__(self) -> None:
+        self.credit.check(self.rows, self.scores)
 
     @classmethod
     def from_arrays(
@@ -88,197 +103,50 @@ class Evidence:
         baseline: Codes | None = None,
         decide_on: Sequence[str] = (),
     ) -> Evidence:
-        """Evidence of one data set; arrays are checked by the caller.
+        """Evidence of one data set by labels; arrays are checked by the caller.
 
         Parameters
         ----------
-        classes : sequence of labels
         scores : array of shape (N,) or (N, n)
-        true : int array of shape (N,) or None
-            Class codes; None for unlabelled rows.
-        needs : Needs, optional
-            What the goal refers to.
-        dataset : str, optional
-        weight : array of shape (N,), optional
-        columns : mapping of name to Column or array of shape (N,), optional
-            Side information.
-        baseline : int array of shape (N,), optional
-            Class codes that the deployed model predicts.
-        decide_on : sequence of str
+        classes, true, needs, dataset, weight, columns, baseline, decide_on
+            As of :meth:`Rows.from_arrays`. Rows of weight zero are left out.
 
         Examples
         --------
         >>> rows = Evidence.from_arrays(("no", "yes"), np.array([0.2, 0.7]), np.array([0, 1]))
-        >>> rows.confusion(np.array([0, 1])).counts[0]
-        array([[1., 0.],
-               [0., 1.],
-               [0., 0.]])
+        >>> rows.marginals.weights
+        array([[1., 1., 0.]])
         """
-        known = {
-            name: given if isinstance(given, Column) else Column(given)
-            for name, given in (columns or {}).items()
-        }
-        n_rows = len(scores)
-        # A byte a label where it will do: what is counted is read many times.
-        narrow = np.int8 if len(classes) < 127 else np.int64
-        labels: Integers = np.full(n_rows, len(classes), narrow)
-        if true is not None:
-            labels = true.astype(narrow)
-        if weight is not None and not weight.all():
-            kept = weight != 0.0
-            scores, labels, weight = scores[kept], labels[kept], weight[kept]
-            known = {name: column.take(kept) for name, column in known.items()}
-            baseline = None if baseline is None else baseline[kept]
-            n_rows = len(scores)
-        needs = needs or Requirements()
-        splits = dict(needs.columns.get(dataset, {}))
-        for name in decide_on:
-            # Segments cut across data sets: what one of them tells apart, all do.
-            splits[name] = needs.split_of(name)
-        deployed = baseline if dataset in needs.baseline else None
-        strata, stratum = strata_of(dataset, splits, known, deployed, n_rows)
-        names = {dataset: tuple(known)}
-        return cls(
-            tuple(classes), scores, labels, weight, stratum, strata, tuple(sorted(decide_on)), names
+        rows = Rows.from_arrays(
+            classes,
+            true,
+            len(scores),
+            needs=needs,
+            dataset=dataset,
+            weight=weight,
+            columns=columns,
+            baseline=baseline,
+            decide_on=decide_on,
         )
+        return cls(rows, scores[counted_rows(weight)])
 
     @classmethod
     def concat(cls, parts: Sequence[Evidence]) -> Evidence:
-        """All rows of several pieces of evidence for the same classes and segments."""
-        first = parts[0]
+        """All rows of several parts with the same classes and segments, by labels."""
+        if any(part.credit is not LABELS for part in parts):
+            raise ValueError("join evidence before it is given posteriors")
         if len(parts) == 1:
-            return first
-        for part in parts[1:]:
-            if part.classes != first.classes or part.decide_on != first.decide_on:
-                raise GoalError("evidence to be joined has other classes or another decide_on")
-        if any(part.soft for part in parts):
-            raise GoalError("join evidence before it is given posteriors")
-        strata = tuple(dict.fromkeys(c for part in parts for c in part.strata))
-        place = {c: i for i, c in enumerate(strata)}
-        stratum = [np.array([place[c] for c in p.strata], np.int64)[p.stratum] for p in parts]
-        weight = None
-        if any(p.weight is not None for p in parts):
-            weight = np.concatenate(
-                [np.ones(len(p.true)) if p.weight is None else p.weight for p in parts]
-            )
-        columns: dict[str | None, tuple[str, ...]] = {}
-        for part in parts:
-            columns.update(part.columns)
-        return replace(
-            first,
-            scores=np.concatenate([p.scores for p in parts]),
-            true=np.concatenate([p.true for p in parts]),
-            weight=weight,
-            stratum=np.concatenate(stratum),
-            strata=strata,
-            columns=columns,
-        )
+            return parts[0]
+        scores = np.concatenate([part.scores for part in parts])
+        return cls(Rows.concat([part.rows for part in parts]), scores)
 
-    def take(self, rows: NDArray[Any]) -> Evidence:
+    def take(self, index: NDArray[Any]) -> Evidence:
         """Some of the rows, by index or mask; strata and segments keep their codes."""
-        return replace(
-            self,
-            scores=self.scores[rows],
-            true=self.true[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            stratum=self.stratum[rows],
-        )
+        return Evidence(self.rows.take(index), self.scores[index], self.credit)
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.true)
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.classes)
-
-    @cached_property
-    def segments(self) -> tuple[Key, ...]:
-        """The segments, in the order of a rule's codes."""
-        return segments_of(self.strata, self.decide_on)[0]
-
-    @cached_property
-    def stratum_segment(self) -> Codes:
-        """The segment of each stratum (strata,)."""
-        return segments_of(self.strata, self.decide_on)[1]
-
-    @cached_property
-    def segment(self) -> Codes:
-        """The segment of each row (N,)."""
-        return self.stratum_segment[self.stratum]
-
-    @cached_property
-    def kind(self) -> Integers:
-        """Stratum and true class of each row as one code, ``stratum * (n + 1) + true``."""
-        return (
-            self.true if len(self.strata) == 1 else self.stratum * (self.n_classes + 1) + self.true
-        )
-
-    @property
-    def codebook(self) -> Codebook:
-        """Classes, strata and columns: what a goal is linked to."""
-        return Codebook(self.classes, self.strata, self.columns)
-
-    @cached_property
-    def marginals(self) -> Marginals:
-        """The weight by stratum and true class; soft evidence knows it by the posteriors."""
-        if self.soft:
-            return soft_marginals(self)
-        shape = (len(self.strata), self.n_classes + 1)
-        size = shape[0] * shape[1]
-        if self.weight is None:
-            marginals = _numbers(self.kind, size).astype(float).reshape(shape)
-            smallest = np.where(marginals > 0, 1.0, np.inf)
-        else:
-            marginals = np.bincount(self.kind, self.weight, size).reshape(shape)
-            flat = np.full(size, np.inf)
-            np.minimum.at(flat, self.kind, self.weight)
-            smallest = flat.reshape(shape)
-        return Marginals(marginals, smallest)
-
-    def confusion(self, decisions: NDArray[Any]) -> Confusion:
-        """Count decisions (N,), or a distribution over classes (N, n), by their labels.
-
-        Examples
-        --------
-        >>> rows = Evidence.from_arrays((0, 1), np.array([0.2, 0.7]), np.array([0, 1]))
-        >>> rows.confusion(np.array([[0.5, 0.5], [0.0, 1.0]])).counts[0, :2]
-        array([[0.5, 0.5],
-               [0. , 1. ]])
-        """
-        if self.soft:
-            raise ValueError("soft evidence has no labels to count: count what it was made of")
-        n, m = self.n_classes, len(self.strata)
-        stratum = None if m == 1 else self.stratum
-        if decisions.ndim == 1:
-            counts, squares = count_pairs(stratum, self.true, decisions, m, n + 1, n, self.weight)
-        else:
-            counts, squares = count_distribution(
-                stratum, self.true, decisions, m, n + 1, self.weight
-            )
-        return self._confusion(counts, squares)
-
-    def confusion_of_accepted(self, accepted: Floats) -> Confusion:
-        """Binary rows of weight 1: from how many are accepted by stratum and true class.
-
-        Parameters
-        ----------
-        accepted : array of shape (strata, 3)
-            Expected numbers, as prefix sums give them without another pass.
-        """
-        if self.weight is not None or self.n_classes != 2:
-            raise ValueError("only unweighted rows of two classes are known by their number")
-        counts = np.stack([self.marginals.weights - accepted, accepted], axis=2)
-        return self._confusion(counts, counts.copy())
-
-    def _confusion(self, counts: Floats, squares: Floats) -> Confusion:
-        marginals = self.marginals
-        rows = marginals.weights.astype(np.int64)
-        if self.weight is not None:
-            rows = _numbers(self.kind, rows.size).reshape(rows.shape)
-        return Confusion(self.classes, self.strata, counts, squares, rows, marginals.smallest)
+    def with_scores(self, scores: Floats) -> Evidence:
+        """The same rows with other scores."""
+        return Evidence(self.rows, scores, self.credit)
 
     def with_posteriors(
         self, scores: Floats | None = None, joint_columns: Codes | None = None
@@ -303,26 +171,141 @@ class Evidence:
         >>> rows.with_posteriors().marginals.weights
         array([[1.3, 0.7, 0. ]])
         """
-        posteriors = self.scores if scores is None else scores
-        joint_columns = checked(self, posteriors, joint_columns)
-        out = replace(self, scores=posteriors, soft=True, joint_columns=joint_columns)
+        credit = POSTERIORS if joint_columns is None else JointPosteriors(joint_columns)
+        out = Evidence(self.rows, self.scores if scores is None else scores, credit)
         if scores is None:
             # The same scores in the same order: one copy of them serves both.
             vars(out)["by_segment"] = self.by_segment
         return out
 
+    # ------------------------------------------------------------------ what is known of the rows
+    @property
+    def codebook(self) -> Codebook:
+        """Classes, strata and columns: what a goal is linked to."""
+        return self.rows.codebook
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """With two classes, (negative, positive)."""
+        return self.codebook.classes
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.codebook.classes)
+
+    @property
+    def strata(self) -> tuple[Any, ...]:
+        """The strata, in the order of their codes."""
+        return self.codebook.strata
+
+    @property
+    def segments(self) -> tuple[Key, ...]:
+        """The segments, in the order of a rule's codes."""
+        return self.codebook.segments
+
+    @property
+    def decide_on(self) -> tuple[str, ...]:
+        """The columns that a rule may look at."""
+        return self.codebook.decide_on
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.n_rows
+
+    @property
+    def n_scores(self) -> int | None:
+        """Columns of the scores; None: one score a row."""
+        return None if self.scores.ndim == 1 else self.scores.shape[1]
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether any row has a label."""
+        return bool(self.rows.marginals.weights[:, : self.n_classes].any())
+
+    # ------------------------------------------------------------------ sums
+    @cached_property
+    def marginals(self) -> Marginals:
+        """The weight by stratum and true class; soft evidence knows it by the posteriors."""
+        return self.credit.marginals(self.rows, self.scores)
+
+    def curve(self, segment: int) -> Curve:
+        """Binary: the cut-offs of one segment with prefix sums of the counts, ties one block.
+
+        Sorted once: solver, frontier and pictures ask for the same.
+        """
+        if segment not in self._curves:
+            self._curves[segment] = curve_of(self, segment)
+        return self._curves[segment]
+
+    def confusion(self, rule: Decider) -> Confusion:
+        """What a rule does, in expectation over its draws, counted by labels."""
+        return self.rows.confusion(self.distribution(rule))
+
+    def undecided(self, rule: Decider) -> float:
+        """The share of the weight of rows whose decision depends on a draw."""
+        return self.rows.undecided(self.distribution(rule))
+
+    def miscalibration(self, rule: Decider) -> float | None:
+        """The largest difference between posteriors and labels in a share of the rows.
+
+        By true and decided class, over the labelled rows; None if there are none.
+        """
+        rows, n = self.rows, self.n_classes
+        labelled = rows.true < n
+        if not labelled.any():
+            return None
+        decided = self.distribution(rule)[labelled]
+        weight = np.ones(len(decided)) if rows.weight is None else rows.weight[labelled]
+        posterior = self.credit.class_posteriors(rows, self.scores)[labelled]
+        by_label = count_distribution(None, rows.true[labelled], decided, 1, n, weight)[0][0]
+        difference = (posterior * weight[:, None]).T @ decided - by_label
+        return float(np.abs(difference).max() / weight.sum())
+
+    def distribution(self, rule: Decider) -> Floats:
+        """The probability (N, n) with which a rule decides each class.
+
+        Several questions follow about a rule over posteriors: the last answer is kept.
+        """
+        last = vars(self).get("_last")
+        if last is not None and last[0] is rule:
+            return np.asarray(last[1])
+        segments = self.rows.segment if rule.needs_segments else None
+        out = np.asarray(rule.distribution(self.scores, segments))
+        if self.scores.ndim > 1:
+            vars(self)["_last"] = rule, out
+        return out
+
+    # ------------------------------------------------------------------ sums by blocks
+    def blocks(self, tops: Integers | None = None) -> Blocks:
+        """Segments; or segments times groups of the class on top.
+
+        Parameters
+        ----------
+        tops : int array of shape (s,), optional
+            The group of each score column, ascending from 0.
+        """
+        n_segments = len(self.segments)
+        if tops is None:
+            return Blocks(self.rows.segment, n_segments) if n_segments > 1 else ONE_BLOCK
+        top, n_tops = tops[self.scores.argmax(axis=1)], int(tops[-1]) + 1
+        code = top if n_segments == 1 else self.rows.segment * n_tops + top
+        return Blocks(code, n_segments * n_tops)
+
+    def block_weights(self, blocks: Blocks = ONE_BLOCK) -> Floats:
+        """The weight (n_blocks, strata, n + 1) by block, stratum and true class."""
+        return self.block_counts(np.zeros(self.n_rows, np.int64), blocks)[..., 0]
+
     def block_features(
-        self, W: Floats, B: Floats, block: Integers | None = None, n_blocks: int = 1
+        self, W: Floats, B: Floats, blocks: Blocks = ONE_BLOCK
     ) -> tuple[Floats, Floats]:
-        """The oracle: ``argmax_j W_j score_j - B_j`` by segment, with its diagonals and columns.
+        """The best response ``argmax_j W_j score_j - B_j``, as diagonals and columns.
 
         Parameters
         ----------
         W, B : array of shape (segments, n)
-        block : int array of shape (N,), optional
-            In [0, n_blocks): rows that are counted apart. Not to be changed afterwards, as
-            what follows from it is kept for the next call.
-        n_blocks : int
+        blocks : Blocks
 
         Returns
         -------
@@ -336,16 +319,42 @@ class Evidence:
         >>> rows.with_posteriors().block_features(np.array([[1.0, 1.0]]), np.zeros((1, 2)))[0]
         array([[[0.9, 0.6]]])
         """
-        if self.joint_columns is not None:
-            raise ValueError("joint posteriors are priced by a loss tensor: decide_tensor")
-        rows, m = self.by_segment, len(self.strata)
-        code = rows.codes.of(block, n_blocks)
-        true = None if self.soft else rows.true
+        if not self.credit.of_classes:
+            raise ValueError("joint posteriors are priced by a loss tensor: tensor_counts")
+        rows, m, soft = self.by_segment, len(self.strata), self.credit.by_posteriors
+        code = rows.codes.of(*blocks)
+        true = None if soft else rows.true
         diag, col = argmax_features(
-            rows.scores, W, B, rows.starts, code, true, rows.weight, n_blocks * m, soft=self.soft
+            rows.scores, W, B, rows.starts, code, true, rows.weight, blocks.n * m, soft=soft
         )
-        shape = (n_blocks, m, self.n_classes)
+        shape = (blocks.n, m, self.n_classes)
         return diag.reshape(shape), col.reshape(shape)
+
+    def loss_tensor(self, gains: Floats) -> Floats:
+        """What deciding a class gains by segment and score column, from gains by stratum and class.
+
+        Strata of a segment that the rule cannot tell apart are pooled by how likely each is
+        given the class; joint posteriors price each, and that is exact.
+
+        Parameters
+        ----------
+        gains : array of shape (strata, n, n)
+
+        Returns
+        -------
+        array of shape (segments, s, n)
+        """
+        if isinstance(self.credit, JointPosteriors):
+            columns = self.credit.columns
+            return np.asarray(gains[columns[..., 0], columns[..., 1]])
+        n = self.n_classes
+        out = np.zeros((len(self.segments), n, n))
+        np.add.at(out, self.codebook.stratum_segment, self._shares[:, :, None] * gains)
+        return out
+
+    def tensor_counts(self, G: Floats, blocks: Blocks = ONE_BLOCK) -> Floats:
+        """Counts (n_blocks, strata, n + 1, n) of the best response ``argmax_j (scores @ G)_j``."""
+        return self.block_counts(self.decide_tensor(G), blocks)
 
     def decide_tensor(self, G: Floats) -> Codes:
         """``argmax_j (scores @ G[segment])_j`` of each row (N,), ties to the lowest j.
@@ -367,22 +376,10 @@ class Evidence:
             raise ValueError(f"G {G.shape} must be ({len(self.segments)}, {len(rows.scores)}, n)")
         return rows.in_row_order(decide_by_segment(rows.scores, rows.starts, G))
 
-    def block_counts(
-        self, decided: Integers, block: Integers | None = None, n_blocks: int = 1
-    ) -> Floats:
-        """Counts of given decisions, block by block.
+    def block_counts(self, decided: Integers, blocks: Blocks = ONE_BLOCK) -> Floats:
+        """Counts (n_blocks, strata, n + 1, n) of given decisions (N,), block by block.
 
-        Parameters
-        ----------
-        decided : int array of shape (N,)
-        block, n_blocks
-            As in :meth:`block_features`.
-
-        Returns
-        -------
-        array of shape (n_blocks, strata, n + 1, n)
-            Soft: each row counts in every true class by its posterior, and nowhere as
-            unlabelled.
+        Soft: each row counts in every true class by its posterior, and nowhere as unlabelled.
 
         Raises
         ------
@@ -397,44 +394,29 @@ class Evidence:
                [0.1, 0.6],
                [0. , 0. ]])
         """
-        n, m = self.n_classes, len(self.strata)
-        codes = self._block_codes
-        code, n_codes = codes.of(block, n_blocks), n_blocks * codes.n_strata
+        code = self._block_codes.of(*blocks)
         decided = decided.astype(np.int64, copy=False)
-        if self.soft:
-            lines = add_posteriors(self.scores, code, decided, n_codes, n, self.weight)
-            return spread(lines.reshape(n_blocks, -1, *lines.shape[1:]), self.joint_columns, m, n)
-        counts, _ = count_pairs(code, self.true, decided, n_codes, n + 1, n, self.weight)
-        return counts.reshape(n_blocks, m, n + 1, n)
+        return self.credit.counts(self.rows, self.scores, code, decided, blocks.n)
 
+    # ------------------------------------------------------------------ kept
     @cached_property
     def by_segment(self) -> SegmentLayout:
         """The rows as the oracle reads them."""
-        return SegmentLayout(self)
+        return SegmentLayout(self.rows, self.scores)
 
     @cached_property
     def _block_codes(self) -> BlockCodes:
-        # What a row is counted by: with joint posteriors these give the stratum.
-        if self.joint_columns is not None:
-            return BlockCodes(self.segment, len(self.segments), None)
-        return BlockCodes(self.stratum, len(self.strata), None)
+        return BlockCodes(*self.credit.place(self.rows), None)
 
-    def curve(self, segment: int) -> Curve:
-        """Binary: the cut-offs of one segment with prefix sums of the counts, ties one block.
-
-        Sorted once: solver, frontier and pictures ask for the same.
-        """
-        if segment not in self._curves:
-            self._curves[segment] = curve_of(self, segment)
-        return self._curves[segment]
+    @cached_property
+    def _shares(self) -> Floats:
+        """How the rows of each class in a segment fall into its strata (strata, n)."""
+        segment = self.codebook.stratum_segment
+        held = POSTERIORS.marginals(self.rows, self.scores).weights[:, : self.n_classes]
+        totals = np.zeros((len(self.segments), self.n_classes))
+        np.add.at(totals, segment, held)
+        return np.asarray(held / np.maximum(totals[segment], 1e-300))
 
     @cached_property
     def _curves(self) -> dict[int, Curve]:
         return {}
-
-
-def _numbers(kind: Integers, size: int) -> Codes:
-    """How many rows are of each kind; for a few kinds comparing beats adding into bins."""
-    if size > _FEW:
-        return np.bincount(kind, minlength=size)
-    return np.array([np.count_nonzero(kind == k) for k in range(size)], np.int64)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from setpoint.evidence.rows import Rows
 from setpoint.typing import Codes, Floats, Integers
-
-if TYPE_CHECKING:
-    from setpoint.evidence.evidence import Evidence
 
 __all__ = ["BlockCodes", "SegmentLayout"]
 
@@ -75,21 +71,21 @@ class SegmentLayout:
     codes : BlockCodes
     """
 
-    def __init__(self, evidence: Evidence) -> None:
-        n_segments = len(evidence.segments)
+    def __init__(self, rows: Rows, scores: Floats) -> None:
+        n_segments = len(rows.codebook.segments)
         order = None
         if n_segments > 1:
             # Narrow codes are sorted by their digits, in time linear in the rows.
-            narrow = evidence.segment.astype(np.uint16 if n_segments < 1 << 16 else np.int64)
+            narrow = rows.segment.astype(np.uint16 if n_segments < 1 << 16 else np.int64)
             order = np.argsort(narrow, kind="stable")
         self.order = order
-        held = np.bincount(evidence.segment, minlength=n_segments)
+        held = np.bincount(rows.segment, minlength=n_segments)
         self.starts = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
-        self.scores = _class_major(evidence.scores, order)
-        self.true = evidence.true if order is None else evidence.true[order]
-        weight = evidence.weight
+        self.scores = _class_major(scores, order)
+        self.true = rows.true if order is None else rows.true[order]
+        weight = rows.weight
         self.weight = weight if weight is None or order is None else weight[order]
-        self.codes = BlockCodes(evidence.stratum, len(evidence.strata), order)
+        self.codes = BlockCodes(rows.stratum, len(rows.codebook.strata), order)
 
     def in_row_order(self, decided: Codes) -> Codes:
         """Decisions in the order of segments, brought back to that of the rows."""

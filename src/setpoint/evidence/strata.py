@@ -7,17 +7,48 @@ are for deciding: what a rule may look at beside the score, known at prediction.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from setpoint.evidence.codebook import Stratum
 from setpoint.evidence.columns import Column, compress
-from setpoint.goals.errors import GoalError
-from setpoint.goals.populations import Key, Label, Other
+from setpoint.goals.errors import EmptyPopulationError, GoalError
+from setpoint.goals.populations import Key, Label, Other, Population, value_in_words
 from setpoint.typing import Codes
 
-__all__ = ["segments_of", "strata_of"]
+__all__ = ["Stratum", "encode", "segments_of", "strata_of"]
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Rows that a goal cannot tell apart but by true and predicted class.
+
+    Parameters
+    ----------
+    dataset : str or None
+        None for the rows of X.
+    key : tuple of (column, value)
+        Sorted by column.
+    baseline : int or None
+        Class code that the deployed model predicts, where the goal mentions it.
+    """
+
+    dataset: str | None = None
+    key: Key = ()
+    baseline: int | None = None
+
+    def is_in(self, population: Population) -> bool:
+        """Whether the stratum's rows belong to the population."""
+        if self.dataset != population.dataset:
+            return False
+        return not population.where or dict(self.key).items() >= dict(population.where).items()
+
+    def __str__(self) -> str:
+        parts = [] if self.dataset is None else [self.dataset]
+        parts += [f"{c} = {value_in_words(v)}" for c, v in self.key]
+        parts += [] if self.baseline is None else [f"deployed class {self.baseline}"]
+        return ", ".join(parts) or "all rows"
 
 
 def strata_of(
@@ -104,6 +135,71 @@ def _stratum(
 def _sortable(stratum: Stratum) -> tuple[Any, ...]:
     key = tuple((c, isinstance(v, Other), str(type(v)), str(v)) for c, v in stratum.key)
     return (stratum.dataset or "", key, -1 if stratum.baseline is None else stratum.baseline)
+
+
+def encode(
+    strata: Sequence[Stratum],
+    dataset: str | None,
+    columns: Mapping[str, Column],
+    baseline: Codes | None,
+    n_rows: int,
+) -> Codes:
+    """The stratum of each row, among known ones.
+
+    Parameters
+    ----------
+    strata : sequence of Stratum
+        As :func:`strata_of` made them of other rows.
+    dataset, columns, baseline, n_rows
+        As there.
+
+    Returns
+    -------
+    array of shape (n_rows,)
+
+    Raises
+    ------
+    EmptyPopulationError
+        If rows are of no known stratum.
+
+    Examples
+    --------
+    >>> known, _ = strata_of(None, {"g": None}, {"g": Column(np.array(["b", "a"]))}, None, 2)
+    >>> encode(known, None, {"g": Column(np.array(["b", "b", "b"]))}, None, 3)
+    array([1, 1, 1])
+    """
+    own = [i for i, s in enumerate(strata) if s.dataset == dataset]
+    if not own:
+        raise EmptyPopulationError(f"no row was of the data set {dataset!r} before")
+    names = [name for name, _ in strata[own[0]].key]
+    parts: list[tuple[list[Any], Codes]] = [(columns[n].levels, columns[n].codes) for n in names]
+    keys: list[tuple[Any, ...]] = [tuple(value for _, value in strata[i].key) for i in own]
+    if baseline is not None:
+        parts.append((list(range(int(baseline.max(initial=0)) + 1)), baseline))
+        keys = [(*key, strata[i].baseline) for key, i in zip(keys, own, strict=True)]
+    code: Codes = np.zeros(n_rows, np.int64)
+    known: list[tuple[Any, ...]] = [()]
+    for k, (levels, codes) in enumerate(parts):
+        distinct = {key[k] for key in keys}
+        rest = next((v for v in distinct if isinstance(v, Other)), None)
+        further = list(dict.fromkeys(key[: k + 1] for key in keys))
+        place = {key: i for i, key in enumerate(further)}
+        # What occurs of the strata so far together with the values of this column.
+        found, at = compress(code * len(levels) + codes, len(known) * len(levels))
+        table = np.zeros(len(found), np.int64)
+        for i, c in enumerate(found.tolist()):
+            before, value = known[c // len(levels)], levels[c % len(levels)]
+            key = (*before, value if value in distinct else rest)
+            if key not in place:
+                row = Stratum(dataset, tuple(zip(names, (*before, value), strict=False)))
+                raise EmptyPopulationError(
+                    f"there are rows of {row if k < len(names) else f'{row}, deployed {value}'}, "
+                    "and there were none before"
+                )
+            table[i] = place[key]
+        code, known = table[at], further
+    order = dict(zip(keys, own, strict=True))
+    return np.array([order[key] for key in known], np.int64)[code]
 
 
 def segments_of(

@@ -168,7 +168,7 @@ class CutoffSet(AchievableSet):
     def segments_of(self, x: RateFunction) -> frozenset[int]:
         """The segments whose decisions change a function."""
         strata = {c for j in x.features if j >= 0 for c in self.rates.rates[j].strata}
-        return frozenset(int(self.evidence.stratum_segment[c]) for c in strata)
+        return frozenset(int(self.evidence.codebook.stratum_segment[c]) for c in strata)
 
     def features(self, choice: MixtureWeights) -> Floats:
         """Features (d,) of a choice of cut-offs, expected over its draws."""
@@ -187,16 +187,15 @@ class CutoffSet(AchievableSet):
     def confusion(self, choice: MixtureWeights) -> Confusion:
         """The expected confusion of a choice; without weights the prefix sums know it."""
         evidence = self.evidence
-        if evidence.weight is not None:
-            segments = evidence.segment if evidence.decide_on else None
-            return evidence.confusion(self.rule(choice).distribution(evidence.scores, segments))
+        if evidence.rows.weight is not None:
+            return evidence.confusion(self.rule(choice))
         accepted = np.zeros((len(evidence.strata), 3))
         for segment, part in zip(self.segments, choice, strict=True):
             index = np.fromiter(part, np.int64, len(part))
             expected = segment.curve.counts[:, index] @ np.array(list(part.values()))
             for (stratum, true), count in zip(segment.curve.kinds, expected, strict=True):
                 accepted[stratum, true] = count
-        return evidence.confusion_of_accepted(accepted)
+        return evidence.rows.confusion_of_accepted(accepted)
 
     def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight whose decision depends on a draw."""

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.caller import warn_caller
-from setpoint.evidence import Evidence
+from setpoint.evidence import Confusion, Evidence, Rows
+from setpoint.evidence.codebook import Codebook
 from setpoint.evidence.columns import Column
+from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import ClassOrder
@@ -106,6 +109,8 @@ class CheckedData:
     n_rows : dict of data set to int
     decide_on : tuple of str
         The columns that the rule may look at.
+    codebook : Codebook, optional
+        Made of other rows, of which these are some; None: one is made of these.
     """
 
     goal: Goal
@@ -113,6 +118,7 @@ class CheckedData:
     tables: Mapping[str | None, Table]
     n_rows: Mapping[str | None, int]
     decide_on: tuple[str, ...]
+    codebook: Codebook | None = None
 
     @classmethod
     def check(
@@ -165,9 +171,7 @@ class CheckedData:
             As :func:`setpoint.program.link.link` and what it returns raise it.
         """
         self.require_values()
-        nothing = {name: np.zeros(n) for name, n in self.n_rows.items()}
-        evidence = self.evidence(nothing)
-        link(self.goal, evidence.codebook).at(evidence.marginals)
+        link(self.goal, self.rows.codebook).at(self.rows.marginals)
 
     def require_values(self) -> None:
         """Refuse a value of a column that the goal names and no row has.
@@ -189,40 +193,62 @@ class CheckedData:
                         )
 
     def take(self, index: NDArray[np.int64] | None) -> CheckedData:
-        """Some rows of X, in the order of `index` (None: all), and all of other data sets."""
+        """Some rows of X, in the order of `index` (None: all), and all of other data sets.
+
+        The codebook stays: also a group that has no row among them is known.
+        """
         if index is None:
             return self
         return replace(
             self,
             tables={**self.tables, None: self.tables[None].take(index)},
             n_rows={**self.n_rows, None: len(index)},
+            codebook=self.rows.codebook,
         )
 
+    @cached_property
+    def rows(self) -> Rows:
+        """All rows that count, one data set after the other, by the codes of a codebook."""
+        return Rows.concat(
+            [
+                Rows.from_arrays(
+                    self.classes.labels,
+                    table.true,
+                    self.n_rows[name],
+                    needs=self.goal.needs,
+                    dataset=name,
+                    weight=table.weight,
+                    columns=table.columns,
+                    baseline=table.deployed,
+                    decide_on=self.decide_on,
+                    codebook=self.codebook,
+                )
+                for name, table in self.tables.items()
+            ]
+        )
+
+    def confusion(self, decisions: Mapping[str | None, NDArray[Any]]) -> Confusion:
+        """What decisions (N,) of each data set, or their probabilities (N, n), do."""
+        return self.rows.confusion(self._joined(decisions))
+
+    def undecided(self, decided: Mapping[str | None, NDArray[np.float64]]) -> float:
+        """The share of the weight of rows whose class is not certain, from probabilities (N, n)."""
+        return self.rows.undecided(self._joined(decided))
+
     def evidence(self, scores: Scores) -> Evidence:
-        """The rows with scores, or with decisions in their place.
+        """The rows with scores.
 
         Parameters
         ----------
         scores : dict of data set to array of shape (N,) or (N, n)
             Rows of weight zero are left out together with theirs.
         """
-        needs = self.goal.needs
-        return Evidence.concat(
-            [
-                Evidence.from_arrays(
-                    self.classes.labels,
-                    scores[name],
-                    table.true,
-                    needs=needs,
-                    dataset=name,
-                    weight=table.weight,
-                    columns=table.columns,
-                    baseline=table.deployed,
-                    decide_on=self.decide_on,
-                )
-                for name, table in self.tables.items()
-            ]
-        )
+        return Evidence(self.rows, self._joined(scores))
+
+    def _joined(self, values: Mapping[str | None, NDArray[Any]]) -> NDArray[Any]:
+        """Values of the rows that count, in the order of `rows`."""
+        parts = [values[name][counted_rows(t.weight)] for name, t in self.tables.items()]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _nearest(value: Any, known: list[Any]) -> str:

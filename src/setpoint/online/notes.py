@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Stratum
+from setpoint.evidence.strata import Stratum
 from setpoint.goals.goal import Goal
 from setpoint.online import state as at
 from setpoint.online.engine import Engine

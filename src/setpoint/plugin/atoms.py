@@ -8,10 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from setpoint.evidence import Evidence
+from setpoint.evidence.evidence import Blocks
 from setpoint.program.diagonal import DiagonalForm, diagonal_form
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule
-from setpoint.typing import Floats, Integers
+from setpoint.typing import Floats
 
 __all__ = ["Atom", "Constant", "Pricer", "Tensor", "Weighted", "pricer_of"]
 
@@ -72,12 +73,12 @@ class Pricer(Protocol):
         """The rule that maximises ``slopes @ v``."""
         ...
 
-    def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
-        """What an atom adds to the features (n_blocks, d), block by block."""
+    def features(self, atom: Atom, blocks: Blocks) -> Floats:
+        """What an atom adds to the features (blocks, d), block by block."""
         ...
 
-    def constants(self, block: Integers | None, n_blocks: int) -> Floats:
-        """The same (n, n_blocks, d) for all constants."""
+    def constants(self, blocks: Blocks) -> Floats:
+        """The same (n, blocks, d) for all constants."""
         ...
 
 
@@ -93,7 +94,7 @@ class DiagonalPricer:
         # The stratum of each segment.
         self.stratum = np.array(
             [
-                int(np.flatnonzero(counted.stratum_segment == s)[0])
+                int(np.flatnonzero(counted.codebook.stratum_segment == s)[0])
                 for s in range(len(counted.segments))
             ]
         )
@@ -104,19 +105,18 @@ class DiagonalPricer:
         scale = _readable(W)
         return Weighted(scale * W[self.stratum], scale * B[self.stratum])
 
-    def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
+    def features(self, atom: Atom, blocks: Blocks) -> Floats:
         """One pass; the constants of the features go to the first block."""
         assert isinstance(atom, Weighted)
-        out = self.form.features(*self.counted.block_features(atom.W, atom.B, block, n_blocks))
+        out = self.form.features(*self.counted.block_features(atom.W, atom.B, blocks))
         out[0] += self.form.const
         return out
 
-    def constants(self, block: Integers | None, n_blocks: int) -> Floats:
+    def constants(self, blocks: Blocks) -> Floats:
         """All constants from one pass: rows of each class, and of all."""
         n = self.counted.n_classes
-        held = self.counted.block_counts(np.zeros(self.counted.n_rows, int), block, n_blocks)
-        held = held[..., 0]  # (blocks, strata, n + 1)
-        out = np.empty((n, n_blocks, len(self.form.const)))
+        held = self.counted.block_weights(blocks)
+        out = np.empty((n, blocks.n, len(self.form.const)))
         diag, col = np.zeros(held[..., :n].shape), np.zeros(held[..., :n].shape)
         for code in range(n):
             diag[..., code], col[..., code] = held[..., code], held.sum(axis=-1)
@@ -129,52 +129,37 @@ class DiagonalPricer:
 class TensorPricer:
     """Any features, any strata: a loss tensor for each segment.
 
-    Where a segment has several strata that the rule cannot tell apart, their losses are
-    pooled by how likely each stratum is given the class; with `joint_columns` each
-    score column has its own loss, and that is exact.
+    How strata that the rule cannot tell apart share a loss is for the credit to say.
     """
 
     def __init__(self, rates: RateTable, counted: Evidence) -> None:
         self.rates = rates
         self.counted = counted
-        self.shares = None if counted.joint_columns is not None else self._shares()
-
-    def _shares(self) -> Floats:
-        """How the rows of each class in a segment fall into its strata (strata, n)."""
-        counted = self.counted if self.counted.soft else self.counted.with_posteriors()
-        held = counted.marginals.weights[:, : counted.n_classes]
-        totals = np.zeros((len(counted.segments), counted.n_classes))
-        np.add.at(totals, counted.stratum_segment, held)
-        return np.asarray(held / np.maximum(totals[counted.stratum_segment], 1e-300))
 
     def atom(self, slopes: Floats) -> Tensor:
         """The tensor of gains, segment by segment."""
-        counted = self.counted
-        n = counted.n_classes
-        gains = self.rates.tensor(slopes)[:, :n]
-        gains = _readable(gains) * gains
-        if counted.joint_columns is not None:
-            return Tensor(gains[counted.joint_columns[..., 0], counted.joint_columns[..., 1]])
-        assert self.shares is not None
-        G = np.zeros((len(counted.segments), n, n))
-        np.add.at(G, counted.stratum_segment, self.shares[:, :, None] * gains)
-        return Tensor(G)
+        gains = self.rates.tensor(slopes)[:, : self.counted.n_classes]
+        return Tensor(self.counted.loss_tensor(_readable(gains) * gains))
 
-    def features(self, atom: Atom, block: Integers | None, n_blocks: int) -> Floats:
+    def features(self, atom: Atom, blocks: Blocks) -> Floats:
         """Decide, then count."""
         if isinstance(atom, Weighted):  # a baseline; posteriors sum to one
             eye = np.eye(atom.W.shape[1])
             atom = Tensor(atom.W[:, None, :] * eye - atom.B[:, None, :])
         assert isinstance(atom, Tensor)
-        return self._of(self.counted.decide_tensor(atom.G), block, n_blocks)
+        return self._of(self.counted.tensor_counts(atom.G, blocks))
 
-    def constants(self, block: Integers | None, n_blocks: int) -> Floats:
+    def constants(self, blocks: Blocks) -> Floats:
         """Class by class."""
-        n, n_rows = self.counted.n_classes, self.counted.n_rows
-        return np.array([self._of(np.full(n_rows, k), block, n_blocks) for k in range(n)])
+        held, n = self.counted.block_weights(blocks), self.counted.n_classes
+        counts, out = np.zeros((*held.shape, n)), []
+        for code in range(n):
+            counts[..., code] = held
+            out.append(self._of(counts))
+            counts[..., code] = 0.0
+        return np.array(out)
 
-    def _of(self, decided: Integers, block: Integers | None, n_blocks: int) -> Floats:
-        counts = self.counted.block_counts(decided, block, n_blocks)
+    def _of(self, counts: Floats) -> Floats:
         return np.array([self.rates.of(c) for c in counts])
 
 
@@ -186,10 +171,6 @@ def _readable(numbers: Floats) -> float:
 def pricer_of(rates: RateTable, counted: Evidence) -> Pricer:
     """The fused pass where the features and strata allow it, else the general one."""
     form = diagonal_form(rates)
-    if (
-        form is None
-        or counted.joint_columns is not None
-        or len(counted.strata) > len(counted.segments)
-    ):
+    if form is None or counted.codebook.hides_strata or not counted.credit.of_classes:
         return TensorPricer(rates, counted)
     return DiagonalPricer(counted, form)

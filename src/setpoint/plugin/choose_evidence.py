@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
@@ -14,6 +13,7 @@ from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.evidence.confusion import Confusion
+from setpoint.evidence.folds import N_FOLDS, folds_of
 from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.goals.goal import Goal
 from setpoint.plugin.parameters import Options
@@ -23,18 +23,14 @@ from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.limits import StoppedError, StoppedWarning
 from setpoint.search.outcome import Outcome
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["MissedBoundsWarning", "choose_evidence", "search_by_either"]
 
-_FOLDS = 3
 _ENOUGH = 50_000
 """Up to so many rows are used to choose."""
 _CALLS = 100
 _SHARE = 0.05
 """Of the time that there is, for each of the six quick searches."""
-_MANY, _PARTS = 4, 300
-"""How many ordinary weights make a row many, and the most parts that it falls into."""
 _FAILURES = (GoalError, InfeasibleError, RuntimeError, ArithmeticError)
 _OF_A_BOUND = 0.1
 _HALF_A_POINT = 0.005
@@ -53,7 +49,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     Smaller violation first, then the objective; soft evidence where there is nothing
     between them, as it comes with a certificate.
     """
-    if (evidence.true == evidence.n_classes).all():
+    if not evidence.has_labels:
         return "soft", "there are no labels"
     evidence = merged(in_order(evidence))
     if evidence.n_rows > _ENOUGH:
@@ -95,7 +91,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     values = f"objective {sense * soft:.4g} with soft and {sense * label:.4g} with label evidence"
     if goal.constraints:
         values += f", violation {soft_past:.4g} and {label_past:.4g}"
-    return chosen, f"{chosen} evidence by {_FOLDS}-fold cross-validation ({values})"
+    return chosen, f"{chosen} evidence by {N_FOLDS}-fold cross-validation ({values})"
 
 
 def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[Outcome, str]:
@@ -116,8 +112,7 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
     """
     kind, why = choose_evidence(goal, evidence, options)
     asked = replace(options, evidence=kind)
-    no_labels = (evidence.true == evidence.n_classes).all()
-    if kind == "label" or no_labels:
+    if kind == "label" or not evidence.has_labels:
         return search_rule(goal, evidence, asked), why
     soft, error = None, None
     try:
@@ -156,41 +151,14 @@ def _missed(goal: Goal, outcome: Outcome) -> float:
     return float(program.violation(program.rates_of(counted.counts)))
 
 
-def _folds(evidence: Evidence) -> Iterator[tuple[Evidence, Evidence]]:
-    """Of merged rows most and the rest, with about the same share of each kind of row.
-
-    A row of many times the ordinary weight stands for many equal ones, and falls apart as
-    these would.
-    """
-    weight = np.ones(evidence.n_rows) if evidence.weight is None else evidence.weight
-    many = weight >= _MANY * np.median(weight)
-    parts = np.where(many, np.minimum(weight / np.median(weight), _PARTS), 1.0).astype(np.int64)
-    row = np.repeat(np.arange(evidence.n_rows), parts)
-    order = np.random.default_rng(0).permutation(len(row))
-    order = order[np.argsort(evidence.kind[row[order]], kind="stable")]
-    fold = np.empty(len(row), np.int64)
-    fold[order] = np.arange(len(row)) % _FOLDS
-    for k in range(_FOLDS):
-        held = np.bincount(row[fold == k], minlength=evidence.n_rows) / parts
-        yield _weighted(evidence, 1.0 - held), _weighted(evidence, held)
-
-
-def _weighted(evidence: Evidence, share: Floats) -> Evidence:
-    """The rows with a share of their weight each."""
-    if evidence.weight is not None:
-        evidence = replace(evidence, weight=evidence.weight * share)
-    return evidence.take(share > 0.0)
-
-
 def _held_out(goal: Goal, evidence: Evidence, options: Options) -> tuple[float, float]:
     """Violation and score on held-out rows, pooled."""
     pooled: Confusion | None = None
-    for most, rest in _folds(evidence):
+    for most, rest in folds_of(evidence):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             rule = search_rule(goal, most, options).rule
-        segments = rest.segment if rule.needs_segments else None
-        counted = rest.confusion(rule.distribution(rest.scores, segments))
+        counted = rest.confusion(rule)
         pooled = counted if pooled is None else pooled + counted
     assert pooled is not None
     program = link(goal, pooled.codebook).at(pooled.marginals)

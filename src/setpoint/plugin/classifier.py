@@ -331,8 +331,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             words = rule.explain(ClassNames(evidence.classes))
             decision = replace(decision, rule=rule, report=replace(decision.report, rule=words))
         self._keep(decision)
-        sizes = np.bincount(evidence.segment, minlength=len(evidence.segments))
-        self.largest_segment_ = int(np.argmax(sizes))
+        self.largest_segment_ = int(np.argmax(evidence.rows.segment_weights))
         return self
 
     def _frontier_on(

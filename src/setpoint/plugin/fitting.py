@@ -17,6 +17,7 @@ from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
 from setpoint.deciding import Decision, FitData, Found, decide
 from setpoint.evidence import Evidence
+from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import CheckedData
@@ -162,21 +163,19 @@ class Task:
             return False
         if needs.datasets or needs.baseline or not needs.columns.get(None):
             return False
-        evidence = self._unscored(self.inputs)
-        return len(evidence.strata) > len(evidence.segments)
+        return self.inputs.rows.codebook.hides_strata
 
     def by_joint_scores(self) -> Fitted:
         """The rule over out-of-fold posteriors of group and class."""
         part = replace(self.inputs.tables[None], weight=None)
-        rows = self._unscored(replace(self.inputs, tables={None: part}))
+        rows = replace(self.inputs, tables={None: part}).rows
         joint = JointPosterior.of(rows)
         labels = joint.labels(rows)
         fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, _folds(self.cv)))
         inputs = self.inputs.take(fitted.index)
         evidence = inputs.evidence({None: joint.marginal(fitted.scores)})
-        weight = inputs.tables[None].weight
-        kept = slice(None) if weight is None else weight != 0.0
-        counted = evidence.with_posteriors(fitted.scores[kept], joint.joint_columns(evidence))
+        kept = fitted.scores[counted_rows(inputs.tables[None].weight)]
+        counted = evidence.with_posteriors(kept, joint.joint_columns(evidence.rows))
         decision = solve_evidence(
             self.goal,
             evidence,
@@ -190,9 +189,6 @@ class Task:
         decision = replace(decision, report=replace(decision.report, rule=text))
         model = clone(self.model).fit(self.data.X, self.data.y, **self.params)
         return Fitted(model, JointModel(joint, fitted.model), decision, posterior=True)
-
-    def _unscored(self, inputs: CheckedData) -> Evidence:
-        return inputs.evidence({name: np.zeros(n) for name, n in inputs.n_rows.items()})
 
     # ------------------------------------------------------------------ a retrained learner
     def by_retraining(self, learner: Any) -> Fitted:
@@ -216,7 +212,7 @@ class Task:
         weight = self.inputs.tables[None].weight
         n_rows = self.inputs.n_rows[None]
         kept = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
-        everything = self._unscored(self.inputs)
+        everything = self.inputs.rows
         train = test = np.arange(len(kept))
         notes = self.notes
         if isinstance(self.cv, float):
@@ -229,7 +225,7 @@ class Task:
                 "Decisions were counted on the rows that the learners were trained on: new rows "
                 "will do worse. A float cv sets rows apart.",
             )
-        evidence = everything.take(test)
+        evidence = Evidence(everything.take(test), np.zeros(len(test)))
         rows = TrainingRows.of(everything.take(train), self._rows(kept[train]))
         X = rows.X if test is train else self._rows(kept[test])
         linked = link(self.goal, evidence.codebook)

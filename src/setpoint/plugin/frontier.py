@@ -126,7 +126,7 @@ def frontier_of_evidence(
     tol: float = 1e-4,
 ) -> Frontier:
     """The frontier on rows with scores; or with posteriors, `soft` in the place of labels."""
-    if evidence.scores.ndim == 1:
+    if evidence.n_scores is None:
         return frontier_exact(goal, evidence, vary, values, randomized=randomized, tol=tol)
     gap = 0.5 * tol
     goal, i = vary_of(goal, vary)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.caller import warn_caller
-from setpoint.evidence import Evidence
-from setpoint.evidence.codebook import Stratum
+from setpoint.evidence import Rows
+from setpoint.evidence.strata import Stratum
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Label
 from setpoint.typing import Codes, Floats
@@ -96,15 +96,14 @@ class JointPosterior:
     >>> sex, y = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
     >>> X = np.column_stack([sex, y]) + rng.normal(size=(200, 2))
     >>> by_sex = Requirements({None: {"sex": None}})
-    >>> rows = Evidence.from_arrays((0, 1), np.zeros(200), y, needs=by_sex, columns={"sex": sex})
+    >>> rows = Rows.from_arrays((0, 1), y, 200, needs=by_sex, columns={"sex": sex})
     >>> joint = JointPosterior.of(rows)
     >>> model = GaussianNB().fit(X, joint.labels(rows))
     >>> scores = joint(model, X)
     >>> scores.shape, joint.marginal(scores).shape
     ((200, 4), (200, 2))
-    >>> counted = rows.with_posteriors(scores, joint.joint_columns(rows))
-    >>> counted.marginals.weights.shape
-    (2, 3)
+    >>> joint.joint_columns(rows).shape  # of one segment, four scores: stratum and class
+    (1, 4, 2)
     """
 
     classes: tuple[Label, ...]
@@ -112,23 +111,24 @@ class JointPosterior:
     present: tuple[int, ...]
 
     @classmethod
-    def of(cls, evidence: Evidence) -> JointPosterior:
+    def of(cls, rows: Rows) -> JointPosterior:
         """The groups and combinations of some rows.
 
         Parameters
         ----------
-        evidence : Evidence
-            All rows that models are trained on. As rows of weight zero are left out of
-            weighted evidence, give it without weights. Scores are not looked at.
+        rows : Rows
+            All that models are trained on. As rows of weight zero are left out of weighted
+            ones, give them without weights.
 
         Raises
         ------
         GoalError
             If a row has no label.
         """
-        groups = tuple(dict.fromkeys(_group(c, evidence.decide_on) for c in evidence.strata))
-        empty = cls(evidence.classes, groups, ())
-        _, present = joint_labels(evidence.true, empty._group_of(evidence), len(evidence.classes))
+        book = rows.codebook
+        groups = tuple(dict.fromkeys(_group(c, book.decide_on) for c in book.strata))
+        empty = cls(book.classes, groups, ())
+        _, present = joint_labels(rows.true, empty._group_of(rows), book.n_classes)
         return replace(empty, present=tuple(present.tolist()))
 
     @property
@@ -137,7 +137,7 @@ class JointPosterior:
         return len(self.groups) * len(self.classes)
 
     # ------------------------------------------------------------------ training
-    def labels(self, evidence: Evidence) -> Codes:
+    def labels(self, rows: Rows) -> Codes:
         """The label (N,) that a model is trained on, for each row.
 
         Raises
@@ -145,9 +145,7 @@ class JointPosterior:
         GoalError
             If a row has no label, or is of a group and class that :meth:`of` did not see.
         """
-        own, found = joint_labels(
-            evidence.true, self._group_of(evidence), len(self.classes)
-        )  # fmt: skip
+        own, found = joint_labels(rows.true, self._group_of(rows), len(self.classes))
         place = {code: k for k, code in enumerate(self.present)}
         unseen = [self.words(c) for c in found.tolist() if c not in place]
         if unseen:
@@ -237,13 +235,13 @@ class JointPosterior:
         return known.astype(np.int64)
 
     # ------------------------------------------------------------------ counting
-    def joint_columns(self, evidence: Evidence) -> Codes:
+    def joint_columns(self, rows: Rows) -> Codes:
         """The stratum and class that each score refers to, for ``Evidence.with_posteriors``.
 
         Parameters
         ----------
-        evidence : Evidence
-            The rows that scores are of, or others with the same columns.
+        rows : Rows
+            Those that scores are of, or others with the same columns.
 
         Returns
         -------
@@ -258,12 +256,12 @@ class JointPosterior:
             trained on.
         """
         n = len(self.classes)
-        group = self._of_strata(evidence)
-        held = np.bincount(evidence.stratum, evidence.weight, len(evidence.strata))
-        out = np.empty((len(evidence.segments), len(self.groups), n, 2), np.int64)
+        group = self._of_strata(rows)
+        held, book = rows.stratum_weights, rows.codebook
+        out = np.empty((len(book.segments), len(self.groups), n, 2), np.int64)
         out[..., 1] = np.arange(n)
         for segment in range(len(out)):
-            own = np.flatnonzero(evidence.stratum_segment == segment)
+            own = np.flatnonzero(book.stratum_segment == segment)
             out[segment, ..., 0] = own[held[own].argmax()]
             out[segment, group[own], :, 0] = own[:, None]
         return out.reshape(len(out), self.n_scores, 2)
@@ -292,13 +290,13 @@ class JointPosterior:
         group, true = divmod(code, len(self.classes))
         return f"class {self.classes[true]!r} with {self.groups[group]}"
 
-    def _group_of(self, evidence: Evidence) -> Codes:
-        return self._of_strata(evidence)[evidence.stratum]
+    def _group_of(self, rows: Rows) -> Codes:
+        return self._of_strata(rows)[rows.stratum]
 
-    def _of_strata(self, evidence: Evidence) -> Codes:
+    def _of_strata(self, rows: Rows) -> Codes:
         """The group (strata,) of each stratum."""
         place = {group: k for k, group in enumerate(self.groups)}
-        found = [_group(c, evidence.decide_on) for c in evidence.strata]
+        found = [_group(c, rows.codebook.decide_on) for c in rows.codebook.strata]
         unseen = [str(g) for g in found if g not in place]
         if unseen:
             raise GoalError(

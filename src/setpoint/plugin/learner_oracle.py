@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, indexable
 
-from setpoint.evidence import Confusion, Evidence
+from setpoint.evidence import Confusion, Evidence, Rows
 from setpoint.plugin.learner_ensemble import Retrained, answers, weight_parameter
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule, mixture
@@ -80,9 +80,9 @@ class TrainingRows:
     weight: Floats | None = None
 
     @classmethod
-    def of(cls, evidence: Evidence, X: Any) -> TrainingRows:
+    def of(cls, rows: Rows, X: Any) -> TrainingRows:
         """The very rows that are counted."""
-        return cls(X, evidence.true, evidence.stratum, evidence.weight)
+        return cls(X, rows.true, rows.stratum, rows.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class Retraining(AchievableSet):
         limits: Limits | None = None,
     ) -> None:
         super().__init__(rates, limits)
-        if evidence.soft:
+        if evidence.credit.by_posteriors:
             raise ValueError("a learner's decisions are counted by labels: evidence is not soft")
         self._parameter = weight_parameter(learner)
         self.evidence = self.counted = evidence
@@ -224,7 +224,7 @@ class Retraining(AchievableSet):
     def _known(self) -> Floats:
         """Features (columns, d) of all columns."""
         for k in range(len(self._columns), len(self.atoms)):
-            counts = self.evidence.block_counts(self._decided(k))[0]
+            counts = self.evidence.rows.confusion(self._decided(k)).counts
             self._columns.add(self.rates.of(counts)[None, None])
         return self._columns.features
 
@@ -319,14 +319,12 @@ class Retraining(AchievableSet):
     def confusion(self, choice: MixtureWeights) -> Confusion:
         """Counted by labels."""
         if len(choice[0]) == 1:
-            return self.evidence.confusion(self._decided(next(iter(choice[0]))))
-        return self.evidence.confusion(self.distribution(choice))
+            return self.evidence.rows.confusion(self._decided(next(iter(choice[0]))))
+        return self.evidence.rows.confusion(self.distribution(choice))
 
     def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight on which the learners differ."""
-        open_ = self.distribution(choice).max(axis=1) < 1.0 - 1e-12
-        weight = self.evidence.weight
-        return float(open_.mean() if weight is None else weight[open_].sum() / weight.sum())
+        return self.evidence.rows.undecided(self.distribution(choice))
 
 
 def _check_rows(what: str, X: Any, n_rows: int) -> None:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from setpoint.evidence.evidence import ONE_BLOCK
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
 from setpoint.plugin.problem import Achievable
 from setpoint.program.program import Program
@@ -66,7 +67,7 @@ def _search(
             for code in range(counted.n_classes):
                 for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step)):
                     trial = _moved(atom, segment, code, factor, offset)
-                    now = _worth(program, space.pricer.features(trial, None, 1)[0])
+                    now = _worth(program, space.pricer.features(trial, ONE_BLOCK)[0])
                     left = 0 if space.limits.is_late else left - 1
                     if now < least:
                         atom, least = trial, now

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from setpoint.evidence import Confusion, Evidence
+from setpoint.evidence.evidence import ONE_BLOCK
 from setpoint.plugin.atoms import Atom, Constant, pricer_of
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
@@ -76,42 +76,37 @@ class Achievable(AchievableSet):
         self.evidence = evidence
         self.counted = counted
         self.pricer = pricer_of(rates, counted)
-        hidden = len(counted.strata) > len(counted.segments) and counted.joint_columns is None
-        self.is_certain = counted.soft and not hidden
-        n = counted.n_classes
+        self.is_certain = counted.credit.is_exact(counted.codebook)
+        n, n_scores = counted.n_classes, counted.n_scores
+        assert n_scores is not None
         whole_rules = whole_rules or len(counted.segments) * n * self.d > _MOST_CONSTANTS
         self._whole_rules = whole_rules
         self.by_top = not whole_rules and self._can_split()
         stiff = n >= _MANY_CLASSES and not self.by_top
         self.smoothing = _STIFF_SMOOTHING if stiff else _SMOOTHING
-        self._block = None
-        n_scores = counted.scores.shape[1]
+        self._blocks = ONE_BLOCK
         if self.by_top:
             self._group = self._groups_of_tops()
-            top = self._group[counted.scores.argmax(axis=1)]
-            n_tops = int(self._group[-1]) + 1
-            if n_tops * n * len(counted.segments) >= _LARGE:
+            self._blocks = counted.blocks(self._group)
+            if self._blocks.n * n >= _LARGE:
                 self.smoothing = _LARGE_SMOOTHING
-            self._block = top if len(counted.segments) == 1 else counted.segment * n_tops + top
-        elif len(counted.segments) > 1 and not whole_rules:
-            self._block = counted.segment
-        per_segment_blocks = n_tops if self.by_top else 1
-        self._n_blocks = 1 if whole_rules else len(counted.segments) * per_segment_blocks
+        elif not whole_rules:
+            self._blocks = counted.blocks()
         constants: list[Atom] = [Constant(code, n_scores, n) for code in range(n)]
         self.atoms = constants if atoms is None else atoms
-        self._columns = DenseColumns(self._n_blocks, self.d)
-        self._distribution: tuple[MixtureWeights, Floats] | None = None
+        self._columns = DenseColumns(self.n_blocks, self.d)
+        self._rule: tuple[MixtureWeights, Rule] | None = None
         self.frozen = False
 
     def _can_split(self) -> bool:
         counted = self.counted
-        blocks = len(counted.segments) * counted.scores.shape[1]
+        blocks = len(counted.segments) * (counted.n_scores or 1)
         return bool(blocks * max(self.d, len(counted.strata) * counted.n_classes) <= _MOST_BLOCKS)
 
     def _groups_of_tops(self) -> NDArray[np.int64]:
         """Which classes on top share a block: none, unless the columns are too many."""
         counted = self.counted
-        n = counted.scores.shape[1]
+        n = counted.n_scores or 1
         most = _MOST_COLUMNS // (len(counted.segments) * max(self.d, 1) * counted.n_classes)
         return np.asarray(np.arange(n) * min(n, max(most, 1)) // n, np.int64)
 
@@ -119,7 +114,7 @@ class Achievable(AchievableSet):
     @property
     def n_blocks(self) -> int:
         """Segments, or segments times classes on top."""
-        return self._n_blocks
+        return self._blocks.n
 
     def initial_columns(self, block: int) -> Sequence[int]:
         """All atoms so far."""
@@ -143,10 +138,10 @@ class Achievable(AchievableSet):
         """Features (atoms, blocks, d); atoms found for other rates are counted when asked for."""
         known = self._columns
         if len(known) == 0:
-            known.add(self.pricer.constants(self._block, self._n_blocks))
+            known.add(self.pricer.constants(self._blocks))
         while len(known) < len(self.atoms):
             atom = self.atoms[len(known)]
-            known.add(self.pricer.features(atom, self._block, self._n_blocks)[None])
+            known.add(self.pricer.features(atom, self._blocks)[None])
         return known.by_key
 
     def add(self, atom: Atom) -> int:
@@ -169,11 +164,11 @@ class Achievable(AchievableSet):
             self.ask(slopes)
         values = self._features @ slopes
         best = values.argmax(axis=0)
-        return Priced(best, values[best, np.arange(self._n_blocks)])
+        return Priced(best, values[best, np.arange(self.n_blocks)])
 
     def draw_among(self, weights: dict[int, float]) -> MixtureWeights:
         """The choice that draws among whole atoms."""
-        return [dict(weights) for _ in range(self._n_blocks)]
+        return [dict(weights) for _ in range(self.n_blocks)]
 
     def constants(self) -> list[MixtureWeights]:
         """One class for everybody, class by class."""
@@ -205,13 +200,18 @@ class Achievable(AchievableSet):
 
     # ------------------------------------------------------------------ rules
     def rule(self, choice: MixtureWeights) -> Rule:
-        """Mixtures of atoms, by segment and by the class on top."""
+        """Mixtures of atoms, by segment and by the class on top; the last one is kept."""
+        if self._rule is None or self._rule[0] is not choice:
+            self._rule = choice, self._rule_of(choice)
+        return self._rule[1]
+
+    def _rule_of(self, choice: MixtureWeights) -> Rule:
         n_segments = len(self.counted.segments)
-        width = self._n_blocks // n_segments or 1
+        width = self.n_blocks // n_segments or 1
         rules = []
         for segment in range(n_segments):
             parts = (
-                choice if self._n_blocks == 1 else choice[segment * width : (segment + 1) * width]
+                choice if self.n_blocks == 1 else choice[segment * width : (segment + 1) * width]
             )
             mixed = [
                 mixture([(p, self.atoms[k].rule(segment)) for k, p in x.items()]) for x in parts
@@ -224,14 +224,6 @@ class Achievable(AchievableSet):
             return rules[0]
         return per_segment(rules, self.evidence.segments)
 
-    def distribution(self, choice: MixtureWeights) -> Floats:
-        """The probability (N, n) with which each row is decided each class."""
-        if self._distribution is None or self._distribution[0] is not choice:
-            rule, rows = self.rule(choice), self._rows
-            segments = rows.segment if rule.needs_segments else None
-            self._distribution = (choice, np.asarray(rule.distribution(rows.scores, segments)))
-        return self._distribution[1]
-
     @property
     def _rows(self) -> Evidence:
         """The rows with their labels and what the rule decides from."""
@@ -240,46 +232,16 @@ class Achievable(AchievableSet):
 
     def confusion(self, choice: MixtureWeights) -> Confusion:
         """Counted by labels."""
-        return self.evidence.confusion(self.distribution(choice))
+        return self._rows.confusion(self.rule(choice))
 
     def expected(self, program: Program, choice: MixtureWeights) -> Expected | None:
         """What the posteriors say, where they are counted."""
-        if not self.counted.soft:
+        if not self.counted.credit.by_posteriors:
             return None
         v = self.features(choice)
         objective, violation = float(program.value(v)), float(program.violation(v))
-        return Expected(objective, violation, self.calibration(choice))
-
-    def calibration(self, choice: MixtureWeights) -> float | None:
-        """The largest difference between posteriors and labels in a share of the rows.
-
-        By true and predicted class, over the labelled rows; None if there are none.
-        """
-        evidence, n = self.evidence, self.counted.n_classes
-        labelled = evidence.true < n
-        if not labelled.any():
-            return None
-        decided = self.distribution(choice)[labelled]
-        weight = np.ones(len(decided)) if evidence.weight is None else evidence.weight[labelled]
-        posterior = self._class_posteriors()[labelled]
-        place = (evidence.true[labelled], np.arange(len(decided)))
-        by_label = csr_array((weight, place), shape=(n, len(decided))) @ decided
-        difference = (posterior * weight[:, None]).T @ decided - by_label
-        return float(np.abs(difference).max() / weight.sum())
-
-    def _class_posteriors(self) -> Floats:
-        """Posteriors (N, n) of the classes, groups summed out."""
-        scores = self._rows.scores
-        if self.counted.joint_columns is None:
-            return scores
-        out = np.zeros((len(scores), self.counted.n_classes))
-        of_class = self.counted.joint_columns[self.counted.segment, :, 1]
-        for column in range(scores.shape[1]):
-            out[np.arange(len(scores)), of_class[:, column]] += scores[:, column]
-        return out
+        return Expected(objective, violation, self._rows.miscalibration(self.rule(choice)))
 
     def randomized_share(self, choice: MixtureWeights) -> float:
         """The weight of rows that are not decided for certain."""
-        open_ = self.distribution(choice).max(axis=1) < 1.0 - 1e-12
-        weight = self._rows.weight
-        return float(open_.mean() if weight is None else weight[open_].sum() / weight.sum())
+        return self._rows.undecided(self.rule(choice))

@@ -260,7 +260,7 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
     them all.
     """
     _add_plug_ins(space)
-    if not space.counted.soft:
+    if not space.counted.credit.by_posteriors:
         counted = space.counted.with_posteriors()
         asked = link(program.goal, counted.codebook).at(counted.marginals)
         soft = space.with_posteriors(asked.table)

@@ -254,7 +254,7 @@ def solve_evidence(
     """
     options = replace(options, started=time.perf_counter())
     linked = link(goal, evidence.codebook)
-    hidden = len(evidence.strata) > len(evidence.segments) and evidence.scores.ndim == 2
+    hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
     if options.solver == "post-shift":
 
         def find() -> Found:
@@ -276,7 +276,7 @@ def _outcome(
 ) -> Outcome:
     """What the solver for these scores finds, and why it was taken."""
     goal = linked.goal
-    if evidence.scores.ndim == 1:
+    if evidence.n_scores is None:
         return solve_exact(
             linked.at(evidence.marginals),
             evidence,
@@ -286,7 +286,7 @@ def _outcome(
             limits=options.limits(),
         )
     why = ""
-    if (evidence.true < evidence.n_classes).any():
+    if evidence.has_labels:
         linked.at(evidence.marginals)  # posteriors would fill in for a class without rows
     if options.solver in BASELINES:
         options = replace(options, evidence="label")

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.evidence.codebook import Codebook, Marginals, Stratum
+from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.evidence.strata import Stratum
 from setpoint.goals.events import Event
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import maximize

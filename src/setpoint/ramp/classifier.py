@@ -194,7 +194,7 @@ class RampClassifier(TrainedClassifier):
         decision = decide(
             prepared.problem.program.linked,
             lambda: choose_model(
-                prepared.evidence,
+                prepared.rows,
                 prepared.problem,
                 solved,
                 rivals,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from setpoint.evidence import Evidence
+from setpoint.evidence import Rows
 from setpoint.inputs.inputs import CheckedData
 from setpoint.inputs.min_support import least_accepted, row_unit
 from setpoint.program.link import link
@@ -38,8 +38,8 @@ class Prepared:
 
     Parameters
     ----------
-    evidence : Evidence
-        The same rows, with zeros for scores.
+    rows : Rows
+        The same rows.
     n_main : int
         Rows of X among them; they come first.
     factor : float
@@ -51,7 +51,7 @@ class Prepared:
     """
 
     problem: Problem
-    evidence: Evidence
+    rows: Rows
     n_main: int
     factor: float
     least: float
@@ -85,8 +85,8 @@ def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, A
     GoalError, ShapeError
         If the goal cannot be bound, or is of another kind.
     """
-    evidence = inputs.evidence({name: np.zeros(n) for name, n in inputs.n_rows.items()})
-    program = link(inputs.goal, evidence.codebook).at(evidence.marginals)
+    rows = inputs.rows
+    program = link(inputs.goal, rows.codebook).at(rows.marginals)
     used = {name: features[name] for name in inputs.tables}
     kept = {
         name: None if part.weight is None or part.weight.all() else part.weight > 0
@@ -94,10 +94,10 @@ def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, A
     }
     main = kept[None]
     n_main = inputs.n_rows[None] if main is None else int(main.sum())
-    weight = None if evidence.weight is None else evidence.weight[:n_main]
+    weight = None if rows.weight is None else rows.weight[:n_main]
     unit = row_unit(weight)
     total = float(n_main if weight is None else weight.sum())
-    positive = evidence.true[:n_main] == 1
+    positive = rows.true[:n_main] == 1
     positives = float(positive.sum() if weight is None else weight[positive].sum())
     least = least_accepted(estimator.min_positives, positives, unit)
     if least > total:
@@ -107,8 +107,8 @@ def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, A
     factor = norm_factor(used[None], inputs.tables[None].weight)
     problem = Problem(
         stacked(used, kept, factor),
-        evidence.kind.astype(np.int64),
-        evidence.weight,
+        rows.kind.astype(np.int64),
+        rows.weight,
         program,
         2.0 * unit / (float(estimator.C) * total),
         _SPARE * least,
@@ -117,7 +117,7 @@ def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, A
     deployed = inputs.tables[None].deployed
     if deployed is not None and main is not None:
         deployed = deployed[main]
-    return Prepared(problem, evidence, n_main, factor, least, deployed)
+    return Prepared(problem, rows, n_main, factor, least, deployed)
 
 
 def train(
@@ -166,7 +166,7 @@ def _start(
     if kind == "baseline" and score is not None:
         w = of_score(d, score.cut * prepared.factor)
     else:
-        codes = prepared.evidence.true[:n]
+        codes = prepared.rows.true[:n]
         if kind == "baseline":
             assert prepared.deployed is not None
             codes = prepared.deployed

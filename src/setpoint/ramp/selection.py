@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from setpoint.caller import warn_caller
 from setpoint.deciding import Found
 from setpoint.estimators.linear_rule import linear_scores
-from setpoint.evidence import Evidence
+from setpoint.evidence import Evidence, Rows
+from setpoint.evidence.codebook import Codebook
 from setpoint.exact import solve_exact
 from setpoint.program.program import Program
 from setpoint.ramp.cutoff import feasible_cutoffs
@@ -61,7 +62,7 @@ class _Choice:
 
 
 def choose_model(
-    evidence: Evidence,
+    rows: Rows,
     problem: Problem,
     solved: Solved,
     rivals: Sequence[Model] = (),
@@ -79,8 +80,8 @@ def choose_model(
 
     Parameters
     ----------
-    evidence : Evidence
-        The rows, with whatever scores.
+    rows : Rows
+        Those of the problem.
     rivals : sequence of Model
         What was there before training: the start, the deployed model.
     least : float
@@ -93,13 +94,13 @@ def choose_model(
         If no cut-off on these scores meets the goal, unless `on_infeasible` is "nearest".
     """
     program = problem.program
-    judge = _Judge(program, evidence, problem, solved, _floors(program, least), on_infeasible)
+    judge = _Judge(program, rows, problem, solved, _floors(program, least), on_infeasible)
     trained = Model("", solved.best.w)
     if randomized:
         choice = judge.drawn(trained)
     else:
         choice = judge.without_draws([trained, *rivals]) or judge.nearest(trained)
-    _warn_constant(evidence, choice.outcome)
+    _warn_constant(rows.codebook, choice.outcome)
     outcome = replace(choice.outcome, why=f"{solved.why}; {choice.outcome.why}")
     return Found(outcome, choice.evidence, model=choice.model.w)
 
@@ -109,7 +110,7 @@ class _Judge:
     """What the rules that may be chosen are judged by: the rows, the goal and its floors."""
 
     program: Program
-    evidence: Evidence
+    rows: Rows
     problem: Problem
     solved: Solved
     floors: Sequence[Row]
@@ -117,7 +118,7 @@ class _Judge:
 
     def scored(self, model: Model) -> Evidence:
         """The rows with the scores of a model."""
-        return replace(self.evidence, scores=linear_scores(self.problem.X, model.w))
+        return Evidence(self.rows, linear_scores(self.problem.X, model.w))
 
     def without_draws(self, models: Sequence[Model]) -> _Choice | None:
         """The trained model at 0 or near it, unless another cut-off or model clearly gains."""
@@ -172,15 +173,12 @@ class _Judge:
 
     def judged(self, scored: Evidence, rule: Threshold) -> Outcome:
         """What a rule reaches on the rows."""
-        p = rule.distribution(scored.scores)
-        confusion = scored.confusion(p if rule.randomized else p.argmax(axis=1))
-        drawn = ((p[:, 1] > 0) & (p[:, 1] < 1)).astype(np.float64)
-        share = float(np.average(drawn, weights=scored.weight))
+        confusion = scored.confusion(rule)
         return Outcome(
             rule,
             self.program.rates_of(confusion.counts),
             confusion,
-            share,
+            scored.undecided(rule),
             "stationary" if self.solved.converged else "feasible",
             None,
             None,
@@ -243,11 +241,11 @@ def _accepts(choice: _Choice) -> NDArray[np.bool_]:
     return np.asarray(choice.evidence.scores >= rule.threshold)
 
 
-def _warn_constant(evidence: Evidence, outcome: Outcome) -> None:
+def _warn_constant(codebook: Codebook, outcome: Outcome) -> None:
     counts = outcome.confusion.counts.sum(axis=(0, 1))
     if outcome.status == "nearest" or counts.all():
         return
-    label = evidence.classes[int(counts.argmax())]
+    label = codebook.classes[int(counts.argmax())]
     warn_caller(
         f"the model predicts {label!r} for everyone: add the constraint that is missing, or check "
         "whether the features say anything about the classes",

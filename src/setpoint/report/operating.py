@@ -117,7 +117,7 @@ def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> Oper
     OperatingPoints or None
         None where rows, scores or rule are of another kind, or a class has no rows.
     """
-    if evidence.n_classes != 2 or evidence.scores.ndim != 1 or rule.score_columns is not None:
+    if evidence.n_classes != 2 or evidence.n_scores is not None or rule.score_columns is not None:
         return None
     rules = _by_segment(rule, evidence)
     if rules is None:

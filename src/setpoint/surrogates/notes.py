@@ -107,7 +107,7 @@ def _outcome(
 ) -> Outcome:
     """What the model kept reaches on the metric's rows: positive from a score of 0 on."""
     rule, goal = Threshold(0.0), linked.goal
-    confusion = rows.confusion(rule.decide(rows.scores))
+    confusion = rows.confusion(rule)
     v, status = np.zeros(0), "feasible"
     if not goal.is_blackbox:
         program = linked.at(rows.marginals)

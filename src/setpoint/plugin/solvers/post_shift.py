@@ -69,14 +69,14 @@ def shift_rule(
         If a limit or Ctrl-C ended the search segment by segment.
     """
     n_segments = len(evidence.segments)
-    segments = evidence.segment if n_segments > 1 else None
+    segments = evidence.rows.segment if n_segments > 1 else None
     kind = options.smooth
     if metric is None:
-        counted = metric = FormulaMetric(goal, evidence, np.arange(evidence.n_rows))
+        counted = metric = FormulaMetric(goal, evidence.rows, np.arange(evidence.n_rows))
         found = smoothed_threshold(
             counted,
             evidence.scores,
-            evidence.weight,
+            evidence.rows.weight,
             segments,
             smooth=kind,
             sweep=lambda scores, moving: counted.sense * counted.sweep(scores, moving),
@@ -88,7 +88,7 @@ def shift_rule(
             most = max(2, min(most, budget // curves))
         limits = Limits(max_seconds=options.max_seconds)
         metered = BudgetedMetric(metric, budget, n_jobs, limits=limits)
-        rows = metered, evidence.scores, evidence.weight, segments
+        rows = metered, evidence.scores, evidence.rows.weight, segments
         few = most
         if metric.takes == "scores":  # a metric of the ranking shows itself at once
             few = min(most, _FEW_CALLS)
@@ -102,9 +102,7 @@ def shift_rule(
     rule: Rule = Threshold(float(found.thresholds[0]))
     if evidence.decide_on:
         rule = PerSegment([Threshold(float(t)) for t in found.thresholds], evidence.segments)
-    confusion = evidence.confusion(
-        rule.decide(evidence.scores, evidence.segment if rule.needs_segments else None)
-    )
+    confusion = evidence.confusion(rule)
     v = (
         np.zeros(0)
         if goal.is_blackbox

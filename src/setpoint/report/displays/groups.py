@@ -175,9 +175,8 @@ class GroupRatesDisplay:
             datasets=datasets,
             pos_label=pos_label,
         )
-        evidence = inputs.evidence(decisions)
-        linked = link(goal, evidence.codebook)
-        report = report_on(linked, evidence.confusion(evidence.scores), level=level)
+        linked = link(goal, inputs.rows.codebook)
+        report = report_on(linked, inputs.confusion(decisions), level=level)
         return cls.from_report(report, ax=ax, metric=metric)
 
     @classmethod

@@ -256,7 +256,7 @@ def _check(kind: str) -> None:
 
 def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
     """The numbers, or an error that says what is possible."""
-    if evidence.n_classes != 2 or evidence.scores.ndim != 1 or rule.score_columns is not None:
+    if evidence.n_classes != 2 or evidence.n_scores is not None or rule.score_columns is not None:
         what = (
             f"there are {evidence.n_classes} classes"
             if evidence.n_classes != 2
