@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from plugin.samples import sample, table
 from setpoint import Goal, InfeasibleError, PlugInClassifier, evaluate, goal_scorer, solve
 from setpoint.estimators import load_model, save_model
+from setpoint.goals import EmptyPopulationError, GoalError
 from setpoint.rules import Threshold
 
 pytestmark = [
@@ -33,6 +34,32 @@ class ByScore(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X):
         return np.asarray(X["score"] if hasattr(X, "columns") else X[:, 0], dtype=float)
+
+
+def test_a_group_that_the_folds_leave_out_is_known_but_not_decided():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
+    g = np.where(rng.random(400) < 0.4, "a", "b").astype(object)
+    g[:30] = "aa"  # first in the order of the segments, and all of it in the training rows
+    cv = [(np.arange(200), np.arange(200, 400))]
+
+    def fitted(goal, **more):
+        clf = PlugInClassifier(LogisticRegression(), goal, cv=cv, decide_on="g", **more)
+        return clf.fit(X, y, sensitive_features={"g": g})
+
+    clf = fitted("maximize f1")
+    assert clf.evidence_.rows.codebook.segments[0] == (("g", "a"),)
+    assert [key[0][1] for key in clf.evidence_.segments] == ["a", "aa", "b"]
+    assert [key[0][1] for key in clf.rule_.segment_keys] == ["a", "b"]
+    with pytest.raises(GoalError, match="30 rows are of a group that fit did not see, as g = aa"):
+        clf.predict(X, sensitive_features={"g": g})
+    clf.set_params(unknown_group="largest")
+    with pytest.warns(UserWarning, match="by the rule for g = b"):
+        clf.predict(X, sensitive_features={"g": g})
+    assert not fitted("maximize f1", evidence="soft").rule_.needs_segments  # one for everybody
+    with pytest.raises(EmptyPopulationError, match=r"cv: .* 200 of 400 rows, .* g = aa"):
+        fitted(FAIR)
 
 
 def test_an_unseen_group_is_not_silently_class_0():

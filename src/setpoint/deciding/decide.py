@@ -17,7 +17,7 @@ from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
 from setpoint.report import Comparison, Entry, GoalReport, compared, report_on_outcome
 from setpoint.report.counting import warn_few_rows
-from setpoint.rules import Rule
+from setpoint.rules import PerSegment, Rule
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
 
@@ -107,7 +107,7 @@ def decide(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = find()
-    outcome = found.outcome
+    outcome = replace(found.outcome, rule=_of_seen(found))
     report = report_on_outcome(
         linked,
         outcome,
@@ -129,6 +129,15 @@ def decide(
     warn_few_rows(report)
     steps = outcome.trace if trace is None else trace
     return Decision(outcome.rule, report, tuple(steps), found)
+
+
+def _of_seen(found: Found) -> Rule:
+    """The rule without the segments that had no row: nothing is known of them."""
+    rule, held = found.outcome.rule, found.rows.rows.segment_weights > 0.0
+    if not isinstance(rule, PerSegment) or not rule.needs_segments or held.all():
+        return rule
+    pairs = [(r, k) for r, k, kept in zip(rule.rules, rule.segments, held, strict=True) if kept]
+    return PerSegment([r for r, _ in pairs], [k for _, k in pairs])
 
 
 def against_deployed(table: Table, decided: NDArray[np.float64]) -> Comparison | None:

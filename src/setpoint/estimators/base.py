@@ -407,7 +407,8 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         self.baseline_column_ = data.column
         self.evidence_ = rows
         self.draw_key_, self.draw_columns_ = data.key, names
-        self.largest_segment_ = int(np.argmax(rows.rows.segment_weights))
+        sizes = rows.rows.segment_weights
+        self.largest_segment_ = int(np.argmax(sizes[sizes > 0.0]))  # the rule has no others
 
     def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None:
         """The segment of each row, where the rule looks at more than the score."""

@@ -18,7 +18,7 @@ from setpoint.blackbox.measuring import rows_taken
 from setpoint.deciding import Decision, FitData, Found, decide
 from setpoint.evidence import Evidence
 from setpoint.evidence.rows import counted_rows
-from setpoint.goals.errors import GoalError
+from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import CheckedData
 from setpoint.plugin.crossfit import CrossFit, Response, cross_fit, splits_of
@@ -132,17 +132,31 @@ class Task:
             check_is_fitted(self.model)
             return CrossFit(self.model, response(self.model, self.data.X), None, None)
         by = y if stratify is None else stratify
+        splits = splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params)
+        self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
         return cross_fit(
             self.model,
             self.data.X,
             y,
-            splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params),
+            splits,
             response,
             refit=self.refit,
             params=self.params,
             n_jobs=self.n_jobs,
             verbose=max(self.verbose - 1, 0),
         )
+
+    def _check_scored(self, index: NDArray[np.int64]) -> None:
+        """Refuse folds that leave out all rows of a group of the goal, before any fit."""
+        if len(index) == self.inputs.n_rows[None] or self.goal.is_blackbox:
+            return
+        try:
+            self.inputs.take(index).bind()
+        except EmptyPopulationError as error:
+            raise EmptyPopulationError(
+                f"cv: the rule is found on {len(index):,} of {self.inputs.n_rows[None]:,} rows, "
+                f"and among them {error}; take more rows, or folds that have some"
+            ) from None
 
     def _counted_twice(self, fitted: CrossFit) -> tuple[str, ...]:
         if fitted.index is None or len(fitted.index) <= self.inputs.n_rows[None]:

@@ -159,9 +159,10 @@ def _by_segment(rule: Rule, evidence: Evidence) -> list[Rule] | None:
     rules = [rule] * len(evidence.segments)
     if isinstance(rule, PerSegment):
         known = dict(zip(rule.segment_keys, rule.rules, strict=True))
-        if not set(evidence.segments) <= set(known):
+        held = evidence.rows.segment_weights
+        if any(w and key not in known for key, w in zip(evidence.segments, held, strict=True)):
             return None
-        rules = [known[key] for key in evidence.segments]
+        rules = [known.get(key, Threshold(np.inf)) for key in evidence.segments]
     return rules if all(map(_is_cut, rules)) else None
 
 
