@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from setpoint.evidence import Evidence
-from setpoint.evidence.evidence import Blocks
+from setpoint.evidence.blocks import Blocks
 from setpoint.goals.requirements import Requirements
 from setpoint.rules import Argmax
 

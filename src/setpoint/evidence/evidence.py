@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setpoint.evidence.argmax_kernel import argmax_features
+from setpoint.evidence.blocks import ONE_BLOCK, BlockCodes, Blocks
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.columns import Column
 from setpoint.evidence.confusion import Confusion
@@ -21,13 +22,13 @@ from setpoint.evidence.count import count_distribution
 from setpoint.evidence.credit import LABELS, POSTERIORS, Credit, JointPosteriors
 from setpoint.evidence.curve import Curve, curve_of
 from setpoint.evidence.rows import Rows, counted_rows
-from setpoint.evidence.segment_layout import BlockCodes, SegmentLayout
+from setpoint.evidence.segment_layout import SegmentLayout
 from setpoint.evidence.tensor import decide_by_segment
 from setpoint.goals.populations import Key, Label
 from setpoint.goals.requirements import Requirements
 from setpoint.typing import Codes, Floats, Integers
 
-__all__ = ["ONE_BLOCK", "Blocks", "Evidence"]
+__all__ = ["Evidence"]
 
 
 class Decider(Protocol):
@@ -43,24 +44,6 @@ class Decider(Protocol):
     ) -> NDArray[np.float64]:
         """The probability (N, n) with which each row is decided each class."""
         ...
-
-
-class Blocks(NamedTuple):
-    """Rows that are counted apart.
-
-    Attributes
-    ----------
-    code : int array of shape (N,) or None
-        In [0, n); None is 0. Not to be changed afterwards, as what follows from it is kept for
-        the next question.
-    n : int
-    """
-
-    code: Integers | None
-    n: int
-
-
-ONE_BLOCK = Blocks(None, 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -187,7 +187,7 @@ class CutoffSet(AchievableSet):
     def confusion(self, choice: MixtureWeights) -> Confusion:
         """The expected confusion of a choice; without weights the prefix sums know it."""
         evidence = self.evidence
-        if evidence.rows.weight is not None:
+        if evidence.rows.is_weighted:
             return evidence.confusion(self.rule(choice))
         accepted = np.zeros((len(evidence.strata), 3))
         for segment, part in zip(self.segments, choice, strict=True):

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from setpoint.evidence import Evidence
-from setpoint.evidence.evidence import Blocks
+from setpoint.evidence.blocks import Blocks
 from setpoint.program.diagonal import DiagonalForm, diagonal_form
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from setpoint.evidence.evidence import ONE_BLOCK
+from setpoint.evidence.blocks import ONE_BLOCK
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
 from setpoint.plugin.problem import Achievable
 from setpoint.program.program import Program

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion, Evidence
-from setpoint.evidence.evidence import ONE_BLOCK
+from setpoint.evidence.blocks import ONE_BLOCK
 from setpoint.plugin.atoms import Atom, Constant, pricer_of
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable

@@ -1,0 +1,32 @@
+"""Rows stay where they are: whoever needs them asks for sums."""
+
+import re
+from pathlib import Path
+
+import setpoint
+
+SOURCE = Path(setpoint.__file__).parent
+READS = re.compile(
+    r"\brows\.(true|weight|stratum|segment|kind)\b|\b(evidence|counted|scored)\.scores\b"
+)
+# Models are trained on rows, black boxes called with them, a rule of posteriors rewritten on them.
+READERS = {
+    "blackbox/binding.py",
+    "plugin/classifier.py",
+    "plugin/group_posteriors.py",
+    "plugin/learner_oracle.py",
+    "plugin/solvers/post_shift.py",
+    "ramp/fitting.py",
+    "ramp/selection.py",
+}
+ROOMS = ("blackbox", "deciding", "exact", "plugin", "program", "ramp", "report", "search")
+
+
+def test_no_search_reads_rows():
+    found = {
+        path.relative_to(SOURCE).as_posix()
+        for room in ROOMS
+        for path in (SOURCE / room).rglob("*.py")
+        if READS.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == READERS
