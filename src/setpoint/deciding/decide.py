@@ -133,11 +133,15 @@ def decide(
 
 def _of_seen(found: Found) -> Rule:
     """The rule without the segments that had no row: nothing is known of them."""
-    rule, held = found.outcome.rule, found.rows.rows.segment_weights > 0.0
-    if not isinstance(rule, PerSegment) or not rule.needs_segments or held.all():
+    rule = found.outcome.rule
+    if not isinstance(rule, PerSegment) or not rule.needs_segments:
         return rule
-    pairs = [(r, k) for r, k, kept in zip(rule.rules, rule.segments, held, strict=True) if kept]
-    return PerSegment([r for r, _ in pairs], [k for _, k in pairs])
+    weights = found.rows.rows.segment_weights
+    empty = {key for key, w in zip(found.rows.segments, weights, strict=True) if w == 0.0}
+    pairs = [p for p in zip(rule.rules, rule.segments, strict=True) if p[1] not in empty]
+    if len(pairs) == len(rule.rules):
+        return rule
+    return PerSegment([r for r, _ in pairs], [key for _, key in pairs])
 
 
 def against_deployed(table: Table, decided: NDArray[np.float64]) -> Comparison | None:

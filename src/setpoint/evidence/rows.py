@@ -201,15 +201,16 @@ class Rows:
             smallest = flat.reshape(shape)
         return Marginals(marginals, smallest)
 
-    @cached_property
+    @property
     def stratum_weights(self) -> Floats:
         """The weight (strata,) of the rows of each stratum."""
-        return np.bincount(self.stratum, self.weight, len(self.codebook.strata)).astype(float)
+        return np.asarray(self.marginals.weights.sum(axis=1))
 
-    @cached_property
+    @property
     def segment_weights(self) -> Floats:
         """The weight (segments,) of the rows of each segment."""
-        return np.bincount(self.segment, self.weight, len(self.codebook.segments)).astype(float)
+        book = self.codebook
+        return np.bincount(book.stratum_segment, self.stratum_weights, len(book.segments))
 
     def confusion(self, decisions: NDArray[Any]) -> Confusion:
         """Count decisions (N,), or a distribution over classes (N, n), by their labels.
