@@ -210,7 +210,8 @@ class Rows:
     def segment_weights(self) -> Floats:
         """The weight (segments,) of the rows of each segment."""
         book = self.codebook
-        return np.bincount(book.stratum_segment, self.stratum_weights, len(book.segments))
+        weights = np.bincount(book.stratum_segment, self.stratum_weights, len(book.segments))
+        return np.asarray(weights, np.float64)
 
     def confusion(self, decisions: NDArray[Any]) -> Confusion:
         """Count decisions (N,), or a distribution over classes (N, n), by their labels.
