@@ -29,6 +29,8 @@ from setpoint.typing import Codes, Floats
 __all__ = ["Problem", "Row", "rows_of"]
 
 
+_SPARE = 1.1
+"""Of the floors that are meant: what the rows ask for that a model is trained under."""
 _SMALLEST_SCALE = 0.05
 """Of a row that only rises or only falls: no bound is magnified more."""
 
@@ -138,7 +140,7 @@ class Problem:
     lam : float
         Weight of half the squared norm.
     least : float
-        See :func:`rows_of`.
+        The weight of rows that is meant by a floor under a denominator.
     tick : callable, optional
         Called before each pass of a solver; it may raise StoppedError.
     """
@@ -163,8 +165,16 @@ class Problem:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The constraints, scaled."""
-        return [row.scaled(self.totals) for row in rows_of(self.program, self.least)]
+        """The constraints, scaled; floors ask for more than is counted in the end."""
+        return [row.scaled(self.totals) for row in rows_of(self.program, _SPARE * self.least)]
+
+    @cached_property
+    def floors(self) -> list[Row]:
+        """The rows that keep denominators off 0, as they are meant."""
+        if not self.least:
+            return []
+        few, many = rows_of(self.program), rows_of(self.program, self.least)
+        return [b for a, b in zip(few, many, strict=True) if a.const != b.const]
 
     @cached_property
     def goal(self) -> Accepted:

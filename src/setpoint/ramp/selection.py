@@ -16,7 +16,7 @@ from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.program.program import Program
 from setpoint.ramp.cutoff import feasible_cutoffs
-from setpoint.ramp.problem import Problem, Row, rows_of
+from setpoint.ramp.problem import Problem
 from setpoint.ramp.solvers.search import LARGEST_MULTIPLIER, Solved
 from setpoint.rules import Threshold
 from setpoint.search.infeasibility import InfeasibleError, not_found
@@ -66,7 +66,6 @@ def choose_model(
     solved: Solved,
     rivals: Sequence[Model] = (),
     *,
-    least: float,
     randomized: bool,
     on_infeasible: Literal["raise", "nearest"],
 ) -> Found:
@@ -83,8 +82,6 @@ def choose_model(
         The rows, with whatever scores.
     rivals : sequence of Model
         What was there before training: the start, the deployed model.
-    least : float
-        The weight of rows that a floor under a denominator asks for.
     on_infeasible : {"raise", "nearest"}
 
     Raises
@@ -92,8 +89,7 @@ def choose_model(
     InfeasibleError
         If no cut-off on these scores meets the goal, unless `on_infeasible` is "nearest".
     """
-    program = problem.program
-    judge = _Judge(program, evidence, problem, solved, _floors(program, least), on_infeasible)
+    judge = _Judge(problem.program, evidence, problem, solved, on_infeasible)
     trained = Model("", solved.best.w)
     if randomized:
         choice = judge.drawn(trained)
@@ -106,13 +102,12 @@ def choose_model(
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """What the rules that may be chosen are judged by: the rows, the goal and its floors."""
+    """What the rules that may be chosen are judged by: the rows and the goal."""
 
     program: Program
     evidence: Evidence
     problem: Problem
     solved: Solved
-    floors: Sequence[Row]
     on_infeasible: Literal["raise", "nearest"]
 
     def scored(self, model: Model) -> Evidence:
@@ -126,7 +121,7 @@ class _Judge:
         for model in models:
             scored = self.scored(model)
             at_zero = self.judged(scored, Threshold(0.0))
-            cuts = feasible_cutoffs(self.program, scored, self.floors)
+            cuts = feasible_cutoffs(self.program, scored, self.problem.floors)
             if self.meets(at_zero):
                 why = at_zero.why if not model.name else f"{model.name} was better as it is"
                 others.append(_Choice(model, scored, replace(at_zero, why=why)))
@@ -194,7 +189,7 @@ class _Judge:
         if float(self.program.violation(outcome.v)) > SATISFIED:
             return False
         S = np.ravel(outcome.confusion.counts[:, :, 1])
-        return all(float(row.coefs @ S) + row.const <= SATISFIED for row in self.floors)
+        return all(float(row.coefs @ S) + row.const <= SATISFIED for row in self.problem.floors)
 
     def nearest(self, model: Model) -> _Choice:
         """The cut-off with the least violation, where none meets the goal."""
@@ -207,7 +202,7 @@ class _Judge:
             raise self.not_found(error) from None
         blame = self.blame()
         if float(self.program.violation(outcome.v)) <= SATISFIED:
-            what = "; ".join(dict.fromkeys(row.text for row in self.floors))
+            what = "; ".join(dict.fromkeys(row.text for row in self.problem.floors))
             few = (
                 f"{what}: no linear model was found that meets the goal and is measured there on "
                 "as many rows as min_positives asks for"
@@ -253,11 +248,3 @@ def _warn_constant(evidence: Evidence, outcome: Outcome) -> None:
         "whether the features say anything about the classes",
         ConstantGoalWarning,
     )
-
-
-def _floors(program: Program, least: float) -> list[Row]:
-    """The rows by which denominators are kept off 0."""
-    if not least:
-        return []
-    few, many = rows_of(program, 0.0), rows_of(program, least)
-    return [b for a, b in zip(few, many, strict=True) if a.const != b.const]

@@ -13,6 +13,7 @@ from setpoint.search.achievable_set import AchievableSet, MixtureWeights
 from setpoint.search.limits import StoppedError
 from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.moved_bounds import worked_with
 from setpoint.search.optimum import Optimum, measure
 from setpoint.search.region import Region
 
@@ -39,7 +40,6 @@ def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
     ShapeError
         If a constraint is neither linear rows nor convex.
     """
-    constraints = program.constraints
     blame: dict[int, float] = {}
     region = Region(space, program)
     try:
@@ -54,8 +54,8 @@ def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
     while high - low > 1e-7 * (1 + high) and not space.limits.is_late:
         middle = 0.5 * (low + high)
         try:
-            moved = [-middle] * len(constraints)
-            found = Region(space, program, moved, region.master).solve(_NOTHING)
+            relaxed = worked_with(program, np.full(len(program.constraints), -middle))
+            found = Region(space, relaxed, region.master).solve(_NOTHING)
         except InfeasibleMasterError:
             low = middle
             continue
