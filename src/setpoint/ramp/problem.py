@@ -86,10 +86,9 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
     over = Accepted(program)
     found: list[tuple[str, Affine]] = []
     for c in program.constraints:
-        builder = program.row_builder(least)
         try:
-            (builder.at_least if c.sign > 0 else builder.at_most)(c.function, c.level)
-            rows = without_auxiliaries(builder.rows)
+            rows = program.row_builder(least).bound(c.function, c.level, c.sign)
+            rows = without_auxiliaries(rows)
         except NotLinearError:
             raise ShapeError(
                 f"{c}: RampClassifier takes bounds that linear rows of rates describe, and this "
@@ -108,20 +107,20 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
 
 def _floors(program: Program, least: float) -> list[Affine]:
     """Rows that keep the denominators of the objective off 0."""
-    builder = program.row_builder(least)
+    builder, rows = program.row_builder(least), list[Affine]()
     waiting: list[tuple[RateFunction, float]] = [(program.objective, program.sense)]
     while waiting:
         x, sign = waiting.pop()
         if isinstance(x, Ratio):
             try:
-                builder.floor(x, sign)
+                rows += builder.floor(x, sign)
             except NotLinearError:
                 raise ShapeError(
                     f"{program.goal.objective}: RampClassifier cannot tell what a quotient is "
                     "worth where nothing is counted in its denominator; PlugInClassifier can"
                 ) from None
         waiting += [(child, sign) for child in x.children]
-    return builder.rows
+    return rows
 
 
 @dataclass(frozen=True, eq=False)

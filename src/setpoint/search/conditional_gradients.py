@@ -15,12 +15,11 @@ import numpy as np
 from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, Ratio, WeightedSum
-from setpoint.search.achievable_set import MixtureWeights
+from setpoint.search.achievable_set import MixtureWeights, mixed_of
 from setpoint.search.column_generation import generate
 from setpoint.search.column_program import MasterResult
 from setpoint.search.cutting_planes import concave_search
 from setpoint.search.dinkelbach import RatioSearch, least_denominator
-from setpoint.search.nearest import uniform_mixture
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
@@ -70,7 +69,7 @@ class SumSearch:
         near = min(max(_CLIMB, _SHARE * gap), _COARSEST)
         if self.climb is None:
             space = self.region.space
-            self.climb = _Climb(self, uniform_mixture(space.constants()), self.region.inner)
+            self.climb = _Climb(self, space.uniform(), self.region.inner)
         found = self.climb.up(near)
         if gap <= _CLIMB and self.tries < _TRIES:
             self.tries += 1
@@ -154,8 +153,8 @@ class _Climb:
 
     def choice(self) -> MixtureWeights:
         """The mixture over the columns of the blocks."""
-        held = [(p, c) for p, c in zip(self.weights.tolist(), self.corners, strict=True) if p]
-        return _mixed(held)
+        held = np.flatnonzero(self.weights)
+        return mixed_of([self.corners[k] for k in held], self.weights[held].tolist())
 
     def up(self, near: float) -> MasterResult:
         """Climb until a step gains no more than `near`; the last program."""
@@ -220,16 +219,6 @@ class _Climb:
             gained = self._move(one[up] @ self.known - one[down] @ self.known, one[down], one[up])
             if gained <= _SHARE * near:
                 return
-
-
-def _mixed(parts: list[tuple[float, MixtureWeights]]) -> MixtureWeights:
-    """A draw among choices."""
-    out: list[dict[int, float]] = [{} for _ in parts[0][1]]
-    for p, choice in parts:
-        for block, own in zip(out, choice, strict=True):
-            for k, q in own.items():
-                block[k] = block.get(k, 0.0) + p * q
-    return out
 
 
 class _Sum:

@@ -14,7 +14,7 @@ import numpy as np
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import RateFunction, Ratio, WeightedSum
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import AchievableSet
+from setpoint.search.achievable_set import AchievableSet, mixed_of
 from setpoint.search.column_generation import Search, generate
 from setpoint.search.conditional_gradients import SumSearch, bound_of_sum
 from setpoint.search.cutting_planes import concave_search
@@ -23,7 +23,6 @@ from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import Master
 from setpoint.search.max_min_ratio import SmallestSearch
 from setpoint.search.moved_bounds import solve_and_recount, worked_with
-from setpoint.search.nearest import uniform_mixture
 from setpoint.search.optimum import Optimum
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
@@ -94,14 +93,10 @@ def _nudge_inside(space: AchievableSet, program: Program, mixed: Optimum) -> Opt
 
     Logarithms and roots may rule out 0 and hardly more than that, which tangents do not show.
     """
-    uniform = uniform_mixture(space.constants())
+    uniform = space.uniform()
     least, best = float(program.violation(mixed.v)), mixed
     for share in _NUDGES:
-        choice: list[dict[int, float]] = []
-        for part, even in zip(mixed.choice, uniform, strict=True):
-            choice.append({k: (1.0 - share) * p for k, p in part.items()})
-            for k, p in even.items():
-                choice[-1][k] = choice[-1].get(k, 0.0) + share * p
+        choice = mixed_of([mixed.choice, uniform], [1.0 - share, share])
         v = space.features(choice)
         violation = float(program.violation(v))
         if violation < least:

@@ -36,29 +36,21 @@ def solve_and_recount(
     Parameters
     ----------
     solve : callable
-        From how far inwards each bound lies (n_bounds,) to what is found. Nobody knows whether
-        bounds that were moved can be met: an InfeasibleMasterError is raised of the first only.
+        From how far inwards each bound lies (n_bounds,) to what is found.
     missed : callable
-        From what was found to how much further inwards each bound has to lie (n_bounds,),
-        once decisions are counted; all 0: it is as it is meant.
+        From what was found to how much further inwards each bound has to lie (n_bounds,).
     times : int
-        How often bounds are moved.
+        How often bounds are moved, until nothing is missed.
 
     Returns
     -------
     list
         What was found, one after the other; the first is under the bounds that are meant.
 
-    Examples
-    --------
-    A search that ends a tenth past its bounds:
-
-    >>> meant = np.array([0.5])
-    >>> found = solve_and_recount(
-    ...     lambda inwards: 1.1 * (meant - inwards), lambda x: np.maximum(x - meant, 0.0), 1, 3
-    ... )
-    >>> np.concatenate(found).round(4).tolist()
-    [0.55, 0.495]
+    Raises
+    ------
+    InfeasibleMasterError
+        If those cannot be met. Bounds that were moved prove nothing: there the search ends.
     """
     inwards = np.zeros(n_bounds)
     found = [solve(inwards)]

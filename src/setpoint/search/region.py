@@ -74,27 +74,18 @@ class Region:
 
     def _build(self, c: ProgramConstraint) -> tuple[list[Affine], list[EpigraphTerm]]:
         """A bound as rows, and what is curved in it."""
-        curved: list[EpigraphTerm] = []
-        start = len(self.builder.rows)
         try:
-            (self.builder.at_least if c.sign > 0 else self.builder.at_most)(c.function, c.level)
+            return self.builder.bound(c.function, c.level, c.sign), []
         except NotLinearError:
-            del self.builder.rows[start:]
             f = algebra.scaled(c.sign, c.function)
             if not (f.shape.concave and np.isfinite(c.level)):
                 raise ShapeError(
                     f"{c}: mixtures cannot be searched exactly under this bound "
                     f"({c.function.shape_name}); {self.space.otherwise}"
                 ) from None
-            links, pieces = pieces_of_level(f, c.sign * c.level, self.builder)
-            self.builder.rows += links
-            for piece in pieces:
-                curved.append(piece)
-                if piece.under.terms:  # so that its auxiliary is bounded
-                    self.builder.rows.append(piece.touching(self.inner))
-        rows = self.builder.rows[start:]
-        del self.builder.rows[start:]
-        return rows, curved
+        links, pieces = pieces_of_level(f, c.sign * c.level, self.builder)
+        # A tangent where it begins bounds a piece's auxiliary.
+        return [*links, *(p.touching(self.inner) for p in pieces if p.under.terms)], pieces
 
     def solve(self, objective: Affine, extra: Sequence[Affine] = ()) -> MasterResult:
         """The best mixture of the columns so far for an affine objective.
