@@ -19,6 +19,7 @@ from setpoint.program.program import Program
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
 from setpoint.search.frontier_points import FrontierPoints, solve_levels, trace_frontier
 from setpoint.search.infeasibility import InfeasibleError
+from setpoint.search.limits import Limits
 from setpoint.search.optimum import Optimum
 from setpoint.search.outcome import NoRuleError, Randomized
 from setpoint.tolerances import SATISFIED
@@ -171,13 +172,16 @@ def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
 
 def _searched(cuts: CutoffSet, program: Program, i: int, levels: Floats) -> FrontierPoints:
     """Without draws, where there are too many combinations to try: a search for each bound."""
+    bound = INF
 
     def solve(level: float) -> tuple[Optimum | None, float]:
+        nonlocal bound
         try:
-            found = find_rule(cuts, program.at_level(i, level), False, 0.0)
+            found = find_rule(cuts, program.at_level(i, level), False, 0.0, Limits())
         except NoRuleError as error:
             # Unless that is proved, a rule may be there that was not found.
             return None, 0.0 if error.certain else INF
-        return found, found.bound - program.score_at(found.v)
+        bound = min(bound, found.bound)  # no stricter level has a better rule
+        return found, bound - program.score_at(found.v)
 
     return solve_levels(program, i, levels, solve)
