@@ -70,16 +70,21 @@ class SumSearch:
         if self.climb is None:
             space = self.region.space
             self.climb = _Climb(self, space.uniform(), self.region.inner)
-        found = self.climb.up(near)
-        if gap <= _CLIMB and self.tries < _TRIES:
-            self.tries += 1
-            for choice, v in self._starts(self.climb.choice()):
-                other = _Climb(self, choice, v)
-                end = other.up(near)
-                if other.value > self.climb.value + near * (1 + abs(other.value)):
-                    self.climb, found = other, end
-        now = self.climb
-        self.best, self.value = replace(found, choice=now.choice(), v=now.v), now.value
+        try:
+            found = self.climb.up(near)
+            if gap <= _CLIMB and self.tries < _TRIES:
+                self.tries += 1
+                for choice, v in self._starts(self.climb.choice()):
+                    other = _Climb(self, choice, v)
+                    end = other.up(near)
+                    if other.value > self.climb.value + near * (1 + abs(other.value)):
+                        self.climb, found = other, end
+        finally:
+            # Also where a limit ends it half way up.
+            now = self.climb
+            if now.seen is not None:
+                self.best = replace(now.seen, choice=now.choice(), v=now.v)
+                self.value = now.value
         return found
 
     def bound_at(self, bound: float) -> float:
@@ -138,6 +143,7 @@ class _Climb:
     def __init__(self, search: SumSearch, choice: MixtureWeights, v: Floats) -> None:
         self.search = search
         self.sum = search.sum
+        self.seen: MasterResult | None = None
         if float(search.region.program.violation(v)) > SATISFIED:
             found = search.toward(search.sum.slopes(v))
             choice, v = found.choice, found.v
@@ -161,7 +167,7 @@ class _Climb:
         for _ in range(_STEPS):
             v, before = self.v, self.value
             slopes = self.search.sum.slopes(v)
-            found = self.search.toward(slopes)
+            found = self.seen = self.search.toward(slopes)
             little = near * (1 + abs(before))
             if slopes @ (found.v - v) <= little:
                 break
