@@ -311,3 +311,51 @@ def test_each_point_keeps_its_rule(randomized, by_group, values):
         assert side >= bound - 1e-8
     assert len(found.thinned(4).choices) <= 5
     assert "choices" not in found.to_dict()
+
+
+def by_hand(scores, true, group, levels):
+    """The best accuracy under each cap on the difference of shares accepted, by all thresholds."""
+    right, share = np.zeros(1), np.zeros((1, 0))
+    for g in range(3):
+        s, t = scores[group == g], true[group == g]
+        accepted = s >= np.append(np.unique(s), np.inf)[:, None]
+        hits = (accepted == (t == 1)).sum(axis=1)
+        own = accepted.mean(axis=1)
+        right = (right[:, None] + hits).ravel()
+        share = np.hstack([np.repeat(share, len(own), axis=0), np.tile(own, len(share))[:, None]])
+    apart = np.ptp(share, axis=1)
+    return np.array([right[apart <= k + 1e-9].max() for k in levels]) / len(true)
+
+
+@pytest.mark.parametrize("seed", thinned(range(8), 3))
+def test_a_search_for_each_bound_finds_what_all_combinations_hold(seed, monkeypatch):
+    for room in ("frontier", "solver"):
+        monkeypatch.setattr(f"setpoint.exact.{room}.MOST_COMBINATIONS", 100)
+    monkeypatch.setattr("setpoint.exact.deterministic.NEAR_A_MIXTURE", 8)
+    monkeypatch.setattr("setpoint.exact.solver.NEAR_A_MIXTURE", 8)
+    monkeypatch.setattr("setpoint.exact.branching._ALL_TRIED", 6)
+    monkeypatch.setattr("setpoint.exact.branching._TRIED", 1)
+    monkeypatch.setattr("setpoint.exact.branching._WORK", 100_000)
+    rng = np.random.default_rng(seed)
+    true, group = rng.integers(0, 2, 40), np.arange(40) % 3
+    scores = np.round(rng.normal(size=40) + true + 0.5 * group, 2)
+    goal = Goal.parse("maximize accuracy subject to predicted_rate.difference(g) <= 0.1")
+    evidence = Evidence.from_arrays(
+        (0, 1), scores, true, needs=goal.needs, columns={"g": group}, decide_on=("g",)
+    )
+    levels = np.linspace(0.0, 0.5, 12)
+    found = frontier_exact(goal, evidence, values=levels)
+    assert found.kind == "points"
+    assert found.gap == 0.0
+    np.testing.assert_allclose(found.values, by_hand(scores, true, group, levels), atol=1e-12)
+    assert (found.reached <= levels + 1e-9).all()
+    every = frontier_exact(goal, evidence)
+    assert every.gap == 0.0
+    best = by_hand(scores, true, group, every.bounds)
+    np.testing.assert_allclose(every.values, best, atol=1e-12)
+    monkeypatch.setattr("setpoint.exact.branching._MOST_BOXES", 1)
+    early = frontier_exact(goal, evidence)
+    assert early.gap > 0.0
+    best = by_hand(scores, true, group, early.bounds)
+    assert (early.values <= best + 1e-12).all()
+    assert (best - early.values).max() <= early.gap

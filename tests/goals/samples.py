@@ -55,12 +55,7 @@ def influence(expression, schema, counts):
 def linear_rows(program):
     """Each constraint with its linear rows; NotLinearError where one has none."""
     builder = program.row_builder()
-    out = []
-    for c in program.constraints:
-        start = len(builder.rows)
-        (builder.at_least if c.sign > 0 else builder.at_most)(c.function, c.level)
-        out.append((c, builder.rows[start:]))
-    return out
+    return [(c, builder.bound(c.function, c.level, c.sign)) for c in program.constraints]
 
 
 def is_linear(program):

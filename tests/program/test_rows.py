@@ -198,7 +198,7 @@ def test_auxiliaries_are_shared_and_free():
     program = program_of(Goal.parse("maximize recall.min(sex)"), schema)
     builder = program.row_builder()
     t = builder.auxiliary()
-    builder.at_least(program.objective, t)
-    assert len(builder.rows) == 3
-    assert all(row.terms[-1] == 1.0 for row in builder.rows)
+    rows = builder.bound(program.objective, t, 1.0)
+    assert len(rows) == 3
+    assert all(row.terms[-1] == 1.0 for row in rows)
     assert builder.auxiliary().terms == {-2: 1.0}

@@ -170,14 +170,6 @@ class CutoffSet(AchievableSet):
         strata = {c for j in x.features if j >= 0 for c in self.rates.rates[j].strata}
         return frozenset(int(self.evidence.codebook.stratum_segment[c]) for c in strata)
 
-    def features(self, choice: MixtureWeights) -> Floats:
-        """Features (d,) of a choice of cut-offs, expected over its draws."""
-        total = np.zeros(self.d)
-        for segment, part in zip(self.segments, choice, strict=True):
-            index = np.fromiter(part, np.int64, len(part))
-            total += np.array(list(part.values())) @ segment.features(index)
-        return total
-
     def constants(self) -> list[MixtureWeights]:
         """Accept nobody, and accept everybody."""
         nobody = [{0: 1.0} for _ in self.segments]

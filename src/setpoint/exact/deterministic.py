@@ -41,6 +41,7 @@ MOST_COMBINATIONS = 1_000_000
 
 NEAR_A_MIXTURE = 200_000
 """Combinations near a mixture that are tried; where there are no more, all are."""
+_NOTHING = Affine({}, 0.0)
 _CHUNK = 16_384
 _LOOKED_AT = 256
 _SWEEPS = 20
@@ -106,14 +107,8 @@ def parts_of(cuts: CutoffSet, program: Program) -> list[RateFunction] | None:
         for s in where:
             own[s].append((coef, child))
     if isinstance(score, Min):
-        return [
-            algebra.reduced("min", [x for _, x in o], None, "") if o else _nothing() for o in own
-        ]
-    return [algebra.add(o) if o else _nothing() for o in own]
-
-
-def _nothing() -> Affine:
-    return Affine({}, 0.0)
+        return [algebra.reduced("min", [x for _, x in o], None, "") if o else _NOTHING for o in own]
+    return [algebra.add(o) if o else _NOTHING for o in own]
 
 
 def iter_combinations(

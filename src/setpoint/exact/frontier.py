@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,11 @@ from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
 from setpoint.program.link import link
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, vary_of
-from setpoint.search.frontier_points import FrontierPoints, enforce_monotone, trace_frontier
+from setpoint.search.frontier_points import FrontierPoints, solve_levels, trace_frontier
 from setpoint.search.infeasibility import InfeasibleError
+from setpoint.search.limits import Limits
+from setpoint.search.optimum import Optimum
 from setpoint.search.outcome import NoRuleError, Randomized
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
@@ -78,8 +79,10 @@ def frontier_exact(
             if randomized is True:
                 raise
     if n_combinations(cuts) <= MOST_COMBINATIONS or cuts.n_blocks == 1:
-        steps = _steps(cuts, program, i)
-        found, thresholds = steps.found, steps.thresholds
+        found, thresholds = _steps(cuts, program, i), None
+        if cuts.n_blocks == 1:
+            curve = cuts.segments[0].curve
+            thresholds = np.array([curve.threshold(*one[0]) for one in found.choices if one])
         whole = frontier_of(program, i, found, "steps", thresholds)
         return whole if levels is None else whole.sampled(levels)
     if levels is None:
@@ -102,7 +105,7 @@ def _against_steps(
     cuts: CutoffSet, program: Program, i: int, found: FrontierPoints
 ) -> FrontierPoints:
     """Thresholds without draws, where they are better than a stationary point."""
-    steps = frontier_of(program, i, _steps(cuts, program, i).found, "steps")
+    steps = frontier_of(program, i, _steps(cuts, program, i), "steps")
     plain = steps.sampled(found.bounds)
     better = program.sense * (plain.values - found.values) > 0.0
     values = np.where(better, plain.values, found.values)
@@ -112,12 +115,7 @@ def _against_steps(
     return FrontierPoints(found.bounds, values, reached, found.gap, choices)
 
 
-class _Steps(NamedTuple):
-    found: FrontierPoints
-    thresholds: Floats | None
-
-
-def _steps(cuts: CutoffSet, program: Program, i: int) -> _Steps:
+def _steps(cuts: CutoffSet, program: Program, i: int) -> FrontierPoints:
     """The undominated choices of thresholds, by objective and strictness."""
     moving = program.constraints[i]
     others = program.without(i).constraints
@@ -139,21 +137,10 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> _Steps:
     if moving.sign < 0:
         f, g, index = f[::-1], g[::-1], index[::-1]
     bounds = moving.sign * g
-    thresholds = None
-    if cuts.n_blocks == 1:
-        curve = cuts.segments[0].curve
-        thresholds = np.array([curve.threshold(int(j)) for j in index])
-    choices = _choices(cuts, index)
-    return _Steps(
-        FrontierPoints(bounds, program.sense * f, bounds.copy(), 0.0, choices), thresholds
-    )
-
-
-def _choices(cuts: CutoffSet, index: NDArray[np.int64]) -> tuple[MixtureWeights, ...]:
-    """The thresholds with some numbers among all combinations."""
     sizes = [segment.curve.n_cutoffs for segment in cuts.segments]
     numbers = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
-    return tuple([{j: 1.0} for j in one] for one in numbers)
+    choices = tuple([{j: 1.0} for j in one] for one in numbers)
+    return FrontierPoints(bounds, program.sense * f, bounds.copy(), 0.0, choices)
 
 
 def _features(cuts: CutoffSet) -> Iterator[tuple[int, Floats]]:
@@ -183,26 +170,18 @@ def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
     return np.asarray(at[last])
 
 
-def _searched(
-    cuts: CutoffSet, program: Program, i: int, levels: Sequence[float] | Floats
-) -> FrontierPoints:
+def _searched(cuts: CutoffSet, program: Program, i: int, levels: Floats) -> FrontierPoints:
     """Without draws, where there are too many combinations to try: a search for each bound."""
-    values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
-    choices: list[MixtureWeights | None] = [None] * len(levels)
-    gap = 0.0
-    for k, level in enumerate(levels):
+    bound = INF
+
+    def solve(level: float) -> tuple[Optimum | None, float]:
+        nonlocal bound
         try:
-            found = find_rule(cuts, program.at_level(i, float(level)), False, 0.0)
+            found = find_rule(cuts, program.at_level(i, level), False, 0.0, Limits())
         except NoRuleError as error:
-            # Then nothing is proved: a rule may be there that was not found.
-            gap = gap if error.certain else INF
-            continue
-        values[k] = float(program.value(found.v))
-        reached[k] = float(program.constraints[i].function.value(found.v))
-        choices[k] = found.choice
-        gap = max(gap, found.bound - program.score_at(found.v))
-    strict = program.constraints[i].sign
-    order = np.argsort(-strict * np.asarray(levels, dtype=np.float64))
-    enforce_monotone(values, reached, choices, order, program.sense)
-    bounds = np.asarray(levels, dtype=np.float64)
-    return FrontierPoints(bounds, values, reached, gap, tuple(choices))
+            # Unless that is proved, a rule may be there that was not found.
+            return None, 0.0 if error.certain else INF
+        bound = min(bound, found.bound)  # no stricter level has a better rule
+        return found, bound - program.score_at(found.v)
+
+    return solve_levels(program, i, levels, solve)

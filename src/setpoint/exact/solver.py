@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
@@ -27,7 +28,7 @@ from setpoint.search.infeasibility import explain
 from setpoint.search.limits import Limits, StoppedError, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
-from setpoint.search.nearest import nearest_mixture
+from setpoint.search.nearest import blame_of, nearest_mixture
 from setpoint.search.optimum import Optimum
 from setpoint.search.outcome import (
     SAME,
@@ -281,16 +282,7 @@ def _nearest(cuts: CutoffSet, program: Program, randomized: Randomized) -> Optim
     except ShapeError:
         pass
     near = nearest_thresholds(cuts, program)
-    if near.blame or randomized is not False:
-        return near
-    try:
-        region = Region(cuts.within(Limits()), program)
-    except ShapeError:
-        return near
-    try:
-        region.solve(Affine({}, 0.0))
-    except InfeasibleMasterError as error:
-        return replace(near, blame=region.blame(error))
-    except UnfinishedError:
-        pass
+    if not near.blame and randomized is False:
+        with suppress(ShapeError):
+            return replace(near, blame=blame_of(Region(cuts.within(Limits()), program)))
     return near

@@ -43,7 +43,7 @@ def round_choice(space: Explored, program: Program, choice: MixtureWeights) -> O
             rest = total - features[b, at[b]]
             k = best_of(program, rest + features[b], at[b])
             at[b], total = k, rest + features[b, k]
-        if at == before:
+        if at == before or space.limits.is_late:
             break
     return measure(space, program, [{k: 1.0} for k in at])
 

@@ -48,7 +48,7 @@ def polish(space: Achievable, program: Program, start: int) -> int:
         return start
     counted = space.counted
     size = max(counted.n_rows * counted.n_classes, 1)
-    left = int(np.clip(_WORK / size, _LEAST, _MOST))
+    left = 0 if space.limits.is_late else int(np.clip(_WORK / size, _LEAST, _MOST))
     least = first = _worth(program, space.features_of(start))
     with space.limits.keeping(True):  # the start, at least
         atom, least = _search(space, program, atom, least, left)
@@ -68,9 +68,11 @@ def _search(
                 for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step)):
                     trial = _moved(atom, segment, code, factor, offset)
                     now = _worth(program, space.pricer.features(trial, ONE_BLOCK)[0])
-                    left = 0 if space.limits.is_late else left - 1
+                    left -= 1
                     if now < least:
                         atom, least = trial, now
+                    if space.limits.is_late:
+                        return atom, least
                     if left <= 0:
                         break
         step = step if least < before else 0.5 * step

@@ -279,9 +279,10 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
 
 
 def _best(space: Achievable, program: Program) -> int:
-    """The whole rule with the least violation, then the best objective, constants apart."""
-    n = space.counted.n_classes
-    return n + best_of(program, features_of_atoms(space)[n:])
+    """The whole rule with the least violation, then the best objective, constants last."""
+    v = features_of_atoms(space)
+    n = space.counted.n_classes if len(v) > space.counted.n_classes else 0
+    return n + best_of(program, v[n:])
 
 
 def _likeliest(choice: MixtureWeights) -> int:
@@ -295,7 +296,7 @@ def _likeliest(choice: MixtureWeights) -> int:
 
 def _of_whole_rules(space: Explored, program: Program, floor: float) -> MixtureWeights | None:
     """A mixture of whole rules as good as the floor: a few lines where blocks take many."""
-    if not isinstance(space, Achievable) or space.n_blocks == 1:
+    if not isinstance(space, Achievable) or space.n_blocks == 1 or space.limits.is_late:
         return None
     try:
         few = best_mixture(space.as_whole(), program, SAME)

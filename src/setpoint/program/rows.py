@@ -39,7 +39,7 @@ class NotLinearError(Exception):
 
 
 class RowBuilder:
-    """Collects the rows of several bounds over shared auxiliaries.
+    """Makes the rows of several bounds over shared auxiliaries.
 
     Parameters
     ----------
@@ -53,60 +53,56 @@ class RowBuilder:
         self._weights = weights
         self._least = least
         self._numbers = count(-1, -1)
-        self.rows: list[Affine] = []
 
     def auxiliary(self) -> Affine:
         """A new free variable."""
         return Affine({next(self._numbers): 1.0}, 0.0)
 
-    def at_least(self, x: RateFunction, k: Affine | float) -> None:
-        """Add rows that hold exactly where x >= k (k a number, or affine with auxiliaries).
+    def bound(self, x: RateFunction, k: Affine | float, sign: float) -> list[Affine]:
+        """Rows that hold exactly where ``sign * (x - k) >= 0``: a floor k, or a cap with -1.
+
+        Parameters
+        ----------
+        x : RateFunction
+        k : float or Affine
+            A number, or affine with auxiliaries.
+        sign : float
 
         Raises
         ------
         NotLinearError
-            If x >= k is not a conjunction of rows.
+            If that is not a conjunction of rows.
         """
-        self._bound(x, k, 1.0)
-
-    def at_most(self, x: RateFunction, k: Affine | float) -> None:
-        """Add rows that hold exactly where x <= k."""
-        self._bound(x, k, -1.0)
-
-    def _bound(self, x: RateFunction, k: Affine | float, sign: float) -> None:
-        """Rows for sign * x >= sign * k."""
         if not math.isfinite(k.const if isinstance(k, Affine) else k):
             raise NotLinearError
         if isinstance(x, Affine):
-            self.rows.append(_level(k).plus(x.scaled(-1.0)).scaled(sign))
-        elif isinstance(x, Ratio):
-            self._ratio(x, _number(k), sign)
-        elif isinstance(x, (Min if sign > 0 else Max)):
-            for child in x.children:
-                self._bound(child, k, sign)
-        elif isinstance(x, WeightedSum):
-            self._total(x, k, sign)
-        elif isinstance(x, (Log, Sqrt)):
-            self._rising(x, _number(k), sign)
-        elif isinstance(x, Absolute) and sign < 0:
-            self._bound(x.children[0], k, -1.0)
-            self._bound(x.children[0], _level(k).scaled(-1.0), 1.0)
-        elif isinstance(x, MaxMinusMin) and sign < 0:
-            self._spread(x, _level(k))
-        elif isinstance(x, MinOverMax) and sign > 0:
-            self._extremes(x, _number(k))
-        else:
-            raise NotLinearError
+            return [_level(k).plus(x.scaled(-1.0)).scaled(sign)]
+        if isinstance(x, Ratio):
+            return self._ratio(x, _number(k), sign)
+        if isinstance(x, (Min if sign > 0 else Max)):
+            return [row for child in x.children for row in self.bound(child, k, sign)]
+        if isinstance(x, WeightedSum):
+            return self._total(x, k, sign)
+        if isinstance(x, (Log, Sqrt)):
+            return self._rising(x, _number(k), sign)
+        if isinstance(x, Absolute) and sign < 0:
+            (child,) = x.children
+            return self.bound(child, k, -1.0) + self.bound(child, _level(k).scaled(-1.0), 1.0)
+        if isinstance(x, MaxMinusMin) and sign < 0:
+            t, half = self.auxiliary(), _level(k).scaled(0.5)
+            return self._between(x, t.plus(half.scaled(-1.0)), t.plus(half))
+        if isinstance(x, MinOverMax) and sign > 0:
+            return self._extremes(x, _number(k))
+        raise NotLinearError
 
-    def _rising(self, x: Log | Sqrt, k: float, sign: float) -> None:
+    def _rising(self, x: Log | Sqrt, k: float, sign: float) -> list[Affine]:
         if x.low >= k if sign > 0 else x.high <= k:
-            return  # holds for every decision
+            return []  # holds for every decision
         if x.low > k if sign < 0 else x.high < k:
-            self.rows.append(_NEVER)
-            return
-        self._bound(x.children[0], x.inverse(k), sign)
+            return [_NEVER]
+        return self.bound(x.children[0], x.inverse(k), sign)
 
-    def _total(self, x: WeightedSum, k: Affine | float, sign: float) -> None:
+    def _total(self, x: WeightedSum, k: Affine | float, sign: float) -> list[Affine]:
         rest = _level(k).scaled(-1.0)
         parts = []
         for coef, child in zip(x.coefs, x.children, strict=True):
@@ -117,22 +113,20 @@ class RowBuilder:
         # sign * (rest + sum coef * child) >= 0
         if len(parts) == 1:
             coef, child = parts[0]
-            self._bound(child, rest.scaled(-1.0 / coef), sign if coef > 0 else -sign)
-            return
+            return self.bound(child, rest.scaled(-1.0 / coef), sign if coef > 0 else -sign)
+        rows = []
         for coef, child in parts:
             t = self.auxiliary()
-            self._bound(child, t, sign if coef > 0 else -sign)
+            rows += self.bound(child, t, sign if coef > 0 else -sign)
             rest = rest.plus(t.scaled(coef))
-        self.rows.append(rest.scaled(-sign))
+        return [*rows, rest.scaled(-sign)]
 
-    def _ratio(self, x: Ratio, k: float, sign: float) -> None:
+    def _ratio(self, x: Ratio, k: float, sign: float) -> list[Affine]:
         # sign * (offset + A/B - k) >= 0, times B >= 0
         row = x.below.scaled(k - x.offset).plus(x.above.scaled(-1.0)).scaled(sign)
-        self.rows.append(row)
-        if sign * (x.at_zero - k) < 0:
-            self.floor(x, sign)
+        return [row, *(self.floor(x, sign) if sign * (x.at_zero - k) < 0 else ())]
 
-    def floor(self, x: Ratio, sign: float) -> None:
+    def floor(self, x: Ratio, sign: float) -> list[Affine]:
         """Keep out A = B = 0: B (or where that asks too much, B + |A|) is one step or more.
 
         Parameters
@@ -147,39 +141,34 @@ class RowBuilder:
             If with B = 0 both signs of A are possible.
         """
         if self._weights.range(x.below)[0] > _TINY:
-            return
+            return []
         above, below = x.above.scaled(sign), x.below
         low, high = self._weights.range_at_least(above, below)
         if low > _TINY or high < -_TINY:
-            return  # where B is 0, A is not
+            return []  # where B is 0, A is not
         if high > _TINY:
             # With B = 0 the row still allows A > 0 (wins without losses).
             if self._weights.range(above)[0] < -_TINY:
                 raise NotLinearError
             below = below.plus(above)
         step = self._weights.step(below, self._least)
-        self.rows.append(_NEVER if step is None else Affine({}, step).plus(below.scaled(-1.0)))
+        return [_NEVER if step is None else Affine({}, step).plus(below.scaled(-1.0))]
 
-    def _spread(self, x: MaxMinusMin, k: Affine) -> None:
-        t, half = self.auxiliary(), k.scaled(0.5)
-        for child in x.children:
-            self._bound(_affine(child), t.plus(half), -1.0)
-            self._bound(_affine(child), t.plus(half.scaled(-1.0)), 1.0)
+    def _between(self, x: MaxMinusMin | MinOverMax, low: Affine, high: Affine) -> list[Affine]:
+        ends = ((high, -1.0), (low, 1.0))
+        return [r for c in x.children for k, sign in ends for r in self.bound(_affine(c), k, sign)]
 
-    def _extremes(self, x: MinOverMax, k: float) -> None:
+    def _extremes(self, x: MinOverMax, k: float) -> list[Affine]:
         if k <= 0:
-            return
+            return []
         t = self.auxiliary()
-        children = [_affine(c) for c in x.children]
-        for child in children:
-            self._bound(child, t, -1.0)
-            self._bound(child, t.scaled(k), 1.0)
+        rows = self._between(x, t.scaled(k), t)
         # Not all of them are 0: the largest, and with it t, is at least this.
-        lows = [self._weights.range(c)[0] for c in children]
-        if max(lows) > _TINY:
-            return
+        children = [_affine(c) for c in x.children]
+        if max(self._weights.range(c)[0] for c in children) > _TINY:
+            return rows
         steps = [s for c in children if (s := self._weights.step(c, self._least)) is not None]
-        self.rows.append(Affine({}, min(steps)).plus(t.scaled(-1.0)) if steps else _NEVER)
+        return [*rows, Affine({}, min(steps)).plus(t.scaled(-1.0)) if steps else _NEVER]
 
 
 def _level(k: Affine | float) -> Affine:

@@ -198,7 +198,6 @@ class RampClassifier(TrainedClassifier):
                 prepared.problem,
                 solved,
                 rivals,
-                least=prepared.least,
                 randomized=self.randomized,
                 on_infeasible=self.on_infeasible,
             ),

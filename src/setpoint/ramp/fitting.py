@@ -28,10 +28,6 @@ from setpoint.typing import Codes, Floats
 __all__ = ["Prepared", "prepare", "train", "with_score"]
 
 
-_SPARE = 1.1
-"""Training asks for more than the floor that is counted in the end."""
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """The problem to be solved, and what belongs to it.
@@ -44,8 +40,6 @@ class Prepared:
         Rows of X among them; they come first.
     factor : float
         What features were multiplied by.
-    least : float
-        The weight of rows that a floor under a denominator asks for.
     deployed : int array of shape (n_main,) or None
         What the deployed model decides of them.
     """
@@ -54,7 +48,6 @@ class Prepared:
     rows: Rows
     n_main: int
     factor: float
-    least: float
     deployed: Codes | None
 
     def unscaled(self, w: Floats) -> Floats:
@@ -111,13 +104,13 @@ def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, A
         rows.weight,
         program,
         2.0 * unit / (float(estimator.C) * total),
-        _SPARE * least,
+        least,
     )
     problem.rows  # noqa: B018  # a bound of another shape is refused before any work
     deployed = inputs.tables[None].deployed
     if deployed is not None and main is not None:
         deployed = deployed[main]
-    return Prepared(problem, rows, n_main, factor, least, deployed)
+    return Prepared(problem, rows, n_main, factor, deployed)
 
 
 def train(

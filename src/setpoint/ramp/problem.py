@@ -29,6 +29,8 @@ from setpoint.typing import Codes, Floats
 __all__ = ["Problem", "Row", "rows_of"]
 
 
+_SPARE = 1.1
+"""Of the floors that are meant: what the rows ask for that a model is trained under."""
 _SMALLEST_SCALE = 0.05
 """Of a row that only rises or only falls: no bound is magnified more."""
 
@@ -84,10 +86,9 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
     over = Accepted(program)
     found: list[tuple[str, Affine]] = []
     for c in program.constraints:
-        builder = program.row_builder(least)
         try:
-            (builder.at_least if c.sign > 0 else builder.at_most)(c.function, c.level)
-            rows = without_auxiliaries(builder.rows)
+            rows = program.row_builder(least).bound(c.function, c.level, c.sign)
+            rows = without_auxiliaries(rows)
         except NotLinearError:
             raise ShapeError(
                 f"{c}: RampClassifier takes bounds that linear rows of rates describe, and this "
@@ -106,20 +107,20 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
 
 def _floors(program: Program, least: float) -> list[Affine]:
     """Rows that keep the denominators of the objective off 0."""
-    builder = program.row_builder(least)
+    builder, rows = program.row_builder(least), list[Affine]()
     waiting: list[tuple[RateFunction, float]] = [(program.objective, program.sense)]
     while waiting:
         x, sign = waiting.pop()
         if isinstance(x, Ratio):
             try:
-                builder.floor(x, sign)
+                rows += builder.floor(x, sign)
             except NotLinearError:
                 raise ShapeError(
                     f"{program.goal.objective}: RampClassifier cannot tell what a quotient is "
                     "worth where nothing is counted in its denominator; PlugInClassifier can"
                 ) from None
         waiting += [(child, sign) for child in x.children]
-    return builder.rows
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,7 @@ class Problem:
     lam : float
         Weight of half the squared norm.
     least : float
-        See :func:`rows_of`.
+        The weight of rows that is meant by a floor under a denominator.
     tick : callable, optional
         Called before each pass of a solver; it may raise StoppedError.
     """
@@ -163,8 +164,16 @@ class Problem:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The constraints, scaled."""
-        return [row.scaled(self.totals) for row in rows_of(self.program, self.least)]
+        """The constraints, scaled; floors ask for more than is counted in the end."""
+        return [row.scaled(self.totals) for row in rows_of(self.program, _SPARE * self.least)]
+
+    @cached_property
+    def floors(self) -> list[Row]:
+        """The rows that keep denominators off 0, as they are meant."""
+        if not self.least:
+            return []
+        few, many = rows_of(self.program), rows_of(self.program, self.least)
+        return [b for a, b in zip(few, many, strict=True) if a.const != b.const]
 
     @cached_property
     def goal(self) -> Accepted:

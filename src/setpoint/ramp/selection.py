@@ -17,7 +17,7 @@ from setpoint.evidence.codebook import Codebook
 from setpoint.exact import solve_exact
 from setpoint.program.program import Program
 from setpoint.ramp.cutoff import feasible_cutoffs
-from setpoint.ramp.problem import Problem, Row, rows_of
+from setpoint.ramp.problem import Problem
 from setpoint.ramp.solvers.search import LARGEST_MULTIPLIER, Solved
 from setpoint.rules import Threshold
 from setpoint.search.infeasibility import InfeasibleError, not_found
@@ -67,7 +67,6 @@ def choose_model(
     solved: Solved,
     rivals: Sequence[Model] = (),
     *,
-    least: float,
     randomized: bool,
     on_infeasible: Literal["raise", "nearest"],
 ) -> Found:
@@ -84,8 +83,6 @@ def choose_model(
         Those of the problem.
     rivals : sequence of Model
         What was there before training: the start, the deployed model.
-    least : float
-        The weight of rows that a floor under a denominator asks for.
     on_infeasible : {"raise", "nearest"}
 
     Raises
@@ -93,8 +90,7 @@ def choose_model(
     InfeasibleError
         If no cut-off on these scores meets the goal, unless `on_infeasible` is "nearest".
     """
-    program = problem.program
-    judge = _Judge(program, rows, problem, solved, _floors(program, least), on_infeasible)
+    judge = _Judge(problem.program, rows, problem, solved, on_infeasible)
     trained = Model("", solved.best.w)
     if randomized:
         choice = judge.drawn(trained)
@@ -107,13 +103,12 @@ def choose_model(
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """What the rules that may be chosen are judged by: the rows, the goal and its floors."""
+    """What the rules that may be chosen are judged by: the rows and the goal."""
 
     program: Program
     rows: Rows
     problem: Problem
     solved: Solved
-    floors: Sequence[Row]
     on_infeasible: Literal["raise", "nearest"]
 
     def scored(self, model: Model) -> Evidence:
@@ -127,7 +122,7 @@ class _Judge:
         for model in models:
             scored = self.scored(model)
             at_zero = self.judged(scored, Threshold(0.0))
-            cuts = feasible_cutoffs(self.program, scored, self.floors)
+            cuts = feasible_cutoffs(self.program, scored, self.problem.floors)
             if self.meets(at_zero):
                 why = at_zero.why if not model.name else f"{model.name} was better as it is"
                 others.append(_Choice(model, scored, replace(at_zero, why=why)))
@@ -192,7 +187,7 @@ class _Judge:
         if float(self.program.violation(outcome.v)) > SATISFIED:
             return False
         S = np.ravel(outcome.confusion.counts[:, :, 1])
-        return all(float(row.coefs @ S) + row.const <= SATISFIED for row in self.floors)
+        return all(float(row.coefs @ S) + row.const <= SATISFIED for row in self.problem.floors)
 
     def nearest(self, model: Model) -> _Choice:
         """The cut-off with the least violation, where none meets the goal."""
@@ -205,7 +200,7 @@ class _Judge:
             raise self.not_found(error) from None
         blame = self.blame()
         if float(self.program.violation(outcome.v)) <= SATISFIED:
-            what = "; ".join(dict.fromkeys(row.text for row in self.floors))
+            what = "; ".join(dict.fromkeys(row.text for row in self.problem.floors))
             few = (
                 f"{what}: no linear model was found that meets the goal and is measured there on "
                 "as many rows as min_positives asks for"
@@ -251,11 +246,3 @@ def _warn_constant(codebook: Codebook, outcome: Outcome) -> None:
         "whether the features say anything about the classes",
         ConstantGoalWarning,
     )
-
-
-def _floors(program: Program, least: float) -> list[Row]:
-    """The rows by which denominators are kept off 0."""
-    if not least:
-        return []
-    few, many = rows_of(program, 0.0), rows_of(program, least)
-    return [b for a, b in zip(few, many, strict=True) if a.const != b.const]

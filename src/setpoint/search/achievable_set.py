@@ -19,10 +19,20 @@ from setpoint.search.columns import ColumnStore
 from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
-__all__ = ["AchievableSet", "Expected", "MixtureWeights", "Priced"]
+__all__ = ["AchievableSet", "Expected", "MixtureWeights", "Priced", "mixed_of"]
 
 MixtureWeights: TypeAlias = Sequence[dict[int, float]]
 """For each block, columns and their probabilities."""
+
+
+def mixed_of(choices: Sequence[MixtureWeights], shares: Sequence[float]) -> MixtureWeights:
+    """A draw among choices, block by block."""
+    out: list[dict[int, float]] = [{} for _ in choices[0]]
+    for choice, share in zip(choices, shares, strict=True):
+        for block, part in zip(out, choice, strict=True):
+            for k, p in part.items():
+                block[k] = block.get(k, 0.0) + share * p
+    return out
 
 
 class Priced(NamedTuple):
@@ -136,6 +146,11 @@ class AchievableSet(ABC):
     @abstractmethod
     def constants(self) -> list[MixtureWeights]:
         """The classifiers that give everyone the same class."""
+
+    def uniform(self) -> MixtureWeights:
+        """A fair draw among :meth:`constants`."""
+        constants = self.constants()
+        return mixed_of(constants, [1.0 / len(constants)] * len(constants))
 
     @abstractmethod
     def rule(self, choice: MixtureWeights) -> Rule:

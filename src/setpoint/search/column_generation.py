@@ -93,7 +93,7 @@ def generate(
     inner, toward = _COARSEST, None
     unsmoothed = 1 if len(region.space.smoothing) > 1 else _UNSMOOTHED
     limits = region.space.limits
-    with limits.keeping(lambda: partial and known.best):
+    with limits.keeping(lambda: partial and known.take(search)):
         while True:
             found = search.step(inner)
             known.take(search)
@@ -128,9 +128,11 @@ class _Known:
         self.toward: Pricing | None = None
         self.asked = 0
 
-    def take(self, search: Search) -> None:
-        if self.best is None or search.value >= self.value:
+    def take(self, search: Search) -> bool:
+        """Keep what the search has, if it is better; whether there is anything."""
+        if search.best is not None and (self.best is None or search.value >= self.value):
             self.best, self.value = search.best, search.value
+        return self.best is not None
 
     def left(
         self, region: Region, search: Search, priced: Pricing, traced: Program | None

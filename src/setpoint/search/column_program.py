@@ -10,6 +10,7 @@ import numpy as np
 
 from setpoint.program.functions import Affine
 from setpoint.search.achievable_set import AchievableSet, MixtureWeights
+from setpoint.search.limits import Limits
 from setpoint.search.linear_program import IncrementalLP
 from setpoint.typing import Floats
 
@@ -76,6 +77,7 @@ class ColumnProgram:
         self.place: list[dict[int, int]] = [{} for _ in range(space.n_blocks)]
         self.owner: list[tuple[int, int]] = []
         self._built_lp: IncrementalLP | None = None
+        self._limits: Limits | None = None
         self._miss = 0
         self._aux: dict[int, int] = {}
         self._rows: list[Affine] = []
@@ -220,9 +222,10 @@ class ColumnProgram:
         for j, a in others.items():
             costs[j] = -a
         self._lp.set_costs(costs)
-        solved = self._lp.solve()
+        solved = self._lp.solve(self._limits)
         if solved is None:
             return None
+        self._limits = self.space.limits  # not before: a first mixture is needed in any case
         value, x, y = solved
         m = self.space.n_blocks
         weights = x[self._variable]

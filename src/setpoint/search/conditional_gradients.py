@@ -15,12 +15,11 @@ import numpy as np
 from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, Ratio, WeightedSum
-from setpoint.search.achievable_set import MixtureWeights
+from setpoint.search.achievable_set import MixtureWeights, mixed_of
 from setpoint.search.column_generation import generate
 from setpoint.search.column_program import MasterResult
 from setpoint.search.cutting_planes import concave_search
 from setpoint.search.dinkelbach import RatioSearch, least_denominator
-from setpoint.search.nearest import uniform_mixture
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
@@ -70,17 +69,22 @@ class SumSearch:
         near = min(max(_CLIMB, _SHARE * gap), _COARSEST)
         if self.climb is None:
             space = self.region.space
-            self.climb = _Climb(self, uniform_mixture(space.constants()), self.region.inner)
-        found = self.climb.up(near)
-        if gap <= _CLIMB and self.tries < _TRIES:
-            self.tries += 1
-            for choice, v in self._starts(self.climb.choice()):
-                other = _Climb(self, choice, v)
-                end = other.up(near)
-                if other.value > self.climb.value + near * (1 + abs(other.value)):
-                    self.climb, found = other, end
-        now = self.climb
-        self.best, self.value = replace(found, choice=now.choice(), v=now.v), now.value
+            self.climb = _Climb(self, space.uniform(), self.region.inner)
+        try:
+            found = self.climb.up(near)
+            if gap <= _CLIMB and self.tries < _TRIES:
+                self.tries += 1
+                for choice, v in self._starts(self.climb.choice()):
+                    other = _Climb(self, choice, v)
+                    end = other.up(near)
+                    if other.value > self.climb.value + near * (1 + abs(other.value)):
+                        self.climb, found = other, end
+        finally:
+            # Also where a limit ends it half way up.
+            now = self.climb
+            if now.seen is not None:
+                self.best = replace(now.seen, choice=now.choice(), v=now.v)
+                self.value = now.value
         return found
 
     def bound_at(self, bound: float) -> float:
@@ -139,6 +143,7 @@ class _Climb:
     def __init__(self, search: SumSearch, choice: MixtureWeights, v: Floats) -> None:
         self.search = search
         self.sum = search.sum
+        self.seen: MasterResult | None = None
         if float(search.region.program.violation(v)) > SATISFIED:
             found = search.toward(search.sum.slopes(v))
             choice, v = found.choice, found.v
@@ -154,15 +159,15 @@ class _Climb:
 
     def choice(self) -> MixtureWeights:
         """The mixture over the columns of the blocks."""
-        held = [(p, c) for p, c in zip(self.weights.tolist(), self.corners, strict=True) if p]
-        return _mixed(held)
+        held = np.flatnonzero(self.weights)
+        return mixed_of([self.corners[k] for k in held], self.weights[held].tolist())
 
     def up(self, near: float) -> MasterResult:
         """Climb until a step gains no more than `near`; the last program."""
         for _ in range(_STEPS):
             v, before = self.v, self.value
             slopes = self.search.sum.slopes(v)
-            found = self.search.toward(slopes)
+            found = self.seen = self.search.toward(slopes)
             little = near * (1 + abs(before))
             if slopes @ (found.v - v) <= little:
                 break
@@ -220,16 +225,6 @@ class _Climb:
             gained = self._move(one[up] @ self.known - one[down] @ self.known, one[down], one[up])
             if gained <= _SHARE * near:
                 return
-
-
-def _mixed(parts: list[tuple[float, MixtureWeights]]) -> MixtureWeights:
-    """A draw among choices."""
-    out: list[dict[int, float]] = [{} for _ in parts[0][1]]
-    for p, choice in parts:
-        for block, own in zip(out, choice, strict=True):
-            for k, q in own.items():
-                block[k] = block.get(k, 0.0) + p * q
-    return out
 
 
 class _Sum:

@@ -40,12 +40,7 @@ class LinearSearch:
             self.target = score
             return
         self.target = region.builder.auxiliary()
-        start = len(region.builder.rows)
-        try:
-            region.builder.at_least(score, self.target)
-            self.rows = region.builder.rows[start:]
-        finally:
-            del region.builder.rows[start:]
+        self.rows = region.builder.bound(score, self.target, 1.0)
 
     def step(self, gap: float) -> MasterResult:
         """Solve the program over the columns so far."""

@@ -55,15 +55,10 @@ class RatioSearch:
 
     def _floors(self) -> list[Affine]:
         """The rows that keep the denominator off 0; none where it is not a single row."""
-        builder = self.region.builder
-        start = len(builder.rows)
         try:
-            builder.floor(self.score, 1.0)
-            return builder.rows[start:]
+            return self.region.builder.floor(self.score, 1.0)
         except NotLinearError:
             return []
-        finally:
-            del builder.rows[start:]
 
     def _climb(self) -> MasterResult | None:
         score = self.score

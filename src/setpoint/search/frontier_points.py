@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
@@ -25,7 +24,6 @@ __all__ = [
     "FrontierPoints",
     "bound_range",
     "breakpoints",
-    "enforce_monotone",
     "solve_levels",
     "trace_frontier",
 ]
@@ -108,73 +106,70 @@ def trace_frontier(
         raise InfeasibleError(
             f"without {program.constraints[i]} no rule meets the other constraints either"
         ) from None
-    if program.constraints[i].sign < 0:
-        found = solve_levels(space, program, i, levels[::-1].tolist(), gap)
-        turned = (found.bounds[::-1], found.values[::-1], found.reached[::-1])
-        return FrontierPoints(*turned, found.gap, found.choices[::-1]), "points"
-    return solve_levels(space, program, i, levels.tolist(), gap), "points"
+    return solve_levels(program, i, levels, _mixtures(space, program, i, gap)), "points"
 
 
 def solve_levels(
-    space: AchievableSet, program: Program, i: int, levels: Sequence[float], gap: float
+    program: Program, i: int, levels: Floats, solve: Callable[[float], tuple[Optimum | None, float]]
 ) -> FrontierPoints:
-    """The best mixture under each level of the i-th bound.
+    """What a search finds under each level of the i-th bound.
 
     Parameters
     ----------
-    space : AchievableSet
     program : Program
     i : int
-    levels : sequence of float
-        From the laxest to the strictest.
-    gap : float
-        To which each search goes.
+    levels : array of shape (m,)
+        Ascending.
+    solve : callable
+        From a level, the laxest first, to the best rule that was found, if any, and by how much
+        it may fall short.
     """
-    master = Master(space)
-    moving = program.constraints[i]
-    # Last, so that the rows of the others stay in the linear program.
-    last = len(program.constraints) - 1
-    others = program.without(i)
-    ordered = others.changed(constraints=[*others.constraints, moving])
-    values, reached = np.full(len(levels), np.nan), np.full(len(levels), np.nan)
+    side = program.constraints[i]
+    values, reached = np.full((2, len(levels)), np.nan)
     choices: list[MixtureWeights | None] = [None] * len(levels)
-    worst = 0.0
+    gap = 0.0
+    lax_first = np.arange(len(levels))[:: int(side.sign)].tolist()
+    for k in lax_first:
+        found, short = solve(float(levels[k]))
+        gap = max(gap, short)
+        if found is not None:
+            values[k] = float(program.value(found.v))
+            reached[k] = float(side.function.value(found.v))
+            choices[k] = found.choice
+    # A rule that meets a bound meets the laxer ones, where a search may end at less, or nothing.
+    for strict, lax in pairwise(lax_first[::-1]):
+        better = program.sense * values[strict] > program.sense * values[lax]
+        if better or (np.isnan(values[lax]) and not np.isnan(values[strict])):
+            values[lax], reached[lax] = values[strict], reached[strict]
+            choices[lax] = choices[strict]
+    return FrontierPoints(levels, values, reached, gap, tuple(choices))
+
+
+def _mixtures(
+    space: AchievableSet, program: Program, i: int, gap: float
+) -> Callable[[float], tuple[Optimum | None, float]]:
+    """The best mixture under one level of the i-th bound after the other, from lax to strict."""
+    master = Master(space)
+    # Last, so that the rows of the others stay in the linear program.
+    others = program.without(i)
+    ordered = others.changed(constraints=[*others.constraints, program.constraints[i]])
     found: Optimum | None = None
-    for k, level in enumerate(levels):
-        asked = ordered.at_level(last, level)
+    hopeless = False
+
+    def solve(level: float) -> tuple[Optimum | None, float]:
+        nonlocal found, hopeless
+        asked = ordered.at_level(len(others.constraints), level)
         # What was best under a laxer bound, and meets this one, still is.
-        if found is None or float(asked.violation(found.v)) > SATISFIED:
+        if not hopeless and (found is None or float(asked.violation(found.v)) > SATISFIED):
             try:
                 found = best_mixture(space, asked, max(gap, _EDGE), master)
             except InfeasibleMasterError:
-                break  # so are all stricter ones
+                hopeless = True  # under all stricter levels, too
             except UnfinishedError:
-                continue
-        values[k] = float(program.value(found.v))
-        reached[k] = float(moving.function.value(found.v))
-        choices[k] = found.choice
-        worst = max(worst, found.bound - found.value)
-    enforce_monotone(values, reached, choices, np.arange(len(levels))[::-1], program.sense)
-    bounds = np.asarray(levels, dtype=np.float64)
-    return FrontierPoints(bounds, values, reached, worst, tuple(choices))
+                return None, 0.0
+        return (None, 0.0) if hopeless or found is None else (found, found.bound - found.value)
 
-
-def enforce_monotone(
-    values: Floats,
-    reached: Floats,
-    choices: list[MixtureWeights | None],
-    order: NDArray[np.int64],
-    sense: float,
-) -> None:
-    """A rule that meets a bound meets the laxer ones: `order` leads from strict to lax.
-
-    What a search ended at may be worse than the rule of a stricter bound, or nothing.
-    """
-    for strict, lax in pairwise(order):
-        worse = sense * values[strict] > sense * values[lax] or np.isnan(values[lax])
-        if worse and not np.isnan(values[strict]):
-            values[lax], reached[lax] = values[strict], reached[strict]
-            choices[lax] = choices[strict]
+    return solve
 
 
 def bound_range(space: AchievableSet, program: Program, i: int) -> tuple[float, float]:

@@ -81,10 +81,21 @@ class Limits:
         return self._before + time.perf_counter() - self.started
 
     @property
+    def seconds_left(self) -> float:
+        """Seconds until time is up; infinite without a limit."""
+        if self.max_seconds is None:
+            return float("inf")
+        return self.max_seconds - (time.perf_counter() - self.started)
+
+    @property
     def is_late(self) -> bool:
         """Whether time is up."""
-        limit = self.max_seconds
-        return limit is not None and time.perf_counter() - self.started >= limit
+        return self.seconds_left <= 0.0
+
+    @property
+    def too_late(self) -> StoppedError:
+        """The error where time is up."""
+        return StoppedError(f"stopped after {self.max_seconds:g} seconds")
 
     def tick(self) -> None:
         """Go on.
@@ -97,7 +108,7 @@ class Limits:
         if self.stopped:
             raise StoppedError(self.stopped)
         if self.is_late:
-            raise StoppedError(f"stopped after {self.max_seconds:g} seconds")
+            raise self.too_late
 
     def call(self) -> None:
         """Count one call before it is made.

@@ -8,6 +8,7 @@ from typing import Any
 import highspy
 import numpy as np
 
+from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
 __all__ = ["TOLERANCE", "UNSOLVED", "IncrementalLP", "UnfinishedError"]
@@ -22,6 +23,7 @@ UNSOLVED = (
 _log = logging.getLogger(__name__)
 _Highs: Any = highspy.Highs
 _DUAL, _PRIMAL = 1, 4
+_LATE = highspy.HighsModelStatus.kTimeLimit
 _INF = float(highspy.kHighsInf)
 
 
@@ -99,13 +101,15 @@ class IncrementalLP:
         for i in range(start, self.n_rows):
             self._highs.changeRowBounds(i, -_INF, lp.row_upper_[i] + by)
 
-    def solve(self) -> tuple[float, Floats, Floats] | None:
+    def solve(self, limits: Limits | None = None) -> tuple[float, Floats, Floats] | None:
         """Value, variables (columns,) and duals (rows,); None where no point meets the rows.
 
         Raises
         ------
         UnfinishedError
             If HiGHS cannot tell.
+        StoppedError
+            If the time of `limits` is up.
         """
         self._set("simplex_strategy", _PRIMAL if self.n_columns >= _LARGE else _DUAL)
         # A degenerate program may go round for ever; begun otherwise it does not.
@@ -122,8 +126,13 @@ class IncrementalLP:
             self._set("simplex_scale_strategy", 4 if method == "scaled" else 2)
             self._set("presolve", "on" if method in ("presolved", "interior") else "off")
             self._set("solver", "ipm" if method == "interior" else "simplex")
+            left = _INF if limits is None else max(limits.seconds_left, 0.0)
+            # HiGHS counts the seconds of all runs of an instance.
+            self._set("time_limit", self._highs.getRunTime() + left)
             self._highs.run()
             status = self._highs.getModelStatus()
+            if limits is not None and status == _LATE:
+                raise limits.too_late
             if status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible):
                 break
         self._set("simplex_scale_strategy", 2)

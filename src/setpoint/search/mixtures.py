@@ -14,22 +14,25 @@ import numpy as np
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import RateFunction, Ratio, WeightedSum
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import AchievableSet
+from setpoint.search.achievable_set import AchievableSet, mixed_of
 from setpoint.search.column_generation import Search, generate
 from setpoint.search.conditional_gradients import SumSearch, bound_of_sum
 from setpoint.search.cutting_planes import concave_search
 from setpoint.search.dinkelbach import RatioSearch
 from setpoint.search.linear_program import UnfinishedError
-from setpoint.search.master import InfeasibleMasterError, Master
+from setpoint.search.master import Master
 from setpoint.search.max_min_ratio import SmallestSearch
-from setpoint.search.nearest import uniform_mixture
+from setpoint.search.moved_bounds import solve_and_recount, worked_with
 from setpoint.search.optimum import Optimum
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["UnfinishedError", "best_mixture", "search_for"]
 
 INF = float("inf")
+_MOVES = 3
+"""Times that bounds are moved by twice what they were missed by."""
 _NUDGES = (1e-10, 1e-9, 1e-8, 1e-7)
 
 
@@ -61,29 +64,28 @@ def best_mixture(
         If the goal's shape is not one of the above.
     """
     constraints = program.constraints
-    moved = [0.0] * len(constraints)
-    bound: float | None = None
-    for attempt in range(4):
-        try:
-            mixed = _search(Region(space, program, moved, master), gap)
-        except InfeasibleMasterError:
-            if attempt == 0:
-                raise
-            break  # what was moved proves nothing
-        # Bounds that were moved allow less: only the first search bounds all mixtures.
-        bound = mixed.bound if bound is None else bound
-        if float(program.violation(mixed.v)) > SATISFIED:
-            mixed = _nudge_inside(space, program, mixed)
-        excess = [float(c.violation(mixed.v)) for c in constraints]
-        if max(excess, default=0.0) <= SATISFIED:
-            return _against_constants(space, program, mixed.bounded(bound, gap))
-        moved = [
-            m + (2.0 * e if e > SATISFIED else 0.0) for m, e in zip(moved, excess, strict=True)
-        ]
-    raise UnfinishedError(
-        f"{program.goal}: the constraints were met to within {max(excess):.2g} and not "
-        f"{SATISFIED:g}; move a bound a little"
-    )
+
+    def solve(inwards: Floats) -> Optimum:
+        mixed = _search(Region(space, worked_with(program, inwards), master), program, gap)
+        past = float(program.violation(mixed.v)) > SATISFIED
+        return _nudge_inside(space, program, mixed) if past else mixed
+
+    def excess(mixed: Optimum) -> Floats:
+        return np.array([float(c.violation(mixed.v)) for c in constraints])
+
+    def missed(mixed: Optimum) -> Floats:
+        past = excess(mixed)
+        return np.where(past > SATISFIED, 2.0 * past, 0.0)
+
+    found = solve_and_recount(solve, missed, len(constraints), _MOVES)
+    left = float(excess(found[-1]).max(initial=0.0))
+    if left > SATISFIED:
+        raise UnfinishedError(
+            f"{program.goal}: the constraints were met to within {left:.2g} and not "
+            f"{SATISFIED:g}; move a bound a little"
+        )
+    # Bounds that were moved allow less: only the first search bounds all mixtures.
+    return _against_constants(space, program, found[-1].bounded(found[0].bound, gap))
 
 
 def _nudge_inside(space: AchievableSet, program: Program, mixed: Optimum) -> Optimum:
@@ -91,14 +93,10 @@ def _nudge_inside(space: AchievableSet, program: Program, mixed: Optimum) -> Opt
 
     Logarithms and roots may rule out 0 and hardly more than that, which tangents do not show.
     """
-    uniform = uniform_mixture(space.constants())
+    uniform = space.uniform()
     least, best = float(program.violation(mixed.v)), mixed
     for share in _NUDGES:
-        choice: list[dict[int, float]] = []
-        for part, even in zip(mixed.choice, uniform, strict=True):
-            choice.append({k: (1.0 - share) * p for k, p in part.items()})
-            for k, p in even.items():
-                choice[-1][k] = choice[-1].get(k, 0.0) + share * p
+        choice = mixed_of([mixed.choice, uniform], [1.0 - share, share])
         v = space.features(choice)
         violation = float(program.violation(v))
         if violation < least:
@@ -143,10 +141,10 @@ def search_for(region: Region, score: RateFunction) -> Search:
     )
 
 
-def _search(region: Region, gap: float) -> Optimum:
-    score = region.program.score
+def _search(region: Region, meant: Program, gap: float) -> Optimum:
+    score = meant.score
     search = search_for(region, score)
-    found = generate(region, search, gap, traced=region.program)
+    found = generate(region, search, gap, traced=meant)
     if isinstance(score, WeightedSum) and isinstance(search, SumSearch):
         bound = INF
         if not found.stopped and region.space.is_certain:
@@ -155,7 +153,7 @@ def _search(region: Region, gap: float) -> Optimum:
                 bound = bound_of_sum(region, score, gap)
                 # What is best for one term alone may lead the sum further.
                 search.tries = 0
-                found = generate(region, search, gap, traced=region.program)
+                found = generate(region, search, gap, traced=meant)
             found = replace(found, stopped=limits.stopped)
         return replace(found, bound=bound, status="stationary")
     return found

@@ -13,10 +13,11 @@ from setpoint.search.achievable_set import AchievableSet, MixtureWeights
 from setpoint.search.limits import StoppedError
 from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.moved_bounds import worked_with
 from setpoint.search.optimum import Optimum, measure
 from setpoint.search.region import Region
 
-__all__ = ["least_violating", "nearest_mixture", "uniform_mixture"]
+__all__ = ["blame_of", "least_violating", "nearest_mixture"]
 
 _NOTHING = Affine({}, 0.0)
 
@@ -39,23 +40,15 @@ def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
     ShapeError
         If a constraint is neither linear rows nor convex.
     """
-    constraints = program.constraints
-    blame: dict[int, float] = {}
     region = Region(space, program)
-    try:
-        region.solve(_NOTHING)
-    except InfeasibleMasterError as error:
-        blame = region.blame(error)
-    except (StoppedError, UnfinishedError):
-        pass  # what was found so far has to do
-    constants = space.constants()
-    best, high = least_violating(space, program, [*constants, uniform_mixture(constants)])
+    blame = blame_of(region)
+    best, high = least_violating(space, program, [*space.constants(), space.uniform()])
     low = 0.0
     while high - low > 1e-7 * (1 + high) and not space.limits.is_late:
         middle = 0.5 * (low + high)
         try:
-            moved = [-middle] * len(constraints)
-            found = Region(space, program, moved, region.master).solve(_NOTHING)
+            relaxed = worked_with(program, np.full(len(program.constraints), -middle))
+            found = Region(space, relaxed, region.master).solve(_NOTHING)
         except InfeasibleMasterError:
             low = middle
             continue
@@ -72,6 +65,17 @@ def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
     return replace(near, blame=blame, status="nearest" if certain else "feasible")
 
 
+def blame_of(region: Region) -> dict[int, float]:
+    """The constraints that make a region empty, as far as that is found out."""
+    try:
+        region.solve(_NOTHING)
+    except InfeasibleMasterError as error:
+        return region.blame(error)
+    except (StoppedError, UnfinishedError):
+        pass
+    return {}
+
+
 def _without_crumbs(
     space: AchievableSet, program: Program, choice: MixtureWeights, violation: float
 ) -> tuple[MixtureWeights, float]:
@@ -85,16 +89,6 @@ def _without_crumbs(
         if now <= violation + _WORSE * (1 + violation):
             return kept, now
     return choice, violation
-
-
-def uniform_mixture(choices: Sequence[MixtureWeights]) -> MixtureWeights:
-    """A fair draw among several choices."""
-    out: list[dict[int, float]] = [{} for _ in choices[0]]
-    for choice in choices:
-        for mine, part in zip(out, choice, strict=True):
-            for k, p in part.items():
-                mine[k] = mine.get(k, 0.0) + p / len(choices)
-    return out
 
 
 def least_violating(

@@ -33,9 +33,7 @@ class Region:
     ----------
     space : AchievableSet
     program : Program
-        Over the rates of the space.
-    moved : sequence of float, optional
-        For each constraint, by how much its bound is moved inwards.
+        Over the rates of the space, with the bounds that are worked with.
     master : Master, optional
         Of the same space, whose columns are shared.
 
@@ -49,7 +47,6 @@ class Region:
         self,
         space: AchievableSet,
         program: Program,
-        moved: Sequence[float] | None = None,
         master: Master | None = None,
     ) -> None:
         self.space = space
@@ -60,46 +57,35 @@ class Region:
         self.sources: list[int] = []
         self.curved: list[tuple[EpigraphTerm, int]] = []
         self.inner: Floats = space.features_of_constants().mean(axis=0)
-        constraints = program.constraints
-        moved = [0.0] * len(constraints) if moved is None else moved
         self.builder = self.master.builder
-        for i, (c, by) in enumerate(zip(constraints, moved, strict=True)):
-            self._add(i, c, c.level + c.sign * by)
+        for i, c in enumerate(program.constraints):
+            self._add(i, c)
         self.n_plain = len(self.rows)
         self.active: Floats = np.zeros(0)
 
-    def _add(self, source: int, c: ProgramConstraint, level: float) -> None:
-        key = (c.function, c.sign, level)
+    def _add(self, source: int, c: ProgramConstraint) -> None:
+        key = (c.function, c.sign, c.level)
         if key not in self.master.built:
-            self.master.built[key] = self._build(c, level)
+            self.master.built[key] = self._build(c)
         rows, curved = self.master.built[key]
         self.rows += rows
         self.sources += [source] * len(rows)
         self.curved += [(piece, source) for piece in curved]
 
-    def _build(self, c: ProgramConstraint, level: float) -> tuple[list[Affine], list[EpigraphTerm]]:
+    def _build(self, c: ProgramConstraint) -> tuple[list[Affine], list[EpigraphTerm]]:
         """A bound as rows, and what is curved in it."""
-        curved: list[EpigraphTerm] = []
-        start = len(self.builder.rows)
         try:
-            (self.builder.at_least if c.sign > 0 else self.builder.at_most)(c.function, level)
+            return self.builder.bound(c.function, c.level, c.sign), []
         except NotLinearError:
-            del self.builder.rows[start:]
             f = algebra.scaled(c.sign, c.function)
-            if not (f.shape.concave and np.isfinite(level)):
+            if not (f.shape.concave and np.isfinite(c.level)):
                 raise ShapeError(
                     f"{c}: mixtures cannot be searched exactly under this bound "
                     f"({c.function.shape_name}); {self.space.otherwise}"
                 ) from None
-            links, pieces = pieces_of_level(f, c.sign * level, self.builder)
-            self.builder.rows += links
-            for piece in pieces:
-                curved.append(piece)
-                if piece.under.terms:  # so that its auxiliary is bounded
-                    self.builder.rows.append(piece.touching(self.inner))
-        rows = self.builder.rows[start:]
-        del self.builder.rows[start:]
-        return rows, curved
+        links, pieces = pieces_of_level(f, c.sign * c.level, self.builder)
+        # A tangent where it begins bounds a piece's auxiliary.
+        return [*links, *(p.touching(self.inner) for p in pieces if p.under.terms)], pieces
 
     def solve(self, objective: Affine, extra: Sequence[Affine] = ()) -> MasterResult:
         """The best mixture of the columns so far for an affine objective.

@@ -104,10 +104,8 @@ def _convex(
     past = algebra.add([(-c.sign, c.function), (1.0, algebra.constant(c.sign * c.level))])
     if past.shape.convex and not by_row:
         return [past]
-    builder = program.row_builder()
     try:
-        (builder.at_least if c.sign > 0 else builder.at_most)(c.function, c.level)
-        return [*without_auxiliaries(builder.rows)]
+        return [*without_auxiliaries(program.row_builder().bound(c.function, c.level, c.sign))]
     except NotLinearError:
         if past.shape.convex:
             return [past]

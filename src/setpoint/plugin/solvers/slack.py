@@ -127,16 +127,14 @@ class Slack:
 
     def _put(self, f: RateFunction, z: Affine | None) -> None:
         """Keep a convex function under z, or under 0."""
-        start = len(self._builder.rows)
         try:
-            self._builder.at_most(f, 0.0 if z is None else z)
+            rows = self._builder.bound(f, 0.0 if z is None else z, -1.0)
         except NotLinearError:
-            del self._builder.rows[start:]
             curved = _Curved(f, None if z is None else self._column(next(iter(z.terms))))
             self._curved.append(curved)
             self._touch(curved, self.losses.middle)
             return
-        for row in self._builder.rows[start:]:
+        for row in rows:
             self._row({self._column(j): a for j, a in row.terms.items()}, row.const)
 
     def _touch(self, c: _Curved, at: Floats) -> Affine:

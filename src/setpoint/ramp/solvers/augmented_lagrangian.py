@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from setpoint.ramp.problem import Problem
-from setpoint.ramp.solvers.search import CORRECTIONS, LARGEST_MULTIPLIER, Search, Solved
+from setpoint.ramp.solvers.search import LARGEST_MULTIPLIER, Search, Solved
 from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
@@ -97,16 +97,15 @@ class _Descent(Search):
 
     def solve(self) -> None:
         """All rounds, and once more at a higher penalty where they end past the rows."""
+        if self.shift.any():
+            self.rho = max(self.rho, _CORRECTING)
+            self.run(self.problem, WIDTHS[-1:], 2)
+            return
         start = self.w
         self._from(start, _PENALTY)
         if not self.converged and self.best is not None and self.best.excess > _FAR_PAST:
             # A poor place to be stuck in: there, decisions that cost little were made first.
             self._from(start, _CORRECTING)
-        for _ in range(CORRECTIONS):
-            if self.correction() is None:
-                break
-            self.rho = max(self.rho, _CORRECTING)
-            self.run(self.problem, WIDTHS[-1:], 2)
 
     def _from(self, start: Floats, penalty: float) -> None:
         """Rounds from a start: where there are very many rows, the first ones on samples."""
@@ -143,15 +142,15 @@ class _Descent(Search):
     def _round(self, problem: Problem, t: float) -> float:
         """One descent and one move of the multipliers; the largest row of the smoothed ramp."""
         self._descend(problem, t)
-        smoothed = problem.excess(problem.smoothed(self.w, t)[0]) + self.shift
+        smoothed = self.worked_with(problem, problem.smoothed(self.w, t)[0])
         self.v = np.clip(self.v + self.rho * smoothed, 0.0, LARGEST_MULTIPLIER)
-        moved = problem.excess(problem.accepted(self.w)) + self.shift
+        counted = self.worked_with(problem, problem.accepted(self.w))
         self.n_passes += 2
         # Without draws the cut-off makes up in the end for what a row is past.
         tol = 0.0 if self.drawn and self.shift.any() else self.tol
         self.note(problem, tol, counts=t == WIDTHS[-1])
-        worst = float(moved.max(initial=0.0))
-        slack = float(np.abs(self.v * moved).max(initial=0.0))
+        worst = float(counted.max(initial=0.0))
+        slack = float(np.abs(self.v * counted).max(initial=0.0))
         self.converged = worst <= self.tol and slack <= _COMPLEMENTARY
         if worst > max(0.3 * self.tol, 0.4 * self.worst):
             self.rho = min(self.rho * _GROWTH, _LARGEST_PENALTY)
@@ -169,7 +168,7 @@ class _Descent(Search):
             self.n_passes += 1
             S, slope = problem.smoothed(w, t)
             loss, price = problem.loss(S)
-            u = np.maximum(0.0, self.v + self.rho * (problem.excess(S) + self.shift))
+            u = np.maximum(0.0, self.v + self.rho * self.worked_with(problem, S))
             penalty = float((u**2 - self.v**2).sum()) / (2.0 * self.rho)
             gradient = problem.pulled(slope, price + u @ problem.coefs) + problem.lam * w
             return loss + penalty + 0.5 * problem.lam * float(w @ w), gradient

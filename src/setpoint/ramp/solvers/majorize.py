@@ -13,7 +13,7 @@ from setpoint.estimators.linear_rule import linear_scores
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.solvers.cutting_plane import Convex, cutting_planes
 from setpoint.ramp.solvers.majorizer import Majorizer, Split
-from setpoint.ramp.solvers.search import CORRECTIONS, LARGEST_MULTIPLIER, Search, Solved
+from setpoint.ramp.solvers.search import LARGEST_MULTIPLIER, Search, Solved
 from setpoint.ramp.solvers.svm import SVM
 from setpoint.search.limits import Limits
 from setpoint.typing import Floats
@@ -95,6 +95,7 @@ class _Majorized(Search):
         self.chooser = chooser
         self.svm = SVM(problem.X, problem.lam, svm, seed)
         self.split = Split(problem)
+        self.moves = 0 if drawn else self.moves
         self.rng = np.random.default_rng(seed)
         self.cap, self.missed = _FIRST_CAP, np.inf
         self.xi: Floats | None = None
@@ -102,15 +103,6 @@ class _Majorized(Search):
         self.n_cuts = 0
 
     def solve(self) -> None:
-        """Convex problems, and more of them where the sign of the scores is off the rows."""
-        self.run()
-        for _ in range(CORRECTIONS):
-            if self.drawn or (off := self.correction()) is None:
-                break
-            self.split.const[1:] += off
-            self.run()
-
-    def run(self) -> None:
         """Convex problems until one of them gains nothing."""
         worst = self._excess().max(initial=0.0)
         for i in range(_PROBLEMS):
@@ -165,8 +157,13 @@ class _Majorized(Search):
         self.n_passes += convex.n_passes + 4
         return convex
 
+    def _off(self, w: Floats) -> Floats:
+        off = super()._off(w)
+        self.split.const[1:] += off  # the rows of the convex problems move along
+        return off
+
     def _excess(self) -> Floats:
-        return self.problem.excess(self.problem.accepted(self.w)) + self.shift
+        return self.worked_with(self.problem, self.problem.accepted(self.w))
 
     def _missed(self) -> float:
         return float(np.maximum(self._excess(), 0.0).sum())

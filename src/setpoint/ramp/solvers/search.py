@@ -8,13 +8,14 @@ import numpy as np
 
 from setpoint.ramp.problem import Problem
 from setpoint.search.limits import Limits, StoppedError
+from setpoint.search.moved_bounds import solve_and_recount
 from setpoint.typing import Floats
 
-__all__ = ["CORRECTIONS", "LARGEST_MULTIPLIER", "Iterate", "Search", "Solved"]
+__all__ = ["LARGEST_MULTIPLIER", "Iterate", "Search", "Solved"]
 
 
 LARGEST_MULTIPLIER = 300.0
-CORRECTIONS, _CORRECTABLE = 5, 0.25
+_MOVES, _MOVABLE = 5, 0.25
 """Times that the rows are moved by what is left of a violation, and how much that may be."""
 
 
@@ -85,7 +86,14 @@ class Search:
         Whether the ramp itself decides in the end; else the sign of the scores does.
     limits : Limits
         They count the passes and record each iterate.
+
+    Attributes
+    ----------
+    shift : array of shape (m,)
+        How far inwards the rows that are worked with lie from those that are meant.
     """
+
+    moves = _MOVES
 
     def __init__(
         self, problem: Problem, w: Floats, tol: float, drawn: bool, limits: Limits | None
@@ -101,7 +109,7 @@ class Search:
         self.converged = False
 
     def solve(self) -> None:
-        """All of it, from the beginning."""
+        """From the beginning; once rows were moved, from where it stands."""
         raise NotImplementedError
 
     @property
@@ -113,7 +121,7 @@ class Search:
         """Search; what ends it early leaves the best model, but for Ctrl-C before there is one."""
         with self.limits.keeping(lambda: self.path):
             try:
-                self.solve()
+                solve_and_recount(self._solve_at, self._off, len(self.shift), self.moves)
             except StoppedError:
                 if not self.path:
                     self.note(self.problem, self.tol)  # the start
@@ -135,17 +143,23 @@ class Search:
         self.limits.calls = self.n_passes
         self.limits.record_rates(self.problem.program, self.problem.goal.rates(S))
 
-    def correction(self) -> Floats | None:
-        """Move the rows by how far decisions are off them; by what, or None where they are not.
+    def worked_with(self, problem: Problem, S: Floats) -> Floats:
+        """The rows (m,) that are worked with, at accepted weights."""
+        return problem.excess(S) + self.shift
+
+    def _solve_at(self, shift: Floats) -> Floats:
+        self.shift = shift
+        self.solve()
+        return self.w
+
+    def _off(self, w: Floats) -> Floats:
+        """By how far decisions are off the rows that are meant.
 
         A smoothed ramp overstates what a bound costs, and decisions without draws more so: what
         a bound with a price leaves is used.
         """
-        excess = self.problem.excess(self.problem.accepted(self.w, self.drawn))
+        excess = self.problem.excess(self.problem.accepted(w, self.drawn))
         self.n_passes += 1
         off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)
         off = np.where((self.v > 0.0) & (excess < -self.tol), 0.9 * excess, off)
-        if not off.any() or excess.max() > _CORRECTABLE:
-            return None
-        self.shift += off
-        return off
+        return off if excess.max(initial=0.0) <= _MOVABLE else np.zeros_like(off)
