@@ -20,6 +20,8 @@ from setpoint.typing import Floats
 __all__ = ["contenders"]
 
 _BINS = 512
+_FEW = 2000
+"""Fewer rows are all sorted where no kernel knows the goal: bins cost as much as they save."""
 
 
 def contenders(
@@ -64,8 +66,10 @@ def contenders(
     A, B = sums[:, 2], sums[:, 3]
     if goal.accepted.ratios is not None:
         hopeful = _hopeful(A, B, limit, floor, *goal.accepted.ratios)
+    elif len(scores) < _FEW:
+        hopeful = np.ones(len(sums), np.bool_)
     else:
-        hopeful = ~((goal.violation(A, B) > limit) | (goal.score(A, B) < floor))
+        hopeful = ~((goal.score(A, B) < floor) | (goal.violation(A, B) > limit))
     some = _rows_of(bins, sums, hopeful)
     order = some[np.argsort(points[some])]
     return _along(order, points, bins, moves, true, weight, sums, hopeful)
