@@ -64,7 +64,8 @@ def polish(
     n_random = max(_ROUNDS[0][0] - len(starts), 0)
     drawn = rng.normal(size=(n_random, white.shape[1]))
     points = [*(spreader @ start[:-1] for start in starts), *drawn]
-    climbers = [_Climber(point, rows, pool) for point in points]
+    weight = _summable(np.ones(len(rows)) if pool.weight is None else pool.weight)
+    climbers = [_Climber(point, rows, weight, pool) for point in points]
     wanted = sum(n * steps for n, steps in _ROUNDS)
     part = min(max(_ROWS_SEEN / len(rows) / wanted, _FEWEST), 1.0)
     best: tuple[float, ...] = ()
@@ -91,14 +92,20 @@ def _whitening(X: Any, name: str) -> tuple[Floats, Floats]:
     return vectors / spread, (vectors * spread).T
 
 
+def _summable(weight: Floats) -> Floats:
+    """Weights of so many digits that sums are the same in any order: what is equal looks it."""
+    unit = 2.0 ** (np.ceil(np.log2(weight.sum())) - 52.0)
+    return np.asarray(np.round(weight / unit) * unit)
+
+
 class _Climber:
     """A classifier, intercept last, that moves to whatever is not worse."""
 
-    def __init__(self, start: Floats, rows: Floats, pool: Pool[Floats]) -> None:
-        self.rows, self.pool = rows, pool
+    def __init__(self, start: Floats, rows: Floats, weight: Floats, pool: Pool[Floats]) -> None:
+        self.rows, self.weight, self.pool = rows, weight, pool
         norm = float(np.linalg.norm(start))
         start = start / norm if norm > 0 else np.eye(len(start))[0]
-        cut = best_cut(pool.goal, rows[:, :-1] @ start, pool.true, pool.weight, pool.least)
+        cut = best_cut(pool.goal, rows[:, :-1] @ start, pool.true, weight, pool.least)
         self.at = np.append(start, -cut.shift)
         self.scores = rows @ self.at
         self.rank = (*cut.rank, cut.A - cut.B)
@@ -111,7 +118,7 @@ class _Climber:
         moves = self.rows @ direction
         violation, value = -self.rank[0], self.rank[1]
         A, B, at = contenders(
-            pool.goal, self.scores, moves, pool.true, pool.weight_or_ones, violation, value
+            pool.goal, self.scores, moves, pool.true, self.weight, violation, value
         )
         best = pool.goal.best(A, B, pool.least)
         j = best.cutoff
