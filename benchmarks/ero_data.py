@@ -160,7 +160,7 @@ def outcomes(
     prepared = prepare(estimator, Goal.parse(goal), data, 0)
     pool = Watched(**{f.name: getattr(prepared.plan.pool, f.name) for f in fields(Pool)})
     plan = replace(prepared.plan, pool=pool, stages=stages or prepared.plan.stages)
-    train_linear(plan, estimator.polish and stages is None and estimator.solver == "portfolio")
+    train_linear(plan, prepared.polished and stages is None)
     seconds = time.perf_counter() - started
     if POLISH in pool.ended:  # it comes last, and offers only what is better
         pool.ended[POLISH] = started + seconds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -81,11 +80,6 @@ class Pool(Generic[P]):
                 sense = self.goal.program.sense
                 self.limits.record(sense * cut.score, sense * np.inf, cut.violation)
         return cut
-
-    @cached_property
-    def weight_or_ones(self) -> Floats:
-        """The weights; ones where there are none."""
-        return np.ones(len(self.true)) if self.weight is None else self.weight
 
     @property
     def champion(self) -> Candidate[P]:

@@ -102,12 +102,15 @@ class Prepared:
         The rows that choose, among those given.
     at_once : bool
         Whether it is a linear model on all rows at once.
+    polished : bool
+        Whether an evolution strategy follows there.
     """
 
     plan: Plan
     preprocessor: Any
     chosen: Codes
     at_once: bool
+    polished: bool
 
 
 def prepare(
@@ -121,6 +124,7 @@ def prepare(
         If the goal is of another kind, or rows are too few to be held out.
     """
     e, limits = estimator, limits or Limits()
+    solver = solver_of(e.solver, "penalty")
     fit_on, chosen = _split(e, data, seed)
     train, choose = data.part(fit_on), None if chosen is None else data.part(chosen)
     tradeoff = train.tradeoff(goal)
@@ -138,7 +142,7 @@ def prepare(
     )
     plan = Plan(
         tradeoff,
-        stages_of(solver_of(e.solver, "penalty"), _NARROW[e.module == "linear"]),
+        stages_of(solver, _NARROW[e.module == "linear"]),
         rows,
         None if choose is None else choose.rows(preprocessor),
         train.least(e.min_positives),
@@ -150,7 +154,13 @@ def prepare(
     )
     at_once = e.module == "linear" and np.prod(rows.X.shape, dtype=float) <= _MOST_AT_ONCE
     every = np.arange(len(data.codes))
-    return Prepared(plan, preprocessor, every if chosen is None else chosen, bool(at_once))
+    return Prepared(
+        plan,
+        preprocessor,
+        every if chosen is None else chosen,
+        bool(at_once),
+        isinstance(solver, Portfolio) and solver.polish,
+    )
 
 
 def carry_out(estimator: Any, prepared: Prepared) -> None:
@@ -164,11 +174,9 @@ def carry_out(estimator: Any, prepared: Prepared) -> None:
     plan = prepared.plan
     checkpoint = _checkpoint(estimator, prepared)
     quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # scores are looked at
-    solver = solver_of(estimator.solver, "penalty")
-    polished = isinstance(solver, Portfolio) and solver.polish
     with quiet, plan.pool.limits.keeping(lambda: plan.pool.best):
         if prepared.at_once:
-            train_linear(plan, polished, checkpoint)
+            train_linear(plan, prepared.polished, checkpoint)
         else:
             train_network(plan, estimator.module, checkpoint)
     if not plan.pool.best:

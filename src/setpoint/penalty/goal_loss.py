@@ -24,6 +24,7 @@ from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.goal_loss_inputs import check_number, check_whole, checked, floats
 from setpoint.penalty.losses import CrossEntropy, Loss, RefreshBatch
 from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.ring import latest
 from setpoint.penalty.solvers.stages import stages_of
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.solvers import Sigmoid, Solver, solver_of
@@ -32,10 +33,6 @@ __all__ = ["GoalLoss"]
 
 _SOLVERS = ("profiled", "lagrangian", "sigmoid", "ero", "cross-entropy")
 _MEMORY = 65_536
-_ENOUGH = 300
-"""Rows of each class that a refresh looks at where it may choose."""
-_FIRST_LOOK = 4096
-"""Rows among which these are looked for first."""
 _EVERY = 10
 """Steps between two refreshes: one costs a few steps of a small network."""
 _HALF_WAY = 100
@@ -238,7 +235,9 @@ class GoalLoss(torch.nn.Module):
                 cut = best_cut(goal, *seen, least, scale)
                 self._zero = float(np.clip(cut.threshold, seen.scores.min(), seen.scores.max()))
         self._loss.aim(goal, least)
-        self._loss.refresh(seen._replace(scores=seen.scores - self._zero), self.progress)
+        if self._zero:
+            seen = seen._replace(scores=seen.scores - self._zero)
+        self._loss.refresh(seen, self.progress)
         self.refreshes += 1
         return True
 
@@ -327,35 +326,8 @@ class GoalLoss(torch.nn.Module):
 
     def _latest(self) -> RefreshBatch:
         """What a refresh looks at."""
-        n = min(self.rows_seen, len(self._scores))
-        positive = self._enough(n) if self.memory == "auto" else self._newest(self._positive, n)
-        scores = self._newest(self._scores, len(positive)).astype(np.float64)
-        weight = self._newest(self._weight, len(positive))
-        own = None if (weight == 1.0).all() else weight.astype(np.float64)
-        return RefreshBatch(scores, positive, own)
-
-    def _newest(self, buffer: Any, n: int) -> Any:
-        """What a ring holds of the last n rows, the newest first."""
-        end = self.rows_seen % len(buffer)
-        part = buffer[max(end - n, 0) : end]
-        if n > end:
-            part = torch.cat([buffer[len(buffer) - (n - end) :], part])
-        if part.dtype == torch.bfloat16:  # which NumPy does not know
-            part = part.float()
-        return np.ascontiguousarray(part.cpu().numpy()[::-1])
-
-    def _enough(self, n: int) -> Any:
-        """Classes of the last rows: enough of each, the last batch at least, n at most."""
-        size = max(_FIRST_LOOK, self._last)
-        while True:
-            positive = self._newest(self._positive, min(size, n))
-            rows = np.flatnonzero(positive), np.flatnonzero(~positive)
-            if min(map(len, rows)) >= _ENOUGH:
-                last = max(int(found[_ENOUGH - 1]) for found in rows)
-                return positive[: max(last + 1, self._last)]
-            if size >= n:
-                return positive
-            size *= 4
+        ring = self._scores, self._positive, self._weight
+        return latest(ring, self.rows_seen, self._last if self.memory == "auto" else None)
 
     # ------------------------------------------------------------------ the state
     def get_extra_state(self) -> dict[str, Any]:

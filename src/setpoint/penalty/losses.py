@@ -156,10 +156,12 @@ class CrossEntropy(Loss):
             self._of_negative = 0.5 * self.total / negatives
 
     def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
-        return pick(positive, self._of_positive * softplus(-z), self._of_negative * softplus(z))
+        p = softplus(pick(positive, -z, z))
+        return pick(positive, self._of_positive * p, self._of_negative * p)
 
     def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
-        return pick(positive, -self._of_positive * sigmoid(-z), self._of_negative * sigmoid(z))
+        p = sigmoid(pick(positive, -z, z))
+        return pick(positive, -self._of_positive * p, self._of_negative * p)
 
 
 def _accepted(seen: RefreshBatch, share: Floats, scale: tuple[float, float]) -> tuple[float, float]:
@@ -238,9 +240,7 @@ class Profiled(_Accepting):
         cut = best_cut(self.goal, z, positive, weight, self.least, scale)
         self.threshold = float(np.clip(cut.threshold, z.min(), z.max()))
         m = self.wide * (self.narrow / self.wide) ** progress
-        self.width = max(
-            _nearest(np.abs(z - self.threshold), weight, m * seen.mass(np.ones(len(z)))[1]), 1e-6
-        )
+        self.width = max(_nearest(np.abs(z - self.threshold), weight, m * seen.totals[1]), 1e-6)
         p = sigmoid((z - self.threshold) / self.width)
         A, B = _accepted(seen, p, scale)
         slopes = self.goal.slopes(A, B)
@@ -367,21 +367,19 @@ class ExactPenalty(Loss):
         if found is not None:
             self.lifted = found
 
-    def _agrees(self, z: Any, positive: Any) -> Any:
-        """Whether s is the label."""
-        accepted = pick(positive, z >= self.lifted.positive, z >= self.lifted.negative)
-        return accepted == positive
+    def _decided(self, z: Any, positive: Any) -> tuple[Any, Any]:
+        """The s of each row, and how far the score speaks against it."""
+        s = pick(positive, z >= self.lifted.positive, z >= self.lifted.negative)
+        return s, pick(s, -z, z)
 
     def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
-        m = pick(positive, z, -z)
-        keep = ramp(-m) + softplus(-m)
-        return self.penalty * pick(self._agrees(z, positive), keep, softplus(m))
+        s, against = self._decided(z, positive)
+        return self.penalty * (pick(s == positive, ramp(against), 0.0) + softplus(against))
 
     def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
-        m = pick(positive, z, -z)
-        keep = -1.0 * (m < 0) - sigmoid(-m)
-        d = self.penalty * pick(self._agrees(z, positive), keep, sigmoid(m))
-        return pick(positive, d, -d)
+        s, against = self._decided(z, positive)
+        d = self.penalty * (1.0 * ((s == positive) & (against > 0)) + sigmoid(against))
+        return pick(s, -d, d)
 
     def state(self) -> dict[str, Any]:
         return {"lifted": self.lifted}

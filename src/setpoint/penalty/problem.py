@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 
 from setpoint.evidence.codebook import Codebook, Marginals
@@ -101,9 +99,10 @@ class Tradeoff:
 
     def with_totals(self, negatives: float, positives: float) -> Tradeoff:
         """The same goal on other rows, in microseconds: monotonicity is not looked at."""
-        out = copy(self)
-        out.totals = np.array([negatives, positives])
-        out.accepted = self.accepted.with_totals(out.totals[::-1])
+        totals = np.array([negatives, positives])
+        accepted = self.accepted.with_totals(totals[::-1])
+        out = object.__new__(Tradeoff)
+        out.__dict__ = vars(self) | {"totals": totals, "accepted": accepted}
         return out
 
     @property

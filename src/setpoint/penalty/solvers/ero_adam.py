@@ -147,7 +147,7 @@ class JointPenalty(Loss):
         self.steps[at] += 1
         self.first[at] = 0.9 * self.first[at] + 0.1 * g
         self.second[at] = 0.999 * self.second[at] + 0.001 * g * g
-        t = self.steps[at]
+        t = self.steps[:1] if rows is None else self.steps[at]  # then all are the same
         move = (self.first[at] / (1 - 0.9**t)) / (np.sqrt(self.second[at] / (1 - 0.999**t)) + 1e-12)
         self.s[at] = np.clip(s - _STEP * move, 0.0, 1.0)
 

@@ -1,8 +1,7 @@
 """A (1+1) evolution strategy on the goal itself, for models of few parameters.
 
-A step in a random direction is as long as is best: on a line through the coefficients every
-row is accepted from one point on or up to one, so that one sort of these points judges all
-classifiers on the line exactly.
+A step in a random direction is as long as is best: all classifiers on a line through the
+coefficients are judged exactly.
 """
 
 from __future__ import annotations
@@ -11,12 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.compiled import kernel
 from setpoint.penalty.candidates import Pool
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.plan import DivergedError
+from setpoint.penalty.solvers.along import contenders
 from setpoint.typing import Floats
 
 __all__ = ["MOST_PARAMETERS", "polish"]
@@ -66,7 +64,8 @@ def polish(
     n_random = max(_ROUNDS[0][0] - len(starts), 0)
     drawn = rng.normal(size=(n_random, white.shape[1]))
     points = [*(spreader @ start[:-1] for start in starts), *drawn]
-    climbers = [_Climber(point, rows, pool) for point in points]
+    weight = _summable(np.ones(len(rows)) if pool.weight is None else pool.weight)
+    climbers = [_Climber(point, rows, weight, pool) for point in points]
     wanted = sum(n * steps for n, steps in _ROUNDS)
     part = min(max(_ROWS_SEEN / len(rows) / wanted, _FEWEST), 1.0)
     best: tuple[float, ...] = ()
@@ -93,14 +92,20 @@ def _whitening(X: Any, name: str) -> tuple[Floats, Floats]:
     return vectors / spread, (vectors * spread).T
 
 
+def _summable(weight: Floats) -> Floats:
+    """Weights of so many digits that sums are the same in any order: what is equal looks it."""
+    unit = 2.0 ** (np.ceil(np.log2(weight.sum())) - 52.0)
+    return np.asarray(np.round(weight / unit) * unit)
+
+
 class _Climber:
     """A classifier, intercept last, that moves to whatever is not worse."""
 
-    def __init__(self, start: Floats, rows: Floats, pool: Pool[Floats]) -> None:
-        self.rows, self.pool = rows, pool
+    def __init__(self, start: Floats, rows: Floats, weight: Floats, pool: Pool[Floats]) -> None:
+        self.rows, self.weight, self.pool = rows, weight, pool
         norm = float(np.linalg.norm(start))
         start = start / norm if norm > 0 else np.eye(len(start))[0]
-        cut = best_cut(pool.goal, rows[:, :-1] @ start, pool.true, pool.weight, pool.least)
+        cut = best_cut(pool.goal, rows[:, :-1] @ start, pool.true, weight, pool.least)
         self.at = np.append(start, -cut.shift)
         self.scores = rows @ self.at
         self.rank = (*cut.rank, cut.A - cut.B)
@@ -111,14 +116,9 @@ class _Climber:
         pool = self.pool
         direction = rng.normal(size=len(self.at))
         moves = self.rows @ direction
-        with np.errstate(divide="ignore", invalid="ignore"):
-            points = -self.scores / moves
-        still = moves == 0.0
-        order = np.argsort(points)
-        if still.any():
-            order = order[~still[order]]
-        A, B, at = _along(
-            order, points, moves, self.scores, pool.true, pool.weight_or_ones, len(order)
+        violation, value = -self.rank[0], self.rank[1]
+        A, B, at = contenders(
+            pool.goal, self.scores, moves, pool.true, self.weight, violation, value
         )
         best = pool.goal.best(A, B, pool.least)
         j = best.cutoff
@@ -130,46 +130,3 @@ class _Climber:
         there = self.at + at[j] * direction
         there /= np.linalg.norm(there)
         self.at, self.scores, self.rank = there, self.rows @ there, rank
-
-
-@kernel(error_model="numpy")
-def _along(
-    order: NDArray[np.int64],
-    points: Floats,
-    moves: Floats,
-    scores: Floats,
-    true: NDArray[np.uint8],
-    weight: Floats,
-    n: int,
-) -> tuple[Floats, Floats, Floats]:
-    """Accepted weight of both classes between the points where rows change sides.
-
-    Row i is accepted where ``scores[i] + t * moves[i] >= 0``. The third array has a t in each
-    interval.
-    """
-    a, b = 0.0, 0.0
-    for i in range(points.size):
-        if moves[i] < 0.0 or (moves[i] == 0.0 and scores[i] >= 0.0):
-            if true[i]:
-                a += weight[i]
-            else:
-                b += weight[i]
-    A, B, at = np.empty(n + 1), np.empty(n + 1), np.empty(n + 1)
-    A[0], B[0], at[0] = a, b, 0.0
-    m = 0
-    for j in range(n):
-        i = order[j]
-        w = weight[i] if moves[i] > 0.0 else -weight[i]
-        if true[i]:
-            a += w
-        else:
-            b += w
-        if j + 1 < n and points[order[j + 1]] == points[i]:
-            continue
-        m += 1
-        A[m], B[m] = a, b
-        at[m] = 0.5 * (points[i] + points[order[j + 1]]) if j + 1 < n else 0.0
-    if n > 0:
-        at[0] = points[order[0]] - abs(points[order[0]]) - 1.0
-        at[m] = points[order[n - 1]] + abs(points[order[n - 1]]) + 1.0
-    return A[: m + 1], B[: m + 1], at[: m + 1]
