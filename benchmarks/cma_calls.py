@@ -36,7 +36,7 @@ from cma_groups import group_split
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from setpoint import Solution, solve
+from setpoint import SearchLimits, Solution, solve
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.plugin.problem import Achievable
@@ -98,7 +98,7 @@ def line(
     """Solve, print, and say whether all targets were met."""
     with quiet():
         start = time.process_time()
-        found = solve(goal, P, y, evidence="soft", tol=tol)
+        found = solve(goal, P, y, evidence="soft", limits=SearchLimits(tol=tol))
         cpu = time.process_time() - start
         others = whole_rules(goal, P, y, tol)
     calls = closed_at(goal, found.trace, tol)
@@ -196,7 +196,7 @@ def groups() -> bool:
         part = first_rows(group_split(name), 10_000)
         for kind, most in (("recall", 0.02), ("predicted_rate", 0.02)):
             goal = f"minimize error_rate subject to {kind}.difference(group) <= {most}"
-            few = {"solver": "column-generation", "tol": 1e-9}
+            few = {"solver": "column-generation", "limits": SearchLimits(tol=1e-9)}
             soft = searched(goal, part.P, part, evidence="soft", **few).report
             label = searched(goal, part.P, part, evidence="label", **few).report
             exact = searched(goal, part.P[:, 1], part).report

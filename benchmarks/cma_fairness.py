@@ -17,7 +17,7 @@ from cma_data import mean_and_error, on_test, quiet, run_with_one_thread
 from cma_groups import GROUPS, group_features, group_split
 from sklearn.linear_model import LogisticRegression
 
-from setpoint import PlugInClassifier
+from setpoint import PlugInClassifier, SearchLimits
 from setpoint.report import GoalReport
 
 FREE = "maximize g_mean"
@@ -36,11 +36,11 @@ LINES: dict[str, tuple[str, dict[str, Any]]] = {
     "exact, hidden, no draws": (FAIR, {"decide_on": None, "randomized": False}),
     "soft, available": (FAIR, AVAILABLE | {"evidence": "soft"}),
     "split Frank-Wolfe, available": (FAIR, AVAILABLE | {"solver": "frank-wolfe", "evidence": "soft",
-                                                    "max_oracle_calls": 1000}),
+                                                    "limits": SearchLimits(calls=1000)}),
     "constrained GDA, available": (FAIR, AVAILABLE | {"solver": "gda", "evidence": "soft",
-                                                  "max_oracle_calls": 1000}),
+                                                  "limits": SearchLimits(calls=1000)}),
     "ellipsoid, available": (FAIR, AVAILABLE | {"solver": "ellipsoid", "evidence": "soft",
-                                            "max_oracle_calls": 1000}),
+                                            "limits": SearchLimits(calls=1000)}),
 }  # fmt: skip
 
 

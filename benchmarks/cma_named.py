@@ -26,7 +26,7 @@ from cma_data import (
     verdict,
 )
 
-from setpoint import GoalError, InfeasibleError, solve
+from setpoint import GoalError, InfeasibleError, SearchLimits, solve
 
 BUDGETS = {
     "frank-wolfe": (5000, 10_000),
@@ -69,7 +69,7 @@ def line(task: Task, solver: str, part: Split, optimum: float, share: float) -> 
         with quiet():
             solution = solve(
                 task.goal, part.P, part.y, solver=solver, evidence="soft", randomized=True,
-                max_oracle_calls=budget,
+                limits=SearchLimits(calls=budget),
             )  # fmt: skip
     except InfeasibleError:
         print(
@@ -115,7 +115,12 @@ def main() -> int:
         for task in tasks(micro_f1(name)):
             with quiet():
                 best = solve(
-                    task.goal, part.P, part.y, evidence="soft", randomized=True, tol=1e-6
+                    task.goal,
+                    part.P,
+                    part.y,
+                    evidence="soft",
+                    randomized=True,
+                    limits=SearchLimits(tol=1e-6),
                 ).report
             assert best.bound_on_objective is not None
             assert best.expected_objective is not None

@@ -27,7 +27,7 @@ from cma_data import (
 )
 from sklearn.linear_model import LogisticRegression
 
-from setpoint import PlugInClassifier
+from setpoint import PlugInClassifier, SearchLimits
 from setpoint.solvers import ColumnGeneration
 
 CALLS = 20
@@ -38,7 +38,11 @@ PLUG_IN = {
     "column generation, label": {"evidence": "label"},
     "frank-wolfe": {"solver": "frank-wolfe", "evidence": "soft"},
     "gda": {"solver": "gda", "evidence": "soft"},
-    "gda, 9 times 20 calls": {"solver": "gda", "evidence": "soft", "max_oracle_calls": 9 * CALLS},
+    "gda, 9 times 20 calls": {
+        "solver": "gda",
+        "evidence": "soft",
+        "limits": SearchLimits(calls=9 * CALLS),
+    },
     "ellipsoid": {"solver": "ellipsoid", "evidence": "soft"},
 }
 """The paper runs GDA with nine pairs of steps and keeps the best; here they share one budget."""
@@ -59,7 +63,7 @@ def retrained(name: str, seed: int, **options: Any) -> float:
             learner,
             H_MEAN,
             solver=ColumnGeneration(oracle=learner),
-            max_oracle_calls=CALLS,
+            limits=SearchLimits(calls=CALLS),
             random_state=0,
             **options,
         ).fit(X, y)
@@ -67,7 +71,7 @@ def retrained(name: str, seed: int, **options: Any) -> float:
 
 
 def plugged_in(name: str, seed: int, options: dict[str, Any]) -> float:
-    options = {"max_oracle_calls": CALLS} | options
+    options = {"limits": SearchLimits(calls=CALLS)} | options
     report = on_test(H_MEAN, split(name, seed), **options)[1]
     return 1.0 - report.objective.value
 

@@ -33,6 +33,7 @@ from setpoint.penalty.linear import train_linear
 from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.problem import Tradeoff
 from setpoint.penalty.solvers.stages import Stage
+from setpoint.solvers import Portfolio, solver_of
 
 LEVEL = 0.8
 PROBLEMS = {
@@ -157,10 +158,11 @@ def outcomes(
     estimator = ExactPenaltyClassifier(goal, **options)
     data = Data(a, y_a, None, two_classes(y_a, pos_label=1))
     started = time.perf_counter()
-    prepared = prepare(estimator, Goal.parse(goal), data, 0)
+    solver = solver_of(estimator.solver, "penalty")
+    prepared = prepare(estimator, solver, Goal.parse(goal), data, 0)
     pool = Watched(**{f.name: getattr(prepared.plan.pool, f.name) for f in fields(Pool)})
     plan = replace(prepared.plan, pool=pool, stages=stages or prepared.plan.stages)
-    train_linear(plan, estimator.polish and stages is None and estimator.solver == "portfolio")
+    train_linear(plan, stages is None and isinstance(solver, Portfolio) and solver.polish)
     seconds = time.perf_counter() - started
     if POLISH in pool.ended:  # it comes last, and offers only what is better
         pool.ended[POLISH] = started + seconds

@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 
-from setpoint import RampClassifier, load_model
+from setpoint import RampClassifier, SearchLimits, load_model
 
 GOAL = (
     "minimize error_rate subject to predicted_rate.difference(sex) <= 0.2 and churn <= 0.2 "
@@ -141,7 +141,12 @@ def test_options_reach_the_classifier(fit, tmp_path, solver):
                solver=solver)  # fmt: skip
     assert done.exit_code in (0, 3), done.stderr
     clf = load_model(tmp_path / "m.skops").classifier
-    assert (clf.C, clf.min_positives, clf.random_state, clf.max_seconds) == (0.5, 7, 3, 60)
+    assert (clf.C, clf.min_positives, clf.random_state, clf.limits) == (
+        0.5,
+        7,
+        3,
+        SearchLimits(seconds=60),
+    )
     assert (clf.solver, clf.positive_) == (solver, "no")
 
 

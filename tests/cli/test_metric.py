@@ -236,7 +236,7 @@ def test_options_reach_the_classifier(fit):
     done = fit("--metric", "shop:costs", "--budget", "200", *more)
     assert done.exit_code == 0, done.stderr
     clf = load_model("m.skops").classifier
-    assert (clf.solver, clf.budget, clf.random_state) == ("surrogate-weights", 200, 3)
+    assert (clf.solver, clf.limits.evaluations, clf.random_state) == ("surrogate-weights", 200, 3)
     assert clf.surrogates == ["hinge", "logistic"]
     assert clf.surrogate_groups == [{"sex": "f"}, "plan"]
     assert (clf.goal.greater_is_better, clf.positive_) == (False, "no")

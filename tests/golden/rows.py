@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from setpoint import Dataset
+from setpoint import Dataset, SearchLimits
+from setpoint.solvers import SOLVERS
 
 __all__ = ["Case", "Part", "columns", "deployed", "posteriors", "rows", "weights"]
 
@@ -43,7 +44,7 @@ class Case:
             "sample_weight": self.rows.sample_weight,
             "sensitive_features": self.rows.sensitive_features,
             "baseline": self.rows.baseline,
-            **self.options,
+            **self._asked(),
         }
         if self.datasets:
             out["datasets"] = {
@@ -57,6 +58,15 @@ class Case:
                 for name, p in self.datasets.items()
             }
         return {k: v for k, v in out.items() if v is not None or k == "decide_on"}
+
+    def _asked(self):
+        """The options as `solve` takes them: drawn limits that the solver has are one value."""
+        out = dict(self.options)
+        drawn = {"calls": out.pop("max_oracle_calls", None), "tol": out.pop("tol", None)}
+        solver = out.get("solver", "auto")
+        takes = getattr(SOLVERS.get(solver, solver), "limits", ())
+        limits = SearchLimits(**{name: value for name, value in drawn.items() if name in takes})
+        return out | ({"limits": limits} if limits.given else {})
 
     def digest(self):
         """A short mark of everything in the case: has the generator changed?"""

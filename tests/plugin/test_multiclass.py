@@ -24,6 +24,7 @@ from setpoint import (
     GoalError,
     InfeasibleError,
     PlugInClassifier,
+    SearchLimits,
     evaluate,
     goal_scorer,
     load_model,
@@ -192,7 +193,9 @@ def test_the_papers_algorithms_by_name(name, calls):
     best = solve("h_mean", eta, y, evidence="soft").report
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StoppedWarning)
-        found = solve("h_mean", eta, y, evidence="soft", solver=name, max_oracle_calls=calls).report
+        found = solve(
+            "h_mean", eta, y, evidence="soft", solver=name, limits=SearchLimits(calls=calls)
+        ).report
     assert found.solver == name
     assert best.expected_objective - (0.02 if name == "ellipsoid" else 2e-3) <= (
         found.expected_objective
@@ -238,12 +241,14 @@ def test_data_sets_share_the_rule():
 def test_limits_keep_the_best_so_far():
     eta, y, _ = posteriors(seed=12)
     with pytest.warns(StoppedWarning, match="stopped after 2 oracle calls"):
-        found = solve(COVERAGE, eta, y, evidence="soft", max_oracle_calls=2)
+        found = solve(COVERAGE, eta, y, evidence="soft", limits=SearchLimits(calls=2))
     assert found.report.n_oracle_calls == 2
     assert found.report.expected_violation <= 1e-9
     assert any("stopped after 2" in w for w in found.report.warnings)
     with pytest.warns(StoppedWarning, match="seconds"):
-        solve(COVERAGE, eta, y, evidence="soft", randomized="auto", max_seconds=1e-9)
+        solve(
+            COVERAGE, eta, y, evidence="soft", randomized="auto", limits=SearchLimits(seconds=1e-9)
+        )
 
 
 def test_a_limit_before_there_is_a_rule():
@@ -251,7 +256,7 @@ def test_a_limit_before_there_is_a_rule():
     most = solve("min_recall", eta, y, evidence="soft").report.expected_objective
     goal = f"maximize accuracy subject to recall.min() >= {most - 1e-5!r}"
     with pytest.raises(StoppedError, match="1 oracle calls"):
-        solve(goal, eta, y, evidence="soft", max_oracle_calls=1)
+        solve(goal, eta, y, evidence="soft", limits=SearchLimits(calls=1))
 
 
 def test_an_interrupt_keeps_the_best_so_far(monkeypatch):

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from setpoint import Goal, PlugInClassifier, solve
+from setpoint import Goal, PlugInClassifier, SearchLimits, solve
 from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.plugin import choose_evidence as weighing
@@ -178,7 +178,7 @@ def test_one_clock_for_the_whole_call(monkeypatch):
     monkeypatch.setattr("setpoint.search.limits.time", fake)
     monkeypatch.setattr("setpoint.plugin.solving.time", fake)
     with pytest.warns(StoppedWarning, match=r"stopped after 0\.5 seconds"):
-        solve("macro_precision", P, y, max_seconds=0.5, tol=1e-9)
+        solve("macro_precision", P, y, limits=SearchLimits(seconds=0.5, tol=1e-9))
     assert next(clock) < 0.8
 
 
@@ -186,8 +186,17 @@ def test_what_ended_early_returns_the_best_rule_known():
     P, y = modest(3)
     for evidence in ("soft", "label"):
         with pytest.warns(StoppedWarning, match="stopped after"):
-            report = solve("accuracy", P, y, evidence=evidence, max_seconds=1e-9).report
+            report = solve(
+                "accuracy", P, y, evidence=evidence, limits=SearchLimits(seconds=1e-9)
+            ).report
         assert report.objective.value >= np.mean(P.argmax(axis=1) == y) - 1e-12
         assert any("stopped after" in w for w in report.warnings)
-    with pytest.raises(StoppedError, match=r"allow more \(max_seconds=.*on_infeasible='nearest'"):
-        solve("maximize accuracy subject to recall.min() >= 0.999", P, y, max_seconds=1e-9)
+    with pytest.raises(
+        StoppedError, match=r"allow more \(limits=SearchLimits\(seconds=.*on_infeasible='nearest'"
+    ):
+        solve(
+            "maximize accuracy subject to recall.min() >= 0.999",
+            P,
+            y,
+            limits=SearchLimits(seconds=1e-9),
+        )

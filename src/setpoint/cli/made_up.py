@@ -37,6 +37,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     from setpoint.plugin.parameters import Options
     from setpoint.plugin.solving import solve_evidence
     from setpoint.program.link import waits_for_class
+    from setpoint.solvers import SearchLimits
 
     named = _labels(goal)
     if len(named) > n_classes or (n_classes > 2 and waits_for_class(goal)):
@@ -57,8 +58,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     options = Options(
         evidence="label" if n_classes == 2 else "soft",
         on_infeasible="nearest",
-        max_oracle_calls=None if n_classes == 2 else _CALLS,
-        max_seconds=None if n_classes == 2 else _SECONDS,
+        limits=SearchLimits() if n_classes == 2 else SearchLimits(calls=_CALLS, seconds=_SECONDS),
     )
     try:
         report = solve_evidence(goal, evidence, options).report

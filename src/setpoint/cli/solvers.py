@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError, require_packages
 from setpoint.goals.errors import nearest
-from setpoint.solvers import FAMILIES, solvers_of
+from setpoint.solvers import FAMILIES, SearchLimits, solvers_of
 from setpoint.solvers import SOLVERS as CATALOGUE
 
 if TYPE_CHECKING:
@@ -91,6 +91,11 @@ class SolverChoice:
     def measures(self) -> bool:
         """Whether a metric without a formula will do."""
         return self.solver == "post-shift" or self.family == "surrogates"
+
+    @property
+    def limits(self) -> SearchLimits:
+        """What may end the search."""
+        return SearchLimits(seconds=self.max_seconds, evaluations=self.budget)
 
     @property
     def model(self) -> str:

@@ -30,6 +30,7 @@ from setpoint.program.link import waits_for_class
 from setpoint.rules import ClassNames
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
+from setpoint.solvers import SearchLimits, Solver
 from setpoint.typing import Floats
 
 __all__ = ["PlugInClassifier"]
@@ -87,8 +88,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         goal that are columns of X, and so available in ``predict``. Others can be named;
         ``predict`` then asks for them.
     randomized : {False, "auto", True}, default=False
-        Whether the rule may draw; "auto" only where that gains more than `tol`. Without draws
-        the report says what they would gain, where that is known.
+        Whether the rule may draw; "auto" only where that gains more than the `tol` of `limits`.
+        Without draws the report says what they would gain, where that is known.
     draw : str, default="row"
         Where draws come from. "row": a hash of the row's content, so that the same row
         gets the same answer in any batch. A column of X, such as a customer's number.
@@ -101,14 +102,12 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         What ``predict_proba`` gives: the posterior of `estimator`, or the probabilities with
         which the rule decides. What decides by ``predict_proba``, such as one-vs-rest or soft
         voting, keeps the rule only with "rule"; ``decision_function`` is then not there.
-    tol : float, default=1e-4
-        Loss in the objective at which a rule without draws is preferred, and gap at which
-        a search over posteriors ends.
-    max_oracle_calls : int, default=None
-    max_seconds : float, default=None
-        Limits of a search over posteriors: the best feasible rule by then is kept, with a
-        warning. So it is on Ctrl-C. None: 1,000 calls, or the algorithm's own budget. For a
-        BlackBox the first is the most evaluations; None: 1,000 cut-offs on a curve.
+    limits : SearchLimits, default=None
+        `tol`: the loss in the objective at which a rule without draws is preferred, and the
+        gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of a
+        search: the best feasible rule by then is kept, with a warning, as on Ctrl-C; None:
+        1,000 calls, or the algorithm's own number. `evaluations` of a BlackBox; None: 1,000
+        cut-offs on a curve.
     n_jobs : int, default=None
         Folds fitted at a time, and processes in which a BlackBox is called.
     random_state : int, generator or None, default=None
@@ -157,6 +156,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
 
     _family: ClassVar = "plugin"
     _parameters: ClassVar = {
+        "limits": SearchLimits,
         "calibrate": (None, "sigmoid", "isotonic"),
         "response_method": ("auto", "predict_proba", "decision_function"),
         "unknown_group": ("raise", "largest"),
@@ -183,9 +183,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         on_infeasible: Any = "raise",
         unknown_group: str = "raise",
         response: str = "model",
-        tol: float = 1e-4,
-        max_oracle_calls: int | None = None,
-        max_seconds: float | None = None,
+        limits: SearchLimits | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -207,9 +205,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.on_infeasible = on_infeasible
         self.unknown_group = unknown_group
         self.response = response
-        self.tol = tol
-        self.max_oracle_calls = max_oracle_calls
-        self.max_seconds = max_seconds
+        self.limits = limits
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -308,7 +304,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)
-        goal, options = self._goal(), self._options()
+        goal, options = self._goal(), self._options(self._chosen()[0])
         if goal.is_blackbox:
             raise GoalError(f"adapt: {goal.objective} needs labels, and these rows have none")
         solver = "auto" if options.solver in ("exact", "post-shift") else options.solver
@@ -343,9 +339,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
                 "frontier: this rule decides by joint posteriors or retrained learners, which are "
                 "found for one bound; fit for each bound instead"
             )
-        soft = self.goal_report_.evidence == "soft"
+        soft, tol = self.goal_report_.evidence == "soft", self._options(self._chosen()[0]).tol
         return frontier_of_evidence(
-            goal, evidence, vary, values, randomized=randomized, soft=soft, tol=self.tol
+            goal, evidence, vary, values, randomized=randomized, soft=soft, tol=tol
         )
 
     def _keep(self, decision: Decision) -> None:
@@ -357,19 +353,17 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.gap_, self.n_oracle_calls_ = decision.report.gap, decision.report.n_oracle_calls
 
     # ------------------------------------------------------------------ fitting
-    def _check_fit(self, goal: Goal, X: Any) -> None:
-        self._options().settled(goal)
-        super()._check_fit(goal, X)
+    def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
+        self._options(solver).settled(goal)
+        super()._check_fit(goal, X, solver)
 
-    def _options(self) -> Options:
+    def _options(self, solver: Solver) -> Options:
         return Options.of(
-            self.solver,
+            solver,
+            self.limits,
             evidence=self.evidence,
             randomized=self.randomized,
             on_infeasible=self.on_infeasible,
-            tol=self.tol,
-            max_oracle_calls=self.max_oracle_calls,
-            max_seconds=self.max_seconds,
         )
 
     def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
@@ -393,7 +387,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
 
     def _task(self, data: FitData, given: Any, params: dict[str, Any], progress: Progress) -> Task:
         """The model to fit and the rule to find; models that do not fit together are refused."""
-        options = replace(self._options(), progress=progress).settled(data.goal)
+        options = replace(self._options(data.solver), progress=progress).settled(data.goal)
         posterior = options.takes_posteriors(len(data.classes.labels))
         response = Response(self.response_method, data.classes, posterior)
         response.name(self._model())

@@ -1,7 +1,8 @@
 """The solvers as values: ``solver="ero-adam"``, or ``solver=EroAdam(...)`` with parameters."""
 
-from setpoint.solvers.base import Settings, Solver
+from setpoint.solvers.base import Solver
 from setpoint.solvers.catalogue import FAMILIES, SOLVERS, solver_of, solvers_of
+from setpoint.solvers.limits import SearchLimits
 from setpoint.solvers.penalty import (
     CrossEntropy,
     Ero,
@@ -25,6 +26,7 @@ from setpoint.solvers.plugin import (
     PostShift,
 )
 from setpoint.solvers.ramp import AugmentedLagrangian, CuttingPlane
+from setpoint.solvers.settings import Settings
 from setpoint.solvers.surrogates import AdaptiveSurrogates, SurrogateWeights
 from setpoint.solvers.training import FirstModel, Minibatches
 
@@ -53,6 +55,7 @@ __all__ = [
     "Portfolio",
     "PostShift",
     "Profiled",
+    "SearchLimits",
     "Settings",
     "Sigmoid",
     "Solver",

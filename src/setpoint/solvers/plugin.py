@@ -23,6 +23,7 @@ __all__ = [
 
 _ANY = "any goal of the language"
 _NAMED = "goals as in the paper, also with constraints"
+_SEARCHED = ("tol", "calls", "seconds")
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,6 +34,7 @@ class Auto(Solver):
     family = "plugin"
     does = "takes 'exact' for two classes, 'column-generation' for more, 'post-shift' for metrics"
     takes = f"{_ANY}, and metrics without a formula"
+    limits = (*_SEARCHED, "evaluations")
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,6 +45,7 @@ class Exact(Solver):
     family = "plugin"
     does = "looks at every cut-off of one score"
     takes = f"{_ANY}, for two classes"
+    limits = _SEARCHED
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,6 +63,7 @@ class ColumnGeneration(Solver):
     family = "plugin"
     does = "grows a linear program over rules by an oracle's answers"
     takes = f"{_ANY}, for any number of classes"
+    limits = _SEARCHED
 
     oracle: Any = None
 
@@ -72,6 +76,7 @@ class FrankWolfe(Solver):
     family = "plugin"
     does = "moves towards the best answer to the gradient"
     takes = _NAMED
+    limits = _SEARCHED
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +87,7 @@ class Gda(Solver):
     family = "plugin"
     does = "descends in the rule and ascends in the multipliers"
     takes = _NAMED
+    limits = _SEARCHED
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,6 +98,7 @@ class Ellipsoid(Solver):
     family = "plugin"
     does = "halves an ellipsoid of multipliers"
     takes = _NAMED
+    limits = _SEARCHED
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,6 +109,7 @@ class Bisection(Solver):
     family = "plugin"
     does = "bisects the value of a ratio"
     takes = _NAMED
+    limits = _SEARCHED
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,6 +147,7 @@ class PostShift(Solver):
     family = "plugin"
     does = "measures the metric at each cut-off"
     takes = "metrics without a formula, and goals without constraints, for two classes"
+    limits = ("seconds", "evaluations")
     allowed: ClassVar = {
         "smooth": Number(
             "'auto', a whole number >= 1 or None", 1.0, integer=True, other=("auto", None)
