@@ -27,6 +27,7 @@ from cma_data import (
 )
 
 from setpoint import GoalError, InfeasibleError, SearchLimits, solve
+from setpoint.solvers import SOLVERS, Auto, FrankWolfe
 
 BUDGETS = {
     "frank-wolfe": (5000, 10_000),
@@ -68,7 +69,7 @@ def line(task: Task, solver: str, part: Split, optimum: float, share: float) -> 
     try:
         with quiet():
             solution = solve(
-                task.goal, part.P, part.y, solver=solver, evidence="soft", randomized=True,
+                task.goal, part.P, part.y, solver=SOLVERS[solver](evidence="soft"), randomized=True,
                 limits=SearchLimits(calls=budget),
             )  # fmt: skip
     except InfeasibleError:
@@ -94,7 +95,7 @@ def line(task: Task, solver: str, part: Split, optimum: float, share: float) -> 
 def refused(part: Split) -> str:
     """What the library says of Frank-Wolfe on the worst class, which the paper's Figure 10 runs."""
     try:
-        solve(MINMAX, part.P, part.y, solver="frank-wolfe", evidence="soft")
+        solve(MINMAX, part.P, part.y, solver=FrankWolfe(evidence="soft"))
     except GoalError as error:
         return str(error)
     return "was not refused"
@@ -118,7 +119,7 @@ def main() -> int:
                     task.goal,
                     part.P,
                     part.y,
-                    evidence="soft",
+                    solver=Auto(evidence="soft"),
                     randomized=True,
                     limits=SearchLimits(tol=1e-6),
                 ).report

@@ -343,9 +343,9 @@ FIT = {
         "refit=False needs a single split, and cv gives 3",
     ),
     "response": (
-        {"response_method": "predict"},
+        {"response": "predict"},
         ValueError,
-        "response_method is one of ['auto', 'predict_proba', 'decision_function'], got 'predict'",
+        "response is ModelResponse(...) or None, got 'predict'",
     ),
     "unknown_group": (
         {"unknown_group": "ignore"},

@@ -72,8 +72,12 @@ def test_every_solver_is_a_value(name):
 def test_the_page_of_families_has_the_catalogue():
     page = Path(__file__).parents[2] / "docs" / "families.md"
     for name, solver in SOLVERS.items():
-        takes = ", ".join(f"`{one}`" for one in solver().get_params()) or "none"
-        line = f'| `"{name}"` | `{FAMILIES[solver.family]}` | {solver.does} | {takes} |'
+        own, limits = solver().get_params(), solver.limits
+        parameters, limits = (", ".join(f"`{x}`" for x in given) for given in (own, limits))
+        line = (
+            f'| `"{name}"` | `{FAMILIES[solver.family]}` | {solver.does} | {solver.takes} | '
+            f"{parameters or 'none'} | {limits} |"
+        )
         assert line in page.read_text(encoding="utf-8").splitlines()
 
 

@@ -30,7 +30,7 @@ from setpoint.program.link import waits_for_class
 from setpoint.rules import ClassNames
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
-from setpoint.solvers import SearchLimits, Solver
+from setpoint.solvers import ModelResponse, SearchLimits, Solver
 from setpoint.typing import Floats
 
 __all__ = ["PlugInClassifier"]
@@ -55,26 +55,21 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         "gda", "ellipsoid", "bisection", the algorithms of the paper; or "argmax",
         "balanced", baselines that do not look at the goal. Or "post-shift", for two classes
         and no constraints: the metric is measured at each cut-off. It is what "auto" means
-        for a BlackBox. Two have parameters in :mod:`setpoint.solvers`: ``PostShift(smooth=)``,
-        and ``ColumnGeneration(oracle=learner)``, which retrains a learner with weights at
-        each oracle call, 50 times at most, in place of weighting posteriors. With a float
-        `cv` its decisions are counted on the rows set apart, else on the training rows; it
-        goes with label evidence and goals of X alone.
-    evidence : {"auto", "label", "soft"}, default="auto"
-        Count decisions against labels, or against posteriors: then gaps are certified for
-        any number of classes, if the posteriors are right. "auto": labels with two
-        classes, else what does better in 3-fold cross-validation of the rule (six quick
-        searches). A goal over groups that the rule may not see is pursued on soft
-        evidence, with a model of group and class together.
-    calibrate : {"sigmoid", "isotonic"} or None, default=None
-        Calibrate the model's probabilities by cross-validation within its training rows.
+        for a BlackBox. Values of :mod:`setpoint.solvers` have parameters. Rules over
+        posteriors: ``Auto(evidence="soft")`` counts decisions against posteriors, not labels.
+        ``PostShift(smooth=)``. ``ColumnGeneration(oracle=learner)`` retrains a learner with
+        weights at each oracle call, 50 times at most, in place of weighting posteriors. With
+        a float `cv` its decisions are counted on the rows set apart, else on the training
+        rows; it goes with goals of X alone.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
         None: 5 stratified folds. A float: one stratified split of that share, drawn
         once. "prefit", or a FrozenEstimator: `estimator` is fitted, all rows are
         counted.
     refit : bool, default=True
         Fit on all rows in the end. False only with a single split.
-    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+    response : ModelResponse, default=None
+        What `estimator` is asked, whether it is calibrated, and what ``predict_proba`` gives
+        (:class:`setpoint.solvers.ModelResponse`); None: its defaults.
     pos_label : label, default=None
         The positive class; None: the last of ``classes_``.
     sensitive_features : str or list of str, default=None
@@ -98,10 +93,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     unknown_group : {"raise", "largest"}, default="raise"
         What ``predict`` does with a group that ``fit`` did not see, or a missing one;
         "largest" decides it by the rule of the largest group, with a warning.
-    response : {"model", "rule"}, default="model"
-        What ``predict_proba`` gives: the posterior of `estimator`, or the probabilities with
-        which the rule decides. What decides by ``predict_proba``, such as one-vs-rest or soft
-        voting, keeps the rule only with "rule"; ``decision_function`` is then not there.
     limits : SearchLimits, default=None
         `tol`: the loss in the objective at which a rule without draws is preferred, and the
         gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of a
@@ -157,10 +148,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     _family: ClassVar = "plugin"
     _parameters: ClassVar = {
         "limits": SearchLimits,
-        "calibrate": (None, "sigmoid", "isotonic"),
-        "response_method": ("auto", "predict_proba", "decision_function"),
+        "response": ModelResponse,
         "unknown_group": ("raise", "largest"),
-        "response": ("model", "rule"),
     }
 
     def __init__(
@@ -171,9 +160,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         solver: Any = "auto",
         cv: Any = None,
         refit: bool = True,
-        response_method: str = "auto",
-        evidence: str = "auto",
-        calibrate: str | None = None,
+        response: ModelResponse | None = None,
         pos_label: Any = None,
         sensitive_features: Any = None,
         baseline: Any = None,
@@ -182,7 +169,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         draw: str = "row",
         on_infeasible: Any = "raise",
         unknown_group: str = "raise",
-        response: str = "model",
         limits: SearchLimits | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -193,9 +179,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.solver = solver
         self.cv = cv
         self.refit = refit
-        self.response_method = response_method
-        self.evidence = evidence
-        self.calibrate = calibrate
+        self.response = response
         self.pos_label = pos_label
         self.sensitive_features = sensitive_features
         self.baseline = baseline
@@ -204,7 +188,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.draw = draw
         self.on_infeasible = on_infeasible
         self.unknown_group = unknown_group
-        self.response = response
         self.limits = limits
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -313,7 +296,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         rows = given_rows(self, goal, X, None, None, sensitive_features, baseline)
         decide_on, notes = self._available_columns(goal, sensitive_features)
         inputs = CheckedData.check(goal, self._classes, rows, decide_on, unlabelled=True)
-        response = Response(self.response_method, self._classes, posterior=True)
+        response = Response(self._answers.method, self._classes, posterior=True)
         response.name(self.estimator_)
         evidence = inputs.evidence({None: response(self.estimator_, X)})
         decision = solve_evidence(goal, evidence, options, notes=notes)
@@ -361,7 +344,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         return Options.of(
             solver,
             self.limits,
-            evidence=self.evidence,
             randomized=self.randomized,
             on_infeasible=self.on_infeasible,
         )
@@ -389,7 +371,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         """The model to fit and the rule to find; models that do not fit together are refused."""
         options = replace(self._options(data.solver), progress=progress).settled(data.goal)
         posterior = options.takes_posteriors(len(data.classes.labels))
-        response = Response(self.response_method, data.classes, posterior)
+        response = Response(self._answers.method, data.classes, posterior)
         response.name(self._model())
         routed = self._routed(data.weight, params)
         return Task(
@@ -397,7 +379,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             options,
             response,
             self._model(),
-            self._is_given_fitted and self.calibrate is None,
+            self._is_given_fitted and self._answers.calibrate is None,
             None if self._is_given_fitted else self.cv,
             self.refit,
             None if self.random_state is None else data.key % 2**32,
@@ -423,5 +405,5 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     def _scores(self, X: Any) -> Floats:
         if self.scorer_ is not None:
             return self.scorer_.scores(X)
-        response = Response(self.response_method, self._classes, self.posterior_)
+        response = Response(self._answers.method, self._classes, self.posterior_)
         return response(self.estimator_, X)

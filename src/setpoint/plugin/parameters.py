@@ -14,6 +14,7 @@ from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import (
     ColumnGeneration,
+    OverPosteriors,
     PostShift,
     SearchLimits,
     Solver,
@@ -34,7 +35,6 @@ _AS_IT_COMES, _TOL = SearchLimits(), 1e-4
 
 _ALLOWED: Mapping[str, Allowed] = {
     "solver": SOLVERS,
-    "evidence": ("auto", "label", "soft"),
     "on_infeasible": ("raise", "nearest"),
     "randomized": (False, "auto", True),
     "limits": SearchLimits,
@@ -70,8 +70,6 @@ class Options:
 
     def __post_init__(self) -> None:
         check(self, _ALLOWED)
-        if self.solver == "exact" and self.evidence == "soft":
-            raise ValueError("evidence='soft' is for solver='auto' or one with an oracle")
 
     @classmethod
     def of(
@@ -85,7 +83,11 @@ class Options:
             If it is not a solver of this family, or an option is not allowed.
         """
         value = solver_of(solver, "plugin")
-        own = {"smooth": value.smooth} if isinstance(value, PostShift) else {}
+        own: dict[str, Any] = {}
+        if isinstance(value, PostShift):
+            own["smooth"] = value.smooth
+        if isinstance(value, OverPosteriors):
+            own["evidence"] = value.evidence
         oracle = value.oracle if isinstance(value, ColumnGeneration) else None
         # A learner decides by itself, with or without posteriors of the model.
         name = "auto" if oracle is not None else value.name

@@ -145,8 +145,8 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
 
 
 REMEDIES = (
-    "calibrate them (calibrate='sigmoid' or 'isotonic' of PlugInClassifier), or count decisions "
-    "against labels (evidence='label')"
+    "calibrate them (calibrate='sigmoid' or 'isotonic' of ModelResponse), or count decisions "
+    "against labels (evidence='label' of the solver)"
 )
 
 

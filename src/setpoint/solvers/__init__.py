@@ -23,9 +23,11 @@ from setpoint.solvers.plugin import (
     Exact,
     FrankWolfe,
     Gda,
+    OverPosteriors,
     PostShift,
 )
 from setpoint.solvers.ramp import AugmentedLagrangian, CuttingPlane
+from setpoint.solvers.response import ModelResponse
 from setpoint.solvers.settings import Settings
 from setpoint.solvers.surrogates import AdaptiveSurrogates, SurrogateWeights
 from setpoint.solvers.training import FirstModel, Minibatches
@@ -52,6 +54,8 @@ __all__ = [
     "Gda",
     "Lagrangian",
     "Minibatches",
+    "ModelResponse",
+    "OverPosteriors",
     "Portfolio",
     "PostShift",
     "Profiled",
