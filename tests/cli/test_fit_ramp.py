@@ -204,7 +204,11 @@ SCORED = ("--baseline", "score", "--baseline-threshold", "0")
     ("goal", "more", "words"),
     [
         (PLAIN, ("--estimator", "logistic"), "leave out --estimator (it is a linear one)"),
-        (PLAIN, ("--module", "linear"), "trains a linear model; leave one of them out"),
+        (
+            PLAIN,
+            ("--module", "linear"),
+            "descends on the ramp problem itself; leave one of them out",
+        ),
         (PLAIN, ("--checkpoint", "c"), "--checkpoint is for solvers that train the model"),
         (PLAIN, ("--validation-fraction", "0.1"), "--validation-fraction is for solvers"),
         (PLAIN, ("--decide-on", "sex"), "looks at the score alone"),

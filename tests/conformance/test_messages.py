@@ -207,7 +207,10 @@ TIMED = [*SEARCHED, "adaptive"]
 FAIR = "maximize accuracy subject to recall.difference(g) <= 0.1"
 NEW = "maximize recall.on('new')"
 STREAMED = "a stream is counted by true and predicted class alone; PlugInClassifier takes such"
-TRAINS = "a model is trained for goals over the rows as a whole; PlugInClassifier takes such goals"
+TRAINS = (
+    "a model is trained for goals over the rows as a whole that only gain by accepting a positive "
+    "and by refusing a negative; PlugInClassifier takes such goals"
+)
 # name: (options, by whom they are refused, error, message)
 OPTIONS = {
     "unknown word": (

@@ -1,6 +1,7 @@
 """The catalogue: every solver of it runs, is copied and refused alike, and says what it takes."""
 
 import pickle
+import re
 from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 
@@ -8,17 +9,21 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 
 import setpoint
-from setpoint import load_model, save_model
+from setpoint import BlackBox, load_model, save_model
 from setpoint.solvers import (
     FAMILIES,
+    MEASURING,
     SOLVERS,
+    WITHOUT_FORMULA,
     EroAdam,
     Portfolio,
     SurrogateWeights,
     solver_of,
     solvers_of,
+    takes,
 )
 
 RNG = np.random.default_rng(0)
@@ -72,10 +77,11 @@ def test_every_solver_is_a_value(name):
 def test_the_page_of_families_has_the_catalogue():
     page = Path(__file__).parents[2] / "docs" / "families.md"
     for name, solver in SOLVERS.items():
+        goals = ", ".join(x for x in (solver.takes, solver.bounds) if x)
         own, limits = solver().get_params(), solver.limits
         parameters, limits = (", ".join(f"`{x}`" for x in given) for given in (own, limits))
         line = (
-            f'| `"{name}"` | `{FAMILIES[solver.family]}` | {solver.does} | {solver.takes} | '
+            f'| `"{name}"` | `{FAMILIES[solver.family]}` | {solver.does} | {goals} | '
             f"{parameters or 'none'} | {limits} |"
         )
         assert line in page.read_text(encoding="utf-8").splitlines()
@@ -84,6 +90,29 @@ def test_the_page_of_families_has_the_catalogue():
 def test_no_name_is_in_two_families():
     names = [name for family in FAMILIES for name in solvers_of(family)]
     assert sorted(names) == sorted(SOLVERS)
+
+
+@pytest.mark.parametrize("classifier", [*FAMILIES.values(), "OnlineFClassifier"])
+def test_a_constructor_has_at_most_18_parameters(classifier):
+    assert len(getattr(setpoint, classifier)._get_param_names()) <= 18
+
+
+def test_messages_say_what_the_catalogue_says():
+    assert takes("gda") == f"'gda' takes {SOLVERS['gda'].takes}"
+    with pytest.raises(setpoint.GoalError, match=re.escape(takes("post-shift"))):
+        classifier("post-shift").set_params(goal="maximize recall s.t. precision >= 0.1").fit(X, Y)
+    with pytest.raises(setpoint.GoalError, match=re.escape(takes("cutting-plane"))):
+        classifier("cutting-plane").set_params(goal="f1").fit(X, Y)
+    with pytest.raises(setpoint.GoalError, match=re.escape(SOLVERS["ero"].takes)):
+        classifier("ero").set_params(goal="minimize recall").fit(X, Y)
+    metric = BlackBox(f1_score)
+    for name in SOLVERS:
+        other = classifier(name).set_params(goal=metric)
+        if name not in MEASURING:
+            with pytest.raises(ValueError, match=re.escape(WITHOUT_FORMULA)):
+                other.fit(X, Y)
+    for name in MEASURING:
+        assert repr(name) in WITHOUT_FORMULA
 
 
 @pytest.mark.parametrize("given", ["ero-adm", 3, None, EroAdam])

@@ -21,7 +21,7 @@ from setpoint.penalty.selection import best_threshold, selection_notes
 from setpoint.penalty.trained import plain, scores_of
 from setpoint.program.link import link
 from setpoint.search.limits import Limits
-from setpoint.solvers import Minibatches, SearchLimits, Solver
+from setpoint.solvers import WITHOUT_FORMULA, Minibatches, SearchLimits, Solver
 from setpoint.typing import Floats
 
 __all__ = ["ExactPenaltyClassifier"]
@@ -160,7 +160,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         check_sources(self)
-        goal.require_formula("AdaptiveSurrogateClassifier trains models for such metrics")
+        goal.require_formula(WITHOUT_FORMULA)
         require_rows_alone(goal, WHOLE)
         super()._check_fit(goal, X, solver)
 

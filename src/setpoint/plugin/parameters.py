@@ -13,6 +13,7 @@ from setpoint.parameters import Allowed, check
 from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import (
+    WITHOUT_FORMULA,
     ColumnGeneration,
     OverPosteriors,
     PostShift,
@@ -20,6 +21,7 @@ from setpoint.solvers import (
     Solver,
     solver_of,
     solvers_of,
+    takes,
 )
 
 __all__ = ["BASELINES", "NAMED", "SOLVERS", "EvidenceKind", "Options"]
@@ -117,7 +119,7 @@ class Options:
                 name = "column-generation" if self.oracle is not None else self.solver
                 raise ValueError(
                     f"solver={name!r} needs a formula, and {goal.objective} has none; "
-                    "'auto' and 'post-shift' take it"
+                    f"{WITHOUT_FORMULA}"
                 )
             out = replace(self, solver="post-shift", limits=PostShift().limited(self.limits))
         if self.limits.evaluations is not None and not goal.is_blackbox:
@@ -129,8 +131,8 @@ class Options:
             return out
         if goal.constraints:
             raise GoalError(
-                f"solver='post-shift' takes goals without constraints, and '{goal}' has "
-                f"{len(goal.constraints)}; solver='auto' takes them"
+                f"solver={takes('post-shift')}, and '{goal}' has constraints; "
+                f"solver={takes('auto')}"
             )
         if goal.needs.datasets:
             raise GoalError(
@@ -153,8 +155,8 @@ class Options:
         """
         if n_classes > 2 and self.solver == "exact":
             raise ShapeError(
-                f"solver='exact' is for two classes and y holds {n_classes}; 'auto' certifies "
-                "its rules with soft evidence"
+                f"solver={takes('exact')}, and y holds {n_classes}; "
+                f"{takes('column-generation')}, and certifies its rules with soft evidence"
             )
         if n_classes > 2 and self.solver == "post-shift":
             raise ShapeError(

@@ -23,7 +23,7 @@ from setpoint.ramp.score_feature import ScoreFeature, score_feature
 from setpoint.ramp.selection import choose_model, prices
 from setpoint.report import FewRowsWarning
 from setpoint.search.limits import Limits
-from setpoint.solvers import SearchLimits, Solver
+from setpoint.solvers import WITHOUT_FORMULA, SearchLimits, Solver
 from setpoint.typing import Floats
 
 __all__ = ["RampClassifier"]
@@ -175,7 +175,7 @@ class RampClassifier(TrainedClassifier):
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         super()._check_fit(goal, X, solver)
         check(solver.limited(self.limits).filled(LIMITS), TRAINING)
-        goal.require_formula("AdaptiveSurrogateClassifier trains linear models for such metrics")
+        goal.require_formula(WITHOUT_FORMULA)
 
     def _train(self, data: FitData) -> Decision:
         if self.start == "baseline" and data.deployed is None:

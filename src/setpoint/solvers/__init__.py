@@ -1,7 +1,15 @@
 """The solvers as values: ``solver="ero-adam"``, or ``solver=EroAdam(...)`` with parameters."""
 
 from setpoint.solvers.base import Solver
-from setpoint.solvers.catalogue import FAMILIES, SOLVERS, solver_of, solvers_of
+from setpoint.solvers.catalogue import (
+    FAMILIES,
+    MEASURING,
+    SOLVERS,
+    WITHOUT_FORMULA,
+    solver_of,
+    solvers_of,
+    takes,
+)
 from setpoint.solvers.limits import SearchLimits
 from setpoint.solvers.penalty import (
     CrossEntropy,
@@ -34,7 +42,9 @@ from setpoint.solvers.training import FirstModel, Minibatches
 
 __all__ = [
     "FAMILIES",
+    "MEASURING",
     "SOLVERS",
+    "WITHOUT_FORMULA",
     "AdaptiveSurrogates",
     "Argmax",
     "AugmentedLagrangian",
@@ -66,4 +76,5 @@ __all__ = [
     "SurrogateWeights",
     "solver_of",
     "solvers_of",
+    "takes",
 ]

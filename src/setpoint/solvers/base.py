@@ -38,6 +38,8 @@ class Solver(Settings):
     """How it reaches the goal, in a sentence."""
     takes: ClassVar[str]
     """What goals it takes."""
+    bounds: ClassVar[str] = ""
+    """What bounds, where not all."""
     limits: ClassVar[tuple[str, ...]] = ("seconds",)
     """What may end its search: fields of :class:`setpoint.SearchLimits`."""
 

@@ -23,8 +23,9 @@ __all__ = [
     "PostShift",
 ]
 
-_ANY = "any goal of the language"
-_NAMED = "goals as in the paper, also with constraints"
+_ANY = "every shape that can be solved"
+_CONCAVE = "scores that are concave (or losses that are convex)"
+_BOUNDS = "bounds that are convex or linear rows"
 _SEARCHED = ("tol", "calls", "seconds")
 
 
@@ -56,7 +57,7 @@ class Auto(OverPosteriors):
 
     name = "auto"
     does = "takes 'exact' for two classes, 'column-generation' for more, 'post-shift' for metrics"
-    takes = f"{_ANY}, and metrics without a formula"
+    takes = _ANY
     limits = (*_SEARCHED, "evaluations")
 
 
@@ -100,7 +101,8 @@ class FrankWolfe(OverPosteriors):
 
     name = "frank-wolfe"
     does = "moves towards the best answer to the gradient"
-    takes = _NAMED
+    takes = f"smooth {_CONCAVE}"
+    bounds = _BOUNDS
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +111,8 @@ class Gda(OverPosteriors):
 
     name = "gda"
     does = "descends in the rule and ascends in the multipliers"
-    takes = _NAMED
+    takes = _CONCAVE
+    bounds = _BOUNDS
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,7 +121,8 @@ class Ellipsoid(OverPosteriors):
 
     name = "ellipsoid"
     does = "halves an ellipsoid of multipliers"
-    takes = _NAMED
+    takes = _CONCAVE
+    bounds = _BOUNDS
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,7 +131,8 @@ class Bisection(OverPosteriors):
 
     name = "bisection"
     does = "bisects the value of a ratio"
-    takes = _NAMED
+    takes = "ratios of linear functions"
+    bounds = _BOUNDS
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,7 +169,7 @@ class PostShift(Solver):
     name = "post-shift"
     family = "plugin"
     does = "measures the metric at each cut-off"
-    takes = "metrics without a formula, and goals without constraints, for two classes"
+    takes = "goals without constraints and metrics without a formula, for two classes"
     limits = ("seconds", "evaluations")
     allowed: ClassVar = {
         "smooth": Number(

@@ -40,7 +40,7 @@ class CuttingPlane(Solver):
     name = "cutting-plane"
     family = "ramp"
     does = "majorises the ramp and cuts planes in the multipliers (the paper's Algorithms 1 and 2)"
-    takes = AugmentedLagrangian.takes
+    takes = f"objectives that are sums of {AugmentedLagrangian.takes}"
     limits = AugmentedLagrangian.limits
     allowed: ClassVar = {"chooser": ("max", "center"), "svm": ("sdca", "liblinear")}
 
