@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
+from sklearn.utils import get_tags
 
 import setpoint
 from setpoint import BlackBox, load_model, save_model
@@ -18,6 +19,7 @@ from setpoint.solvers import (
     MEASURING,
     SOLVERS,
     WITHOUT_FORMULA,
+    ColumnGeneration,
     EroAdam,
     Portfolio,
     SurrogateWeights,
@@ -90,6 +92,20 @@ def test_the_page_of_families_has_the_catalogue():
 def test_no_name_is_in_two_families():
     names = [name for family in FAMILIES for name in solvers_of(family)]
     assert sorted(names) == sorted(SOLVERS)
+
+
+def test_a_name_and_a_value_are_the_same_to_scikit_learn():
+    for solver in ("post-shift", SOLVERS["post-shift"](smooth=7)):
+        tags = get_tags(classifier("post-shift").set_params(solver=solver))
+        assert not tags.classifier_tags.multi_class
+    assert get_tags(classifier("auto")).classifier_tags.multi_class
+
+
+def test_an_oracle_is_counted_by_labels():
+    learner = LogisticRegression()
+    assert ColumnGeneration(oracle=learner, evidence="label").oracle is learner
+    with pytest.raises(ValueError, match=r"^evidence: an oracle's decisions are counted by labels"):
+        ColumnGeneration(oracle=learner, evidence="soft")
 
 
 @pytest.mark.parametrize("classifier", [*FAMILIES.values(), "OnlineFClassifier"])

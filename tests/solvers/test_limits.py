@@ -20,7 +20,13 @@ from setpoint import (
     save_model,
     solve,
 )
-from setpoint.solvers import SOLVERS, AdaptiveSurrogates, ColumnGeneration, FirstModel
+from setpoint.solvers import (
+    SOLVERS,
+    AdaptiveSurrogates,
+    ColumnGeneration,
+    FirstModel,
+    ModelResponse,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 2))
@@ -56,8 +62,10 @@ def test_limits_are_a_value(tmp_path):
     assert pickle.loads(pickle.dumps(limits)) == limits
     with pytest.raises(FrozenInstanceError):
         limits.seconds = 5
-    save_model(plug_in(limits=limits).fit(X, Y), tmp_path / "a.skops")
-    assert load_model(tmp_path / "a.skops").limits == limits
+    response = ModelResponse(predict_proba="rule")
+    save_model(plug_in(limits=limits, response=response).fit(X, Y), tmp_path / "a.skops")
+    again = load_model(tmp_path / "a.skops")
+    assert (again.limits, again.response) == (limits, response)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
