@@ -221,7 +221,7 @@ def test_bisection_by_name():
 
 def test_exact_is_for_two_classes():
     eta, y, _ = posteriors()
-    with pytest.raises(ShapeError, match="two classes and y holds 4"):
+    with pytest.raises(ShapeError, match="for two classes, and y holds 4"):
         solve("h_mean", eta, y, solver="exact")
 
 
