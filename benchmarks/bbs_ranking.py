@@ -22,7 +22,7 @@ from bbs_data import Floats, Split, ranking
 from cma_data import quiet, require, run_with_one_thread
 from sklearn.linear_model import LogisticRegression
 
-from setpoint import AdaptiveSurrogateClassifier, BlackBox
+from setpoint import AdaptiveSurrogateClassifier, BlackBox, SearchLimits
 
 SETS = ("default_credit", "adult")
 SPLITS = 3
@@ -74,7 +74,9 @@ def adaptive(split: Split, surrogates: Any) -> Ranked:
     since = time.process_time()
     with quiet():
         clf = AdaptiveSurrogateClassifier(
-            BlackBox(prbep, name="prbep"), surrogates=surrogates, budget=BUDGET
+            BlackBox(prbep, name="prbep"),
+            surrogates=surrogates,
+            limits=SearchLimits(evaluations=BUDGET),
         ).fit(split.train.X, split.train.y, validation=split.validation.dataset())
     used = clf.n_evaluations_
     return ranked(split, clf.decision_function, used, since, clf.accepted_)

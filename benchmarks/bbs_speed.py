@@ -23,7 +23,7 @@ from cma_data import quiet, require, run_with_one_thread
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from setpoint import AdaptiveSurrogateClassifier, BlackBox, Dataset
+from setpoint import AdaptiveSurrogateClassifier, BlackBox, Dataset, SearchLimits
 from setpoint.solvers import AdaptiveSurrogates, FirstModel
 
 SECONDS = 2.0
@@ -93,7 +93,7 @@ def slow_fit(**options: Any) -> tuple[float, AdaptiveSurrogateClassifier]:
     split = simulated(0, 2_000)
     clf = AdaptiveSurrogateClassifier(
         BlackBox(slow, greater_is_better=False),
-        budget=SLOW_BUDGET,
+        limits=SearchLimits(evaluations=SLOW_BUDGET),
         solver=AdaptiveSurrogates(start="post-shift"),
         **options,
     )

@@ -35,6 +35,8 @@ from bbs_peers import (
 )
 from cma_data import require, run_with_one_thread
 
+from setpoint import SearchLimits
+
 Rows = dict[str, list[Found]]
 Method = Callable[[Split], Found]
 
@@ -70,7 +72,9 @@ def with_metric(metric: Metric, groups: object = None) -> list[Method]:
 def table_2() -> tuple[Rows, int]:
     methods = [
         *with_metric(G_MEAN),
-        lambda s: adaptive(s, G_MEAN, WEIGHTS, solver="surrogate-weights", budget=FEW),
+        lambda s: adaptive(
+            s, G_MEAN, WEIGHTS, solver="surrogate-weights", limits=SearchLimits(evaluations=FEW)
+        ),
         lambda s: strategy(s, G_MEAN),
     ]
     return run([bbs_data.simulated(seed) for seed in range(10)], methods), -1

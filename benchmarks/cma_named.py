@@ -26,7 +26,8 @@ from cma_data import (
     verdict,
 )
 
-from setpoint import GoalError, InfeasibleError, solve
+from setpoint import GoalError, InfeasibleError, SearchLimits, solve
+from setpoint.solvers import SOLVERS, Auto, FrankWolfe
 
 BUDGETS = {
     "frank-wolfe": (5000, 10_000),
@@ -68,8 +69,8 @@ def line(task: Task, solver: str, part: Split, optimum: float, share: float) -> 
     try:
         with quiet():
             solution = solve(
-                task.goal, part.P, part.y, solver=solver, evidence="soft", randomized=True,
-                max_oracle_calls=budget,
+                task.goal, part.P, part.y, solver=SOLVERS[solver](evidence="soft"), randomized=True,
+                limits=SearchLimits(calls=budget),
             )  # fmt: skip
     except InfeasibleError:
         print(
@@ -94,7 +95,7 @@ def line(task: Task, solver: str, part: Split, optimum: float, share: float) -> 
 def refused(part: Split) -> str:
     """What the library says of Frank-Wolfe on the worst class, which the paper's Figure 10 runs."""
     try:
-        solve(MINMAX, part.P, part.y, solver="frank-wolfe", evidence="soft")
+        solve(MINMAX, part.P, part.y, solver=FrankWolfe(evidence="soft"))
     except GoalError as error:
         return str(error)
     return "was not refused"
@@ -115,7 +116,12 @@ def main() -> int:
         for task in tasks(micro_f1(name)):
             with quiet():
                 best = solve(
-                    task.goal, part.P, part.y, evidence="soft", randomized=True, tol=1e-6
+                    task.goal,
+                    part.P,
+                    part.y,
+                    solver=Auto(evidence="soft"),
+                    randomized=True,
+                    limits=SearchLimits(tol=1e-6),
                 ).report
             assert best.bound_on_objective is not None
             assert best.expected_objective is not None

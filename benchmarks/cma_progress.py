@@ -15,8 +15,9 @@ from pathlib import Path
 
 from cma_data import H_MEAN, H_MEAN_COVERED, MINMAX, OUTPUT, SETS, quiet, run_with_one_thread, split
 
-from setpoint import InfeasibleError, solve
+from setpoint import InfeasibleError, SearchLimits, solve
 from setpoint.search.limits import TracePoint
+from setpoint.solvers import SOLVERS
 
 FIGURES = {
     "figure_10": ("worst class", MINMAX, ("gda", "ellipsoid")),
@@ -41,16 +42,17 @@ def traced(goal: str, name: str, solver: str, share: float) -> tuple[Curve, int]
     """The curve of one run on split 0, and its calls."""
     part = split(name)
     full = 1000 if solver == "ellipsoid" else 10_000 if "subject to" in goal else 5000
-    options = {} if solver == "auto" else {"max_oracle_calls": max(16, round(share * full))}
-    tol = 1e-6 if solver == "auto" else 1e-4
+    limits = SearchLimits(tol=1e-6)
+    if solver != "auto":
+        limits = SearchLimits(calls=max(16, round(share * full)))
     try:
         with quiet():
             found = solve(
-                goal, part.P, part.y, solver=solver, evidence="soft", randomized=True, tol=tol,
-                **options,
+                goal, part.P, part.y, solver=SOLVERS[solver](evidence="soft"), randomized=True,
+                limits=limits,
             )  # fmt: skip
     except InfeasibleError:
-        return [], options.get("max_oracle_calls", 0)
+        return [], limits.calls or 0
     return curve(found.trace), found.report.n_oracle_calls or 0
 
 

@@ -27,19 +27,22 @@ from cma_data import (
 )
 from sklearn.linear_model import LogisticRegression
 
-from setpoint import PlugInClassifier
-from setpoint.solvers import ColumnGeneration
+from setpoint import PlugInClassifier, SearchLimits
+from setpoint.solvers import Auto, ColumnGeneration, Ellipsoid, FrankWolfe, Gda
 
 CALLS = 20
 AT_ODDS = 0.02
 """A mean farther than this from the paper's did not reproduce."""
 PLUG_IN = {
-    "column generation, soft": {"evidence": "soft"},
-    "column generation, label": {"evidence": "label"},
-    "frank-wolfe": {"solver": "frank-wolfe", "evidence": "soft"},
-    "gda": {"solver": "gda", "evidence": "soft"},
-    "gda, 9 times 20 calls": {"solver": "gda", "evidence": "soft", "max_oracle_calls": 9 * CALLS},
-    "ellipsoid": {"solver": "ellipsoid", "evidence": "soft"},
+    "column generation, soft": {"solver": Auto(evidence="soft")},
+    "column generation, label": {"solver": Auto(evidence="label")},
+    "frank-wolfe": {"solver": FrankWolfe(evidence="soft")},
+    "gda": {"solver": Gda(evidence="soft")},
+    "gda, 9 times 20 calls": {
+        "solver": Gda(evidence="soft"),
+        "limits": SearchLimits(calls=9 * CALLS),
+    },
+    "ellipsoid": {"solver": Ellipsoid(evidence="soft")},
 }
 """The paper runs GDA with nine pairs of steps and keeps the best; here they share one budget."""
 THERE = {
@@ -59,7 +62,7 @@ def retrained(name: str, seed: int, **options: Any) -> float:
             learner,
             H_MEAN,
             solver=ColumnGeneration(oracle=learner),
-            max_oracle_calls=CALLS,
+            limits=SearchLimits(calls=CALLS),
             random_state=0,
             **options,
         ).fit(X, y)
@@ -67,7 +70,7 @@ def retrained(name: str, seed: int, **options: Any) -> float:
 
 
 def plugged_in(name: str, seed: int, options: dict[str, Any]) -> float:
-    options = {"max_oracle_calls": CALLS} | options
+    options = {"limits": SearchLimits(calls=CALLS)} | options
     report = on_test(H_MEAN, split(name, seed), **options)[1]
     return 1.0 - report.objective.value
 

@@ -33,6 +33,7 @@ from setpoint.penalty.linear import train_linear
 from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.problem import Tradeoff
 from setpoint.penalty.solvers.stages import Stage
+from setpoint.solvers import solver_of
 
 LEVEL = 0.8
 PROBLEMS = {
@@ -157,7 +158,8 @@ def outcomes(
     estimator = ExactPenaltyClassifier(goal, **options)
     data = Data(a, y_a, None, two_classes(y_a, pos_label=1))
     started = time.perf_counter()
-    prepared = prepare(estimator, Goal.parse(goal), data, 0)
+    solver = solver_of(estimator.solver, "penalty")
+    prepared = prepare(estimator, solver, Goal.parse(goal), data, 0)
     pool = Watched(**{f.name: getattr(prepared.plan.pool, f.name) for f in fields(Pool)})
     plan = replace(prepared.plan, pool=pool, stages=stages or prepared.plan.stages)
     train_linear(plan, prepared.polished and stages is None)

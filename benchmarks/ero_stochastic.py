@@ -31,7 +31,7 @@ from setpoint.penalty.fitting import Data, Prepared, prepare
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.network import train_network
 from setpoint.penalty.plan import Schedule
-from setpoint.solvers import Minibatches, Sigmoid
+from setpoint.solvers import Minibatches, Sigmoid, solver_of
 
 SOLVERS = {
     "profiled": "profiled threshold",
@@ -62,7 +62,9 @@ def overlapping(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def prepared(goal: str, X: np.ndarray, y: np.ndarray, **options: Any) -> Prepared:
     """A plan, and the preprocessor it goes with."""
     estimator = ExactPenaltyClassifier(goal, **options)
-    return prepare(estimator, Goal.parse(goal), Data(X, y, None, two_classes(y, pos_label=1)), 0)
+    solver = solver_of(estimator.solver, "penalty")
+    data = Data(X, y, None, two_classes(y, pos_label=1))
+    return prepare(estimator, solver, Goal.parse(goal), data, 0)
 
 
 # ---------------------------------------------------------------------- what it loses
@@ -110,9 +112,9 @@ started = time.perf_counter()
 from setpoint.solvers import Minibatches
 training = Minibatches(max_epochs=1, batch_size=4096, device="cpu")
 clf = ExactPenaltyClassifier(
-    {goal!r}, on_infeasible="nearest", training=training, **{options!r}
+    {goal!r}, on_infeasible="nearest", training=training
 )
-clf.fit(X, y)
+clf.set_params(**{options!r}).fit(X, y)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(before / 2**20, peak / 2**20, time.perf_counter() - started)
 """
@@ -124,7 +126,11 @@ def memory() -> bool:
     fits: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("mlp, float32 rows", "float32", {"module": "mlp", "solver": "profiled"}),
         ("mlp, float64 rows", "float64", {"module": "mlp", "solver": "profiled"}),
-        ("linear at once, float64 rows", "float64", {"solver": "lagrangian", "max_seconds": 40.0}),
+        (
+            "linear at once, float64 rows",
+            "float64",
+            {"solver": "lagrangian", "limits__seconds": 40.0},
+        ),
     )
     good = True
     for what, dtype, options in fits:

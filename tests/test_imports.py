@@ -13,6 +13,7 @@ from setpoint import (
     ExactPenaltyClassifier,
     PlugInClassifier,
     RampClassifier,
+    SearchLimits,
     save_model,
 )
 
@@ -39,7 +40,9 @@ MODELS = {
     "costs": lambda: plugin(COSTS, three),
     "penalty": lambda: ExactPenaltyClassifier("f1", solver="profiled").fit(X, y),
     "ramp": lambda: RampClassifier("f1").fit(X, y),
-    "surrogates": lambda: AdaptiveSurrogateClassifier("f1", budget=300, cv=2).fit(X, y),
+    "surrogates": lambda: AdaptiveSurrogateClassifier(
+        "f1", limits=SearchLimits(evaluations=300), cv=2
+    ).fit(X, y),
 }
 
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         StoppedError,
         StoppedWarning,
     )
+    from setpoint.solvers import SearchLimits
     from setpoint.surrogates import AdaptiveSurrogateClassifier, NotMonotoneWarning
 
     __version__: str
@@ -85,6 +86,7 @@ __all__ = [
     "OnlineFClassifier",
     "PlugInClassifier",
     "RampClassifier",
+    "SearchLimits",
     "Solution",
     "StoppedError",
     "StoppedWarning",
@@ -142,6 +144,7 @@ _HOME = {
     "frontier": "plugin",
     "solve": "plugin",
     "RampClassifier": "ramp",
+    "SearchLimits": "solvers",
     "AdaptiveSurrogateClassifier": "surrogates",
     "NotMonotoneWarning": "surrogates",
 }

@@ -54,8 +54,8 @@ class Number(NamedTuple):
 SECONDS = Number("a number above 0 or None", 0.0, False, other=(None,))
 """A limit of time."""
 
-Allowed: TypeAlias = Number | tuple[Any, ...]
-"""Numbers, or the values listed."""
+Allowed: TypeAlias = Number | tuple[Any, ...] | type
+"""Numbers, the values listed, or None and what is of this type."""
 
 
 def check(owner: Any, table: Mapping[str, Allowed]) -> None:
@@ -65,7 +65,7 @@ def check(owner: Any, table: Mapping[str, Allowed]) -> None:
     ----------
     owner : object
         It has the parameters as attributes.
-    table : mapping of str to Number or tuple
+    table : mapping of str to Number, tuple or type
         What each may be.
 
     Raises
@@ -78,6 +78,9 @@ def check(owner: Any, table: Mapping[str, Allowed]) -> None:
         if isinstance(allowed, Number):
             if not allowed.takes(value):
                 raise ValueError(f"{name} is {allowed.words}, got {value!r}")
+        elif isinstance(allowed, type):
+            if value is not None and not isinstance(value, allowed):
+                raise ValueError(f"{name} is {allowed.__name__}(...) or None, got {value!r}")
         elif not any(type(value) is type(a) and value == a for a in allowed):
             raise ValueError(f"{name} is one of {list(allowed)}, got {value!r}")
 

@@ -7,7 +7,7 @@ import signal
 import numpy as np
 import pytest
 
-from setpoint import RampClassifier, load_model
+from setpoint import RampClassifier, SearchLimits, load_model
 
 GOAL = (
     "minimize error_rate subject to predicted_rate.difference(sex) <= 0.2 and churn <= 0.2 "
@@ -141,7 +141,12 @@ def test_options_reach_the_classifier(fit, tmp_path, solver):
                solver=solver)  # fmt: skip
     assert done.exit_code in (0, 3), done.stderr
     clf = load_model(tmp_path / "m.skops").classifier
-    assert (clf.C, clf.min_positives, clf.random_state, clf.max_seconds) == (0.5, 7, 3, 60)
+    assert (clf.C, clf.min_positives, clf.random_state, clf.limits) == (
+        0.5,
+        7,
+        3,
+        SearchLimits(seconds=60),
+    )
     assert (clf.solver, clf.positive_) == (solver, "no")
 
 
@@ -199,7 +204,11 @@ SCORED = ("--baseline", "score", "--baseline-threshold", "0")
     ("goal", "more", "words"),
     [
         (PLAIN, ("--estimator", "logistic"), "leave out --estimator (it is a linear one)"),
-        (PLAIN, ("--module", "linear"), "trains a linear model; leave one of them out"),
+        (
+            PLAIN,
+            ("--module", "linear"),
+            "descends on the ramp problem itself; leave one of them out",
+        ),
         (PLAIN, ("--checkpoint", "c"), "--checkpoint is for solvers that train the model"),
         (PLAIN, ("--validation-fraction", "0.1"), "--validation-fraction is for solvers"),
         (PLAIN, ("--decide-on", "sex"), "looks at the score alone"),

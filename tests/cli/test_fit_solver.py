@@ -71,7 +71,10 @@ def test_help_and_completion_know_the_solvers(run):
         (("--solver", "eros"), "Invalid value for '--solver': 'eros' is not one of 'auto'"),
         (("--solver", "ero", "--estimator", "logistic"), "trains the model itself: leave out"),
         (("--module", "mlp"), "--module is for solvers that train the model for the goal"),
-        (("--solver", "exact", "--module", "linear"), "--solver exact finds a rule"),
+        (
+            ("--solver", "exact", "--module", "linear"),
+            "--solver exact looks at every cut-off of one score",
+        ),
         (("--checkpoint", "c"), "--checkpoint is for solvers that train"),
         (("--min-positives", "9"), "--min-positives is for solvers that train"),
         (("--validation-fraction", "0"), "--validation-fraction is for solvers that train"),
@@ -114,7 +117,8 @@ def test_options_of_another_family(fit, tmp_path, more, words):
 )
 def test_goals_over_more_than_the_rows_as_a_whole(fit, tmp_path, goal, more, words):
     assert error_of(fit("--solver", "ero", *more, goal=goal)) == (
-        f"the goal refers to {words}, and a model is trained for goals over the rows as a whole; "
+        f"the goal refers to {words}, and a model is trained for goals over the rows as a whole "
+        "that only gain by accepting a positive and by refusing a negative; "
         "without --solver setpoint fit takes such goals, after training"
     )
     assert not list(tmp_path.iterdir())
@@ -136,7 +140,10 @@ def test_more_than_two_classes(run, there, tmp_path):
         "fit", there / "rare.csv", "--target", "kind", "--goal", "macro_f1", "--solver", "exact",
         "--model", tmp_path / "m.skops",
     )  # fmt: skip
-    assert "--solver exact is for two classes" in error_of(done)
+    assert (
+        "--solver exact takes every shape that can be solved, for two classes, and y holds 3"
+        in error_of(done)
+    )
 
 
 def test_a_missing_package_is_found_before_the_table_is_read(run, tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from joblib import Parallel, delayed
 from setpoint import AdaptiveSurrogateClassifier, PlugInClassifier, load_model
 from setpoint.cli.processes import worker_pool
 from setpoint.cli.solvers import SURROGATES
+from setpoint.solvers import SOLVERS, solvers_of
 from setpoint.surrogates import classifier as module
 
 SHOP = """
@@ -236,7 +237,7 @@ def test_options_reach_the_classifier(fit):
     done = fit("--metric", "shop:costs", "--budget", "200", *more)
     assert done.exit_code == 0, done.stderr
     clf = load_model("m.skops").classifier
-    assert (clf.solver, clf.budget, clf.random_state) == ("surrogate-weights", 200, 3)
+    assert (clf.solver, clf.limits.evaluations, clf.random_state) == ("surrogate-weights", 200, 3)
     assert clf.surrogates == ["hinge", "logistic"]
     assert clf.surrogate_groups == [{"sex": "f"}, "plan"]
     assert (clf.goal.greater_is_better, clf.positive_) == (False, "no")
@@ -368,12 +369,15 @@ def test_metrics_that_are_invalid(fit, at, metric, words):
         (("--goal", "f1", "--solver", "post-shift", "--budget", "9"), "counted at every cut-off"),
         (
             ("--goal", "maximize accuracy.on(x)", "--solver", "surrogate-weights"),
-            "measures on one table, and the goal refers to the data set 'x'",
+            "and goals of one table, and the goal refers to the data set 'x'; --solver augmented-",
         ),
         ((*REVENUE, "--budget", "20"), "--budget 20 is too small"),
         ((*REVENUE, "--solver", "exact"), "--solver exact needs a goal with a formula; for"),
         ((*REVENUE, "--solver", "ero"), "--solver ero needs a goal with a formula"),
-        ((*REVENUE, "--min-positives", "3"), "trains a model by what the metric says of others"),
+        (
+            (*REVENUE, "--min-positives", "3"),
+            "--solver adaptive-surrogates follows the metric's gradient in the space of surrogate",
+        ),
         ((*REVENUE, "--draws"), "--draws: --solver adaptive-surrogates trains one model"),
         ((*REVENUE, "--draws", "--estimator", "logistic"), "post-shift finds rules, which decide"),
         ((*REVENUE, "--decide-on", "sex"), "looks at the score alone"),
@@ -432,8 +436,10 @@ def test_other_commands_know_of_it(run):
     assert done.exit_code == 0
     assert "Make the metric shop:revenue as high as possible." in done.stdout
     assert "no formula" in done.stdout
-    assert "adaptive-surrogates, by setpoint fit --metric" in done.stdout
-    assert json.loads(run("goal", 'maximize blackbox("a:b")', "--json").stdout)["trained"] is False
+    assert "the function: --metric" in done.stdout
+    assert "two classes: post-shift, measures the metric at each cut-off" in done.stdout
+    trained = json.loads(run("goal", 'maximize blackbox("a:b")', "--json").stdout)["trained"]
+    assert trained == {name: SOLVERS[name].does for name in solvers_of("surrogates")}
     assert "setpoint fit --metric shop:revenue" in run("metrics").stdout
     assert "by setpoint fit --metric shop:revenue" in run("metrics", "blackbox").stderr
     assert "is named by setpoint fit --metric a:b" in run("metrics", "a:b").stderr

@@ -14,6 +14,7 @@ from setpoint import (
     OnlineFClassifier,
     PlugInClassifier,
     RampClassifier,
+    SearchLimits,
 )
 from setpoint.solvers import AdaptiveSurrogates, CrossEntropy
 
@@ -32,13 +33,13 @@ __all__ = [
     "rows_of",
 ]
 
-SHORT = AdaptiveSurrogates(max_iter=1)
+SHORT, FEW = AdaptiveSurrogates(max_iter=1), SearchLimits(evaluations=300)
 HINGE = SGDClassifier(loss="hinge", random_state=0)
 SMALLEST = {
     "plug-in": PlugInClassifier(LogisticRegression(), "f1", cv=2),
     "penalty": ExactPenaltyClassifier("f1", solver="profiled"),
     "ramp": RampClassifier("minimize error_rate"),
-    "adaptive": AdaptiveSurrogateClassifier("f1", cv=2, budget=300, solver=SHORT),
+    "adaptive": AdaptiveSurrogateClassifier("f1", cv=2, limits=FEW, solver=SHORT),
     # A stream's rows come in three ways: to a compiled learner that knows the largest value of
     # each feature, to one that takes plain steps, and to one of scikit-learn, here without
     # posteriors.
@@ -70,8 +71,8 @@ VARIANTS = [
     RampClassifier("minimize error_rate subject to predicted_rate <= 0.9", preprocessor=None),
     RampClassifier("minimize error_rate", randomized=True),
     RampClassifier("minimize error_rate", solver="cutting-plane", start="zero"),
-    AdaptiveSurrogateClassifier("f1", cv=3, budget=300, solver=AdaptiveSurrogates(max_iter=5)),
-    AdaptiveSurrogateClassifier("f1", cv=3, budget=300, solver="surrogate-weights"),
+    AdaptiveSurrogateClassifier("f1", cv=3, limits=FEW, solver=AdaptiveSurrogates(max_iter=5)),
+    AdaptiveSurrogateClassifier("f1", cv=3, limits=FEW, solver="surrogate-weights"),
     *(OnlineFClassifier(solver=solver) for solver in ("fofo", "ofo", "ofo-rb", "half")),
     OnlineFClassifier(solver="half", learner="adagrad"),
     OnlineFClassifier("accuracy"),

@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from conformance.cases import SMALLEST
-from setpoint import AdaptiveSurrogateClassifier
+from setpoint import AdaptiveSurrogateClassifier, SearchLimits
 from setpoint.solvers import AdaptiveSurrogates
 
 RNG = np.random.default_rng(2)
@@ -39,7 +39,11 @@ def test_labels_and_weights_in_another_order_are_put_in_that_of_X(name):
 def test_so_are_the_groups_of_surrogates():
     group = pd.Series(np.where(X["b"] > 0, "high", "low"), index=ROWS, name="g")
     clf = AdaptiveSurrogateClassifier(
-        "f1", surrogate_groups="g", cv=2, budget=300, solver=AdaptiveSurrogates(max_iter=2)
+        "f1",
+        surrogate_groups="g",
+        cv=2,
+        limits=SearchLimits(evaluations=300),
+        solver=AdaptiveSurrogates(max_iter=2),
     )
     one = clone(clf).fit(X, Y, sensitive_features=group)
     other = clone(clf).fit(X, Y, sensitive_features=group.iloc[OTHER])

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
 from conformance.cases import ALL, COLUMNS, LATER, STREAMS, TRAINED, fitted, new, rows_of
-from setpoint import GoalError, GoalSyntaxError
+from setpoint import GoalError, GoalSyntaxError, SearchLimits
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 OWN_ROWS = ["penalty", "ramp", "adaptive"]
@@ -207,7 +207,10 @@ TIMED = [*SEARCHED, "adaptive"]
 FAIR = "maximize accuracy subject to recall.difference(g) <= 0.1"
 NEW = "maximize recall.on('new')"
 STREAMED = "a stream is counted by true and predicted class alone; PlugInClassifier takes such"
-TRAINS = "a model is trained for goals over the rows as a whole; PlugInClassifier takes such goals"
+TRAINS = (
+    "a model is trained for goals over the rows as a whole that only gain by accepting a positive "
+    "and by refusing a negative; PlugInClassifier takes such goals"
+)
 # name: (options, by whom they are refused, error, message)
 OPTIONS = {
     "unknown word": (
@@ -262,14 +265,23 @@ OPTIONS = {
         {"on_infeasible": "warn"}, SEARCHED, ValueError,
         "on_infeasible is one of ['raise', 'nearest'], got 'warn'",
     ),
-    "max_seconds": (
-        {"max_seconds": -1}, TIMED, ValueError,
-        "max_seconds is a number above 0 or None, got -1",
+    "limits": (
+        {"limits": 5.0}, TIMED, ValueError, "limits is SearchLimits(...) or None, got 5.0",
+    ),
+    "limits as a dict": (
+        {"limits": {"seconds": 5}}, TIMED, ValueError,
+        "limits is SearchLimits(...) or None, got {{'seconds': 5}}",
+    ),
+    "limits of another search": (
+        {"limits": SearchLimits(seconds=5, evaluations=9)}, SEARCHED, ValueError, "evaluations=9",
+    ),
+    "limits of another family": (
+        {"limits": SearchLimits(calls=9)}, ["penalty", "ramp", "adaptive"], ValueError,
+        "limits: solver='",
     ),
     "randomized": (
         {"randomized": "no"}, ["plug-in", "ramp"], ValueError, "randomized is one of [",
     ),
-    "tol": ({"tol": -1}, ["plug-in", "ramp"], ValueError, "tol is a number "),
     "draw": (
         {"draw": "rows"}, ["plug-in", "ramp"], ValueError,
         "draw is 'row', 'random' or a column of X, got 'rows' (did you mean 'row'?)",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from setpoint import PlugInClassifier, load_model, save_model
+from setpoint import PlugInClassifier, SearchLimits, load_model, save_model
 from setpoint.data import (
     LEARNERS,
     Table,
@@ -78,7 +78,7 @@ def test_scores_of_many_classes_and_drawn_decisions():
     assert out.columns[:4].tolist() == ["prediction", "score_high", "score_low", "score_mid"]
     X, y = rows(2000)
     goal = "maximize recall subject to predicted_rate <= 0.3777"
-    model = fitted(X, y, goal=goal, randomized=True, tol=0.0)
+    model = fitted(X, y, goal=goal, randomized=True, limits=SearchLimits(tol=0.0))
     assert model.classifier.rule_.randomized
     out = model.predict(Table("t", X))
     assert out.columns.tolist() == ["prediction", "score", "decision_0", "decision_1"]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from setpoint import Evidence, Goal, solve
+from setpoint import Evidence, Goal, SearchLimits, solve
 from setpoint.exact import branching
 from setpoint.exact.branching import branch_and_bound
 from setpoint.exact.cutoff_set import CutoffSet
@@ -130,7 +130,9 @@ def test_seconds_are_kept(monkeypatch):
     monkeypatch.setattr("setpoint.search.limits.time", fake)
     monkeypatch.setattr("setpoint.plugin.solving.time", fake)
     with pytest.warns(StoppedWarning, match="seconds"):
-        report = solve(goal, s, y, sensitive_features=columns, max_seconds=0.5).report
+        report = solve(
+            goal, s, y, sensitive_features=columns, limits=SearchLimits(seconds=0.5)
+        ).report
     assert next(clock) < 0.6
     assert "stopped after 0.5" in report.why
     assert report.status == "feasible"

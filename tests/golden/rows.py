@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from setpoint import Dataset
+from setpoint import Dataset, SearchLimits
+from setpoint.solvers import SOLVERS
 
 __all__ = ["Case", "Part", "columns", "deployed", "posteriors", "rows", "weights"]
 
@@ -43,7 +44,7 @@ class Case:
             "sample_weight": self.rows.sample_weight,
             "sensitive_features": self.rows.sensitive_features,
             "baseline": self.rows.baseline,
-            **self.options,
+            **self._asked(),
         }
         if self.datasets:
             out["datasets"] = {
@@ -57,6 +58,18 @@ class Case:
                 for name, p in self.datasets.items()
             }
         return {k: v for k, v in out.items() if v is not None or k == "decide_on"}
+
+    def _asked(self):
+        """The options as `solve` takes them: in values, without what the solver does not take."""
+        out = dict(self.options)
+        drawn = {"calls": out.pop("max_oracle_calls", None), "tol": out.pop("tol", None)}
+        evidence, solver = out.pop("evidence", "auto"), out.get("solver", "auto")
+        kind = SOLVERS.get(solver, solver)
+        takes = getattr(kind, "limits", ())
+        limits = SearchLimits(**{name: value for name, value in drawn.items() if name in takes})
+        if evidence != "auto" and "evidence" in getattr(kind, "allowed", ()):
+            out["solver"] = kind(evidence=evidence)
+        return out | ({"limits": limits} if limits.given else {})
 
     def digest(self):
         """A short mark of everything in the case: has the generator changed?"""

@@ -12,6 +12,7 @@ from setpoint import (
     ExactPenaltyClassifier,
     PlugInClassifier,
     RampClassifier,
+    SearchLimits,
     evaluate,
     solve,
 )
@@ -94,7 +95,9 @@ CHURN = "maximize accuracy subject to churn <= 0.3"
 FAMILIES = {
     "plugin": lambda **b: PlugInClassifier(LogisticRegression(), CHURN, randomized=False, **b),
     "ramp": lambda **b: RampClassifier(CHURN, baseline_score_feature=False, **b),
-    "surrogates": lambda **b: AdaptiveSurrogateClassifier(CHURN, budget=100, **b),
+    "surrogates": lambda **b: AdaptiveSurrogateClassifier(
+        CHURN, limits=SearchLimits(evaluations=100), **b
+    ),
 }
 
 

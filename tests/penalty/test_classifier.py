@@ -17,6 +17,7 @@ from setpoint import (
     Goal,
     GoalError,
     InfeasibleError,
+    SearchLimits,
     StoppedError,
     StoppedWarning,
     maximize,
@@ -168,11 +169,11 @@ def test_all_negative_is_never_silent():
 # ---------------------------------------------------------------------- stops
 def test_time_is_up(monkeypatch):
     with pytest.raises(StoppedError, match=r"stopped after 1e-09 seconds"):
-        ExactPenaltyClassifier(FPOR, max_seconds=1e-9).fit(X, Y)
+        ExactPenaltyClassifier(FPOR, limits=SearchLimits(seconds=1e-9)).fit(X, Y)
     clock = itertools.count(0.0, 0.001)  # a busy machine may have nothing after a tenth of one
     monkeypatch.setattr(limits, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     with pytest.warns(StoppedWarning, match=r"stopped after 0.1 seconds: the best"):
-        clf = ExactPenaltyClassifier(FPOR, max_seconds=0.1).fit(*imbalanced(4000))
+        clf = ExactPenaltyClassifier(FPOR, limits=SearchLimits(seconds=0.1)).fit(*imbalanced(4000))
     assert any("stopped after 0.1 seconds" in w for w in clf.goal_report_.warnings)
     assert clf.goal_report_.satisfied
 

@@ -20,6 +20,7 @@ from setpoint import (
     GoalSyntaxError,
     InfeasibleError,
     PlugInClassifier,
+    SearchLimits,
     evaluate,
     solve,
 )
@@ -255,7 +256,7 @@ BOTH = {
         ValueError,
         "on_infeasible is one of ['raise', 'nearest'], got 'warn'",
     ),
-    "tol": (FLOOR, {"tol": -1}, ValueError, "tol is a number >= 0, got -1"),
+    "limits": (FLOOR, {"limits": 5.0}, ValueError, "limits is SearchLimits(...) or None, got 5.0"),
     "decide_on": (
         FLOOR,
         {"decide_on": "gg", "sensitive_features": {"g": S.g, "h": S.g}},
@@ -276,7 +277,7 @@ BOTH = {
         "decide_on is 'auto', None or names of columns, got 3",
     ),
 }
-IN_CONSTRUCTOR = {"solver", "randomized", "on_infeasible", "tol", "decide_on", "pos_label"}
+IN_CONSTRUCTOR = {"solver", "randomized", "on_infeasible", "limits", "decide_on", "pos_label"}
 
 
 @pytest.mark.parametrize("case", BOTH)
@@ -342,9 +343,9 @@ FIT = {
         "refit=False needs a single split, and cv gives 3",
     ),
     "response": (
-        {"response_method": "predict"},
+        {"response": "predict"},
         ValueError,
-        "response_method is one of ['auto', 'predict_proba', 'decision_function'], got 'predict'",
+        "response is ModelResponse(...) or None, got 'predict'",
     ),
     "unknown_group": (
         {"unknown_group": "ignore"},
@@ -526,4 +527,4 @@ def test_the_reachable_value_is_distinct_from_the_bound():
 
 def test_numpy_numbers_are_numbers():
     s, y = scored(100)
-    assert solve("f1", s, y, tol=np.float32(0.1)).report.status == "optimal"
+    assert solve("f1", s, y, limits=SearchLimits(tol=np.float32(0.1))).report.status == "optimal"

@@ -33,6 +33,7 @@ from setpoint import Goal, PlugInClassifier, evaluate, goal_scorer, maximize, so
 from setpoint.estimators import load_model, save_model
 from setpoint.estimators.base import UnknownGroupWarning
 from setpoint.metrics import accuracy, f1, recall
+from setpoint.solvers import ModelResponse
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
@@ -175,7 +176,7 @@ def test_stacking_and_cross_validation():
 
 def test_inside_itself():
     X, y = numbers()
-    outer = plug(FLOOR, plug("f1"), response_method="decision_function").fit(X, y)
+    outer = plug(FLOOR, plug("f1"), response=ModelResponse(method="decision_function")).fit(X, y)
     assert outer.goal_report_.constraints[0].satisfied
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from plugin.samples import GOALS, same, sample
-from setpoint import Dataset, Goal, InfeasibleError, evaluate, maximize, solve
+from setpoint import Dataset, Goal, InfeasibleError, SearchLimits, evaluate, maximize, solve
 from setpoint.metrics import f1, precision, recall
 from setpoint.rules import Threshold
 from setpoint.search import ConstantGoalWarning
@@ -260,7 +260,7 @@ def test_randomized():
     assert draws.rule.randomized
     assert draws.report.randomized > 0
     assert draws.report.objective.value >= plain.report.objective.value
-    lenient = solve(goal, s.scores, s.y, tol=1.0)
+    lenient = solve(goal, s.scores, s.y, limits=SearchLimits(tol=1.0))
     assert not lenient.rule.randomized
     value = draws.rule.distribution(s.scores)[s.y == 1, 1].mean()
     assert draws.report.objective.value == pytest.approx(value, abs=1e-12)

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from setpoint import Goal, PlugInClassifier, solve
+from setpoint import Goal, PlugInClassifier, SearchLimits, solve
 from setpoint.evidence import Evidence, folds
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.evidence.folds import folds_of
@@ -18,6 +18,7 @@ from setpoint.plugin import choose_evidence as weighing
 from setpoint.plugin.searching import search_rule
 from setpoint.search import InfeasibleError, StoppedError, StoppedWarning
 from setpoint.search.linear_program import UNSOLVED, IncrementalLP, UnfinishedError
+from setpoint.solvers import Auto
 
 TIED = np.eye(3)[np.arange(30) % 3] * 0.7 + 0.1
 SUMS = ["macro_f1", "macro_precision"]
@@ -33,7 +34,7 @@ def test_few_distinct_posteriors(goal):
 @pytest.mark.parametrize("goal", SUMS)
 def test_a_class_without_rows_counts_nothing(goal, evidence):
     y = np.array([0, 1, 0, 0, 1, 0])
-    found = solve(goal, TIED[:6], y, classes=[0, 1, 2], evidence=evidence)
+    found = solve(goal, TIED[:6], y, classes=[0, 1, 2], solver=Auto(evidence=evidence))
     if found.report.evidence == "label":
         # The best of all rules that decide the three distinct rows.
         rules = np.stack(np.meshgrid(*[range(3)] * 3), axis=-1).reshape(-1, 3)
@@ -140,7 +141,7 @@ def test_what_labels_meet_is_not_refused_for_posteriors(seed):
     assert report.satisfied
     assert report.evidence == "label"
     with pytest.raises(InfeasibleError) as caught:
-        solve(FLOOR, P, y, evidence="soft")
+        solve(FLOOR, P, y, solver=Auto(evidence="soft"))
     message = str(caught.value)
     assert "by the posteriors, which differ from the labels by up to" in message
     assert "calibrate='sigmoid'" in message
@@ -179,7 +180,7 @@ def test_one_clock_for_the_whole_call(monkeypatch):
     monkeypatch.setattr("setpoint.search.limits.time", fake)
     monkeypatch.setattr("setpoint.plugin.solving.time", fake)
     with pytest.warns(StoppedWarning, match=r"stopped after 0\.5 seconds"):
-        solve("macro_precision", P, y, max_seconds=0.5, tol=1e-9)
+        solve("macro_precision", P, y, limits=SearchLimits(seconds=0.5, tol=1e-9))
     assert next(clock) < 0.8
 
 
@@ -187,8 +188,17 @@ def test_what_ended_early_returns_the_best_rule_known():
     P, y = modest(3)
     for evidence in ("soft", "label"):
         with pytest.warns(StoppedWarning, match="stopped after"):
-            report = solve("accuracy", P, y, evidence=evidence, max_seconds=1e-9).report
+            report = solve(
+                "accuracy", P, y, solver=Auto(evidence=evidence), limits=SearchLimits(seconds=1e-9)
+            ).report
         assert report.objective.value >= np.mean(P.argmax(axis=1) == y) - 1e-12
         assert any("stopped after" in w for w in report.warnings)
-    with pytest.raises(StoppedError, match=r"allow more \(max_seconds=.*on_infeasible='nearest'"):
-        solve("maximize accuracy subject to recall.min() >= 0.999", P, y, max_seconds=1e-9)
+    with pytest.raises(
+        StoppedError, match=r"allow more \(limits=SearchLimits\(seconds=.*on_infeasible='nearest'"
+    ):
+        solve(
+            "maximize accuracy subject to recall.min() >= 0.999",
+            P,
+            y,
+            limits=SearchLimits(seconds=1e-9),
+        )

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from ramp.samples import COVERAGE, ramp, sample
-from setpoint import Dataset, Deployed, FewRowsWarning, GoalError
+from setpoint import Dataset, Deployed, FewRowsWarning, GoalError, SearchLimits
 from setpoint.goals.errors import EmptyPopulationError, ShapeError
 from setpoint.ramp import classifier
 from setpoint.solvers import CuttingPlane
@@ -52,9 +52,7 @@ def refused(error, what, goal=COVERAGE, X=S.X, y=S.y, options=None, **given):
 # ---------------------------------------------------------------------- options
 NUMBERS = {
     "C": ("C is a number above 0", [0, -1, INF, NAN, "1", None, True]),
-    "tol": ("tol is a number above 0", [0.0, -1e-3, INF, NAN, None, True]),
     "min_positives": ("min_positives is 'auto' or a number >= 0", [-1, NAN, "many", None, True]),
-    "max_seconds": ("max_seconds is a number above 0 or None", [0, -1.0, NAN, "1", True]),
 }
 
 
@@ -64,6 +62,19 @@ NUMBERS = {
 )
 def test_numbers_out_of_range(name, what, value):
     refused(ValueError, f"^{re.escape(what)}, got {re.escape(repr(value))}$", options={name: value})
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        (SearchLimits(tol=0.0), r"tol is a number above 0, got 0.0"),
+        (SearchLimits(calls=5), r"limits: solver='augmented-lagrangian' takes tol, seconds, got c"),
+        (5.0, r"limits is SearchLimits\(...\) or None, got 5.0"),
+        ({"seconds": 5}, r"limits is SearchLimits\(...\) or None, got {'seconds': 5}"),
+    ],
+)
+def test_limits_that_it_does_not_take(given, what):
+    refused(ValueError, f"^{what}", options={"limits": given})
 
 
 @pytest.mark.parametrize(

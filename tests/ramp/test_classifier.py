@@ -22,6 +22,7 @@ from setpoint import (
     FewRowsWarning,
     Goal,
     InfeasibleError,
+    SearchLimits,
     StoppedWarning,
     evaluate,
     frontier,
@@ -617,7 +618,7 @@ def test_time_is_up(monkeypatch, passes):
     monkeypatch.setattr(limits, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     limit = passes + 0.5
     with pytest.warns(StoppedWarning, match=f"^stopped after {limit} seconds: the best found so"):
-        clf = ramp(COVERAGE, max_seconds=limit).fit(S.X, S.y)
+        clf = ramp(COVERAGE, limits=SearchLimits(seconds=limit)).fit(S.X, S.y)
     assert any(f"stopped after {limit} seconds" in w for w in clf.goal_report_.warnings)
     assert clf.goal_report_.satisfied
     assert np.mean(clf.predict(S.X)) <= 0.3
@@ -738,7 +739,7 @@ def test_a_search_is_no_worse_than_its_start():
     y = (X @ [1, 1, 0.5, 0, 0] + rng.logistic(size=2000) > 0).astype(int)
     goal = "minimize error_rate subject to predicted_rate <= 0.05"
     with pytest.warns(StoppedWarning):
-        start = ramp(goal, max_seconds=1e-9).fit(X, y).goal_report_
+        start = ramp(goal, limits=SearchLimits(seconds=1e-9)).fit(X, y).goal_report_
     found = ramp(goal).fit(X, y).goal_report_
     assert found.objective.value <= start.objective.value
     assert found.constraints[0].value > 0.04
@@ -753,7 +754,7 @@ def test_the_deployed_model_stays_a_candidate(goal):
 
 def test_an_error_after_a_stop_says_so_and_names_all():
     goal = "minimize error_rate subject to predicted_rate <= 0.05"
-    clf = ramp(goal, randomized=True, max_seconds=1e-9)
+    clf = ramp(goal, randomized=True, limits=SearchLimits(seconds=1e-9))
     words = r"^stopped after 1e-09 seconds: no linear model .*predicted_rate <= 0.05"
     with pytest.warns(StoppedWarning), pytest.raises(InfeasibleError, match=words):
         clf.fit(S.X, S.y)

@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from ramp.samples import ramp
+from setpoint import SearchLimits
 
 LOADER = Path(__file__).parents[2].parent / "shared" / "data" / "load.py"
 
@@ -56,7 +57,9 @@ def test_the_rate_of_women_is_raised(a9a):
 @pytest.mark.long
 def test_the_ramp_itself_keeps_to_the_bound(a9a):
     (X, y, sex), (X_new, _, sex_new) = a9a
-    clf = ramp(GOAL, randomized=True, tol=1e-4).fit(X, y, sensitive_features={"sex": sex})
+    clf = ramp(GOAL, randomized=True, limits=SearchLimits(tol=1e-4)).fit(
+        X, y, sensitive_features={"sex": sex}
+    )
     p = clf.decision_distribution(X)[:, 1]
     assert KAPPA - 1e-9 <= ratio(p, sex) <= KAPPA + 0.02
     assert ratio(clf.decision_distribution(X_new)[:, 1], sex_new) == pytest.approx(KAPPA, abs=0.03)

@@ -81,7 +81,7 @@ def test_advice_reads_as_a_sentence(status):
 
 def test_an_adaptive_search_receives_its_budget():
     report = searched()
-    assert "Allow the search more evaluations (budget) if this matters." in [
+    assert "Allow the search more evaluations if this matters." in [
         note.remedy for note in notes_of(report)
     ]
 

@@ -1,6 +1,7 @@
 """The catalogue: every solver of it runs, is copied and refused alike, and says what it takes."""
 
 import pickle
+import re
 from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 
@@ -8,17 +9,23 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.utils import get_tags
 
 import setpoint
-from setpoint import load_model, save_model
+from setpoint import BlackBox, load_model, save_model
 from setpoint.solvers import (
     FAMILIES,
+    MEASURING,
     SOLVERS,
+    WITHOUT_FORMULA,
+    ColumnGeneration,
     EroAdam,
     Portfolio,
     SurrogateWeights,
     solver_of,
     solvers_of,
+    takes,
 )
 
 RNG = np.random.default_rng(0)
@@ -42,7 +49,7 @@ def classifier(name):
 def test_every_solver_runs_and_is_named_in_the_report(name):
     clf = classifier(name)
     if SOLVERS[name].family == "surrogates":
-        clf.set_params(budget=100, cv=2)
+        clf.set_params(limits__evaluations=100, cv=2)
     report = clf.fit(X, Y).goal_report_
     assert report.solver == ("exact" if name == "auto" else name)
     assert report.family == SOLVERS[name].family
@@ -72,14 +79,56 @@ def test_every_solver_is_a_value(name):
 def test_the_page_of_families_has_the_catalogue():
     page = Path(__file__).parents[2] / "docs" / "families.md"
     for name, solver in SOLVERS.items():
-        takes = ", ".join(f"`{one}`" for one in solver().get_params()) or "none"
-        line = f'| `"{name}"` | `{FAMILIES[solver.family]}` | {solver.does} | {takes} |'
+        goals = ", ".join(x for x in (solver.takes, solver.bounds) if x)
+        own, limits = solver().get_params(), solver.limits
+        parameters, limits = (", ".join(f"`{x}`" for x in given) for given in (own, limits))
+        line = (
+            f'| `"{name}"` | `{FAMILIES[solver.family]}` | {solver.does} | {goals} | '
+            f"{parameters or 'none'} | {limits} |"
+        )
         assert line in page.read_text(encoding="utf-8").splitlines()
 
 
 def test_no_name_is_in_two_families():
     names = [name for family in FAMILIES for name in solvers_of(family)]
     assert sorted(names) == sorted(SOLVERS)
+
+
+def test_a_name_and_a_value_are_the_same_to_scikit_learn():
+    for solver in ("post-shift", SOLVERS["post-shift"](smooth=7)):
+        tags = get_tags(classifier("post-shift").set_params(solver=solver))
+        assert not tags.classifier_tags.multi_class
+    assert get_tags(classifier("auto")).classifier_tags.multi_class
+
+
+def test_an_oracle_is_counted_by_labels():
+    learner = LogisticRegression()
+    assert ColumnGeneration(oracle=learner, evidence="label").oracle is learner
+    with pytest.raises(ValueError, match=r"^evidence: an oracle's decisions are counted by labels"):
+        ColumnGeneration(oracle=learner, evidence="soft")
+
+
+@pytest.mark.parametrize("classifier", [*FAMILIES.values(), "OnlineFClassifier"])
+def test_a_constructor_has_at_most_18_parameters(classifier):
+    assert len(getattr(setpoint, classifier)._get_param_names()) <= 18
+
+
+def test_messages_say_what_the_catalogue_says():
+    assert takes("gda") == f"'gda' takes {SOLVERS['gda'].takes}"
+    with pytest.raises(setpoint.GoalError, match=re.escape(takes("post-shift"))):
+        classifier("post-shift").set_params(goal="maximize recall s.t. precision >= 0.1").fit(X, Y)
+    with pytest.raises(setpoint.GoalError, match=re.escape(takes("cutting-plane"))):
+        classifier("cutting-plane").set_params(goal="f1").fit(X, Y)
+    with pytest.raises(setpoint.GoalError, match=re.escape(SOLVERS["ero"].takes)):
+        classifier("ero").set_params(goal="minimize recall").fit(X, Y)
+    metric = BlackBox(f1_score)
+    for name in SOLVERS:
+        other = classifier(name).set_params(goal=metric)
+        if name not in MEASURING:
+            with pytest.raises(ValueError, match=re.escape(WITHOUT_FORMULA)):
+                other.fit(X, Y)
+    for name in MEASURING:
+        assert repr(name) in WITHOUT_FORMULA
 
 
 @pytest.mark.parametrize("given", ["ero-adm", 3, None, EroAdam])

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from setpoint import AdaptiveSurrogateClassifier, BlackBox
+from setpoint import AdaptiveSurrogateClassifier, BlackBox, SearchLimits
 from setpoint.solvers import SOLVERS
 from setpoint.surrogates.features import Matrix
 from setpoint.surrogates.groups import RowGroup, losses_on
@@ -47,12 +47,15 @@ def profit(y_true, y_pred):
 
 
 def adaptive(goal=None, *, solver="adaptive-surrogates", **options):
-    """A small search; parameters of the solver stand beside those of the classifier."""
+    """A small search; parameters of solver and limits stand beside those of the classifier."""
     made = SOLVERS[solver]
     own = {f.name: options.pop(f.name) for f in fields(made) if f.name in options}
     if solver == "adaptive-surrogates":
         own = {"max_iter": 6} | own
-    options = {"budget": 250, "cv": 3, "solver": made(**own)} | options
+    limits = SearchLimits(
+        seconds=options.pop("seconds", None), evaluations=options.pop("budget", 250)
+    )
+    options = {"limits": limits, "cv": 3, "solver": made(**own)} | options
     return AdaptiveSurrogateClassifier(BlackBox(profit) if goal is None else goal, **options)
 
 

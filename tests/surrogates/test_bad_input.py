@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from setpoint import BlackBox, Dataset, GoalError, MetricError, NotMonotoneWarning
+from setpoint import BlackBox, Dataset, GoalError, MetricError, NotMonotoneWarning, SearchLimits
 from setpoint.goals import NoFormulaError
 from setpoint.solvers import FirstModel, SurrogateWeights, solvers_of
 from setpoint.surrogates import PrecisionAtK
@@ -242,9 +242,10 @@ def test_a_search_over_weights_refuses_them():
         ({"surrogates": ["hinge", 3]}, TypeError, "got 3"),
         ({"gradient": "newton"}, ValueError, "gradient"),
         ({"start": "middle"}, ValueError, "start"),
-        ({"budget": 0}, ValueError, "budget"),
-        ({"budget": 2.5}, (ValueError, TypeError), "budget"),
-        ({"budget": None}, (ValueError, TypeError), "budget"),
+        ({"budget": 0}, ValueError, "evaluations is a whole number >= 1 or None, got 0"),
+        ({"budget": 2.5}, ValueError, "evaluations is a whole number >= 1 or None, got 2.5"),
+        ({"limits": 2000}, ValueError, r"limits is SearchLimits\(\.\.\.\) or None, got 2000"),
+        ({"limits": SearchLimits(tol=0.1)}, ValueError, "takes seconds, evaluations, got tol=0.1"),
         ({"max_iter": 0}, ValueError, "max_iter"),
         ({"n_perturbations": 1}, ValueError, "n_perturbations"),
         ({"n_perturbations": "many"}, (ValueError, TypeError), "n_perturbations"),
@@ -278,7 +279,7 @@ def test_wrong_solvers_and_first_models():
 @pytest.mark.parametrize("solver", solvers_of("surrogates"))
 def test_a_budget_smaller_than_one_gradient(solver):
     metric = Counted()
-    with pytest.raises(ValueError, match=r"budget=30 is too small: .* need \d+") as error:
+    with pytest.raises(ValueError, match=r"evaluations=30 are too few: .* need \d+") as error:
         adaptive(black(metric), budget=30, solver=solver).fit(X, Y)
     assert metric.calls == 0
     least = int(str(error.value).split()[-1])

@@ -502,7 +502,7 @@ def test_time_is_up(monkeypatch):
             perf_counter=lambda metric=metric, late=late: float(metric.calls > late)
         )
         monkeypatch.setattr(limits, "time", clock)
-        clf = adaptive(BlackBox(metric, name="profit"), max_seconds=0.5)
+        clf = adaptive(BlackBox(metric, name="profit"), seconds=0.5)
         if not kept:
             with pytest.raises(StoppedError, match=r"^stopped after 0\.5 seconds$"):
                 clf.fit(V, VY)

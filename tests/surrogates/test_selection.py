@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint import BlackBox
+from setpoint import BlackBox, SearchLimits
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.inputs.classes import classes_of
@@ -13,7 +13,7 @@ from setpoint.solvers import AdaptiveSurrogates
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.selection import Selector, drawn_rows, gain_error
 from setpoint.surrogates.solvers.candidates import Candidate
-from surrogates.samples import adaptive, sample_of
+from surrogates.samples import sample_of
 
 N = 300
 RNG = np.random.default_rng(5)
@@ -101,9 +101,13 @@ def test_an_error_that_nothing_is_known_of_is_infinite():
 
 
 # ---------------------------------------------------------------------- the rule
+def plan_of(budget):
+    return Plan.of("auto", AdaptiveSurrogates(), SearchLimits(evaluations=budget), 2)
+
+
 def selector_of(y=Y, budget=400):
     metric = measured(BlackBox(share_right), y)
-    plan = Plan.of(adaptive(budget=budget), AdaptiveSurrogates(), 2)
+    plan = plan_of(budget)
     metered = BudgetedMetric(metric, budget)
     return Selector(sample_of(PAIR.T, y), metered, plan, np.random.default_rng(0))
 
@@ -124,7 +128,7 @@ def test_a_clear_gain_is_accepted():
     assert found.value == found.best_value > found.baseline_value + found.error
     assert np.array_equal(found.models, GOOD[None])
     assert "more than one bootstrap standard error" in found.why
-    assert len(found.draws) == Plan.of(adaptive(budget=400), AdaptiveSurrogates(), 2).draws
+    assert len(found.draws) == plan_of(400).draws
 
 
 def test_a_gain_within_an_error_is_not():

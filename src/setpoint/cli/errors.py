@@ -31,7 +31,7 @@ BROKEN_PIPE = 141
 """As other programs end whose reader has left."""
 
 _SOLVER = re.compile(r"\bsolver='([\w-]+)'")
-_BUDGET = re.compile(r"\bbudget=(\d+)")
+_BUDGET = re.compile(r"\blimits: evaluations=(\d+) are too few")
 _DATASET = re.compile(r"\bdatasets\['([^']*)'\]")
 _COLUMN = re.compile(r"\bsensitive_features(?:\['([^']*)'\])+")
 _DIRECTION = re.compile(r"\b(maximize|minimize)\((.*?)\)(?= or |$)")
@@ -84,7 +84,8 @@ _SHELL = (
     ),
     ("validation_fraction is 'auto' or a ", "--validation-fraction is a "),
     ("validation_fraction is ", "--validation-fraction is "),
-    ("max_seconds is a number above 0 or None", "--max-seconds is a number above 0"),
+    ("seconds is a number above 0 or None", "--max-seconds is a number above 0"),
+    ("(limits=SearchLimits(seconds=, calls=))", "(--max-seconds)"),
     ("C is a number above 0", "--inverse-regularization is a number above 0"),
     ("PlugInClassifier takes more of them", "without --solver setpoint fit takes more of them"),
     ("RampClassifier takes ", "a linear model is trained for "),
@@ -144,7 +145,7 @@ def in_shell_words(text: str) -> str:
     text = _COLUMN.sub(r"column '\1'", text)
     text = _DIRECTION.sub(r"'\1 \2'", text)
     text = _ONE.sub("has 1 row", text)
-    text = _BUDGET.sub(r"--budget \1", text)
+    text = _BUDGET.sub(r"--budget \1 is too small", text)
     text = _DATASET.sub(r"--dataset \1", text)
     text = _WEIGHT.sub(r"and there are \1 rows to count it on", text)
     text = _CHANGED_SETTING.sub(lambda found: _OPTION_OF_SETTING.get(found[0], found[0]), text)

@@ -66,8 +66,7 @@ def _plugin(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: A
         decide_on=decide or None,
         baseline=choices.baseline,
         randomized="auto" if choices.draws else False,
-        max_oracle_calls=way.budget,
-        max_seconds=way.max_seconds,
+        limits=way.limits,
         n_jobs=way.jobs,
         random_state=choices.seed,
     )
@@ -84,7 +83,7 @@ def _penalty(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: 
         solver=way.solver,
         preprocessor=transformer_for(X, roles.features),
         checkpoint=way.checkpoint,
-        max_seconds=way.max_seconds,
+        limits=way.limits,
         min_positives=_or_auto(way.min_positives),
         validation_fraction=_or_auto(way.validation_fraction),
         pos_label=positive,
@@ -101,7 +100,7 @@ def _ramp(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: Any
         goal,
         solver=way.solver,
         preprocessor=transformer_for(X, roles.features),
-        max_seconds=way.max_seconds,
+        limits=way.limits,
         min_positives=_or_auto(way.min_positives),
         pos_label=positive,
         baseline=choices.deployed,
@@ -123,7 +122,7 @@ def _surrogates(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positiv
         surrogate_groups=list(roles.surrogate_groups) or None,
         module=way.module,
         checkpoint=way.checkpoint,
-        max_seconds=way.max_seconds,
+        limits=way.limits,
         preprocessor=transformer_for(X, roles.features),
         pos_label=positive,
         baseline=choices.baseline,
@@ -132,7 +131,7 @@ def _surrogates(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positiv
     )
     if way.surrogates:
         made.set_params(surrogates=list(way.surrogates))
-    return made if way.budget is None else made.set_params(budget=way.budget)
+    return made
 
 
 _MADE: dict[str, Callable[[ColumnRoles, Any, Any, Choices, Any], Any]] = {

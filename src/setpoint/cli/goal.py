@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["goal"]
 
-_BLACK_BOX: dict[str, Any] = {
-    "objective": "no formula",
-    "constraints": [],
-    "solver": "adaptive-surrogates, by setpoint fit --metric; post-shift with --estimator",
-}
+_NO_FORMULA = "no formula"
 
 
 @click.command(
@@ -42,13 +38,13 @@ def goal(text: str, as_json: bool) -> None:
 
 
 def _described(goal: Goal) -> dict[str, Any]:
-    from setpoint.cli.made_up import linear_takes, solved
+    from setpoint.cli.made_up import solved, trained
     from setpoint.report.page.verbalize import constraint_in_words, glossary, goal_in_words
 
     needs = goal.needs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of made-up rows
-        two, more = (_BLACK_BOX, None) if goal.is_blackbox else (solved(goal, 2), solved(goal, 3))
+        two, more = (_measured(), None) if goal.is_blackbox else (solved(goal, 2), solved(goal, 3))
     shapes = two or more or {}
     constraints = [
         {"text": str(c), "words": constraint_in_words(c), "shape": shape}
@@ -79,11 +75,16 @@ def _described(goal: Goal) -> dict[str, Any]:
             "two classes": None if two is None else two["solver"],
             "more classes": None if more is None else more["solver"],
         },
-        "trained": two is not None
-        and not goal.is_blackbox
-        and bool(needs.names or needs.datasets or needs.baseline)
-        and linear_takes(goal),
+        "trained": trained(goal),
     }
+
+
+def _measured() -> dict[str, Any]:
+    """What stands for the shapes and the solver of a metric without a formula."""
+    from setpoint.solvers import SOLVERS, PostShift
+
+    found = f"{PostShift.name}, {SOLVERS[PostShift.name].does}"
+    return {"objective": _NO_FORMULA, "constraints": [], "solver": found}
 
 
 def _text(found: dict[str, Any]) -> str:
@@ -99,8 +100,8 @@ def _text(found: dict[str, Any]) -> str:
         + (f" in the data set {name}" if name else "")
         for name, columns in found["needs"]["columns"].items()
     ]
-    if found["objective"]["shape"] == _BLACK_BOX["objective"]:
-        needs.append("the function, and the columns that its parameters name")
+    if found["objective"]["shape"] == _NO_FORMULA:
+        needs.append("the function: --metric, and the columns that its parameters name")
     needs += [f"the data set {name}: --dataset {name}=FILE" for name in found["needs"]["datasets"]]
     if found["needs"]["deployed"]:
         needs.append("what the deployed model says: --baseline COL")
@@ -110,7 +111,8 @@ def _text(found: dict[str, Any]) -> str:
         why_not = "not for so many" if name == "more classes" else "it names more than two"
         lines.append(f"  {name}: {solver or why_not}")
     if found["trained"]:
-        lines.append("  a linear model can be trained for it: --solver augmented-lagrangian")
+        lines += ["", "A model can be trained for it"]
+        lines += [f"  --solver {name}: {does}" for name, does in found["trained"].items()]
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ from setpoint.program.link import link
 if TYPE_CHECKING:
     from setpoint.evidence import Evidence
 
-__all__ = ["linear_takes", "solved"]
+__all__ = ["solved", "trained"]
 
 _REPEATS, _MOST_ROWS = 48, 5_000
 _CALLS, _SECONDS = 30, 2.0
@@ -37,6 +37,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     from setpoint.plugin.parameters import Options
     from setpoint.plugin.solving import solve_evidence
     from setpoint.program.link import waits_for_class
+    from setpoint.solvers import SearchLimits
 
     named = _labels(goal)
     if len(named) > n_classes or (n_classes > 2 and waits_for_class(goal)):
@@ -57,8 +58,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     options = Options(
         evidence="label" if n_classes == 2 else "soft",
         on_infeasible="nearest",
-        max_oracle_calls=None if n_classes == 2 else _CALLS,
-        max_seconds=None if n_classes == 2 else _SECONDS,
+        limits=SearchLimits() if n_classes == 2 else SearchLimits(calls=_CALLS, seconds=_SECONDS),
     )
     try:
         report = solve_evidence(goal, evidence, options).report
@@ -69,17 +69,48 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     return {**out, "solver": f"{report.solver}, {how}" if how else report.solver}
 
 
-def linear_takes(goal: Goal) -> bool:
-    """Whether the bounds are of a kind that a linear model can be trained for."""
-    from setpoint.ramp.problem import rows_of
+def trained(goal: Goal) -> dict[str, str]:
+    """The solvers that train a model for a goal, and what each does."""
+    from setpoint.solvers import SOLVERS, solvers_of
 
     named = _labels(goal)
-    try:
+    if len(named) > 2:
+        return {}
+    found: list[str] = []
+    if not goal.is_blackbox:
         evidence = _evidence(goal, 2, named)
-        rows_of(link(goal, evidence.codebook).at(evidence.marginals), 1.0)
-    except GoalError:  # of another shape, or for more classes
-        return False
-    return True
+        found += [*_penalties(goal, evidence), *_ramps(goal, evidence)]
+    if not goal.needs.datasets:
+        found += solvers_of("surrogates")
+    return {name: SOLVERS[name].does for name in found}
+
+
+def _penalties(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
+    """The solvers for goals over the rows as a whole, if it is one."""
+    from setpoint.penalty.problem import Tradeoff
+    from setpoint.solvers import solvers_of
+
+    first, second = evidence.classes
+    try:
+        Tradeoff(goal, _REPEATS, _REPEATS, (first, second))
+    except GoalError:
+        return ()
+    return solvers_of("penalty")
+
+
+def _ramps(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
+    """The solvers for rates on data sets, by the bounds and the objective."""
+    from setpoint.program.functions import Affine
+    from setpoint.ramp.problem import rows_of
+    from setpoint.solvers import AugmentedLagrangian, solvers_of
+
+    try:
+        program = link(goal, evidence.codebook).at(evidence.marginals)
+        rows_of(program, 1.0)
+    except GoalError:
+        return ()
+    sums = isinstance(program.objective, Affine)
+    return solvers_of("ramp") if sums else (AugmentedLagrangian.name,)
 
 
 def _past_range(goal: Goal) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError, require_packages
 from setpoint.goals.errors import nearest
-from setpoint.solvers import FAMILIES, solvers_of
+from setpoint.solvers import FAMILIES, MEASURING, AugmentedLagrangian, SearchLimits, solvers_of
 from setpoint.solvers import SOLVERS as CATALOGUE
 
 if TYPE_CHECKING:
@@ -28,13 +28,7 @@ SOLVERS = tuple(CATALOGUE)
 MODULES = ("linear", "mlp")
 SURROGATES = ("hinge", "logistic", "prbep", "quantile", "sigmoid")
 
-_DOES = {
-    "plugin": "finds a rule for the scores of --estimator",
-    "penalty": "trains a model for goals over the rows as a whole",
-    "ramp": "trains a linear model",
-    "surrogates": "trains a model by what the metric says of others",
-}
-_MEASURING = ("surrogates", "post-shift")
+_MEASURING = tuple(name for name in MEASURING if name != "auto")
 _TAKEN_BY: dict[str, tuple[str, ...]] = {
     "module": ("penalty", "surrogates"),
     "checkpoint": ("penalty", "surrogates"),
@@ -90,7 +84,12 @@ class SolverChoice:
     @property
     def measures(self) -> bool:
         """Whether a metric without a formula will do."""
-        return self.solver == "post-shift" or self.family == "surrogates"
+        return self.solver in _MEASURING
+
+    @property
+    def limits(self) -> SearchLimits:
+        """What may end the search."""
+        return SearchLimits(seconds=self.max_seconds, evaluations=self.budget)
 
     @property
     def model(self) -> str:
@@ -203,8 +202,9 @@ def check_goal(goal: Goal, way: SolverChoice) -> None:
         Options(solver="post-shift").settled(goal)
     if way.family == "surrogates" and needs.datasets:
         raise CommandError(
-            f"--solver {way.solver} measures on one table, and the goal refers to the data set "
-            f"{needs.datasets[0]!r}; --solver augmented-lagrangian trains for several"
+            f"--solver {way.solver} takes {CATALOGUE[way.solver].takes}, and the goal refers to "
+            f"the data set {needs.datasets[0]!r}; --solver {AugmentedLagrangian.name} takes "
+            f"{AugmentedLagrangian.takes}"
         )
 
 
@@ -217,7 +217,7 @@ def _check_taken(name: str, way: SolverChoice) -> None:
     what = "measure a metric" if takes == _MEASURING else "train the model for the goal"
     raise CommandError(
         f"{option} is for solvers that {what} ({', '.join(_solvers(takes))}), and --solver "
-        f"{way.solver} {_DOES[way.family]}; leave one of them out"
+        f"{way.solver} {CATALOGUE[way.solver].does}; leave one of them out"
     )
 
 

@@ -22,6 +22,7 @@ from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.index import aligned
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.inputs.labels import check_weight
+from setpoint.solvers import SearchLimits, Solver
 from setpoint.typing import Codes, Floats
 
 __all__ = ["FitData", "given_rows", "open_fit"]
@@ -34,7 +35,10 @@ class Fitted(Protocol):
     sensitive_features: Any
     baseline: Any
 
-    def _check_fit(self, goal: Goal, X: Any) -> None:
+    def _chosen(self) -> tuple[Solver, SearchLimits]:
+        """The solver and its limits, once the parameters are checked."""
+
+    def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         """Refuse parameters, and goals of another kind."""
 
     def _key(self) -> int:
@@ -62,6 +66,9 @@ class FitData:
     goal : Goal
     metric : BlackBox or None
         The goal, where it has no formula.
+    solver : Solver
+    limits : SearchLimits
+        As given.
     X : array, sparse matrix or frame of shape (N, d)
         As given.
     y : array-like of shape (N,)
@@ -85,6 +92,8 @@ class FitData:
 
     goal: Goal
     metric: BlackBox | None
+    solver: Solver
+    limits: SearchLimits
     X: Any
     y: Any
     true: Codes
@@ -146,7 +155,8 @@ def open_fit(
     """
     started = time.perf_counter()
     metric, goal = blackbox_of(classifier.goal), as_goal(classifier.goal)
-    classifier._check_fit(goal, X)
+    solver, limits = classifier._chosen()
+    classifier._check_fit(goal, X, solver)
     if y is None:
         name = type(classifier).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
@@ -180,7 +190,10 @@ def open_fit(
     if metric is None:
         judged.bind()
     key = classifier._key()
-    return FitData(goal, metric, X, y, true, weight, features, judged, rows, deployed, key, started)
+    return FitData(
+        goal, metric, solver, limits, X, y, true, weight, features, judged, rows, deployed, key,
+        started,
+    )  # fmt: skip
 
 
 def given_rows(

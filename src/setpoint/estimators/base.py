@@ -47,7 +47,7 @@ from setpoint.rules.segments import segment_in_words
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
-from setpoint.solvers import Settings, solver_of
+from setpoint.solvers import SearchLimits, Solver, solver_of
 
 __all__ = ["GoalClassifier", "UnknownGroupWarning", "atomic_fit"]
 
@@ -97,6 +97,8 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
     baseline_column_: str | None
 
     goal: Any
+    solver: Any
+    limits: Any
     random_state: Any
     # What a family has no parameter for: the rule looks at the score alone, and draws nothing.
     sensitive_features: Any = None
@@ -108,7 +110,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ parameters
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of a solver by ``solver__name``.
+        """Set parameters, also those of a value, such as ``solver__name``, ``limits__seconds``.
 
         Parameters
         ----------
@@ -122,18 +124,22 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If there is no such parameter, or the solver does not take it.
+            If there is no such parameter, or the value does not take it.
         """
+        kinds = {name: kind for name, kind in self._parameters.items() if isinstance(kind, type)}
         inner: dict[str, dict[str, Any]] = {}
         for key in list(params):
             name, _, rest = key.partition("__")
-            value = params.get(name, getattr(self, name, None))
-            if rest and (isinstance(value, Settings) or (name == "solver" and self._family)):
+            if rest and (name in kinds or (name == "solver" and self._family)):
                 inner.setdefault(name, {})[rest] = params.pop(key)
         super().set_params(**params)
         for name, changes in inner.items():
-            value = getattr(self, name)
-            value = value if isinstance(value, Settings) else solver_of(value, self._family)
+            value: Any = getattr(self, name)
+            if name in kinds:
+                check(self, {name: kinds[name]})
+                value = kinds[name]() if value is None else value
+            else:
+                value = solver_of(value, self._family)
             setattr(self, name, value.with_params(**changes))
         return self
 
@@ -371,11 +377,14 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         return rows, CheckedData.check(goal, self._classes, rows, decides_on)
 
     # ------------------------------------------------------------------ fitting
-    def _check_fit(self, goal: Goal, X: Any) -> None:
-        """Refuse parameters, and goals of another kind, before any work."""
+    def _chosen(self) -> tuple[Solver, SearchLimits]:
+        """The solver and its limits, once the parameters are checked."""
         check(self, self._parameters)
-        if self._family:
-            solver_of(self.solver, self._family)
+        solver = solver_of(self.solver, self._family)
+        return solver, solver.limited(self.limits)
+
+    def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
+        """Refuse parameters, and goals of another kind, before any work."""
         self._check_named()
         self._check_draw(X)
 

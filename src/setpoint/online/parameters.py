@@ -12,6 +12,7 @@ from setpoint.online import state as at
 from setpoint.online.problem import StreamGoal, f_beta_of
 from setpoint.online.solvers.fofo import LEAST_ROWS
 from setpoint.parameters import Allowed, Number, check
+from setpoint.solvers import WITHOUT_FORMULA
 
 __all__ = ["LEARNERS", "PARAMETERS", "SOLVERS", "Options"]
 
@@ -83,7 +84,7 @@ class Options:
         else:
             check(given, {"learner": tuple(LEARNERS)})
         wanted = as_goal(given.goal)
-        wanted.require_formula("AdaptiveSurrogateClassifier trains models for such metrics")
+        wanted.require_formula(WITHOUT_FORMULA)
         negative, positive = classes.labels
         beta = f_beta_of(wanted, positive)
         StreamGoal(wanted, (negative, positive))  # refuses goals that no stream can be counted by

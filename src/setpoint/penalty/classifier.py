@@ -21,7 +21,7 @@ from setpoint.penalty.selection import best_threshold, selection_notes
 from setpoint.penalty.trained import plain, scores_of
 from setpoint.program.link import link
 from setpoint.search.limits import Limits
-from setpoint.solvers import Minibatches, solver_of
+from setpoint.solvers import WITHOUT_FORMULA, Minibatches, SearchLimits, Solver
 from setpoint.typing import Floats
 
 __all__ = ["ExactPenaltyClassifier"]
@@ -72,8 +72,8 @@ class ExactPenaltyClassifier(TrainedClassifier):
         killed goes on, with the same result. It is removed at the end.
     checkpoint_every : float, default=60.0
         Seconds between two writes.
-    max_seconds : float, default=None
-        The best candidate by then is kept, with a warning. So it is on Ctrl-C.
+    limits : SearchLimits, default=None
+        `seconds`: the best candidate by then is kept, with a warning, as on Ctrl-C.
     pos_label : label, default=None
         The positive class; None: the one that the goal names by ``label=``, if it names no
         other, else the last in sorted order.
@@ -136,7 +136,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         training: Minibatches | None = None,
         checkpoint: Any = None,
         checkpoint_every: float = 60.0,
-        max_seconds: float | None = None,
+        limits: SearchLimits | None = None,
         pos_label: Any = None,
         on_infeasible: Any = "raise",
         random_state: Any = None,
@@ -151,24 +151,24 @@ class ExactPenaltyClassifier(TrainedClassifier):
         self.training = training
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
-        self.max_seconds = max_seconds
+        self.limits = limits
         self.pos_label = pos_label
         self.on_infeasible = on_infeasible
         self.random_state = random_state
         self.verbose = verbose
 
     # ------------------------------------------------------------------ fitting
-    def _check_fit(self, goal: Goal, X: Any) -> None:
+    def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         check_sources(self)
-        goal.require_formula("AdaptiveSurrogateClassifier trains models for such metrics")
+        goal.require_formula(WITHOUT_FORMULA)
         require_rows_alone(goal, WHOLE)
-        super()._check_fit(goal, X)
+        super()._check_fit(goal, X, solver)
 
     def _train(self, data: FitData) -> Decision:
         rows = Data(*data.trained_on, data.classes)
         with Progress(bool(self.verbose)) as progress:
-            limits = Limits(max_seconds=self.max_seconds, report=progress)
-            prepared = prepare(self, data.goal, rows, data.key % 2**32, limits)
+            limits = Limits(max_seconds=data.limits.seconds, report=progress)
+            prepared = prepare(self, data.solver, data.goal, rows, data.key % 2**32, limits)
             carry_out(self, prepared)
         plan = prepared.plan
         self.parameters_ = plain(self.module, plan.pool.champion.parameters)
@@ -182,7 +182,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
             link(data.goal, evidence.codebook),
             lambda: best_threshold(data.goal, evidence, plan.pool, self.on_infeasible),
             family="penalty",
-            solver=solver_of(self.solver, "penalty").name,
+            solver=data.solver.name,
             notes=[*selection_notes(plan), *plan.notes],
             trace=limits.trace,
             table=judged.tables[None],

@@ -23,7 +23,7 @@ from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.problem import Tradeoff
 from setpoint.penalty.solvers.stages import stages_of
 from setpoint.search.limits import Limits, StoppedError
-from setpoint.solvers import Minibatches, Portfolio, solver_of
+from setpoint.solvers import Minibatches, Portfolio, Solver
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Data", "Prepared", "carry_out", "prepare"]
@@ -102,19 +102,27 @@ class Prepared:
         The rows that choose, among those given.
     at_once : bool
         Whether it is a linear model on all rows at once.
-    polished : bool
-        Whether an evolution strategy follows there.
     """
 
     plan: Plan
+    solver: Solver
     preprocessor: Any
     chosen: Codes
     at_once: bool
-    polished: bool
+
+    @property
+    def polished(self) -> bool:
+        """Whether the best model is improved in the end by a search without gradients."""
+        return isinstance(self.solver, Portfolio) and self.solver.polish
 
 
 def prepare(
-    estimator: Any, goal: Goal, data: Data, seed: int, limits: Limits | None = None
+    estimator: Any,
+    solver: Solver,
+    goal: Goal,
+    data: Data,
+    seed: int,
+    limits: Limits | None = None,
 ) -> Prepared:
     """Split the rows, fit the preprocessor, and say what is to be done.
 
@@ -124,7 +132,7 @@ def prepare(
         If the goal is of another kind, or rows are too few to be held out.
     """
     e, limits = estimator, limits or Limits()
-    solver = solver_of(e.solver, "penalty")
+    training, linear = e.training or Minibatches(), e.module == "linear"
     fit_on, chosen = _split(e, data, seed)
     train, choose = data.part(fit_on), None if chosen is None else data.part(chosen)
     tradeoff = train.tradeoff(goal)
@@ -142,25 +150,19 @@ def prepare(
     )
     plan = Plan(
         tradeoff,
-        stages_of(solver, _NARROW[e.module == "linear"]),
+        stages_of(solver, _NARROW[linear]),
         rows,
         None if choose is None else choose.rows(preprocessor),
         train.least(e.min_positives),
         pool,
-        schedule_of(e, len(rows)),
+        schedule_of(training, linear, len(rows)),
         seed,
-        (e.training or Minibatches()).device,
+        training.device,
         limits.tick,
     )
-    at_once = e.module == "linear" and np.prod(rows.X.shape, dtype=float) <= _MOST_AT_ONCE
+    at_once = linear and np.prod(rows.X.shape, dtype=float) <= _MOST_AT_ONCE
     every = np.arange(len(data.codes))
-    return Prepared(
-        plan,
-        preprocessor,
-        every if chosen is None else chosen,
-        bool(at_once),
-        isinstance(solver, Portfolio) and solver.polish,
-    )
+    return Prepared(plan, solver, preprocessor, every if chosen is None else chosen, bool(at_once))
 
 
 def carry_out(estimator: Any, prepared: Prepared) -> None:
@@ -211,7 +213,7 @@ def _checkpoint(e: Any, prepared: Prepared) -> Checkpoint | None:
     settings = {
         "goal": str(plan.goal.goal),
         "module": module,
-        "solver": repr(solver_of(e.solver, "penalty")),
+        "solver": repr(prepared.solver),
         "rows": len(plan.train),
         "features": int(plan.train.X.shape[1]),
         "random_state": plan.seed,

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from setpoint.estimators.modules import batch_size_for
-from setpoint.parameters import SECONDS, Allowed, Number
+from setpoint.parameters import Allowed, Number
 from setpoint.penalty.plan import Schedule
-from setpoint.solvers import Minibatches
+from setpoint.solvers import Minibatches, SearchLimits
 
 __all__ = ["PARAMETERS", "check_sources", "schedule_of"]
 
 PARAMETERS: Mapping[str, Allowed] = {
     "on_infeasible": ("raise", "nearest"),
     "checkpoint_every": Number("seconds >= 0", 0.0),
-    "max_seconds": SECONDS,
+    "limits": SearchLimits,
+    "training": Minibatches,
     "min_positives": Number("'auto' or a number >= 0", 0.0, other=("auto",)),
     "validation_fraction": Number("'auto' or a number in [0, 1)", 0.0, below=1.0, other=("auto",)),
 }
@@ -27,7 +28,7 @@ _ROWS_PASSED, _FEWEST_EPOCHS, _MOST_EPOCHS = 10_000_000, 3, 50
 
 
 def check_sources(estimator: Any) -> None:
-    """Refuse a checkpoint that is not a path, a module that cannot be made, and other training.
+    """Refuse a checkpoint that is not a path, and a module that cannot be made.
 
     Raises
     ------
@@ -42,17 +43,13 @@ def check_sources(estimator: Any) -> None:
         raise ValueError(
             f"module is 'linear', 'mlp' or a function that makes a torch module, got {module!r}"
         )
-    training = estimator.training
-    if training is not None and not isinstance(training, Minibatches):
-        raise ValueError(f"training is Minibatches(...) or None, got {training!r}")
 
 
-def schedule_of(estimator: Any, n_rows: int) -> Schedule:
-    """How networks are trained on so many rows."""
-    e = estimator.training or Minibatches()
-    every = None if e.refresh_every is None else int(e.refresh_every)
-    batch, epochs, rate, decay = e.batch_size, e.max_epochs, e.learning_rate, e.weight_decay
-    linear = estimator.module == "linear"
+def schedule_of(training: Minibatches, linear: bool, n_rows: int) -> Schedule:
+    """How networks, or linear models on many numbers, are trained on so many rows."""
+    every = None if training.refresh_every is None else int(training.refresh_every)
+    batch, epochs = training.batch_size, training.max_epochs
+    rate, decay = training.learning_rate, training.weight_decay
     if batch == "auto":
         batch = batch_size_for(n_rows)
     if epochs == "auto":
@@ -63,5 +60,5 @@ def schedule_of(estimator: Any, n_rows: int) -> Schedule:
         float(_RATE[linear] if rate == "auto" else rate),
         float(_DECAY[linear] if decay == "auto" else decay),
         every,
-        int(e.patience),
+        int(training.patience),
     )

@@ -13,6 +13,7 @@ from setpoint.goals.requirements import require_rows_alone
 from setpoint.program.accepted import Accepted
 from setpoint.program.link import link
 from setpoint.program.program import Program
+from setpoint.solvers import Portfolio
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
@@ -28,8 +29,7 @@ _ROUNDING = 1e-12
 _SPREAD = np.array([1.0, -1.0, 0.0])
 """Of equally good counts those with the largest A - B."""
 WHOLE = (
-    "a model is trained for goals over the rows as a whole; PlugInClassifier takes such goals, "
-    "after training"
+    f"a model is trained for {Portfolio.takes}; PlugInClassifier takes such goals, after training"
 )
 """Why goals over more than that are refused."""
 
@@ -194,9 +194,9 @@ class Tradeoff:
         if (by_positive >= -SATISFIED).all():
             how = "rises with accepted negatives"
         raise ShapeError(
-            f"{what} {text}: it {how} somewhere, and exact penalties are for goals that only "
-            "gain by accepting a positive and by refusing a negative, such as recall, precision, "
-            "F-beta, accuracy, G-mean and cost; PlugInClassifier takes any goal, after training"
+            f"{what} {text}: it {how} somewhere, and a model is trained for {Portfolio.takes}, "
+            "such as recall, precision, F-beta, accuracy, G-mean and cost; PlugInClassifier takes "
+            "any goal, after training"
         )
 
 

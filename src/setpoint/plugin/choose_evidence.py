@@ -56,13 +56,13 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
         some = np.random.default_rng(1).permutation(evidence.n_rows)[:_ENOUGH]
         evidence = evidence.take(np.sort(some))
     reached: dict[Kind, tuple[float, float]] = {}
-    seconds = None if options.max_seconds is None else _SHARE * options.max_seconds
-    calls = min(options.max_oracle_calls or _CALLS, _CALLS)
+    limits = options.limits
+    seconds = None if limits.seconds is None else _SHARE * limits.seconds
+    calls = min(limits.calls or _CALLS, _CALLS)
     quick = replace(
         options,
         on_infeasible="nearest",
-        max_seconds=seconds,
-        max_oracle_calls=calls,
+        limits=replace(limits, seconds=seconds, calls=calls),
         progress=None,
         started=None,
     )

@@ -30,6 +30,7 @@ from setpoint.program.link import waits_for_class
 from setpoint.rules import ClassNames
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
+from setpoint.solvers import ModelResponse, SearchLimits, Solver
 from setpoint.typing import Floats
 
 __all__ = ["PlugInClassifier"]
@@ -54,26 +55,21 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         "gda", "ellipsoid", "bisection", the algorithms of the paper; or "argmax",
         "balanced", baselines that do not look at the goal. Or "post-shift", for two classes
         and no constraints: the metric is measured at each cut-off. It is what "auto" means
-        for a BlackBox. Two have parameters in :mod:`setpoint.solvers`: ``PostShift(smooth=)``,
-        and ``ColumnGeneration(oracle=learner)``, which retrains a learner with weights at
-        each oracle call, 50 times at most, in place of weighting posteriors. With a float
-        `cv` its decisions are counted on the rows set apart, else on the training rows; it
-        goes with label evidence and goals of X alone.
-    evidence : {"auto", "label", "soft"}, default="auto"
-        Count decisions against labels, or against posteriors: then gaps are certified for
-        any number of classes, if the posteriors are right. "auto": labels with two
-        classes, else what does better in 3-fold cross-validation of the rule (six quick
-        searches). A goal over groups that the rule may not see is pursued on soft
-        evidence, with a model of group and class together.
-    calibrate : {"sigmoid", "isotonic"} or None, default=None
-        Calibrate the model's probabilities by cross-validation within its training rows.
+        for a BlackBox. Values of :mod:`setpoint.solvers` have parameters. Rules over
+        posteriors: ``Auto(evidence="soft")`` counts decisions against posteriors, not labels.
+        ``PostShift(smooth=)``. ``ColumnGeneration(oracle=learner)`` retrains a learner with
+        weights at each oracle call, 50 times at most, in place of weighting posteriors. With
+        a float `cv` its decisions are counted on the rows set apart, else on the training
+        rows; it goes with goals of X alone.
     cv : int, float, splitter, iterable, "prefit" or None, default=None
         None: 5 stratified folds. A float: one stratified split of that share, drawn
         once. "prefit", or a FrozenEstimator: `estimator` is fitted, all rows are
         counted.
     refit : bool, default=True
         Fit on all rows in the end. False only with a single split.
-    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+    response : ModelResponse, default=None
+        What `estimator` is asked, whether it is calibrated, and what ``predict_proba`` gives
+        (:class:`setpoint.solvers.ModelResponse`); None: its defaults.
     pos_label : label, default=None
         The positive class; None: the last of ``classes_``.
     sensitive_features : str or list of str, default=None
@@ -87,8 +83,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         goal that are columns of X, and so available in ``predict``. Others can be named;
         ``predict`` then asks for them.
     randomized : {False, "auto", True}, default=False
-        Whether the rule may draw; "auto" only where that gains more than `tol`. Without draws
-        the report says what they would gain, where that is known.
+        Whether the rule may draw; "auto" only where that gains more than the `tol` of `limits`.
+        Without draws the report says what they would gain, where that is known.
     draw : str, default="row"
         Where draws come from. "row": a hash of the row's content, so that the same row
         gets the same answer in any batch. A column of X, such as a customer's number.
@@ -97,18 +93,12 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     unknown_group : {"raise", "largest"}, default="raise"
         What ``predict`` does with a group that ``fit`` did not see, or a missing one;
         "largest" decides it by the rule of the largest group, with a warning.
-    response : {"model", "rule"}, default="model"
-        What ``predict_proba`` gives: the posterior of `estimator`, or the probabilities with
-        which the rule decides. What decides by ``predict_proba``, such as one-vs-rest or soft
-        voting, keeps the rule only with "rule"; ``decision_function`` is then not there.
-    tol : float, default=1e-4
-        Loss in the objective at which a rule without draws is preferred, and gap at which
-        a search over posteriors ends.
-    max_oracle_calls : int, default=None
-    max_seconds : float, default=None
-        Limits of a search over posteriors: the best feasible rule by then is kept, with a
-        warning. So it is on Ctrl-C. None: 1,000 calls, or the algorithm's own budget. For a
-        BlackBox the first is the most evaluations; None: 1,000 cut-offs on a curve.
+    limits : SearchLimits, default=None
+        `tol`: the loss in the objective at which a rule without draws is preferred, and the
+        gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of a
+        search: the best feasible rule by then is kept, with a warning, as on Ctrl-C; None:
+        1,000 calls, or the algorithm's own number. `evaluations` of a BlackBox; None: 1,000
+        cut-offs on a curve.
     n_jobs : int, default=None
         Folds fitted at a time, and processes in which a BlackBox is called.
     random_state : int, generator or None, default=None
@@ -157,10 +147,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
 
     _family: ClassVar = "plugin"
     _parameters: ClassVar = {
-        "calibrate": (None, "sigmoid", "isotonic"),
-        "response_method": ("auto", "predict_proba", "decision_function"),
+        "limits": SearchLimits,
+        "response": ModelResponse,
         "unknown_group": ("raise", "largest"),
-        "response": ("model", "rule"),
     }
 
     def __init__(
@@ -171,9 +160,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         solver: Any = "auto",
         cv: Any = None,
         refit: bool = True,
-        response_method: str = "auto",
-        evidence: str = "auto",
-        calibrate: str | None = None,
+        response: ModelResponse | None = None,
         pos_label: Any = None,
         sensitive_features: Any = None,
         baseline: Any = None,
@@ -182,10 +169,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         draw: str = "row",
         on_infeasible: Any = "raise",
         unknown_group: str = "raise",
-        response: str = "model",
-        tol: float = 1e-4,
-        max_oracle_calls: int | None = None,
-        max_seconds: float | None = None,
+        limits: SearchLimits | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -195,9 +179,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.solver = solver
         self.cv = cv
         self.refit = refit
-        self.response_method = response_method
-        self.evidence = evidence
-        self.calibrate = calibrate
+        self.response = response
         self.pos_label = pos_label
         self.sensitive_features = sensitive_features
         self.baseline = baseline
@@ -206,10 +188,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.draw = draw
         self.on_infeasible = on_infeasible
         self.unknown_group = unknown_group
-        self.response = response
-        self.tol = tol
-        self.max_oracle_calls = max_oracle_calls
-        self.max_seconds = max_seconds
+        self.limits = limits
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -308,7 +287,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)
-        goal, options = self._goal(), self._options()
+        goal, options = self._goal(), self._options(self._chosen()[0])
         if goal.is_blackbox:
             raise GoalError(f"adapt: {goal.objective} needs labels, and these rows have none")
         solver = "auto" if options.solver in ("exact", "post-shift") else options.solver
@@ -317,7 +296,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         rows = given_rows(self, goal, X, None, None, sensitive_features, baseline)
         decide_on, notes = self._available_columns(goal, sensitive_features)
         inputs = CheckedData.check(goal, self._classes, rows, decide_on, unlabelled=True)
-        response = Response(self.response_method, self._classes, posterior=True)
+        response = Response(self._answers.method, self._classes, posterior=True)
         response.name(self.estimator_)
         evidence = inputs.evidence({None: response(self.estimator_, X)})
         decision = solve_evidence(goal, evidence, options, notes=notes)
@@ -342,9 +321,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
                 "frontier: this rule decides by joint posteriors or retrained learners, which are "
                 "found for one bound; fit for each bound instead"
             )
-        soft = self.goal_report_.evidence == "soft"
+        soft, tol = self.goal_report_.evidence == "soft", self._options(self._chosen()[0]).tol
         return frontier_of_evidence(
-            goal, evidence, vary, values, randomized=randomized, soft=soft, tol=self.tol
+            goal, evidence, vary, values, randomized=randomized, soft=soft, tol=tol
         )
 
     def _keep(self, decision: Decision) -> None:
@@ -356,19 +335,16 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.gap_, self.n_oracle_calls_ = decision.report.gap, decision.report.n_oracle_calls
 
     # ------------------------------------------------------------------ fitting
-    def _check_fit(self, goal: Goal, X: Any) -> None:
-        self._options().settled(goal)
-        super()._check_fit(goal, X)
+    def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
+        self._options(solver).settled(goal)
+        super()._check_fit(goal, X, solver)
 
-    def _options(self) -> Options:
+    def _options(self, solver: Solver) -> Options:
         return Options.of(
-            self.solver,
-            evidence=self.evidence,
+            solver,
+            self.limits,
             randomized=self.randomized,
             on_infeasible=self.on_infeasible,
-            tol=self.tol,
-            max_oracle_calls=self.max_oracle_calls,
-            max_seconds=self.max_seconds,
         )
 
     def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
@@ -392,9 +368,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
 
     def _task(self, data: FitData, given: Any, params: dict[str, Any], progress: Progress) -> Task:
         """The model to fit and the rule to find; models that do not fit together are refused."""
-        options = replace(self._options(), progress=progress).settled(data.goal)
+        options = replace(self._options(data.solver), progress=progress).settled(data.goal)
         posterior = options.takes_posteriors(len(data.classes.labels))
-        response = Response(self.response_method, data.classes, posterior)
+        response = Response(self._answers.method, data.classes, posterior)
         response.name(self._model())
         routed = self._routed(data.weight, params)
         return Task(
@@ -402,7 +378,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             options,
             response,
             self._model(),
-            self._is_given_fitted and self.calibrate is None,
+            self._is_given_fitted and self._answers.calibrate is None,
             None if self._is_given_fitted else self.cv,
             self.refit,
             None if self.random_state is None else data.key % 2**32,
@@ -428,5 +404,5 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     def _scores(self, X: Any) -> Floats:
         if self.scorer_ is not None:
             return self.scorer_.scores(X)
-        response = Response(self.response_method, self._classes, self.posterior_)
+        response = Response(self._answers.method, self._classes, self.posterior_)
         return response(self.estimator_, X)

@@ -51,7 +51,7 @@ class Response:
                 raise AttributeError(
                     f"estimator: rules over more than two classes, and soft evidence, need "
                     f"predict_proba of {type(model).__name__}; calibrate='sigmoid' or 'isotonic' "
-                    "makes probabilities of its decision function"
+                    "of ModelResponse makes probabilities of its decision function"
                 )
             return "predict_proba"
         for name in names:

@@ -216,8 +216,6 @@ class Task:
             If the goal refers to other data sets.
         """
         weight_parameter(learner)
-        if self.options.evidence == "soft":
-            raise ValueError("oracle: decisions of learners are counted by labels, not 'soft'")
         if self.goal.needs.datasets:
             raise GoalError(
                 "oracle is trained on the rows of X alone, and the goal refers to "

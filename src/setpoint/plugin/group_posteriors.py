@@ -180,7 +180,7 @@ class JointPosterior:
             raise AttributeError(
                 f"estimator: {type(model).__name__} has no predict_proba; a rule that may not "
                 "look at the groups of its goal needs posteriors of group and class "
-                "(calibrate='sigmoid' makes some of a decision function)"
+                "(calibrate='sigmoid' of ModelResponse makes some of a decision function)"
             )
         return "predict_proba"
 

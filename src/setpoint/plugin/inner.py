@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.program.link import waits_for_class
+from setpoint.solvers import ModelResponse, PostShift
 from setpoint.typing import Floats
 
 __all__ = ["InnerModel"]
@@ -29,7 +30,7 @@ def _if_inner_has(name: str, by_rule: bool = False) -> Callable[[F], F]:
     """A method that is there where the inner model has it; by the rule it may be there too."""
 
     def check(self: Any) -> bool:
-        if self.response == "rule":
+        if self._answers.predict_proba == "rule":
             return by_rule
         getattr(getattr(self, "estimator_", self.estimator), name)
         return True
@@ -46,15 +47,19 @@ class InnerModel(MetaEstimatorMixin):
     goal: Any
     solver: Any
     cv: Any
-    calibrate: Any
     response: Any
     decision_distribution: Callable[..., Floats]
+
+    @property
+    def _answers(self) -> ModelResponse:
+        """What the model is asked, and what is passed on."""
+        return self.response if isinstance(self.response, ModelResponse) else ModelResponse()
 
     @_if_inner_has("predict_proba", by_rule=True)
     def predict_proba(self, X: Any) -> Floats:
         """The inner model's posterior (N, n), untouched by the rule; see `response`."""
         check_is_fitted(self)
-        if self.response == "rule":
+        if self._answers.predict_proba == "rule":
             return self.decision_distribution(X)
         return np.asarray(self.estimator_.predict_proba(X))
 
@@ -77,16 +82,17 @@ class InnerModel(MetaEstimatorMixin):
 
     def _model(self) -> Any:
         """What is fitted, fold by fold: the estimator, or a calibrated one."""
-        if self.calibrate is None:
+        method = self._answers.calibrate
+        if method is None:
             return self.estimator
         inner = self.estimator
         if self._is_given_fitted and not isinstance(inner, FrozenEstimator):
             inner = FrozenEstimator(inner)
-        return CalibratedClassifierCV(inner, method=self.calibrate)
+        return CalibratedClassifierCV(inner, method=method)
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
         """Parameters for the model and the splitter."""
-        fits = not self._is_given_fitted or self.calibrate is not None
+        fits = not self._is_given_fitted or self._answers.calibrate is not None
         if sample_weight is not None:
             params = {"sample_weight": sample_weight, **params}
         if get_config()["enable_metadata_routing"] and fits:
@@ -124,5 +130,6 @@ class InnerModel(MetaEstimatorMixin):
             of_one = goal.is_blackbox or waits_for_class(goal)
         except (GoalError, TypeError):
             of_one = False  # fit will say what is wrong
-        tags.classifier_tags.multi_class = not (of_one or self.solver == "post-shift")
+        post_shift = self.solver == PostShift.name or isinstance(self.solver, PostShift)
+        tags.classifier_tags.multi_class = not (of_one or post_shift)
         return tags

@@ -9,10 +9,20 @@ from typing import Any, Literal, TypeAlias
 from setpoint.blackbox.smoothing import Smooth
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.goals.goal import Goal
-from setpoint.parameters import SECONDS, Allowed, Number, check
+from setpoint.parameters import Allowed, check
 from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.outcome import Randomized
-from setpoint.solvers import ColumnGeneration, PostShift, Solver, solver_of, solvers_of
+from setpoint.solvers import (
+    WITHOUT_FORMULA,
+    ColumnGeneration,
+    OverPosteriors,
+    PostShift,
+    SearchLimits,
+    Solver,
+    solver_of,
+    solvers_of,
+    takes,
+)
 
 __all__ = ["BASELINES", "NAMED", "SOLVERS", "EvidenceKind", "Options"]
 
@@ -23,21 +33,26 @@ NAMED = ("frank-wolfe", "gda", "ellipsoid", "bisection")
 BASELINES = ("argmax", "balanced")
 """Rules that do not look at the goal."""
 SOLVERS = solvers_of("plugin")
+_AS_IT_COMES, _TOL = SearchLimits(), 1e-4
 
 _ALLOWED: Mapping[str, Allowed] = {
     "solver": SOLVERS,
-    "evidence": ("auto", "label", "soft"),
     "on_infeasible": ("raise", "nearest"),
     "randomized": (False, "auto", True),
-    "tol": Number("a number >= 0", 0.0),
-    "max_oracle_calls": Number("a whole number >= 1 or None", 1.0, integer=True, other=(None,)),
-    "max_seconds": SECONDS,
+    "limits": SearchLimits,
 }
 
 
 @dataclass(frozen=True)
 class Options:
-    """Choices of the user, checked; `started` is when the clock of all searches began.
+    """Choices of the user, checked.
+
+    Parameters
+    ----------
+    limits : SearchLimits
+        As given.
+    started : float or None
+        When the clock of all searches began.
 
     Raises
     ------
@@ -49,9 +64,7 @@ class Options:
     evidence: EvidenceKind = "auto"
     randomized: Randomized = "auto"
     on_infeasible: Literal["raise", "nearest"] = "raise"
-    tol: float = 1e-4
-    max_oracle_calls: int | None = None
-    max_seconds: float | None = None
+    limits: SearchLimits = _AS_IT_COMES
     progress: Callable[[TracePoint], None] | None = None
     smooth: Smooth = "auto"
     oracle: Any = None
@@ -59,11 +72,11 @@ class Options:
 
     def __post_init__(self) -> None:
         check(self, _ALLOWED)
-        if self.solver == "exact" and self.evidence == "soft":
-            raise ValueError("evidence='soft' is for solver='auto' or one with an oracle")
 
     @classmethod
-    def of(cls, solver: str | Solver, **options: Any) -> Options:
+    def of(
+        cls, solver: str | Solver, limits: SearchLimits | None = None, **options: Any
+    ) -> Options:
         """The options with a solver's own parameters.
 
         Raises
@@ -72,10 +85,23 @@ class Options:
             If it is not a solver of this family, or an option is not allowed.
         """
         value = solver_of(solver, "plugin")
-        own = {"smooth": value.smooth} if isinstance(value, PostShift) else {}
+        own: dict[str, Any] = {}
+        if isinstance(value, PostShift):
+            own["smooth"] = value.smooth
+        if isinstance(value, OverPosteriors):
+            own["evidence"] = value.evidence
         oracle = value.oracle if isinstance(value, ColumnGeneration) else None
         # A learner decides by itself, with or without posteriors of the model.
-        return cls("auto" if oracle is not None else value.name, oracle=oracle, **own, **options)
+        name = "auto" if oracle is not None else value.name
+        limits = _AS_IT_COMES if limits is None else limits
+        out = cls(name, limits=limits, oracle=oracle, **own, **options)
+        value.limited(out.limits)
+        return out
+
+    @property
+    def tol(self) -> float:
+        """The loss at which a rule without draws is preferred, the gap at which a search ends."""
+        return _TOL if self.limits.tol is None else self.limits.tol
 
     def settled(self, goal: Goal) -> Options:
         """The options for one goal: black boxes go to post-shift.
@@ -93,15 +119,20 @@ class Options:
                 name = "column-generation" if self.oracle is not None else self.solver
                 raise ValueError(
                     f"solver={name!r} needs a formula, and {goal.objective} has none; "
-                    "'auto' and 'post-shift' take it"
+                    f"{WITHOUT_FORMULA}"
                 )
-            out = replace(self, solver="post-shift")
+            out = replace(self, solver="post-shift", limits=PostShift().limited(self.limits))
+        if self.limits.evaluations is not None and not goal.is_blackbox:
+            raise ValueError(
+                "limits: evaluations are those of a metric without a formula, and "
+                f"{goal.objective} has one; leave out evaluations={self.limits.evaluations!r}"
+            )
         if out.solver != "post-shift":
             return out
         if goal.constraints:
             raise GoalError(
-                f"solver='post-shift' takes goals without constraints, and '{goal}' has "
-                f"{len(goal.constraints)}; solver='auto' takes them"
+                f"solver={takes('post-shift')}, and '{goal}' has constraints; "
+                f"solver={takes('auto')}"
             )
         if goal.needs.datasets:
             raise GoalError(
@@ -124,8 +155,8 @@ class Options:
         """
         if n_classes > 2 and self.solver == "exact":
             raise ShapeError(
-                f"solver='exact' is for two classes and y holds {n_classes}; 'auto' certifies "
-                "its rules with soft evidence"
+                f"solver={takes('exact')}, and y holds {n_classes}; "
+                f"{takes('column-generation')}, and certifies its rules with soft evidence"
             )
         if n_classes > 2 and self.solver == "post-shift":
             raise ShapeError(
@@ -135,8 +166,8 @@ class Options:
         other = self.solver not in ("auto", "exact", "post-shift") or self.evidence == "soft"
         return n_classes > 2 or other
 
-    def limits(self) -> Limits:
-        """Limits for one search; its clock is the solve's, or starts now."""
-        limits = Limits(self.max_oracle_calls, self.max_seconds, self.progress)
+    def watch(self) -> Limits:
+        """What ends one search; its clock is the solve's, or starts now."""
+        limits = Limits(self.limits.calls, self.limits.seconds, self.progress)
         limits.started = limits.started if self.started is None else self.started
         return limits

@@ -117,8 +117,8 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
         if not found.is_feasible:
             raise StoppedError(
                 f"{error}, and no rule that meets the goal was known by then: allow more "
-                "(max_seconds=, max_oracle_calls=), loosen a bound, or take the rule that comes "
-                "nearest (on_infeasible='nearest')"
+                "(limits=SearchLimits(seconds=, calls=)), loosen a bound, or take the rule that "
+                "comes nearest (on_infeasible='nearest')"
             ) from None
         space.limits.stop(error)
         found = replace(
@@ -145,8 +145,8 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
 
 
 REMEDIES = (
-    "calibrate them (calibrate='sigmoid' or 'isotonic' of PlugInClassifier), or count decisions "
-    "against labels (evidence='label')"
+    "calibrate them (calibrate='sigmoid' or 'isotonic' of ModelResponse), or count decisions "
+    "against labels (evidence='label' of the solver)"
 )
 
 
@@ -174,7 +174,7 @@ def _name(options: Options) -> str:
 
 def limited(options: Options, most: int = _CALLS) -> Limits:
     """The limits of one solve, `most` calls where the user sets none."""
-    limits = options.limits()
+    limits = options.watch()
     if options.solver not in ALGORITHMS:  # those have budgets of their own
         limits.max_calls = limits.max_calls or most
     return limits

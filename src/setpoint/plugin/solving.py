@@ -23,7 +23,7 @@ from setpoint.inputs.classes import ClassOrder, classes_of, one_score, posterior
 from setpoint.inputs.dataset import as_datasets
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.plugin.choose_evidence import search_by_either
-from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
+from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.solvers.post_shift import shift_rule
 from setpoint.program.link import link
@@ -33,7 +33,7 @@ from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome, Randomized
-from setpoint.solvers import Solver
+from setpoint.solvers import SearchLimits, Solver
 
 __all__ = ["Solution", "scores_for", "solve", "solve_evidence"]
 
@@ -84,11 +84,8 @@ def solve(
     decide_on: DecideOn = "auto",
     randomized: Randomized = False,
     solver: str | Solver = "auto",
-    evidence: EvidenceKind = "auto",
     on_infeasible: Literal["raise", "nearest"] = "raise",
-    tol: float = 1e-4,
-    max_oracle_calls: int | None = None,
-    max_seconds: float | None = None,
+    limits: SearchLimits | None = None,
 ) -> Solution:
     """The rule over scores that reaches a goal, with a certificate and a report.
 
@@ -117,29 +114,25 @@ def solve(
         The columns that the rule may look at beside the score; "auto": those that the
         goal names.
     randomized : {False, "auto", True}
-        Whether the rule may draw; "auto" where that gains more than `tol`. Without draws the
-        report says what they would gain, where that is known.
+        Whether the rule may draw; "auto" where that gains more than the `tol` of `limits`.
+        Without draws the report says what they would gain, where that is known.
     solver : str or Solver
         "auto": "exact" for two classes, "column-generation" for more. Also "frank-wolfe",
         "gda", "ellipsoid" and "bisection", the algorithms of the paper, and the
         baselines "argmax" and "balanced", which do not look at the goal. "post-shift", for
         two classes and no constraints: the metric is measured at each cut-off; it is what
-        "auto" means for a BlackBox, and :class:`setpoint.solvers.PostShift` has a parameter.
-    evidence : {"auto", "label", "soft"}
-        Count decisions against labels, or against posteriors: then the gap is certified
-        for any number of classes, if the posteriors are right. "auto": labels with two
-        classes, else what does better in 3-fold cross-validation (six quick searches), or
-        labels where only the rule by them meets the constraints on the rows given.
+        "auto" means for a BlackBox. As values of :mod:`setpoint.solvers` they have parameters:
+        ``PostShift(smooth=)``, and for rules over posteriors ``Auto(evidence="soft")``, which
+        counts decisions against posteriors, not labels: then the gap is certified for any
+        number of classes, if the posteriors are right.
     on_infeasible : {"raise", "nearest"}
         "nearest" returns the rule with the least largest violation.
-    tol : float
-        Loss in the objective at which a rule without draws is preferred, and gap at which
-        a search over posteriors ends.
-    max_oracle_calls : int, optional
-    max_seconds : float, optional
-        Limits of all searches together: the best feasible rule by then is returned, with a
-        warning. None: 1,000 calls, or the algorithm's own budget. For a BlackBox the first is
-        the most evaluations; None: 1,000 cut-offs on a curve.
+    limits : SearchLimits, optional
+        `tol`: the loss in the objective at which a rule without draws is preferred, and the
+        gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of all
+        searches together: the best feasible rule by then is returned, with a warning; None:
+        1,000 calls, or the algorithm's own number. `evaluations` of a BlackBox; None: 1,000
+        cut-offs on a curve.
 
     Returns
     -------
@@ -180,12 +173,9 @@ def solve(
     goal = as_goal(goal)
     options = Options.of(
         solver,
-        evidence=evidence,
+        limits,
         randomized=randomized,
         on_infeasible=on_infeasible,
-        tol=tol,
-        max_oracle_calls=max_oracle_calls,
-        max_seconds=max_seconds,
     ).settled(goal)
     if options.oracle is not None:
         raise ValueError(
@@ -283,7 +273,7 @@ def _outcome(
             randomized=options.randomized,
             on_infeasible=options.on_infeasible,
             tol=options.tol,
-            limits=options.limits(),
+            limits=options.watch(),
         )
     why = ""
     if evidence.has_labels:

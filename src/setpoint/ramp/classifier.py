@@ -15,14 +15,15 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import CheckedData
+from setpoint.parameters import check
 from setpoint.ramp.datasets import aligned, naming
 from setpoint.ramp.fitting import Prepared, prepare, train, with_score
-from setpoint.ramp.parameters import PARAMETERS
+from setpoint.ramp.parameters import LIMITS, PARAMETERS, TRAINING
 from setpoint.ramp.score_feature import ScoreFeature, score_feature
 from setpoint.ramp.selection import choose_model, prices
 from setpoint.report import FewRowsWarning
 from setpoint.search.limits import Limits
-from setpoint.solvers import solver_of
+from setpoint.solvers import WITHOUT_FORMULA, SearchLimits, Solver
 from setpoint.typing import Floats
 
 __all__ = ["RampClassifier"]
@@ -73,10 +74,9 @@ class RampClassifier(TrainedClassifier):
         Weight of rows that a rate's denominator has to hold where the decisions make it:
         precision on fewer says nothing. "auto": 20, or 2 % of the positives if that is more,
         at most half of what there can be.
-    tol : float, default=1e-3
-        What a scaled row may exceed its bound by in training, before it is corrected.
-    max_seconds : float, default=None
-        The best model by then is kept, with a warning. So it is on Ctrl-C.
+    limits : SearchLimits, default=None
+        `seconds`: the best model by then is kept, with a warning, as on Ctrl-C. `tol`: what a
+        scaled row may exceed its bound by in training, before it is corrected; None: 1e-3.
     pos_label : label, default=None
         The positive class; None: the one that the goal names by ``label=``, if it names no
         other, else the last in sorted order.
@@ -145,8 +145,7 @@ class RampClassifier(TrainedClassifier):
         preprocessor: Any = "standardize",
         baseline_score_feature: Any = "auto",
         min_positives: Any = "auto",
-        tol: float = 1e-3,
-        max_seconds: float | None = None,
+        limits: SearchLimits | None = None,
         pos_label: Any = None,
         sensitive_features: Any = None,
         baseline: Any = None,
@@ -163,8 +162,7 @@ class RampClassifier(TrainedClassifier):
         self.preprocessor = preprocessor
         self.baseline_score_feature = baseline_score_feature
         self.min_positives = min_positives
-        self.tol = tol
-        self.max_seconds = max_seconds
+        self.limits = limits
         self.pos_label = pos_label
         self.sensitive_features = sensitive_features
         self.baseline = baseline
@@ -174,9 +172,10 @@ class RampClassifier(TrainedClassifier):
         self.verbose = verbose
 
     # ------------------------------------------------------------------ fitting
-    def _check_fit(self, goal: Goal, X: Any) -> None:
-        super()._check_fit(goal, X)
-        goal.require_formula("AdaptiveSurrogateClassifier trains linear models for such metrics")
+    def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
+        super()._check_fit(goal, X, solver)
+        check(solver.limited(self.limits).filled(LIMITS), TRAINING)
+        goal.require_formula(WITHOUT_FORMULA)
 
     def _train(self, data: FitData) -> Decision:
         if self.start == "baseline" and data.deployed is None:
@@ -189,8 +188,8 @@ class RampClassifier(TrainedClassifier):
         score = self._fit_features(data)
         prepared = prepare(self, data.judged, self._features_of_all(data))
         with Progress(bool(self.verbose)) as progress:
-            limits = Limits(max_seconds=self.max_seconds, report=progress)
-            solved, rivals = train(self, prepared, score, data.key % 2**32, limits)
+            limits = Limits(max_seconds=data.limits.seconds, report=progress)
+            solved, rivals = train(self, data, prepared, score, limits)
         decision = decide(
             prepared.problem.program.linked,
             lambda: choose_model(
@@ -202,7 +201,7 @@ class RampClassifier(TrainedClassifier):
                 on_infeasible=self.on_infeasible,
             ),
             family="ramp",
-            solver=solver_of(self.solver, "ramp").name,
+            solver=data.solver.name,
             notes=[_flattered(prepared), *limits.notes],
             trace=limits.trace,
             table=data.judged.take(data.kept).tables[None],

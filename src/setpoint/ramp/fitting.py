@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from setpoint.deciding import FitData
 from setpoint.evidence import Rows
 from setpoint.inputs.inputs import CheckedData
 from setpoint.inputs.min_support import least_accepted, row_unit
 from setpoint.program.link import link
 from setpoint.ramp.datasets import norm_factor, stacked
+from setpoint.ramp.parameters import LIMITS
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.score_feature import ScoreFeature
 from setpoint.ramp.selection import Model
@@ -22,7 +24,7 @@ from setpoint.ramp.solvers.majorize import majorize_minimize
 from setpoint.ramp.solvers.search import Solved
 from setpoint.ramp.start import logistic, normed, of_score
 from setpoint.search.limits import Limits
-from setpoint.solvers import CuttingPlane, solver_of
+from setpoint.solvers import CuttingPlane
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Prepared", "prepare", "train", "with_score"]
@@ -114,14 +116,15 @@ def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, A
 
 
 def train(
-    estimator: Any, prepared: Prepared, score: ScoreFeature | None, seed: int, limits: Limits
+    estimator: Any, data: FitData, prepared: Prepared, score: ScoreFeature | None, limits: Limits
 ) -> tuple[Solved, list[Model]]:
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
+    seed = data.key % 2**32
     rng = np.random.default_rng(seed)
-    problem = prepared.problem
+    problem, solver = prepared.problem, data.solver
     start = _start(estimator, prepared, score, rng)
-    tol = float(estimator.tol)
-    solver = solver_of(estimator.solver, "ramp")
+    tol = data.limits.filled(LIMITS).tol
+    assert tol is not None
     if isinstance(solver, CuttingPlane):
         solved = majorize_minimize(
             problem,

@@ -1,7 +1,16 @@
 """The solvers as values: ``solver="ero-adam"``, or ``solver=EroAdam(...)`` with parameters."""
 
-from setpoint.solvers.base import Settings, Solver
-from setpoint.solvers.catalogue import FAMILIES, SOLVERS, solver_of, solvers_of
+from setpoint.solvers.base import Solver
+from setpoint.solvers.catalogue import (
+    FAMILIES,
+    MEASURING,
+    SOLVERS,
+    WITHOUT_FORMULA,
+    solver_of,
+    solvers_of,
+    takes,
+)
+from setpoint.solvers.limits import SearchLimits
 from setpoint.solvers.penalty import (
     CrossEntropy,
     Ero,
@@ -22,15 +31,20 @@ from setpoint.solvers.plugin import (
     Exact,
     FrankWolfe,
     Gda,
+    OverPosteriors,
     PostShift,
 )
 from setpoint.solvers.ramp import AugmentedLagrangian, CuttingPlane
+from setpoint.solvers.response import ModelResponse
+from setpoint.solvers.settings import Settings
 from setpoint.solvers.surrogates import AdaptiveSurrogates, SurrogateWeights
 from setpoint.solvers.training import FirstModel, Minibatches
 
 __all__ = [
     "FAMILIES",
+    "MEASURING",
     "SOLVERS",
+    "WITHOUT_FORMULA",
     "AdaptiveSurrogates",
     "Argmax",
     "AugmentedLagrangian",
@@ -50,13 +64,17 @@ __all__ = [
     "Gda",
     "Lagrangian",
     "Minibatches",
+    "ModelResponse",
+    "OverPosteriors",
     "Portfolio",
     "PostShift",
     "Profiled",
+    "SearchLimits",
     "Settings",
     "Sigmoid",
     "Solver",
     "SurrogateWeights",
     "solver_of",
     "solvers_of",
+    "takes",
 ]

@@ -1,58 +1,14 @@
-"""Settings as values: frozen, checked when they are made, and open to a search over parameters."""
+"""What a solver is: a value with its own parameters, and what the catalogue says of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
-from setpoint.parameters import Allowed, check
+from setpoint.solvers.limits import SearchLimits
+from setpoint.solvers.settings import Settings
 
-__all__ = ["Settings", "Solver"]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Parameters that belong together.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is not allowed; it names the parameter, what was found and what is.
-    """
-
-    allowed: ClassVar[Mapping[str, Allowed]] = {}
-    """What each parameter may be."""
-
-    def __post_init__(self) -> None:
-        check(self, self.allowed)
-
-    def __repr__(self) -> str:
-        given = ((f, getattr(self, f.name)) for f in fields(self))
-        changed = (f"{f.name}={v!r}" for f, v in given if v is not f.default and v != f.default)
-        return f"{type(self).__name__}({', '.join(changed)})"
-
-    def __sklearn_clone__(self) -> Self:
-        return self  # it cannot be changed
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name, as scikit-learn asks for them."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
-
-    def with_params(self, **params: Any) -> Self:
-        """The same with other parameters.
-
-        Raises
-        ------
-        ValueError
-            If there is no such parameter; it names those that there are.
-        """
-        known = [f.name for f in fields(self)]
-        for name in params:
-            if name not in known:
-                takes = f"takes {', '.join(known)}" if known else "takes no parameters"
-                raise ValueError(f"{type(self).__name__} {takes}, got {name!r}")
-        return replace(self, **params)
+__all__ = ["Solver"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,3 +38,32 @@ class Solver(Settings):
     """How it reaches the goal, in a sentence."""
     takes: ClassVar[str]
     """What goals it takes."""
+    bounds: ClassVar[str] = ""
+    """What bounds, where not all."""
+    limits: ClassVar[tuple[str, ...]] = ("seconds",)
+    """What may end its search: fields of :class:`setpoint.SearchLimits`."""
+
+    def limited(self, given: SearchLimits | None) -> SearchLimits:
+        """The limits that it was given; None: none.
+
+        Raises
+        ------
+        ValueError
+            If it does not take one of them.
+
+        Examples
+        --------
+        >>> from setpoint.solvers import EroAdam
+        >>> EroAdam().limited(SearchLimits(calls=50))
+        Traceback (most recent call last):
+        ...
+        ValueError: limits: solver='ero-adam' takes seconds, got calls=50
+        """
+        out = SearchLimits() if given is None else given
+        for name, value in out.given.items():
+            if name not in self.limits:
+                raise ValueError(
+                    f"limits: solver={self.name!r} takes {', '.join(self.limits)}, got "
+                    f"{name}={value!r}"
+                )
+        return out

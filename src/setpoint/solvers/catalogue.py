@@ -7,7 +7,15 @@ from typing import Any
 from setpoint.solvers import penalty, plugin, ramp, surrogates
 from setpoint.solvers.base import Solver
 
-__all__ = ["FAMILIES", "SOLVERS", "solver_of", "solvers_of"]
+__all__ = [
+    "FAMILIES",
+    "MEASURING",
+    "SOLVERS",
+    "WITHOUT_FORMULA",
+    "solver_of",
+    "solvers_of",
+    "takes",
+]
 
 FAMILIES = {
     "plugin": "PlugInClassifier",
@@ -42,6 +50,15 @@ _ALL: tuple[type[Solver], ...] = (
 )
 SOLVERS = {solver.name: solver for solver in _ALL}
 """The class of each solver; no name is in two families."""
+MEASURING = tuple(sorted(name for name in SOLVERS if "evaluations" in SOLVERS[name].limits))
+"""Those that take a metric without a formula: its evaluations can be limited."""
+WITHOUT_FORMULA = "; ".join(
+    f"{classifier} takes such metrics by "
+    + " and ".join(repr(n) for n in MEASURING if SOLVERS[n].family == family)
+    for family, classifier in FAMILIES.items()
+    if any(SOLVERS[n].family == family for n in MEASURING)
+)
+"""Who takes a metric without a formula, for messages."""
 
 
 def solvers_of(family: str) -> tuple[str, ...]:
@@ -53,6 +70,19 @@ def solvers_of(family: str) -> tuple[str, ...]:
     ('augmented-lagrangian', 'cutting-plane')
     """
     return tuple(name for name, solver in SOLVERS.items() if solver.family == family)
+
+
+def takes(name: str, bounds: bool = False) -> str:
+    """What goals a solver takes, or what bounds, for messages.
+
+    Examples
+    --------
+    >>> takes("bisection"), takes("bisection", bounds=True)
+    ("'bisection' takes ratios of linear functions", \
+"'bisection' takes bounds that are convex or linear rows")
+    """
+    solver = SOLVERS[name]
+    return f"{name!r} takes {solver.bounds if bounds else solver.takes}"
 
 
 def solver_of(given: Any, family: str) -> Solver:

@@ -20,7 +20,10 @@ __all__ = [
     "Sigmoid",
 ]
 
-_WHOLE = "goals that only gain by accepting positives and refusing negatives, over all rows"
+_WHOLE = (
+    "goals over the rows as a whole that only gain by accepting a positive and by refusing a "
+    "negative"
+)
 _YES_NO = (False, True)
 
 
@@ -152,7 +155,7 @@ class Portfolio(Solver):
 
     name = "portfolio"
     family = "penalty"
-    does = "runs all of the following and keeps the best"
+    does = "runs all the others and keeps the best"
     takes = _WHOLE
     allowed: ClassVar = {"polish": _YES_NO}
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from setpoint.parameters import Number
+from setpoint.parameters import Allowed, Number
 from setpoint.solvers.base import Solver
 
 __all__ = [
@@ -18,21 +19,46 @@ __all__ = [
     "Exact",
     "FrankWolfe",
     "Gda",
+    "OverPosteriors",
     "PostShift",
 ]
 
-_ANY = "any goal of the language"
-_NAMED = "goals as in the paper, also with constraints"
+_ANY = "every shape that can be solved"
+_CONCAVE = "scores that are concave (or losses that are convex)"
+_BOUNDS = "bounds that are convex or linear rows"
+_SEARCHED = ("tol", "calls", "seconds")
 
 
 @dataclass(frozen=True, repr=False)
-class Auto(Solver):
+class OverPosteriors(Solver):
+    """What the solvers share that seek rules over posteriors.
+
+    Parameters
+    ----------
+    evidence : {"auto", "label", "soft"}
+        Count decisions against labels, or against posteriors: then gaps are certified for any
+        number of classes, if the posteriors are right. "auto": labels with two classes, else
+        what does better in 3-fold cross-validation of the rule (six quick searches), or labels
+        where only the rule by them meets the constraints on the rows given. A goal over groups
+        that the rule may not see is pursued on soft evidence, with a model of group and class
+        together.
+    """
+
+    family = "plugin"
+    limits: ClassVar[tuple[str, ...]] = _SEARCHED
+    allowed: ClassVar[Mapping[str, Allowed]] = {"evidence": ("auto", "label", "soft")}
+
+    evidence: str = field(default="auto", kw_only=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Auto(OverPosteriors):
     """The solver that suits the goal: exact for two classes, else column generation."""
 
     name = "auto"
-    family = "plugin"
     does = "takes 'exact' for two classes, 'column-generation' for more, 'post-shift' for metrics"
-    takes = f"{_ANY}, and metrics without a formula"
+    takes = _ANY
+    limits = (*_SEARCHED, "evaluations")
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,10 +69,11 @@ class Exact(Solver):
     family = "plugin"
     does = "looks at every cut-off of one score"
     takes = f"{_ANY}, for two classes"
+    limits = _SEARCHED
 
 
 @dataclass(frozen=True, repr=False)
-class ColumnGeneration(Solver):
+class ColumnGeneration(OverPosteriors):
     """A linear program over rules, which grows by the best answers to its multipliers.
 
     Parameters
@@ -57,51 +84,55 @@ class ColumnGeneration(Solver):
     """
 
     name = "column-generation"
-    family = "plugin"
     does = "grows a linear program over rules by an oracle's answers"
     takes = f"{_ANY}, for any number of classes"
 
     oracle: Any = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.oracle is not None and self.evidence == "soft":
+            raise ValueError("evidence: an oracle's decisions are counted by labels, got 'soft'")
+
 
 @dataclass(frozen=True, repr=False)
-class FrankWolfe(Solver):
+class FrankWolfe(OverPosteriors):
     """Frank-Wolfe over the achievable confusion matrices."""
 
     name = "frank-wolfe"
-    family = "plugin"
     does = "moves towards the best answer to the gradient"
-    takes = _NAMED
+    takes = f"smooth {_CONCAVE}"
+    bounds = _BOUNDS
 
 
 @dataclass(frozen=True, repr=False)
-class Gda(Solver):
+class Gda(OverPosteriors):
     """Gradient descent and ascent."""
 
     name = "gda"
-    family = "plugin"
     does = "descends in the rule and ascends in the multipliers"
-    takes = _NAMED
+    takes = _CONCAVE
+    bounds = _BOUNDS
 
 
 @dataclass(frozen=True, repr=False)
-class Ellipsoid(Solver):
+class Ellipsoid(OverPosteriors):
     """The ellipsoid method on the multipliers."""
 
     name = "ellipsoid"
-    family = "plugin"
     does = "halves an ellipsoid of multipliers"
-    takes = _NAMED
+    takes = _CONCAVE
+    bounds = _BOUNDS
 
 
 @dataclass(frozen=True, repr=False)
-class Bisection(Solver):
+class Bisection(OverPosteriors):
     """Bisection on the value of a ratio."""
 
     name = "bisection"
-    family = "plugin"
     does = "bisects the value of a ratio"
-    takes = _NAMED
+    takes = "ratios of linear functions"
+    bounds = _BOUNDS
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,7 +169,8 @@ class PostShift(Solver):
     name = "post-shift"
     family = "plugin"
     does = "measures the metric at each cut-off"
-    takes = "metrics without a formula, and goals without constraints, for two classes"
+    takes = "goals without constraints and metrics without a formula, for two classes"
+    limits = ("seconds", "evaluations")
     allowed: ClassVar = {
         "smooth": Number(
             "'auto', a whole number >= 1 or None", 1.0, integer=True, other=("auto", None)

@@ -18,6 +18,7 @@ class AugmentedLagrangian(Solver):
     family = "ramp"
     does = "descends on the ramp problem itself"
     takes = "rates on rows, groups and data sets, and against the deployed model"
+    limits = ("tol", "seconds")
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,7 +40,8 @@ class CuttingPlane(Solver):
     name = "cutting-plane"
     family = "ramp"
     does = "majorises the ramp and cuts planes in the multipliers (the paper's Algorithms 1 and 2)"
-    takes = AugmentedLagrangian.takes
+    takes = f"objectives that are sums of {AugmentedLagrangian.takes}"
+    limits = AugmentedLagrangian.limits
     allowed: ClassVar = {"chooser": ("max", "center"), "svm": ("sdca", "liblinear")}
 
     chooser: str = "max"

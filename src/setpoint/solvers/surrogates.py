@@ -51,6 +51,7 @@ class AdaptiveSurrogates(Solver):
     family = "surrogates"
     does = "follows the metric's gradient in the space of surrogate losses"
     takes = _MEASURED
+    limits = ("seconds", "evaluations")
     allowed: ClassVar = {
         "gradient": ("interpolation", "finite-difference", "two-step"),
         "start": ("auto", "post-shift", "logistic", "zero"),
@@ -96,6 +97,7 @@ class SurrogateWeights(Solver):
     family = "surrogates"
     does = "searches over the surrogates' weights"
     takes = _MEASURED
+    limits = ("seconds", "evaluations")
     allowed: ClassVar = {
         "start": ("auto", "post-shift", "logistic", "zero"),
         "inner_iter": Number("a whole number >= 1", 1.0, below=_INF, integer=True),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from setpoint.parameters import Number
-from setpoint.solvers.base import Settings
+from setpoint.solvers.settings import Settings
 
 __all__ = ["FirstModel", "Minibatches"]
 

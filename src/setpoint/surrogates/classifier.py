@@ -23,7 +23,7 @@ from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.index import aligned
 from setpoint.report import AdaptiveStep
 from setpoint.search.limits import Limits
-from setpoint.solvers import AdaptiveSurrogates, FirstModel, solver_of
+from setpoint.solvers import AdaptiveSurrogates, FirstModel, SearchLimits, Solver
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.groups import RowGroup, groups_of, overlapping
 from setpoint.surrogates.notes import decided
@@ -65,12 +65,11 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         trains a model, so that it takes a fifteenth as many as there are rows to judge: for
         metrics that cost. :class:`setpoint.solvers.AdaptiveSurrogates` and
         :class:`setpoint.solvers.SurrogateWeights` have parameters.
-    budget : int, default=2000
-        The most evaluations of the metric at different decisions. A tenth goes into the
-        baseline's cut-off, as much into the last one's and into judging the gain. Cut-offs
-        of a goal with a formula cost nothing.
-    max_seconds : float, default=None
-        The best model by then is kept, with a warning. So it is on Ctrl-C.
+    limits : SearchLimits, default=None
+        `evaluations`: the most of the metric, at different decisions; None: 2,000. A tenth goes
+        into the baseline's cut-off, as much into the last one's and into judging the gain.
+        Cut-offs of a goal with a formula cost nothing. `seconds`: the best model by then is
+        kept, with a warning, as on Ctrl-C.
     module : "linear", "mlp", Module or callable, default="linear"
         A function that makes a torch module of the number of features, which is then trained
         by logistic loss; or a module that is trained already. The search is over its last
@@ -136,14 +135,15 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from setpoint import AdaptiveSurrogateClassifier, BlackBox
+    >>> from setpoint import AdaptiveSurrogateClassifier, BlackBox, SearchLimits
     >>> rng = np.random.default_rng(0)
     >>> y = (rng.random(2_000) < 0.1).astype(int)
     >>> centre = np.where(y, 0, rng.choice([-1.0, 1.0], 2_000))
     >>> X = centre[:, None] + 0.35 * rng.normal(size=(2_000, 2))
     >>> def profit(y_true, y_pred):
     ...     return float(np.sum(np.where(y_true == 1, 9.0, -1.0) * y_pred))
-    >>> clf = AdaptiveSurrogateClassifier(BlackBox(profit), budget=1_000).fit(X, y)
+    >>> limits = SearchLimits(evaluations=1_000)
+    >>> clf = AdaptiveSurrogateClassifier(BlackBox(profit), limits=limits).fit(X, y)
     >>> clf.accepted_, clf.best_value_ > 1.2 * clf.baseline_value_
     (True, True)
     """
@@ -157,8 +157,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         surrogates: Any = "sigmoid",
         surrogate_groups: Any = None,
         solver: Any = "adaptive-surrogates",
-        budget: int = 2000,
-        max_seconds: float | None = None,
+        limits: SearchLimits | None = None,
         module: Any = "linear",
         training: FirstModel | None = None,
         smooth: Any = "auto",
@@ -177,8 +176,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self.surrogates = surrogates
         self.surrogate_groups = surrogate_groups
         self.solver = solver
-        self.budget = budget
-        self.max_seconds = max_seconds
+        self.limits = limits
         self.module = module
         self.training = training
         self.smooth = smooth
@@ -271,15 +269,21 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     def _train(  # type: ignore[override]
         self, data: FitData, held: Dataset | None, groups: list[RowGroup]
     ) -> Decision:
-        limits = Limits(max_seconds=self.max_seconds)
-        kinds = check_surrogates_for(solver_of(self.solver, self._family), self.surrogates)
+        solver, limits = data.solver, Limits(max_seconds=data.limits.seconds)
+        kinds = check_surrogates_for(solver, self.surrogates)
+        on_scores = isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters
+        if on_scores and held is not None:
+            raise ValueError(
+                f"{solver!r} needs surrogates and metric on the same rows, and validation= gives "
+                "the metric rows of its own; use gradient='interpolation'"
+            )
         metric = measured_on(
             data.metric or data.goal, data.classes, data.given[None], penalty=float(self.penalty),
             where="y" if held is None else "validation",
         )  # fmt: skip
         n_surrogates = len(groups) * sum(2 if isinstance(k, str) else 1 for k in kinds)
-        plan = Plan.of(self, solver_of(self.solver, self._family), n_surrogates)
-        prepared = self._prepare(data, held, groups, kinds, metric)
+        plan = Plan.of(self.smooth, solver, data.limits, n_surrogates)
+        prepared = self._prepare(data, held, groups, kinds, metric, on_scores)
         with Progress(bool(self.verbose), plan.budget) as limits.report:
             metered = BudgetedMetric(
                 prepared.metric, plan.budget, self.n_jobs, self.checkpoint, limits
@@ -301,7 +305,13 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         return decision
 
     def _prepare(
-        self, data: FitData, held: Dataset | None, groups: list[RowGroup], kinds: Any, metric: Any
+        self,
+        data: FitData,
+        held: Dataset | None,
+        groups: list[RowGroup],
+        kinds: Any,
+        metric: Any,
+        on_scores: bool,
     ) -> Prepared:
         """Learn the preprocessor and the first models, of folds or for a validation sample."""
         weight = data.weight
@@ -314,15 +324,13 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         if held is not None:
             judged = transformed(self.preprocessor_, self._features(held.X, data.column))
             return of_validation(training, judged, metric)
-        solver = solver_of(self.solver, self._family)
-        both = isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters
-        if both and overlapping(groups, data.kept):
+        if on_scores and overlapping(groups, data.kept):
             raise ValueError(
-                f"{solver!r} moves each row's score with its group, and groups overlap in "
+                f"{data.solver!r} moves each row's score with its group, and groups overlap in "
                 "surrogate_groups; gradient='interpolation' takes them"
             )
         splits = splits_of(self.cv, data.X, data.y, weight, seed)
-        return of_folds(training, metric, splits, both)
+        return of_folds(training, metric, splits, on_scores)
 
     @property
     def path_(self) -> tuple[AdaptiveStep, ...]:
@@ -333,11 +341,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         return summary.path
 
     # ------------------------------------------------------------------ shared steps
-    def _check_fit(self, goal: Goal, X: Any) -> None:
-        super()._check_fit(goal, X)
-        check_surrogates_for(solver_of(self.solver, self._family), self.surrogates)
-        if self.training is not None and not isinstance(self.training, FirstModel):
-            raise ValueError(f"training is FirstModel(...) or None, got {self.training!r}")
+    def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
+        super()._check_fit(goal, X, solver)
+        check_surrogates_for(solver, self.surrogates)
 
     def _scores(self, X: Any) -> Floats:
         features = transformed(self.preprocessor_, self._features(X, self.baseline_column_))
@@ -358,12 +364,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             raise ValueError(
                 "cv holds rows of X out for the metric, and validation= gives it rows of its own: "
                 "leave one out"
-            )
-        solver = solver_of(self.solver, self._family)
-        if isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters:
-            raise ValueError(
-                f"gradient={solver.gradient!r} needs surrogates and metric on the same rows, and "
-                "validation= gives the metric rows of its own; use 'interpolation'"
             )
 
     def _linear(self, name: str) -> Floats:

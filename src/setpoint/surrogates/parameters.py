@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from setpoint.parameters import SECONDS, Allowed, Number
-from setpoint.solvers import AdaptiveSurrogates, Solver
+from setpoint.parameters import Allowed, Number
+from setpoint.solvers import AdaptiveSurrogates, FirstModel, SearchLimits, Solver
 from setpoint.surrogates.groups import check_surrogates
 from setpoint.surrogates.losses import POINTWISE
 
-__all__ = ["PARAMETERS", "STARTS", "check_surrogates_for"]
+__all__ = ["LIMITS", "PARAMETERS", "STARTS", "check_surrogates_for"]
 
 STARTS = ("post-shift", "logistic", "zero")
 
 _INF = float("inf")
 
 PARAMETERS: Mapping[str, Allowed] = {
-    "budget": Number("a whole number >= 1", 1.0, below=_INF, integer=True),
+    "limits": SearchLimits,
+    "training": FirstModel,
     "smooth": Number(
         "'auto', None or a whole number >= 1", 1.0, below=_INF, integer=True, other=("auto", None)
     ),
     "penalty": Number("a number above 0", 0.0, False, below=_INF),
-    "max_seconds": SECONDS,
 }
+LIMITS = SearchLimits(evaluations=2000)
+"""Where the user sets none."""
 
 
 def check_surrogates_for(solver: Solver, surrogates: Any) -> tuple[Any, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from setpoint.solvers import AdaptiveSurrogates, SurrogateWeights
-from setpoint.surrogates.parameters import STARTS
+from setpoint.solvers import AdaptiveSurrogates, SearchLimits, SurrogateWeights
+from setpoint.surrogates.parameters import LIMITS, STARTS
 
 __all__ = ["COARSE", "FEW", "Plan"]
 
@@ -38,8 +38,8 @@ class Plan:
     budget: int
 
     @classmethod
-    def of(cls, estimator: Any, solver: Any, n_surrogates: int) -> Plan:
-        """The plan of an estimator whose parameters were checked.
+    def of(cls, smooth: Any, solver: Any, limits: SearchLimits, n_surrogates: int) -> Plan:
+        """The plan for parameters that were checked.
 
         Raises
         ------
@@ -48,7 +48,9 @@ class Plan:
         """
         m = getattr(solver, "n_perturbations", "auto")
         m = max(10, 3 * n_surrogates) if m == "auto" else int(m)
-        plan = cls(solver, m, estimator.smooth, int(estimator.budget))
+        budget = limits.filled(LIMITS).evaluations
+        assert budget is not None
+        plan = cls(solver, m, smooth, int(budget))
         least = plan
         while least.budget < least.least:  # what is kept for afterwards grows with the budget
             least = replace(least, budget=least.least)
@@ -56,8 +58,8 @@ class Plan:
             one = f"one gradient of {2 * m} evaluations"
             what = "models" if plan.over_weights else one
             raise ValueError(
-                f"budget={plan.budget} is too small: {what}, the cut-off of the baseline and what "
-                f"a gain is compared with need {least.budget}"
+                f"limits: evaluations={plan.budget} are too few: {what}, the cut-off of the "
+                f"baseline and what a gain is compared with need {least.budget}"
             )
         return plan
 

@@ -14,6 +14,7 @@ from setpoint.program.functions import Affine, Ratio
 from setpoint.program.program import Program
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.optimum import Optimum
+from setpoint.solvers import takes
 
 __all__ = ["bisection"]
 
@@ -62,17 +63,16 @@ def _ratio(program: Program) -> Ratio:
     score = program.score
     if isinstance(score, Affine):
         return Ratio(score, Affine({}, 1.0))
-    what = f"{program.goal.objective}: solver='bisection' takes"
     if not isinstance(score, Ratio):
-        other = "'gda' and 'ellipsoid' take concave scores, " if score.shape.concave else ""
+        other = f"{takes('gda')}, " if score.shape.concave else ""
         raise ShapeError(
-            f"{what} ratios of linear functions, this score is {score.shape_name}; "
-            f"{other}'auto' takes every shape that can be solved"
+            f"{program.goal.objective}: solver={takes('bisection')}, this score is "
+            f"{score.shape_name}; {other}{takes('auto')}"
         )
     if program.table.range(score.below)[0] <= _TINY:
         raise ShapeError(
-            f"{what} ratios whose denominator is above 0 whatever is decided, this one can "
-            "vanish; 'auto' puts a floor under it"
+            f"{program.goal.objective}: solver='bisection' takes ratios whose denominator is above "
+            "0 whatever is decided, this one can vanish; 'auto' puts a floor under it"
         )
     return score
 

@@ -13,6 +13,7 @@ from setpoint.plugin.solvers.slack import Slack
 from setpoint.program.functions import RateFunction
 from setpoint.program.program import Program
 from setpoint.search.optimum import Optimum
+from setpoint.solvers import takes
 from setpoint.typing import Floats
 
 __all__ = ["frank_wolfe"]
@@ -53,9 +54,8 @@ def frank_wolfe(
     losses = Losses(space, program, "frank-wolfe")
     if losses.score.has_kinks:
         raise ShapeError(
-            f"{program.goal.objective}: solver='frank-wolfe' takes smooth scores, this one "
-            "has kinks, where a gradient says too little; 'gda' and 'ellipsoid' take it, "
-            "and 'auto' certifies it"
+            f"{program.goal.objective}: solver={takes('frank-wolfe')}, this one has kinks, where a "
+            "gradient says too little; 'gda' and 'ellipsoid' take it, and 'auto' certifies it"
         )
     if losses.phi:
         run = Explorer(

@@ -14,6 +14,7 @@ from setpoint.program.functions import Affine, RateFunction, Ratio
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.program.rows import NotLinearError, without_auxiliaries
 from setpoint.search.achievable_set import AchievableSet
+from setpoint.solvers import takes
 from setpoint.typing import Floats
 
 __all__ = ["Losses"]
@@ -63,11 +64,10 @@ class Losses:
         self.program = program
         self.score = program.score if score is None else score
         if not self.score.shape.concave:
-            other = "'bisection' takes ratios, " if isinstance(self.score, Ratio) else ""
+            other = f"{takes('bisection')}, " if isinstance(self.score, Ratio) else ""
             raise ShapeError(
-                f"{program.goal.objective}: solver={solver!r} takes scores that are concave (or "
-                f"losses that are convex), this one is {program.objective.shape_name}; {other}"
-                "'auto' takes every shape that can be solved"
+                f"{program.goal.objective}: solver={takes(solver)}, this one is "
+                f"{program.objective.shape_name}; {other}{takes('auto')}"
             )
         self.phi = tuple(
             f for c in program.constraints for f in _convex(program, c, solver, by_row)
@@ -110,6 +110,6 @@ def _convex(
         if past.shape.convex:
             return [past]
         raise ShapeError(
-            f"{c}: solver={solver!r} takes bounds that are convex or linear rows, this one is "
-            f"{c.function.shape_name}; 'auto' takes every shape that can be solved"
+            f"{c}: solver={takes(solver, bounds=True)}, this one is {c.function.shape_name}; "
+            f"{takes('auto')}"
         ) from None

@@ -82,11 +82,11 @@ def shift_rule(
             sweep=lambda scores, moving: counted.sense * counted.sweep(scores, moving),
         )
     else:
-        budget, most = options.max_oracle_calls, _MOST_CALLS
+        budget, most = options.limits.evaluations, _MOST_CALLS
         if budget is not None:
             curves = 1 if segments is None else 1 + n_segments
             most = max(2, min(most, budget // curves))
-        limits = Limits(max_seconds=options.max_seconds)
+        limits = Limits(max_seconds=options.limits.seconds)
         metered = BudgetedMetric(metric, budget, n_jobs, limits=limits)
         rows = metered, evidence.scores, evidence.rows.weight, segments
         few = most

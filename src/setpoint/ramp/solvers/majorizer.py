@@ -14,6 +14,7 @@ from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import Affine
 from setpoint.ramp.problem import Problem
+from setpoint.solvers import takes
 from setpoint.typing import Floats
 
 __all__ = ["Majorizer", "Split"]
@@ -46,8 +47,8 @@ class Split:
         program = problem.program
         if not isinstance(program.objective, Affine):
             raise ShapeError(
-                f"{program.goal.objective}: solver='cutting-plane' takes objectives that are "
-                f"sums of rates, and this one is {program.objective.shape_name}; "
+                f"{program.goal.objective}: solver={takes('cutting-plane')}, and this one is "
+                f"{program.objective.shape_name}; "
                 "solver='augmented-lagrangian' takes it"
             )
         const, coefs = problem.loss(np.zeros(len(problem.totals)))

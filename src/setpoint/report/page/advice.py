@@ -202,7 +202,7 @@ def _search(report: GoalReport, goal: Goal) -> Iterator[Note]:
             f"It is not proved that this rule is the best: another one may {better}.",
             "Allow the search more time, or start it elsewhere, if this matters."
             if report.adaptive is None
-            else "Allow the search more evaluations (budget) if this matters.",
+            else "Allow the search more evaluations if this matters.",
         )
     elif (
         report.gap is not None

@@ -1,0 +1,37 @@
+"""How a model inside a classifier answers, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from setpoint.solvers.settings import Settings
+
+__all__ = ["ModelResponse"]
+
+
+@dataclass(frozen=True, repr=False)
+class ModelResponse(Settings):
+    """What the model inside is asked, and what is passed on.
+
+    Parameters
+    ----------
+    method : {"auto", "predict_proba", "decision_function"}
+        Where the scores that the rule looks at come from.
+    calibrate : {"sigmoid", "isotonic"} or None
+        Calibrate the model's probabilities by cross-validation within its training rows.
+    predict_proba : {"model", "rule"}
+        What ``predict_proba`` gives: the model's posterior, or the probabilities with which the
+        rule decides. What decides by ``predict_proba``, such as one-vs-rest or soft voting,
+        keeps the rule only with "rule"; ``decision_function`` is then not there.
+    """
+
+    allowed: ClassVar = {
+        "method": ("auto", "predict_proba", "decision_function"),
+        "calibrate": (None, "sigmoid", "isotonic"),
+        "predict_proba": ("model", "rule"),
+    }
+
+    method: str = "auto"
+    calibrate: str | None = None
+    predict_proba: str = "model"
