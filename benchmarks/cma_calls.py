@@ -43,7 +43,6 @@ from setpoint.plugin.problem import Achievable
 from setpoint.program.link import link
 from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.mixtures import best_mixture
-from setpoint.solvers import Auto, ColumnGeneration
 
 TOL = 1e-4
 SLACK = 1e-9
@@ -99,7 +98,7 @@ def line(
     """Solve, print, and say whether all targets were met."""
     with quiet():
         start = time.process_time()
-        found = solve(goal, P, y, solver=Auto(evidence="soft"), limits=SearchLimits(tol=tol))
+        found = solve(goal, P, y, evidence="soft", limits=SearchLimits(tol=tol))
         cpu = time.process_time() - start
         others = whole_rules(goal, P, y, tol)
     calls = closed_at(goal, found.trace, tol)
@@ -131,13 +130,7 @@ def multiclass() -> bool:
     for name, part in parts.items():  # what is compiled at first use is not timed
         for goal in (*TARGETS, f"maximize {micro_f1(name)}"):
             with quiet():
-                solve(
-                    goal,
-                    part.P[:500],
-                    part.y[:500],
-                    solver=Auto(evidence="soft"),
-                    on_infeasible="nearest",
-                )
+                solve(goal, part.P[:500], part.y[:500], evidence="soft", on_infeasible="nearest")
     good = True
     for goal, targets in TARGETS.items():
         print(f"\n{goal}, gap {TOL:g}, CPU <= {SECONDS} s")
@@ -203,10 +196,9 @@ def groups() -> bool:
         part = first_rows(group_split(name), 10_000)
         for kind, most in (("recall", 0.02), ("predicted_rate", 0.02)):
             goal = f"minimize error_rate subject to {kind}.difference(group) <= {most}"
-            few = {"limits": SearchLimits(tol=1e-9)}
-            by_posteriors, by_labels = (ColumnGeneration(evidence=e) for e in ("soft", "label"))
-            soft = searched(goal, part.P, part, solver=by_posteriors, **few).report
-            label = searched(goal, part.P, part, solver=by_labels, **few).report
+            few = {"solver": "column-generation", "limits": SearchLimits(tol=1e-9)}
+            soft = searched(goal, part.P, part, evidence="soft", **few).report
+            label = searched(goal, part.P, part, evidence="label", **few).report
             exact = searched(goal, part.P[:, 1], part).report
             assert soft.expected_objective is not None
             least = each_row_a_variable(kind, most, part.P[:, 1], part.groups)

@@ -27,7 +27,6 @@ from cma_data import (
 )
 
 from setpoint import GoalError, InfeasibleError, SearchLimits, solve
-from setpoint.solvers import SOLVERS, Auto, FrankWolfe
 
 BUDGETS = {
     "frank-wolfe": (5000, 10_000),
@@ -69,7 +68,7 @@ def line(task: Task, solver: str, part: Split, optimum: float, share: float) -> 
     try:
         with quiet():
             solution = solve(
-                task.goal, part.P, part.y, solver=SOLVERS[solver](evidence="soft"), randomized=True,
+                task.goal, part.P, part.y, solver=solver, evidence="soft", randomized=True,
                 limits=SearchLimits(calls=budget),
             )  # fmt: skip
     except InfeasibleError:
@@ -95,7 +94,7 @@ def line(task: Task, solver: str, part: Split, optimum: float, share: float) -> 
 def refused(part: Split) -> str:
     """What the library says of Frank-Wolfe on the worst class, which the paper's Figure 10 runs."""
     try:
-        solve(MINMAX, part.P, part.y, solver=FrankWolfe(evidence="soft"))
+        solve(MINMAX, part.P, part.y, solver="frank-wolfe", evidence="soft")
     except GoalError as error:
         return str(error)
     return "was not refused"
@@ -119,7 +118,7 @@ def main() -> int:
                     task.goal,
                     part.P,
                     part.y,
-                    solver=Auto(evidence="soft"),
+                    evidence="soft",
                     randomized=True,
                     limits=SearchLimits(tol=1e-6),
                 ).report

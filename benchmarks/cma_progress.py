@@ -17,7 +17,6 @@ from cma_data import H_MEAN, H_MEAN_COVERED, MINMAX, OUTPUT, SETS, quiet, run_wi
 
 from setpoint import InfeasibleError, SearchLimits, solve
 from setpoint.search.limits import TracePoint
-from setpoint.solvers import SOLVERS
 
 FIGURES = {
     "figure_10": ("worst class", MINMAX, ("gda", "ellipsoid")),
@@ -48,7 +47,7 @@ def traced(goal: str, name: str, solver: str, share: float) -> tuple[Curve, int]
     try:
         with quiet():
             found = solve(
-                goal, part.P, part.y, solver=SOLVERS[solver](evidence="soft"), randomized=True,
+                goal, part.P, part.y, solver=solver, evidence="soft", randomized=True,
                 limits=limits,
             )  # fmt: skip
     except InfeasibleError:

@@ -19,7 +19,6 @@ from cma_data import COVERAGE, below, quiet, run_with_one_thread, verdict
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import SearchLimits, solve
-from setpoint.solvers import Auto, Ellipsoid, FrankWolfe, Gda
 
 SHARES = np.array([0.85, 0.1, 0.05])
 MEANS = np.array([[1.0, 1.0], [0.0, 0.0], [-1.0, -1.0]])
@@ -27,11 +26,11 @@ COVARIANCE = np.array([[5.0, 1.0], [1.0, 5.0]])
 FREE = "maximize q_mean"
 COVERED = f"{FREE} subject to {COVERAGE.format(0.01)}"
 SOLVERS: dict[str, dict[str, Any]] = {
-    "auto, soft": {"solver": Auto(evidence="soft")},
-    "auto, label": {"solver": Auto(evidence="label")},
-    "frank-wolfe": {"solver": FrankWolfe(evidence="soft"), "limits": SearchLimits(calls=500)},
-    "gda": {"solver": Gda(evidence="soft"), "limits": SearchLimits(calls=500)},
-    "ellipsoid": {"solver": Ellipsoid(evidence="soft"), "limits": SearchLimits(calls=500)},
+    "auto, soft": {"evidence": "soft"},
+    "auto, label": {"evidence": "label"},
+    "frank-wolfe": {"solver": "frank-wolfe", "evidence": "soft", "limits": SearchLimits(calls=500)},
+    "gda": {"solver": "gda", "evidence": "soft", "limits": SearchLimits(calls=500)},
+    "ellipsoid": {"solver": "ellipsoid", "evidence": "soft", "limits": SearchLimits(calls=500)},
 }
 NEAR = 0.01
 """The excess over the optimum that the default is asked for at the largest sample."""
@@ -72,7 +71,7 @@ def optimum(goal: str, P: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     """Loss of the best mixture with the true posteriors, and its certified gap."""
     with quiet():
         found = solve(
-            goal, P, y, solver=Auto(evidence="soft"), randomized=True, limits=SearchLimits(tol=1e-6)
+            goal, P, y, evidence="soft", randomized=True, limits=SearchLimits(tol=1e-6)
         ).report
     assert found.expected_objective is not None
     assert found.gap is not None

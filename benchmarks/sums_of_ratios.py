@@ -14,7 +14,6 @@ import warnings
 import numpy as np
 
 from setpoint import solve
-from setpoint.solvers import Auto
 
 TARGET = 2.0
 CLASSES = 4
@@ -35,7 +34,7 @@ def seconds(goal, P, y, evidence):
     found = []
     for _ in range(3):
         start = time.process_time()
-        report = solve(goal, P, y, solver=Auto(evidence=evidence)).report
+        report = solve(goal, P, y, evidence=evidence).report
         found.append(time.process_time() - start)
     return min(found), report.objective.value
 

@@ -13,7 +13,6 @@ from sklearn.model_selection import train_test_split
 
 from setpoint import PlugInClassifier, evaluate
 from setpoint.report import ConvergenceDisplay
-from setpoint.solvers import Auto
 
 
 def main():
@@ -32,7 +31,7 @@ def main():
         X, y, test_size=0.5, stratify=y, random_state=0
     )
     goal = "maximize h_mean subject to abs(predicted_rate - prior).max() <= 0.01"
-    clf = PlugInClassifier(LogisticRegression(max_iter=500), goal, solver=Auto(evidence="soft"))
+    clf = PlugInClassifier(LogisticRegression(max_iter=500), goal, evidence="soft")
     clf.fit(X_train, y_train)
     report = clf.goal_report_
     print(f"{report.status}, gap {report.gap:.5f} after {clf.n_oracle_calls_} passes over the rows")

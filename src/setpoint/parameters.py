@@ -55,7 +55,7 @@ SECONDS = Number("a number above 0 or None", 0.0, False, other=(None,))
 """A limit of time."""
 
 Allowed: TypeAlias = Number | tuple[Any, ...] | type
-"""Numbers, the values listed, or None and what is of this type."""
+"""Numbers, the values and types listed, or None and what is of this type."""
 
 
 def check(owner: Any, table: Mapping[str, Allowed]) -> None:
@@ -81,8 +81,15 @@ def check(owner: Any, table: Mapping[str, Allowed]) -> None:
         elif isinstance(allowed, type):
             if value is not None and not isinstance(value, allowed):
                 raise ValueError(f"{name} is {allowed.__name__}(...) or None, got {value!r}")
-        elif not any(type(value) is type(a) and value == a for a in allowed):
-            raise ValueError(f"{name} is one of {list(allowed)}, got {value!r}")
+        elif not any(_is(value, a) for a in allowed):
+            words = [f"{a.__name__}(...)" if isinstance(a, type) else repr(a) for a in allowed]
+            raise ValueError(f"{name} is one of [{', '.join(words)}], got {value!r}")
+
+
+def _is(value: Any, allowed: Any) -> bool:
+    if isinstance(allowed, type):
+        return isinstance(value, allowed)
+    return type(value) is type(allowed) and bool(value == allowed)
 
 
 def is_number(x: Any) -> bool:

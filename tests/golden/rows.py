@@ -60,15 +60,12 @@ class Case:
         return {k: v for k, v in out.items() if v is not None or k == "decide_on"}
 
     def _asked(self):
-        """The options as `solve` takes them: in values, without what the solver does not take."""
+        """The options as `solve` takes them: drawn limits that the solver has are one value."""
         out = dict(self.options)
         drawn = {"calls": out.pop("max_oracle_calls", None), "tol": out.pop("tol", None)}
-        evidence, solver = out.pop("evidence", "auto"), out.get("solver", "auto")
-        kind = SOLVERS.get(solver, solver)
-        takes = getattr(kind, "limits", ())
+        solver = out.get("solver", "auto")
+        takes = getattr(SOLVERS.get(solver, solver), "limits", ())
         limits = SearchLimits(**{name: value for name, value in drawn.items() if name in takes})
-        if evidence != "auto" and "evidence" in getattr(kind, "allowed", ()):
-            out["solver"] = kind(evidence=evidence)
         return out | ({"limits": limits} if limits.given else {})
 
     def digest(self):

@@ -27,6 +27,7 @@ from setpoint import (
 from setpoint.goals import EmptyPopulationError
 from setpoint.report import FewRowsWarning
 from setpoint.search import ConstantGoalWarning
+from setpoint.solvers import HoldOut
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
@@ -338,14 +339,14 @@ def test_scores_that_solve_refuses(case):
 FIT = {
     "cv as a share": ({"cv": 1.5}, ValueError, "cv as a share lies between 0 and 1, got 1.5"),
     "no refit": (
-        {"cv": 3, "refit": False},
+        {"cv": HoldOut(3)},
         ValueError,
-        "refit=False needs a single split, and cv gives 3",
+        "cv: HoldOut needs a single split, and this gives 3",
     ),
     "response": (
         {"response": "predict"},
         ValueError,
-        "response is ModelResponse(...) or None, got 'predict'",
+        "response is one of ['model', 'rule', ModelResponse(...)], got 'predict'",
     ),
     "unknown_group": (
         {"unknown_group": "ignore"},

@@ -33,7 +33,7 @@ from setpoint import Goal, PlugInClassifier, evaluate, goal_scorer, maximize, so
 from setpoint.estimators import load_model, save_model
 from setpoint.estimators.base import UnknownGroupWarning
 from setpoint.metrics import accuracy, f1, recall
-from setpoint.solvers import ModelResponse
+from setpoint.solvers import HoldOut, ModelResponse
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
@@ -332,7 +332,7 @@ def test_repeated_cross_validation():
 @pytest.mark.parametrize("refit", [True, False])
 def test_a_share_is_split_off_once(refit):
     X, y = numbers()
-    model = plug(FLOOR, cv=0.25, refit=refit, random_state=5).fit(X, y)
+    model = plug(FLOOR, cv=0.25 if refit else HoldOut(0.25), random_state=5).fit(X, y)
     seed = model.draw_key_
     train, test = next(StratifiedShuffleSplit(1, test_size=0.25, random_state=seed).split(X, y))
     inner = LogisticRegression().fit(X[train], y[train])

@@ -10,7 +10,6 @@ from setpoint import PlugInClassifier, RampClassifier, solve
 from setpoint.estimators.base import UnknownGroupWarning
 from setpoint.plugin.thresholds import as_thresholds
 from setpoint.rules import Argmax, Mixture, PerSegment
-from setpoint.solvers import ModelResponse
 
 FAIR = "maximize accuracy subject to predicted_rate.difference(g) <= 0.1"
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -110,9 +109,7 @@ def test_one_vs_rest_keeps_the_rule():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
     Y = (X @ rng.normal(size=(3, 2)) + rng.normal(size=(600, 2)) > 1.2).astype(int)
-    rule = PlugInClassifier(
-        LogisticRegression(), "f1", response=ModelResponse(predict_proba="rule")
-    )
+    rule = PlugInClassifier(LogisticRegression(), "f1", response="rule")
     assert not hasattr(rule, "decision_function")
     found = OneVsRestClassifier(rule).fit(X, Y).predict(X)
     plain = OneVsRestClassifier(LogisticRegression()).fit(X, Y).predict(X)
@@ -121,8 +118,8 @@ def test_one_vs_rest_keeps_the_rule():
     assert (found != plain).any()
     one = rule.fit(X, Y[:, 0])
     assert (one.predict_proba(X) == one.decision_distribution(X)).all()
-    with pytest.raises(ValueError, match=r"predict_proba is one of \['model', 'rule'\], got 'me'"):
-        rule.set_params(response__predict_proba="me")
+    with pytest.raises(ValueError, match=r"response is one of \['model', 'rule'\], got 'proba'"):
+        PlugInClassifier(LogisticRegression(), "f1", response="proba").fit(X, Y[:, 0])
 
 
 def test_a_column_in_the_place_of_columns_is_named_shortly():

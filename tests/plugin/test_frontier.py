@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from setpoint import Evidence, Goal, PlugInClassifier, frontier, load_model, save_model, solve
 from setpoint.goals.errors import GoalError
-from setpoint.solvers import Auto, ColumnGeneration
+from setpoint.solvers import ColumnGeneration
 
 GOAL = "maximize recall subject to precision >= 0.8"
 
@@ -106,7 +106,7 @@ def test_posteriors_against_a_solve_for_each_bound(wines, goal):
     assert found.gap <= 1e-4
     for bound, value in zip(found.bounds, found.values, strict=True):
         goal_there = f"{goal} subject to predicted_rate(label=1) <= {bound}"
-        one = solve(goal_there, posteriors, y, solver=Auto(evidence="soft"), randomized=True).report
+        one = solve(goal_there, posteriors, y, evidence="soft", randomized=True).report
         assert value == pytest.approx(one.expected_objective, abs=1e-4)
 
 
@@ -114,7 +114,7 @@ def test_posteriors_against_a_solve_for_each_bound(wines, goal):
 def test_by_labels_nothing_is_proved(wines):
     X, y = load_wine(return_X_y=True)
     goal = "maximize accuracy subject to recall(label=1) >= 0.9"
-    clf = PlugInClassifier(GaussianNB(), goal, solver=Auto(evidence="label")).fit(X[:, :3], y)
+    clf = PlugInClassifier(GaussianNB(), goal, evidence="label").fit(X[:, :3], y)
     found = frontier(clf, values=[0.5, 0.9, 0.95])
     assert found.gap == np.inf
     assert (np.diff(found.values) <= 1e-12).all()
@@ -126,7 +126,7 @@ def test_retrained_learners_have_none(data):
     goal = "maximize g_mean subject to predicted_rate <= 0.3"
     learner = LogisticRegression()
     clf = PlugInClassifier(
-        learner, goal, solver=ColumnGeneration(oracle=learner, evidence="label"), cv=0.5
+        learner, goal, solver=ColumnGeneration(oracle=learner), evidence="label", cv=0.5
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

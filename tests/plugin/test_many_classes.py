@@ -5,7 +5,6 @@ import pytest
 
 from setpoint import solve
 from setpoint.plugin import problem as achievable
-from setpoint.solvers import Auto
 
 
 def test_classes_that_share_blocks_reach_what_they_reach_apart(monkeypatch):
@@ -13,9 +12,9 @@ def test_classes_that_share_blocks_reach_what_they_reach_apart(monkeypatch):
     P = rng.dirichlet(np.ones(6), 60)
     y = np.arange(60) % 6
     goal = "maximize min_recall"
-    apart = solve(goal, P, y, solver=Auto(evidence="soft"), randomized="auto").report
+    apart = solve(goal, P, y, evidence="soft", randomized="auto").report
     monkeypatch.setattr(achievable, "_MOST_COLUMNS", 200)
-    found = solve(goal, P, y, solver=Auto(evidence="soft"), randomized="auto")
+    found = solve(goal, P, y, evidence="soft", randomized="auto")
     shared = found.report
     assert shared.expected_objective == pytest.approx(apart.expected_objective, abs=2e-4)
     assert shared.gap <= 1e-4

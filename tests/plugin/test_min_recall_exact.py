@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from setpoint import SearchLimits, solve
+from setpoint import solve
 from setpoint.plugin import problem as achievable
 from setpoint.search import linear_program
-from setpoint.solvers import Auto
 
 
 def largest_smallest_recall(P, weight):
@@ -36,8 +35,8 @@ def test_it_is_the_largest_of_all_decisions(monkeypatch, n, many):
     rng = np.random.default_rng(n)
     P = rng.dirichlet(np.full(n, 0.5), 40)
     y, weight = np.arange(40) % n, rng.integers(1, 4, 40)
-    options = {"solver": Auto(evidence="soft"), "limits": SearchLimits(tol=1e-6)}
-    report = solve("min_recall", P, y, sample_weight=weight, randomized="auto", **options).report
+    options = {"evidence": "soft", "randomized": "auto", "tol": 1e-6}
+    report = solve("min_recall", P, y, sample_weight=weight, **options).report
     best = largest_smallest_recall(P, weight)
     assert report.gap <= 1e-6
     assert best - 1e-6 <= report.expected_objective <= best + 1e-8

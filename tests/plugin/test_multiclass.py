@@ -35,7 +35,7 @@ from setpoint.goals import ShapeError
 from setpoint.plugin.problem import Achievable
 from setpoint.search.dinkelbach import RatioSearch
 from setpoint.search.limits import StoppedError, StoppedWarning
-from setpoint.solvers import SOLVERS, Auto, Bisection, ColumnGeneration, ModelResponse
+from setpoint.solvers import ColumnGeneration, ModelResponse
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
@@ -95,12 +95,10 @@ def test_order_copies_and_zero_weights_do_not_matter(goal, evidence):
     eta, y, rng = posteriors(150)
     kept = rng.integers(0, 3, len(y))
     twice = np.repeat(np.arange(len(y)), kept)
-    by_weight = solve(
-        goal, eta, y, sample_weight=kept.astype(float), solver=Auto(evidence=evidence)
-    )
-    by_rows = solve(goal, eta[twice], y[twice], solver=Auto(evidence=evidence))
+    by_weight = solve(goal, eta, y, sample_weight=kept.astype(float), evidence=evidence)
+    by_rows = solve(goal, eta[twice], y[twice], evidence=evidence)
     shuffled = rng.permutation(len(twice))
-    by_order = solve(goal, eta[twice][shuffled], y[twice][shuffled], solver=Auto(evidence=evidence))
+    by_order = solve(goal, eta[twice][shuffled], y[twice][shuffled], evidence=evidence)
     assert by_weight.rule == by_rows.rule == by_order.rule
     assert by_rows.report == by_order.report
     value = by_weight.report.objective.value
@@ -111,7 +109,7 @@ def test_order_copies_and_zero_weights_do_not_matter(goal, evidence):
 @pytest.mark.parametrize("goal", GOALS)
 def test_the_report_counts_what_the_rule_does(goal, evidence):
     eta, y, _ = posteriors(seed=1)
-    found = solve(goal, eta, y, solver=Auto(evidence=evidence))
+    found = solve(goal, eta, y, evidence=evidence)
     report = found.report
     decided = found.rule.distribution(eta)
     recalls = np.array([decided[y == c, k].mean() for k, c in enumerate("abcd")])
@@ -126,11 +124,11 @@ def test_the_report_counts_what_the_rule_does(goal, evidence):
 
 def test_constraints_hold_where_they_were_solved():
     eta, y, _ = posteriors(seed=2)
-    soft = solve(COVERAGE, eta, y, solver=Auto(evidence="soft"), randomized="auto").report
+    soft = solve(COVERAGE, eta, y, evidence="soft", randomized="auto").report
     assert soft.expected_violation <= 1e-9
     assert soft.gap <= 1e-4
     assert soft.status == "optimal"
-    label = solve(COVERAGE, eta, y, solver=Auto(evidence="label")).report
+    label = solve(COVERAGE, eta, y, evidence="label").report
     assert label.constraints[0].satisfied
     assert label.status == "feasible"
 
@@ -154,10 +152,10 @@ def test_bad_posteriors_suggest_labels():
 
 def test_without_draws():
     eta, y, _ = posteriors(seed=5)
-    found = solve(COVERAGE, eta, y, solver=Auto(evidence="soft"), randomized=False)
+    found = solve(COVERAGE, eta, y, evidence="soft", randomized=False)
     assert not found.rule.randomized
     assert found.report.expected_violation <= 1e-9
-    free = solve(COVERAGE, eta, y, solver=Auto(evidence="soft"), randomized=True)
+    free = solve(COVERAGE, eta, y, evidence="soft", randomized=True)
     assert found.report.expected_objective <= free.report.bound_on_objective + 1e-9
 
 
@@ -167,7 +165,7 @@ def test_two_classes_through_the_oracle():
     score = eta[:, 0]
     goal = "maximize accuracy subject to recall >= 0.9"
     assert solve(goal, score, two).report.solver == "exact"
-    soft = solve(goal, score, two, solver=Auto(evidence="soft"), randomized="auto").report
+    soft = solve(goal, score, two, evidence="soft", randomized="auto").report
     assert soft.solver == "column-generation"
     assert soft.expected_violation <= 1e-9
     # Thresholds on the same soft counts: a mixture is as good, and none passes the bound.
@@ -192,15 +190,11 @@ def test_baselines_do_not_look_at_the_goal(name):
 @pytest.mark.parametrize(("name", "calls"), [("frank-wolfe", 50), ("gda", 300), ("ellipsoid", 60)])
 def test_the_papers_algorithms_by_name(name, calls):
     eta, y, _ = posteriors(seed=8)
-    best = solve("h_mean", eta, y, solver=Auto(evidence="soft")).report
+    best = solve("h_mean", eta, y, evidence="soft").report
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StoppedWarning)
         found = solve(
-            "h_mean",
-            eta,
-            y,
-            solver=SOLVERS[name](evidence="soft"),
-            limits=SearchLimits(calls=calls),
+            "h_mean", eta, y, evidence="soft", solver=name, limits=SearchLimits(calls=calls)
         ).report
     assert found.solver == name
     assert best.expected_objective - (0.02 if name == "ellipsoid" else 2e-3) <= (
@@ -212,11 +206,11 @@ def test_the_papers_algorithms_by_name(name, calls):
 def test_bisection_by_name():
     eta, y, _ = posteriors(seed=8)
     goal = "maximize micro_f1(default='a')"
-    best = solve(goal, eta, y, solver=Auto(evidence="soft")).report
-    found = solve(goal, eta, y, solver=Bisection(evidence="soft")).report
+    best = solve(goal, eta, y, evidence="soft").report
+    found = solve(goal, eta, y, evidence="soft", solver="bisection").report
     assert found.expected_objective == pytest.approx(best.expected_objective, abs=1e-3)
     with pytest.raises(ShapeError):
-        solve("h_mean", eta, y, solver=Bisection(evidence="soft"))
+        solve("h_mean", eta, y, evidence="soft", solver="bisection")
 
 
 def test_exact_is_for_two_classes():
@@ -247,27 +241,22 @@ def test_data_sets_share_the_rule():
 def test_limits_keep_the_best_so_far():
     eta, y, _ = posteriors(seed=12)
     with pytest.warns(StoppedWarning, match="stopped after 2 oracle calls"):
-        found = solve(COVERAGE, eta, y, solver=Auto(evidence="soft"), limits=SearchLimits(calls=2))
+        found = solve(COVERAGE, eta, y, evidence="soft", limits=SearchLimits(calls=2))
     assert found.report.n_oracle_calls == 2
     assert found.report.expected_violation <= 1e-9
     assert any("stopped after 2" in w for w in found.report.warnings)
     with pytest.warns(StoppedWarning, match="seconds"):
         solve(
-            COVERAGE,
-            eta,
-            y,
-            solver=Auto(evidence="soft"),
-            randomized="auto",
-            limits=SearchLimits(seconds=1e-9),
+            COVERAGE, eta, y, evidence="soft", randomized="auto", limits=SearchLimits(seconds=1e-9)
         )
 
 
 def test_a_limit_before_there_is_a_rule():
     eta, y, _ = posteriors(seed=12)
-    most = solve("min_recall", eta, y, solver=Auto(evidence="soft")).report.expected_objective
+    most = solve("min_recall", eta, y, evidence="soft").report.expected_objective
     goal = f"maximize accuracy subject to recall.min() >= {most - 1e-5!r}"
     with pytest.raises(StoppedError, match="1 oracle calls"):
-        solve(goal, eta, y, solver=Auto(evidence="soft"), limits=SearchLimits(calls=1))
+        solve(goal, eta, y, evidence="soft", limits=SearchLimits(calls=1))
 
 
 def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
@@ -282,7 +271,7 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
 
     monkeypatch.setattr(Achievable, "ask", interrupted)
     with pytest.warns(StoppedWarning, match="interrupted"):
-        found = solve(COVERAGE, eta, y, solver=Auto(evidence="soft"))
+        found = solve(COVERAGE, eta, y, evidence="soft")
     assert found.report.expected_violation <= 1e-9
 
 
@@ -301,7 +290,7 @@ def test_a_stop_while_the_bound_of_a_sum_is_sought(monkeypatch, when, error):
     monkeypatch.setattr(RatioSearch, "step", stopped)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = solve("macro_f1", eta, y, solver=Auto(evidence="soft"))
+        found = solve("macro_f1", eta, y, evidence="soft")
     assert len(steps) == when
     assert [w.category for w in caught if w.category is StoppedWarning] == [StoppedWarning]
     assert found.report.gap is None
@@ -320,7 +309,7 @@ def test_what_stopped_the_search_by_posteriors_is_the_reason_by_labels(monkeypat
 
     monkeypatch.setattr(Achievable, "ask", stopped)
     with pytest.warns(StoppedWarning) as caught:
-        found = solve(COVERAGE, eta, y, solver=Auto(evidence="label"))
+        found = solve(COVERAGE, eta, y, evidence="label")
     texts = [str(w.message) for w in caught if w.category is StoppedWarning]
     assert texts == ["stopped after 7 seconds: the best found so far is kept"]
     assert "oracle calls" not in str(found.report.warnings)
@@ -336,7 +325,7 @@ def test_a_real_interrupt():
     def interrupted():
         timer.start()
         try:
-            solve("macro_f1", np.tile(eta, (10, 1)), np.tile(y, 10), solver=Auto(evidence="soft"))
+            solve("macro_f1", np.tile(eta, (10, 1)), np.tile(y, 10), evidence="soft")
         finally:
             timer.join()  # on a busy machine the signal may come here only
 
@@ -346,7 +335,7 @@ def test_a_real_interrupt():
 
 def test_the_trace_closes_in():
     eta, y, _ = posteriors(seed=14)
-    trace = solve(COVERAGE, eta, y, solver=Auto(evidence="soft")).trace
+    trace = solve(COVERAGE, eta, y, evidence="soft").trace
     objective = np.array([t.objective for t in trace])
     bound = np.array([t.bound for t in trace])
     assert (np.diff(objective) >= -1e-12).all()
@@ -371,9 +360,9 @@ def test_posteriors_are_checked():
         solve("h_mean", missing, y)
     with pytest.raises(ValueError, match=r"4 classes need posteriors \(N, 4\)"):
         solve("h_mean", eta[:, :3], y)
-    near = solve("h_mean", eta * (1 + 5e-4), y, solver=Auto(evidence="soft"))
+    near = solve("h_mean", eta * (1 + 5e-4), y, evidence="soft")
     assert any("renormalised" in w for w in near.report.warnings)
-    single = solve("h_mean", eta.astype(np.float32), y, solver=Auto(evidence="soft"))
+    single = solve("h_mean", eta.astype(np.float32), y, evidence="soft")
     assert not any("renormalised" in w for w in single.report.warnings)
 
 
@@ -401,11 +390,11 @@ def test_what_cannot_hold_together():
         "maximize accuracy subject to predicted_rate(label='a') <= 0.1 and recall(label='a') >= 0.9"
     )
     with pytest.raises(InfeasibleError, match="cannot hold together") as soft:
-        solve(goal, eta, y, solver=Auto(evidence="soft"))
+        solve(goal, eta, y, evidence="soft")
     assert set(soft.value.blame) == {'predicted_rate(label="a") <= 0.1', 'recall(label="a") >= 0.9'}
     with pytest.raises(InfeasibleError, match="no rule found meets these"):
-        solve(goal, eta, y, solver=Auto(evidence="label"))
-    near = solve(goal, eta, y, solver=Auto(evidence="soft"), on_infeasible="nearest").report
+        solve(goal, eta, y, evidence="label")
+    near = solve(goal, eta, y, evidence="soft", on_infeasible="nearest").report
     assert near.status == "nearest"
     assert near.expected_violation == pytest.approx(soft.value.violation, abs=1e-6)
 
@@ -413,7 +402,7 @@ def test_what_cannot_hold_together():
 def test_general_goals_are_refused_with_a_way_out():
     eta, y, _ = posteriors()
     with pytest.raises(ShapeError, match="black-box"):
-        solve("mcc", eta, y, solver=Auto(evidence="soft"))
+        solve("mcc", eta, y, evidence="soft")
 
 
 # ----------------------------------------------------------------------------- the estimator
@@ -435,8 +424,8 @@ def test_fitted_attributes_and_predictions():
 def test_prefit_is_solve():
     X, y = rows()
     inner = on_numbers(LogisticRegression()).fit(X, y)
-    clf = PlugInClassifier(FrozenEstimator(inner), COVERAGE, solver=Auto(evidence="soft")).fit(X, y)
-    alone = solve(COVERAGE, inner.predict_proba(X), y, solver=Auto(evidence="soft"))
+    clf = PlugInClassifier(FrozenEstimator(inner), COVERAGE, evidence="soft").fit(X, y)
+    alone = solve(COVERAGE, inner.predict_proba(X), y, evidence="soft")
     assert clf.rule_ == alone.rule
 
 
@@ -444,7 +433,7 @@ def test_prefit_is_solve():
 def test_groups_available(kind, tmp_path):
     X, y = rows(600)
     frame = X if kind == "pandas" else pl.from_pandas(X)
-    clf = plug(FAIR, on_numbers(LogisticRegression()), solver=Auto(evidence="soft")).fit(frame, y)
+    clf = plug(FAIR, on_numbers(LogisticRegression()), evidence="soft").fit(frame, y)
     assert clf.goal_report_.decides_on == ("g",)
     assert clf.goal_report_.expected_violation <= 1e-9
     save_model(clf, tmp_path / "m.skops")
@@ -469,7 +458,7 @@ def test_hidden_groups_get_joint_posteriors(tmp_path):
 def test_adapt_to_unlabelled_rows():
     X, y = rows(600)
     new, _ = rows(600, seed=5)
-    clf = plug(FAIR, on_numbers(LogisticRegression()), solver=Auto(evidence="soft")).fit(X, y)
+    clf = plug(FAIR, on_numbers(LogisticRegression()), evidence="soft").fit(X, y)
     before = clf.rule_
     assert clf.adapt(new) is clf
     assert clf.rule_ != before
@@ -559,10 +548,7 @@ def test_search_over_options():
     X, y = load_wine(return_X_y=True)
     search = GridSearchCV(
         PlugInClassifier(RandomForestClassifier(20, random_state=0), "h_mean", cv=3),
-        [
-            {"solver": ["auto", "frank-wolfe"], "solver__evidence": ["label", "soft"]},
-            {"solver": ["balanced"]},
-        ],
+        {"solver": ["auto", "balanced", "frank-wolfe"], "evidence": ["label", "soft"]},
         scoring=goal_scorer("h_mean"),
         cv=2,
     ).fit(X, y)
@@ -572,9 +558,7 @@ def test_search_over_options():
 
 def test_progress_is_shown_on_request(capsys):
     X, y = load_iris(return_X_y=True)
-    PlugInClassifier(GaussianNB(), "h_mean", cv=3, solver=Auto(evidence="soft"), verbose=1).fit(
-        X, y
-    )
+    PlugInClassifier(GaussianNB(), "h_mean", cv=3, evidence="soft", verbose=1).fit(X, y)
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "gap" in printed.err
@@ -596,7 +580,7 @@ def test_a_thousand_classes():
         eta,
         true,
         sensitive_features={"group": groups},
-        solver=Auto(evidence="soft"),
+        evidence="soft",
     )
     assert found.report.expected_violation <= 1e-9
     assert found.report.objective.value > 0.9
@@ -626,7 +610,7 @@ def test_curved_bounds_over_many_classes_are_not_a_false_proof(mean):
     y = np.arange(300) % n
     eta = np.eye(n)[y] * 0.9 + 0.1 / n
     goal = f"minimize predicted_rate(label=0) subject to {mean}"
-    report = solve(goal, eta, y, solver=Auto(evidence="soft"), randomized="auto").report
+    report = solve(goal, eta, y, evidence="soft", randomized="auto").report
     assert report.expected_violation <= 1e-9
     assert report.status == "optimal"
 
@@ -636,9 +620,7 @@ def test_curved_bounds_over_many_classes_are_not_a_false_proof(mean):
 def test_without_draws_there_are_none_even_in_the_nearest_rule(evidence):
     eta, y, _ = posteriors(200, seed=20)
     for goal in (COVERAGE, "maximize accuracy subject to recall.min() >= 0.99"):
-        found = solve(
-            goal, eta, y, solver=Auto(evidence=evidence), randomized=False, on_infeasible="nearest"
-        )
+        found = solve(goal, eta, y, evidence=evidence, randomized=False, on_infeasible="nearest")
         assert not found.rule.randomized
         assert found.report.randomized == 0.0
 
@@ -649,7 +631,7 @@ def test_tight_coverage_without_draws():
     eta = np.exp(Z) / np.exp(Z).sum(axis=1, keepdims=True)
     y = (rng.random(200)[:, None] > eta.cumsum(axis=1)).sum(axis=1)
     goal = "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01"
-    report = solve(goal, eta, y, solver=Auto(evidence="label"), randomized=False).report
+    report = solve(goal, eta, y, evidence="label", randomized=False).report
     assert report.constraints[0].satisfied
 
 
@@ -657,8 +639,8 @@ def test_labels_find_what_posteriors_find():
     # A rule found on posteriors that is feasible by labels is no better than the one by labels.
     eta, y, _ = posteriors(600, seed=21)
     goal = "maximize accuracy subject to precision.min() >= 0.5"
-    soft = solve(goal, eta, y, solver=Auto(evidence="soft")).report
-    label = solve(goal, eta, y, solver=Auto(evidence="label")).report
+    soft = solve(goal, eta, y, evidence="soft").report
+    label = solve(goal, eta, y, evidence="label").report
     assert label.constraints[0].satisfied
     if soft.constraints[0].satisfied:
         assert label.objective.value >= soft.objective.value - 1e-4

@@ -16,6 +16,7 @@ from setpoint import Goal, InfeasibleError, PlugInClassifier, evaluate, goal_sco
 from setpoint.estimators import load_model, save_model
 from setpoint.goals import EmptyPopulationError, GoalError
 from setpoint.rules import Threshold
+from setpoint.solvers import HoldOut
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
@@ -123,7 +124,7 @@ def test_model_and_threshold_are_of_the_same_split():
     PlugInClassifier(Spy(), FLOOR, cv=cv).fit(X, s.y)
     assert len(drawn) == 4
     assert fitted[:4] == [train for train, _ in drawn]
-    share = PlugInClassifier(Spy(), FLOOR, cv=0.25, refit=False).fit(X, s.y)
+    share = PlugInClassifier(Spy(), FLOOR, cv=HoldOut(0.25)).fit(X, s.y)
     held = sorted(set(range(400)) - share.estimator_.rows_)
     assert share.rule_ == solve(FLOOR, s.scores[held], s.y[held]).rule
 

@@ -29,7 +29,7 @@ from setpoint.blackbox import MetricError
 from setpoint.goals.errors import ShapeError
 from setpoint.rules import PerSegment, Threshold
 from setpoint.search import ConstantGoalWarning, StoppedError, StoppedWarning, limits
-from setpoint.solvers import Auto, ColumnGeneration, PostShift
+from setpoint.solvers import ColumnGeneration, PostShift
 from thinning import thinned
 
 
@@ -319,7 +319,7 @@ def test_bad_input():
     with pytest.raises(GoalError, match="only names a metric"):
         classifier('maximize blackbox("shop:revenue")').fit(X, y)
     with pytest.raises(ValueError, match="evidence: post-shift measures against labels"):
-        classifier(box, solver=Auto(evidence="soft")).fit(X, y)
+        classifier(box, evidence="soft").fit(X, y)
     with pytest.raises(ValueError, match="randomized: post-shift finds rules without draws"):
         classifier(box, randomized=True).fit(X, y)
     for smooth in (0, 2.5, "some", True, np.nan):

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from plugin.samples import sample
 from setpoint import PlugInClassifier, solve
+from setpoint.solvers import HoldOut
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
@@ -27,9 +28,9 @@ def data():
 
 def test_weights_reach_the_model_and_the_counts():
     X, s = data()
-    model = PlugInClassifier(LogisticRegression(), GOAL, cv=0.5, refit=False, random_state=0)
+    model = PlugInClassifier(LogisticRegression(), GOAL, cv=HoldOut(0.5), random_state=0)
     model.fit(X, s.y, sample_weight=s.weight)
-    plain = PlugInClassifier(LogisticRegression(), GOAL, cv=0.5, refit=False, random_state=0)
+    plain = PlugInClassifier(LogisticRegression(), GOAL, cv=HoldOut(0.5), random_state=0)
     plain.fit(X, s.y)
     assert (model.estimator_.coef_ != plain.estimator_.coef_).all()
     assert model.rule_ != plain.rule_

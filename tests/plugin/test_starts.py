@@ -6,7 +6,6 @@ import pytest
 from setpoint import evaluate, solve
 from setpoint.plugin import searching
 from setpoint.search.optimum import measure
-from setpoint.solvers import Auto
 
 GOAL = "maximize macro_f1 subject to precision(label=0) >= 0.3"
 
@@ -30,7 +29,7 @@ def test_not_less_than_the_rules_known_from_the_beginning(evidence, randomized, 
     monkeypatch.setattr(searching, "polish", lambda space, program, start: start)
     for seed in range(3):
         P, y = problem(seed)
-        found = solve(GOAL, P, y, solver=Auto(evidence=evidence), randomized=randomized).report
+        found = solve(GOAL, P, y, evidence=evidence, randomized=randomized).report
         reached = found.objective.value
         decided = np.eye(3)[P.argmax(axis=1)]
         if evidence == "soft":

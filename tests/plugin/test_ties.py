@@ -7,7 +7,6 @@ import pytest
 
 from setpoint import solve
 from setpoint.inputs.classes import classes_of, posteriors
-from setpoint.solvers import Auto
 
 GOAL = "maximize balanced_accuracy subject to recall.difference() <= 0.1"
 
@@ -23,7 +22,7 @@ def test_the_rows_given_are_decided_as_they_were_counted(seed):
     goal = f"{GOAL} and precision(label=1) >= 0.4" if seed == 85 else GOAL
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = solve(goal, P, y, solver=Auto(evidence="soft"), randomized="auto")
+        found = solve(goal, P, y, evidence="soft", randomized="auto")
     decided = found.rule.distribution(P)
     recalls = (decided * P).sum(axis=0) / P.sum(axis=0)
     assert recalls.mean() == pytest.approx(found.report.expected_objective, abs=1e-12)
@@ -43,7 +42,7 @@ def test_tied_posteriors_in_single_precision(seed, parts):
         found = solve(
             "maximize accuracy subject to precision(label=1) >= 0.5",
             *(P, y),
-            solver=Auto(evidence="label"),
+            evidence="label",
             randomized=False,
             on_infeasible="nearest",
         )

@@ -18,7 +18,6 @@ from setpoint.plugin import choose_evidence as weighing
 from setpoint.plugin.searching import search_rule
 from setpoint.search import InfeasibleError, StoppedError, StoppedWarning
 from setpoint.search.linear_program import UNSOLVED, IncrementalLP, UnfinishedError
-from setpoint.solvers import Auto
 
 TIED = np.eye(3)[np.arange(30) % 3] * 0.7 + 0.1
 SUMS = ["macro_f1", "macro_precision"]
@@ -34,7 +33,7 @@ def test_few_distinct_posteriors(goal):
 @pytest.mark.parametrize("goal", SUMS)
 def test_a_class_without_rows_counts_nothing(goal, evidence):
     y = np.array([0, 1, 0, 0, 1, 0])
-    found = solve(goal, TIED[:6], y, classes=[0, 1, 2], solver=Auto(evidence=evidence))
+    found = solve(goal, TIED[:6], y, classes=[0, 1, 2], evidence=evidence)
     if found.report.evidence == "label":
         # The best of all rules that decide the three distinct rows.
         rules = np.stack(np.meshgrid(*[range(3)] * 3), axis=-1).reshape(-1, 3)
@@ -141,7 +140,7 @@ def test_what_labels_meet_is_not_refused_for_posteriors(seed):
     assert report.satisfied
     assert report.evidence == "label"
     with pytest.raises(InfeasibleError) as caught:
-        solve(FLOOR, P, y, solver=Auto(evidence="soft"))
+        solve(FLOOR, P, y, evidence="soft")
     message = str(caught.value)
     assert "by the posteriors, which differ from the labels by up to" in message
     assert "calibrate='sigmoid'" in message
@@ -189,7 +188,7 @@ def test_what_ended_early_returns_the_best_rule_known():
     for evidence in ("soft", "label"):
         with pytest.warns(StoppedWarning, match="stopped after"):
             report = solve(
-                "accuracy", P, y, solver=Auto(evidence=evidence), limits=SearchLimits(seconds=1e-9)
+                "accuracy", P, y, evidence=evidence, limits=SearchLimits(seconds=1e-9)
             ).report
         assert report.objective.value >= np.mean(P.argmax(axis=1) == y) - 1e-12
         assert any("stopped after" in w for w in report.warnings)

@@ -30,7 +30,6 @@ from setpoint.report import (
 )
 from setpoint.report.displays import style
 from setpoint.search.frontier import Frontier
-from setpoint.solvers import Auto
 from thinning import thinned
 
 INKS = {style.INK, style.MUTED, style.GRID, style.BLUE, style.ORANGE, style.GREEN, style.RED}
@@ -200,7 +199,7 @@ def test_convergence_holds_the_trace():
     P = np.full((3000, 3), 0.2)
     P[i, np.where(i % 7, i % 3, 0)] = 0.6
     goal = "maximize g_mean subject to predicted_rate(label=0) <= 0.3"
-    solution = solve(goal, P, i % 3, solver=Auto(evidence="soft"))
+    solution = solve(goal, P, i % 3, evidence="soft")
     display = ConvergenceDisplay.from_report(solution.report, ax=Figure())
     same = ConvergenceDisplay(solution.trace, solution.report.goal)
     assert display.calls.tolist() == [t.call for t in solution.trace]

@@ -5,7 +5,6 @@ import pytest
 
 from setpoint import solve
 from setpoint.rules import Mixture, PerSegment
-from setpoint.solvers import Auto
 
 GOAL = (
     "maximize balanced_accuracy subject to recall(label=0) >= 0.95 and precision(label=0) >= 0.9 "
@@ -28,7 +27,7 @@ def test_no_part_of_a_millionth(seed, least):
     P = rng.dirichlet(np.ones(3), 60)
     y, g = np.array([rng.choice(3, p=p) for p in P]), rng.integers(0, 2, 60)
     asked = {
-        "solver": Auto(evidence="soft"),
+        "evidence": "soft",
         "randomized": "auto",
         "on_infeasible": "nearest",
         "sensitive_features": {"g": g},

@@ -19,7 +19,6 @@ from setpoint.solvers import (
     MEASURING,
     SOLVERS,
     WITHOUT_FORMULA,
-    ColumnGeneration,
     EroAdam,
     Portfolio,
     SurrogateWeights,
@@ -99,13 +98,6 @@ def test_a_name_and_a_value_are_the_same_to_scikit_learn():
         tags = get_tags(classifier("post-shift").set_params(solver=solver))
         assert not tags.classifier_tags.multi_class
     assert get_tags(classifier("auto")).classifier_tags.multi_class
-
-
-def test_an_oracle_is_counted_by_labels():
-    learner = LogisticRegression()
-    assert ColumnGeneration(oracle=learner, evidence="label").oracle is learner
-    with pytest.raises(ValueError, match=r"^evidence: an oracle's decisions are counted by labels"):
-        ColumnGeneration(oracle=learner, evidence="soft")
 
 
 @pytest.mark.parametrize("classifier", [*FAMILIES.values(), "OnlineFClassifier"])

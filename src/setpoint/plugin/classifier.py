@@ -30,7 +30,7 @@ from setpoint.program.link import waits_for_class
 from setpoint.rules import ClassNames
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
-from setpoint.solvers import ModelResponse, SearchLimits, Solver
+from setpoint.solvers import HoldOut, ModelResponse, SearchLimits, Solver
 from setpoint.typing import Floats
 
 __all__ = ["PlugInClassifier"]
@@ -55,21 +55,22 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         "gda", "ellipsoid", "bisection", the algorithms of the paper; or "argmax",
         "balanced", baselines that do not look at the goal. Or "post-shift", for two classes
         and no constraints: the metric is measured at each cut-off. It is what "auto" means
-        for a BlackBox. Values of :mod:`setpoint.solvers` have parameters. Rules over
-        posteriors: ``Auto(evidence="soft")`` counts decisions against posteriors, not labels.
-        ``PostShift(smooth=)``. ``ColumnGeneration(oracle=learner)`` retrains a learner with
-        weights at each oracle call, 50 times at most, in place of weighting posteriors. With
-        a float `cv` its decisions are counted on the rows set apart, else on the training
-        rows; it goes with goals of X alone.
-    cv : int, float, splitter, iterable, "prefit" or None, default=None
+        for a BlackBox. Two have parameters in :mod:`setpoint.solvers`: ``PostShift(smooth=)``,
+        and ``ColumnGeneration(oracle=learner)``, which retrains a learner with weights at
+        each oracle call, 50 times at most, in place of weighting posteriors. With a float
+        `cv` its decisions are counted on the rows set apart, else on the training rows; it
+        goes with label evidence and goals of X alone.
+    evidence : {"auto", "label", "soft"}, default="auto"
+        Count decisions against labels, or against posteriors: then gaps are certified for
+        any number of classes, if the posteriors are right. "auto": labels with two
+        classes, else what does better in 3-fold cross-validation of the rule (six quick
+        searches). A goal over groups that the rule may not see is pursued on soft
+        evidence, with a model of group and class together.
+    cv : int, float, splitter, iterable, HoldOut, "prefit" or None, default=None
         None: 5 stratified folds. A float: one stratified split of that share, drawn
-        once. "prefit", or a FrozenEstimator: `estimator` is fitted, all rows are
-        counted.
-    refit : bool, default=True
-        Fit on all rows in the end. False only with a single split.
-    response : ModelResponse, default=None
-        What `estimator` is asked, whether it is calibrated, and what ``predict_proba`` gives
-        (:class:`setpoint.solvers.ModelResponse`); None: its defaults.
+        once. The model is fitted on all rows in the end, unless it is
+        :class:`setpoint.solvers.HoldOut`, one split whose model stays. "prefit", or a
+        FrozenEstimator: `estimator` is fitted, all rows are counted.
     pos_label : label, default=None
         The positive class; None: the last of ``classes_``.
     sensitive_features : str or list of str, default=None
@@ -93,6 +94,12 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     unknown_group : {"raise", "largest"}, default="raise"
         What ``predict`` does with a group that ``fit`` did not see, or a missing one;
         "largest" decides it by the rule of the largest group, with a warning.
+    response : {"model", "rule"} or ModelResponse, default="model"
+        What ``predict_proba`` gives: the posterior of `estimator`, or the probabilities with
+        which the rule decides. What decides by ``predict_proba``, such as one-vs-rest or soft
+        voting, keeps the rule only with "rule"; ``decision_function`` is then not there.
+        :class:`setpoint.solvers.ModelResponse` also says what the model is asked, and whether
+        it is calibrated.
     limits : SearchLimits, default=None
         `tol`: the loss in the objective at which a rule without draws is preferred, and the
         gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of a
@@ -148,8 +155,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     _family: ClassVar = "plugin"
     _parameters: ClassVar = {
         "limits": SearchLimits,
-        "response": ModelResponse,
         "unknown_group": ("raise", "largest"),
+        "response": ("model", "rule", ModelResponse),
     }
 
     def __init__(
@@ -159,8 +166,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         *,
         solver: Any = "auto",
         cv: Any = None,
-        refit: bool = True,
-        response: ModelResponse | None = None,
+        evidence: str = "auto",
         pos_label: Any = None,
         sensitive_features: Any = None,
         baseline: Any = None,
@@ -169,6 +175,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         draw: str = "row",
         on_infeasible: Any = "raise",
         unknown_group: str = "raise",
+        response: str | ModelResponse = "model",
         limits: SearchLimits | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -178,8 +185,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.goal = goal
         self.solver = solver
         self.cv = cv
-        self.refit = refit
-        self.response = response
+        self.evidence = evidence
         self.pos_label = pos_label
         self.sensitive_features = sensitive_features
         self.baseline = baseline
@@ -188,6 +194,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.draw = draw
         self.on_infeasible = on_infeasible
         self.unknown_group = unknown_group
+        self.response = response
         self.limits = limits
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -343,6 +350,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         return Options.of(
             solver,
             self.limits,
+            evidence=self.evidence,
             randomized=self.randomized,
             on_infeasible=self.on_infeasible,
         )
@@ -379,8 +387,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             response,
             self._model(),
             self._is_given_fitted and self._answers.calibrate is None,
-            None if self._is_given_fitted else self.cv,
-            self.refit,
+            None if self._is_given_fitted else self._split,
+            not isinstance(self.cv, HoldOut),
             None if self.random_state is None else data.key % 2**32,
             self.n_jobs,
             self.verbose,

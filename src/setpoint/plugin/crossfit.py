@@ -136,8 +136,8 @@ def splits_of(
         raise ValueError("cv: a fold has no rows to score")
     if not refit and len(splits) > 1:
         raise ValueError(
-            f"refit=False needs a single split, and cv gives {len(splits)}: give cv as a share, "
-            "or refit=True"
+            f"cv: HoldOut needs a single split, and this gives {len(splits)}: give it a share, or "
+            "cv without it"
         )
     return splits
 

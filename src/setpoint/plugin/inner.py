@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.program.link import waits_for_class
-from setpoint.solvers import ModelResponse, PostShift
+from setpoint.solvers import HoldOut, ModelResponse, PostShift
 from setpoint.typing import Floats
 
 __all__ = ["InnerModel"]
@@ -53,7 +53,13 @@ class InnerModel(MetaEstimatorMixin):
     @property
     def _answers(self) -> ModelResponse:
         """What the model is asked, and what is passed on."""
-        return self.response if isinstance(self.response, ModelResponse) else ModelResponse()
+        given = self.response
+        return given if isinstance(given, ModelResponse) else ModelResponse(predict_proba=given)
+
+    @property
+    def _split(self) -> Any:
+        """How rows are split, whether or not the model of one split is kept."""
+        return self.cv.cv if isinstance(self.cv, HoldOut) else self.cv
 
     @_if_inner_has("predict_proba", by_rule=True)
     def predict_proba(self, X: Any) -> Floats:
@@ -119,7 +125,7 @@ class InnerModel(MetaEstimatorMixin):
         router = MetadataRouter(owner=self).add_self_request(self)
         router.add(estimator=self.estimator, method_mapping=fit)
         return router.add(
-            splitter=self.cv if hasattr(self.cv, "split") else None, method_mapping=split
+            splitter=self._split if hasattr(self._split, "split") else None, method_mapping=split
         )
 
     def __sklearn_tags__(self) -> Any:

@@ -15,7 +15,6 @@ from setpoint.search.outcome import Randomized
 from setpoint.solvers import (
     WITHOUT_FORMULA,
     ColumnGeneration,
-    OverPosteriors,
     PostShift,
     SearchLimits,
     Solver,
@@ -37,6 +36,7 @@ _AS_IT_COMES, _TOL = SearchLimits(), 1e-4
 
 _ALLOWED: Mapping[str, Allowed] = {
     "solver": SOLVERS,
+    "evidence": ("auto", "label", "soft"),
     "on_infeasible": ("raise", "nearest"),
     "randomized": (False, "auto", True),
     "limits": SearchLimits,
@@ -72,6 +72,10 @@ class Options:
 
     def __post_init__(self) -> None:
         check(self, _ALLOWED)
+        if self.solver == "exact" and self.evidence == "soft":
+            raise ValueError("evidence='soft' is for solver='auto' or one with an oracle")
+        if self.oracle is not None and self.evidence == "soft":
+            raise ValueError("evidence: an oracle's decisions are counted by labels, got 'soft'")
 
     @classmethod
     def of(
@@ -85,11 +89,7 @@ class Options:
             If it is not a solver of this family, or an option is not allowed.
         """
         value = solver_of(solver, "plugin")
-        own: dict[str, Any] = {}
-        if isinstance(value, PostShift):
-            own["smooth"] = value.smooth
-        if isinstance(value, OverPosteriors):
-            own["evidence"] = value.evidence
+        own = {"smooth": value.smooth} if isinstance(value, PostShift) else {}
         oracle = value.oracle if isinstance(value, ColumnGeneration) else None
         # A learner decides by itself, with or without posteriors of the model.
         name = "auto" if oracle is not None else value.name

@@ -146,7 +146,7 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
 
 REMEDIES = (
     "calibrate them (calibrate='sigmoid' or 'isotonic' of ModelResponse), or count decisions "
-    "against labels (evidence='label' of the solver)"
+    "against labels (evidence='label')"
 )
 
 

@@ -23,7 +23,7 @@ from setpoint.inputs.classes import ClassOrder, classes_of, one_score, posterior
 from setpoint.inputs.dataset import as_datasets
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.plugin.choose_evidence import search_by_either
-from setpoint.plugin.parameters import BASELINES, Options
+from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.solvers.post_shift import shift_rule
 from setpoint.program.link import link
@@ -84,6 +84,7 @@ def solve(
     decide_on: DecideOn = "auto",
     randomized: Randomized = False,
     solver: str | Solver = "auto",
+    evidence: EvidenceKind = "auto",
     on_infeasible: Literal["raise", "nearest"] = "raise",
     limits: SearchLimits | None = None,
 ) -> Solution:
@@ -121,10 +122,12 @@ def solve(
         "gda", "ellipsoid" and "bisection", the algorithms of the paper, and the
         baselines "argmax" and "balanced", which do not look at the goal. "post-shift", for
         two classes and no constraints: the metric is measured at each cut-off; it is what
-        "auto" means for a BlackBox. As values of :mod:`setpoint.solvers` they have parameters:
-        ``PostShift(smooth=)``, and for rules over posteriors ``Auto(evidence="soft")``, which
-        counts decisions against posteriors, not labels: then the gap is certified for any
-        number of classes, if the posteriors are right.
+        "auto" means for a BlackBox, and :class:`setpoint.solvers.PostShift` has a parameter.
+    evidence : {"auto", "label", "soft"}
+        Count decisions against labels, or against posteriors: then the gap is certified
+        for any number of classes, if the posteriors are right. "auto": labels with two
+        classes, else what does better in 3-fold cross-validation (six quick searches), or
+        labels where only the rule by them meets the constraints on the rows given.
     on_infeasible : {"raise", "nearest"}
         "nearest" returns the rule with the least largest violation.
     limits : SearchLimits, optional
@@ -174,6 +177,7 @@ def solve(
     options = Options.of(
         solver,
         limits,
+        evidence=evidence,
         randomized=randomized,
         on_infeasible=on_infeasible,
     ).settled(goal)

@@ -10,6 +10,7 @@ from setpoint.solvers.catalogue import (
     solvers_of,
     takes,
 )
+from setpoint.solvers.hold_out import HoldOut
 from setpoint.solvers.limits import SearchLimits
 from setpoint.solvers.penalty import (
     CrossEntropy,
@@ -62,6 +63,7 @@ __all__ = [
     "FrankWolfe",
     "FromCrossEntropy",
     "Gda",
+    "HoldOut",
     "Lagrangian",
     "Minibatches",
     "ModelResponse",

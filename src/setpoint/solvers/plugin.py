@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from setpoint.parameters import Allowed, Number
+from setpoint.parameters import Number
 from setpoint.solvers.base import Solver
 
 __all__ = [
@@ -31,24 +30,10 @@ _SEARCHED = ("tol", "calls", "seconds")
 
 @dataclass(frozen=True, repr=False)
 class OverPosteriors(Solver):
-    """What the solvers share that seek rules over posteriors.
-
-    Parameters
-    ----------
-    evidence : {"auto", "label", "soft"}
-        Count decisions against labels, or against posteriors: then gaps are certified for any
-        number of classes, if the posteriors are right. "auto": labels with two classes, else
-        what does better in 3-fold cross-validation of the rule (six quick searches), or labels
-        where only the rule by them meets the constraints on the rows given. A goal over groups
-        that the rule may not see is pursued on soft evidence, with a model of group and class
-        together.
-    """
+    """What the solvers share that seek rules over posteriors."""
 
     family = "plugin"
     limits: ClassVar[tuple[str, ...]] = _SEARCHED
-    allowed: ClassVar[Mapping[str, Allowed]] = {"evidence": ("auto", "label", "soft")}
-
-    evidence: str = field(default="auto", kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,11 +73,6 @@ class ColumnGeneration(OverPosteriors):
     takes = f"{_ANY}, for any number of classes"
 
     oracle: Any = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.oracle is not None and self.evidence == "soft":
-            raise ValueError("evidence: an oracle's decisions are counted by labels, got 'soft'")
 
 
 @dataclass(frozen=True, repr=False)
