@@ -1,7 +1,7 @@
 """The skin all families share: base class, draws, evaluation, scorer, model files."""
 
-from setpoint.estimators.base import UnknownGroupWarning
 from setpoint.estimators.bound_path import bound_path
+from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.estimators.evaluation import evaluate
 from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load_model, save_model
 from setpoint.estimators.priors import weights_for_prior

@@ -53,8 +53,7 @@ class InnerModel(MetaEstimatorMixin):
     @property
     def _answers(self) -> ModelResponse:
         """What the model is asked, and what is passed on."""
-        given = self.response
-        return given if isinstance(given, ModelResponse) else ModelResponse(predict_proba=given)
+        return ModelResponse.of(self.response)
 
     @property
     def _split(self) -> Any:

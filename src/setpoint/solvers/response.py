@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from setpoint.solvers.settings import Settings
 
@@ -35,3 +35,8 @@ class ModelResponse(Settings):
     method: str = "auto"
     calibrate: str | None = None
     predict_proba: str = "model"
+
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """The value itself; "model" or "rule": what ``predict_proba`` gives."""
+        return given if isinstance(given, cls) else cls(predict_proba=given)

@@ -28,6 +28,11 @@ class Settings:
     def __post_init__(self) -> None:
         check(self, self.allowed)
 
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """The value itself; None: that of the defaults."""
+        return given if isinstance(given, cls) else cls()
+
     def __repr__(self) -> str:
         given = ((f, getattr(self, f.name)) for f in fields(self))
         changed = (f"{f.name}={v!r}" for f, v in given if v is not f.default and v != f.default)

@@ -1,0 +1,200 @@
+"""Prediction by a fitted rule: scores, segments and draws in, labels out."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from setpoint.caller import warn_caller
+from setpoint.estimators.row_hash import column_draws, row_draws
+from setpoint.goals.errors import GoalError, listed, nearest
+from setpoint.inputs.arrays import column_names, column_of
+from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.columns import as_columns
+from setpoint.inputs.index import aligned
+from setpoint.report import GoalReport
+from setpoint.rules import Rule
+from setpoint.rules.segments import segment_in_words
+
+__all__ = ["DecidesByRule", "UnknownGroupWarning"]
+
+Array = NDArray[Any]
+
+
+class UnknownGroupWarning(UserWarning):
+    """Rows of a group that was not there in ``fit`` were decided by another group's rule."""
+
+
+class DecidesByRule(ClassifierMixin, BaseEstimator):
+    """Prediction and distribution for whatever has scores and a fitted rule."""
+
+    rule_: Rule
+    goal_report_: GoalReport
+    classes_: Array
+    positive_: Any
+    draw_key_: int
+    draw_columns_: list[str] | None
+    largest_segment_: int
+
+    random_state: Any
+    # What a family has no parameter for: the rule looks at the score alone, and draws nothing.
+    sensitive_features: Any = None
+    draw: str = "row"
+    unknown_group: str = "raise"
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores (N,) of the positive class, or (N, s) as the rule takes them."""
+        raise NotImplementedError
+
+    @property
+    def _classes(self) -> ClassOrder:
+        labels = list(self.classes_.tolist())
+        if len(labels) == 2 and labels[0] == self.positive_:
+            labels.reverse()
+        return ClassOrder(self.classes_, tuple(labels))
+
+    # ------------------------------------------------------------------ predictions
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> Array:
+        """Decide each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, p)
+        sensitive_features : column, dict or frame, optional
+            The columns that the rule looks at, where they are not columns of X.
+
+        Returns
+        -------
+        array of shape (N,)
+            Labels.
+
+        Raises
+        ------
+        GoalError
+            If a column that the rule looks at is missing, or a group is unseen and
+            ``unknown_group="raise"``.
+        """
+        check_is_fitted(self)
+        u = self._draws(X) if self.rule_.randomized else None
+        codes = self.rule_.decide(self._scores(X), self._segments(X, sensitive_features), u)
+        return np.asarray(self.classes_[np.array(self._classes.order)[codes]])
+
+    def decision_distribution(self, X: Any, *, sensitive_features: Any = None) -> Array:
+        """The probability with which the rule decides each class.
+
+        0 and 1 but for rows whose decision depends on a draw. Not a posterior: that is
+        ``predict_proba``.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        array of shape (N, n)
+            Columns in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        out = self.rule_.distribution(self._scores(X), self._segments(X, sensitive_features))
+        return np.asarray(out[:, np.argsort(self._classes.order)])
+
+    def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None:
+        """The segment of each row, where the rule looks at more than the score."""
+        if not self.rule_.needs_segments:
+            return None
+        names = self.goal_report_.decides_on
+        given = self.sensitive_features if sensitive_features is None else sensitive_features
+        if given is None:
+            raise GoalError(
+                f"the rule looks at {list(names)}: pass sensitive_features=, or name columns of X "
+                "in the constructor"
+            )
+        n_rows = int(_num_samples(X))
+        columns = as_columns(
+            aligned(given, X, "sensitive_features"),
+            n_rows=n_rows,
+            X=X,
+            wanted=names,
+            free=names,
+            missing=self.unknown_group == "largest",
+            who="the rule looks at",
+        )
+        codes = self.rule_.segment_codes(columns)
+        unseen = codes < 0  # a missing group is one of them
+        if not unseen.any():
+            return codes
+        first = int(np.flatnonzero(unseen)[0])
+        row = {name: columns[name].take(np.array([first])).values.tolist()[0] for name in names}
+        group = segment_in_words(tuple(row.items()))
+        known = [segment_in_words(key) for key in self.rule_.segment_keys]
+        message = f"{int(unseen.sum())} rows are of a group that fit did not see, as {group} "
+        if self.unknown_group == "raise":
+            raise GoalError(
+                f"{message}in row {first} (it saw {listed(known)}); unknown_group='largest' "
+                "decides them by the rule of the largest group"
+            )
+        warn_caller(
+            f"{message}in row {first}; they are decided by the rule for "
+            f"{known[self.largest_segment_]}",
+            UnknownGroupWarning,
+        )
+        return np.where(unseen, self.largest_segment_, codes)
+
+    # ------------------------------------------------------------------ draws
+    def _key(self) -> int:
+        """The key of draws by row: fixed without a random_state."""
+        self._check_random_state()
+        state = self.random_state
+        if state is None:
+            return 0
+        if isinstance(state, np.random.Generator):
+            return int(state.integers(2**63))
+        if isinstance(state, np.random.RandomState):
+            return int(state.randint(2**31 - 1))
+        return int(state) % 2**64
+
+    def _check_random_state(self) -> None:
+        """Refuse what nothing can be drawn from."""
+        known = (numbers.Integral, np.random.Generator, np.random.RandomState)
+        if self.random_state is not None and not isinstance(self.random_state, known):
+            raise ValueError(
+                f"random_state is None, an int or a generator, got {self.random_state!r}"
+            )
+
+    def _draws(self, X: Any) -> NDArray[np.float64]:
+        """One uniform number a row; see `draw`."""
+        if self.draw == "random":
+            seed = None if self.random_state is None else self.draw_key_
+            return np.random.default_rng(seed).random(int(_num_samples(X)))
+        if self.draw == "row":
+            return row_draws(X, key=self.draw_key_, feature_names=self.draw_columns_)
+        return column_draws(column_of(X, self.draw, "draw"), key=self.draw_key_)
+
+    def _check_drawable(self, X: Any, key: int, names: list[str] | None) -> None:
+        """Find rows that cannot be drawn for in ``fit``, not after deployment."""
+        if self.draw != "row":
+            return
+        some = _safe_indexing(X, np.arange(min(100, int(_num_samples(X)))))
+        try:
+            row_draws(some, key=key, feature_names=names)
+        except TypeError as error:
+            raise TypeError(
+                f"draw='row' cannot hash these rows, and the rule draws: {error}. Use "
+                "draw='random', draw= a column that identifies the row, or randomized=False"
+            ) from None
+
+    def _check_draw(self, X: Any) -> None:
+        """Refuse a `draw` that ``predict`` could not use."""
+        known = ["row", "random", *(column_names(X) or ())]
+        if self.draw not in known:
+            raise ValueError(
+                f"draw is 'row', 'random' or a column of X, got {self.draw!r} "
+                f"({nearest(self.draw, known)})"
+            )
