@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from setpoint import solve
+from setpoint import SearchLimits, solve
 from setpoint.plugin import problem as achievable
 from setpoint.search import linear_program
 
@@ -35,7 +35,7 @@ def test_it_is_the_largest_of_all_decisions(monkeypatch, n, many):
     rng = np.random.default_rng(n)
     P = rng.dirichlet(np.full(n, 0.5), 40)
     y, weight = np.arange(40) % n, rng.integers(1, 4, 40)
-    options = {"evidence": "soft", "randomized": "auto", "tol": 1e-6}
+    options = {"evidence": "soft", "randomized": "auto", "limits": SearchLimits(tol=1e-6)}
     report = solve("min_recall", P, y, sample_weight=weight, **options).report
     best = largest_smallest_recall(P, weight)
     assert report.gap <= 1e-6

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint import Evidence, Goal, StoppedError, StoppedWarning, solve
+from setpoint import Evidence, Goal, SearchLimits, StoppedError, StoppedWarning, solve
 from setpoint.plugin import pattern_search
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.searching import _best
@@ -81,5 +81,5 @@ def test_no_rule_is_tried_when_time_is_up(monkeypatch):
 
     monkeypatch.setattr(pattern_search, "_moved", counted)
     with pytest.warns(StoppedWarning, match="stopped after"):
-        solve("macro_f1", p, y, evidence="label", max_seconds=1e-9)
+        solve("macro_f1", p, y, evidence="label", limits=SearchLimits(seconds=1e-9))
     assert not tried
