@@ -25,7 +25,6 @@ from setpoint.goals.goal import as_goal
 from setpoint.plugin.learner_ensemble import Retrained, weight_parameter
 from setpoint.plugin.learner_oracle import (
     Retraining,
-    TrainingRows,
     costs_of,
 )
 from setpoint.program.link import link
@@ -60,9 +59,9 @@ def evidence_of(goal, r, weighted=True, decide_on=()):
 def space_of(goal, r, learner=TREE, *, X=None, weighted=True, limits=None):
     goal = as_goal(goal)
     evidence = evidence_of(goal, r, weighted)
-    rows = TrainingRows.of(evidence.rows, r.X if X is None else X)
+    X = r.X if X is None else X
     program = link(goal, evidence.codebook).at(evidence.marginals)
-    return Retraining(program.table, evidence, learner, rows, limits=limits), program
+    return Retraining(program.table, evidence, learner, evidence.rows, X, limits=limits), program
 
 
 def reached(space, program, choice, X):
@@ -109,7 +108,7 @@ def test_weighted_errors_are_a_constant_less_the_objective(seed):
     evidence = Evidence.concat([one, two])
     program = link(goal, evidence.codebook).at(evidence.marginals)
     X = np.arange(120.0)[:, None]
-    space = Retraining(program.table, evidence, Recorder(), TrainingRows.of(evidence.rows, X))
+    space = Retraining(program.table, evidence, Recorder(), evidence.rows, X)
     slopes = rng.normal(size=space.d)
     space.ask(slopes)
     taken, label, weight = Recorder.seen
@@ -226,7 +225,8 @@ def test_rows_that_are_counted_may_be_others():
         program.table,
         counted,
         TREE,
-        TrainingRows.of(own.rows, train.X),
+        own.rows,
+        train.X,
         held.X,
     )
     mixed = best_mixture(space, program, 1e-8)
@@ -301,19 +301,17 @@ def test_rows_that_do_not_fit_are_refused():
     r = rows_of()
     goal = as_goal("maximize accuracy")
     evidence = evidence_of(goal, r)
-    program, rows = (
-        link(goal, evidence.codebook).at(evidence.marginals),
-        TrainingRows.of(evidence.rows, r.X),
-    )
+    program, rows = link(goal, evidence.codebook).at(evidence.marginals), evidence.rows
     with pytest.raises(ValueError, match="training rows: X has 5 rows, their codes 600"):
-        Retraining(program.table, evidence, TREE, TrainingRows.of(evidence.rows, r.X[:5]))
-    with pytest.raises(ValueError, match="counted rows: X has 5 rows"):
         Retraining(program.table, evidence, TREE, rows, r.X[:5])
-    with pytest.raises(ValueError, match="does not know"):
-        Retraining(program.table, evidence, TREE, TrainingRows(r.X, r.y, np.full(600, 3)))
+    with pytest.raises(ValueError, match="counted rows: X has 5 rows"):
+        Retraining(program.table, evidence, TREE, rows, r.X, r.X[:5])
+    by_group = as_goal("maximize accuracy.min(g)")
+    with pytest.raises(ValueError, match="another codebook"):
+        Retraining(program.table, evidence, TREE, evidence_of(by_group, r).rows, r.X)
     posteriors = Evidence.from_arrays((0, 1, 2), np.full((600, 3), 1 / 3), r.y).with_posteriors()
     with pytest.raises(ValueError, match="not soft"):
-        Retraining(program.table, posteriors, TREE, rows)
+        Retraining(program.table, posteriors, TREE, rows, r.X)
 
 
 def test_classes_that_gain_nothing_are_never_predicted():

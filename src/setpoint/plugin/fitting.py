@@ -24,7 +24,7 @@ from setpoint.inputs.inputs import CheckedData
 from setpoint.plugin.crossfit import CrossFit, Response, cross_fit, splits_of
 from setpoint.plugin.group_posteriors import JointModel, JointPosterior
 from setpoint.plugin.learner_ensemble import Retrained, weight_parameter
-from setpoint.plugin.learner_oracle import Retraining, TrainingRows
+from setpoint.plugin.learner_oracle import Retraining
 from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.searching import RETRAININGS, limited, search_space
 from setpoint.plugin.solving import solve_evidence
@@ -238,15 +238,16 @@ class Task:
                 "will do worse. A float cv sets rows apart.",
             )
         evidence = Evidence(everything.take(test), np.zeros(len(test)))
-        rows = TrainingRows.of(everything.take(train), self._rows(kept[train]))
-        X = rows.X if test is train else self._rows(kept[test])
+        X_train = self._rows(kept[train])
+        X = X_train if test is train else self._rows(kept[test])
         linked = link(self.goal, evidence.codebook)
         program = linked.at(evidence.marginals)
         space = Retraining(
             program.table,
             evidence,
             learner,
-            rows,
+            everything.take(train),
+            X_train,
             X,
             limits=limited(self.options, RETRAININGS),
         )

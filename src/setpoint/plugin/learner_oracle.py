@@ -27,7 +27,7 @@ from setpoint.search.columns import DenseColumns
 from setpoint.search.limits import Limits
 from setpoint.typing import Floats, Integers
 
-__all__ = ["Retraining", "TrainingRows", "costs_of"]
+__all__ = ["Retraining", "costs_of"]
 
 
 _NOTHING = 1e-12
@@ -61,31 +61,6 @@ def costs_of(gains: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingRows:
-    """What the learner is trained on.
-
-    Parameters
-    ----------
-    X : array, list, sparse matrix or frame of N rows
-    true : int array of shape (N,)
-        Class codes; n stands for unlabelled.
-    stratum : int array of shape (N,)
-        Codes of the evidence's strata.
-    weight : array of shape (N,), optional
-    """
-
-    X: Any
-    true: Integers
-    stratum: Integers
-    weight: Floats | None = None
-
-    @classmethod
-    def of(cls, rows: Rows, X: Any) -> TrainingRows:
-        """The very rows that are counted."""
-        return cls(X, rows.true, rows.stratum, rows.weight)
-
-
-@dataclass(frozen=True, eq=False)
 class _Atom:
     """One column: a learner and what it decides; or a constant, without either."""
 
@@ -114,9 +89,10 @@ class Retraining(AchievableSet):
         Label evidence: what is counted. Its scores are not looked at.
     learner : classifier
         With weights in ``fit``; cloned, never fitted itself.
-    rows : TrainingRows
-    X : array, list, sparse matrix or frame, optional
-        The rows of `evidence` in its order; None: those of `rows`.
+    train : Rows
+        What learners are trained on, by the codebook of `evidence`.
+    X_train, X : array, list, sparse matrix or frame
+        The rows of `train` and of `evidence` in their order; X is X_train if left out.
     limits : Limits, optional
 
     Attributes
@@ -140,7 +116,8 @@ class Retraining(AchievableSet):
         rates: RateTable,
         evidence: Evidence,
         learner: Any,
-        rows: TrainingRows,
+        train: Rows,
+        X_train: Any,
         X: Any = None,
         *,
         limits: Limits | None = None,
@@ -152,17 +129,15 @@ class Retraining(AchievableSet):
         self.evidence = self.counted = evidence
         self.learner = learner
         # Formats of sparse matrices that cannot be indexed become one that can.
-        self._X_train = indexable(rows.X)[0]
-        self._X = self._X_train if X is None or X is rows.X else indexable(X)[0]
-        n = evidence.n_classes
-        _check_rows("training rows", self._X_train, len(rows.true))
+        self._X_train = indexable(X_train)[0]
+        self._X = self._X_train if X is None or X is X_train else indexable(X)[0]
+        _check_rows("training rows", self._X_train, train.n_rows)
         _check_rows("counted rows", self._X, evidence.n_rows)
-        self._kind = np.asarray(rows.stratum, np.int64) * (n + 1) + rows.true
-        self._weight = rows.weight
-        if len(self._kind) and not 0 <= self._kind.min() <= self._kind.max() < self._n_kinds:
-            raise ValueError("training rows are of strata or classes that evidence does not know")
+        if train.codebook.strata != evidence.strata or train.codebook.classes != evidence.classes:
+            raise ValueError("training rows are of another codebook than evidence")
+        self._kind, self._weight = train.kind.astype(np.int64), train.weight
         nothing = np.zeros(0, np.int64)
-        self.atoms = [_Atom(None, nothing, None) for _ in range(n)]
+        self.atoms = [_Atom(None, nothing, None) for _ in range(evidence.n_classes)]
         self.frozen = False
         self._columns = DenseColumns(1, self.d)
         self._asked: set[bytes] = set()
