@@ -26,9 +26,10 @@ from setpoint import ExactPenaltyClassifier, Goal
 from setpoint.estimators.features import transformed
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.inputs.classes import two_classes
+from setpoint.inputs.inputs import Table
 from setpoint.penalty.candidates import Pool
 from setpoint.penalty.cuts import Cut, best_cut
-from setpoint.penalty.fitting import Data, prepare
+from setpoint.penalty.fitting import prepare
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.plan import Plan, Rows
 from setpoint.penalty.problem import Tradeoff
@@ -156,10 +157,10 @@ def outcomes(
     `stages` are run in place of the solver's own.
     """
     estimator = ExactPenaltyClassifier(goal, **options)
-    data = Data(a, y_a, None, two_classes(y_a, pos_label=1))
+    data = Table(y_a, None, {}, None, a)
     started = time.perf_counter()
     solver = solver_of(estimator.solver, "penalty")
-    prepared = prepare(estimator, solver, Goal.parse(goal), data, 0)
+    prepared = prepare(estimator, solver, Goal.parse(goal), data, two_classes(y_a, pos_label=1), 0)
     pool = Watched(**{f.name: getattr(prepared.plan.pool, f.name) for f in fields(Pool)})
     plan = replace(prepared.plan, pool=pool, stages=stages or prepared.plan.stages)
     train_linear(plan, prepared.polished and stages is None)

@@ -25,9 +25,10 @@ from ero_data import PROBLEMS
 from setpoint import ExactPenaltyClassifier, Goal
 from setpoint.estimators.modules import build, needed
 from setpoint.inputs.classes import two_classes
+from setpoint.inputs.inputs import Table
 from setpoint.penalty import GoalLoss
 from setpoint.penalty.candidates import Pool
-from setpoint.penalty.fitting import Data, Prepared, prepare
+from setpoint.penalty.fitting import Prepared, prepare
 from setpoint.penalty.linear import train_linear
 from setpoint.penalty.network import train_network
 from setpoint.penalty.plan import Schedule
@@ -63,8 +64,9 @@ def prepared(goal: str, X: np.ndarray, y: np.ndarray, **options: Any) -> Prepare
     """A plan, and the preprocessor it goes with."""
     estimator = ExactPenaltyClassifier(goal, **options)
     solver = solver_of(estimator.solver, "penalty")
-    data = Data(X, y, None, two_classes(y, pos_label=1))
-    return prepare(estimator, solver, Goal.parse(goal), data, 0)
+    data = Table(y, None, {}, None, X)
+    classes = two_classes(y, pos_label=1)
+    return prepare(estimator, solver, Goal.parse(goal), data, classes, 0)
 
 
 # ---------------------------------------------------------------------- what it loses

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
 from setpoint.blackbox.blackbox import BlackBox
@@ -20,7 +20,7 @@ from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.index import aligned
-from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
+from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows, Table
 from setpoint.inputs.labels import check_weight
 from setpoint.solvers import SearchLimits, Solver
 from setpoint.typing import Codes, Floats
@@ -116,13 +116,10 @@ class FitData:
         return np.arange(len(self.true)) if self.weight is None else np.flatnonzero(self.weight)
 
     @property
-    def trained_on(self) -> tuple[Any, Codes, Floats | None]:
+    def trained_on(self) -> Table:
         """Features, class codes and weights of the rows of X that weigh something."""
-        weight = self.weight
-        everything = weight is None or bool(weight.all())
-        rows = slice(None) if everything else self.kept  # a slice copies nothing
-        own = None if weight is None else weight[rows]
-        return _safe_indexing(self.features, rows), self.true[rows], own
+        table = Table(self.true, self.weight, {}, None, self.features)
+        return table if self.weight is None or self.weight.all() else table.take(self.kept)
 
     @property
     def column(self) -> str | None:

@@ -12,6 +12,8 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import validate_data
 
 from setpoint.inputs.arrays import column_names
+from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.inputs import Table
 from setpoint.typing import Floats
 
 __all__ = [
@@ -125,8 +127,8 @@ def without_column(X: Any, name: str) -> Any:
     return _safe_indexing(X, [n for n in names if n != name], axis=1)
 
 
-def fit_preprocessor(given: Any, X: Any, y: Any, weight: Floats | None) -> Any:
-    """What turns X into features, fitted on the training rows; None changes nothing.
+def fit_preprocessor(given: Any, rows: Table, classes: ClassOrder) -> Any:
+    """What turns X into features, fitted on labelled training rows; None changes nothing.
 
     Raises
     ------
@@ -136,9 +138,9 @@ def fit_preprocessor(given: Any, X: Any, y: Any, weight: Floats | None) -> Any:
     if given is None:
         return None
     if isinstance(given, str) and given == "standardize":
-        return Standardized.fit(X, weight)
+        return Standardized.fit(rows.X, rows.weight)
     if hasattr(given, "fit") and hasattr(given, "transform"):
-        return clone(given).fit(X, y)
+        return clone(given).fit(rows.X, np.array(classes.labels)[rows.true])
     raise ValueError(
         "preprocessor is 'standardize', None or a transformer with fit and transform, got "
         f"{given!r}"

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
 from setpoint.caller import warn_caller
 from setpoint.evidence import Confusion, Evidence, Rows
@@ -76,7 +77,7 @@ class Table:
     true, weight, deployed : array of shape (N,) or None
         `true` and `deployed`, what the deployed model decides, are class codes.
     columns : dict of str to Column
-    X : array or CSR matrix of shape (N, d), optional
+    X : array, sparse matrix or frame of shape (N, d), optional
         Features, for families that train on them.
     """
 
@@ -86,6 +87,12 @@ class Table:
     deployed: Codes | None
     X: Any = None
 
+    @property
+    def labels(self) -> Codes:
+        """The class codes of rows that all have one."""
+        assert self.true is not None
+        return self.true
+
     def take(self, index: NDArray[np.int64]) -> Table:
         """Some of the rows, in the order of `index`."""
         return Table(
@@ -93,7 +100,7 @@ class Table:
             None if self.weight is None else self.weight[index],
             {name: column.take(index) for name, column in self.columns.items()},
             None if self.deployed is None else self.deployed[index],
-            None if self.X is None else self.X[index],
+            None if self.X is None else _safe_indexing(self.X, index),
         )
 
 

@@ -14,7 +14,7 @@ from setpoint.estimators.modules import module_of
 from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.goals.requirements import require_rows_alone
-from setpoint.penalty.fitting import Data, carry_out, prepare
+from setpoint.penalty.fitting import carry_out, prepare
 from setpoint.penalty.parameters import PARAMETERS, check_sources
 from setpoint.penalty.problem import WHOLE
 from setpoint.penalty.selection import best_threshold, selection_notes
@@ -165,10 +165,17 @@ class ExactPenaltyClassifier(TrainedClassifier):
         super()._check_fit(goal, X, solver)
 
     def _train(self, data: FitData) -> Decision:
-        rows = Data(*data.trained_on, data.classes)
         with Progress(bool(self.verbose)) as progress:
             limits = Limits(max_seconds=data.limits.seconds, report=progress)
-            prepared = prepare(self, data.solver, data.goal, rows, data.key % 2**32, limits)
+            prepared = prepare(
+                self,
+                data.solver,
+                data.goal,
+                data.trained_on,
+                data.classes,
+                data.key % 2**32,
+                limits,
+            )
             carry_out(self, prepared)
         plan = prepared.plan
         self.parameters_ = plain(self.module, plan.pool.champion.parameters)

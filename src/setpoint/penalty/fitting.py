@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing
 
 from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.inputs import Table
 from setpoint.inputs.min_support import least_accepted, row_unit
 from setpoint.penalty.candidates import Pool
 from setpoint.penalty.checkpoint import Checkpoint
@@ -24,9 +24,9 @@ from setpoint.penalty.problem import Tradeoff
 from setpoint.penalty.solvers.stages import stages_of
 from setpoint.search.limits import Limits, StoppedError
 from setpoint.solvers import Minibatches, Portfolio, Solver
-from setpoint.typing import Codes, Floats
+from setpoint.typing import Codes
 
-__all__ = ["Data", "Prepared", "carry_out", "prepare"]
+__all__ = ["Prepared", "carry_out", "prepare"]
 
 
 _MOST_AT_ONCE = 50_000_000
@@ -36,60 +36,32 @@ _NARROW = (0.3, 0.1)
 """Of the profiled band at last, in positives: of networks, and of linear models."""
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
-    """Rows as given to ``fit``, checked; none of weight zero.
+def _totals(table: Table) -> tuple[float, float]:
+    """The weight of negatives and of positives."""
+    negative, positive = np.bincount(table.labels, table.weight, minlength=2)
+    return float(negative), float(positive)
 
-    Parameters
-    ----------
-    X
-        As the preprocessor takes it.
-    codes : array of shape (N,)
-        1 for a positive.
-    weight : array of shape (N,) or None
+
+def _least(table: Table, wanted: Any) -> float:
+    """The weight of rows that have to be predicted positive.
+
+    Raises
+    ------
+    ValueError
+        If it is more than all rows.
     """
+    totals = _totals(table)
+    least = least_accepted(wanted, totals[1], row_unit(table.weight))
+    if least > sum(totals):
+        raise ValueError(
+            f"min_positives is {least:g}, and the rows have a weight of {sum(totals):g}"
+        )
+    return least
 
-    X: Any
-    codes: Codes
-    weight: Floats | None
-    classes: ClassOrder
 
-    def part(self, index: Codes | None) -> Data:
-        """Some of the rows; None: all."""
-        if index is None:
-            return self
-        weight = None if self.weight is None else self.weight[index]
-        return Data(_safe_indexing(self.X, index), self.codes[index], weight, self.classes)
-
-    @property
-    def totals(self) -> tuple[float, float]:
-        """The weight of negatives and of positives."""
-        counts = np.bincount(self.codes, self.weight, minlength=2)
-        return float(counts[0]), float(counts[1])
-
-    def least(self, wanted: Any) -> float:
-        """The weight of rows that have to be predicted positive.
-
-        Raises
-        ------
-        ValueError
-            If it is more than all rows.
-        """
-        least = least_accepted(wanted, self.totals[1], row_unit(self.weight))
-        if least > sum(self.totals):
-            raise ValueError(
-                f"min_positives is {least:g}, and the rows have a weight of {sum(self.totals):g}"
-            )
-        return least
-
-    def rows(self, preprocessor: Any) -> Rows:
-        """With features as training takes them."""
-        return Rows(transformed(preprocessor, self.X), self.codes == 1, self.weight)
-
-    def tradeoff(self, goal: Goal) -> Tradeoff:
-        """The goal on rows of these totals."""
-        negative, positive = self.classes.labels
-        return Tradeoff(goal, *self.totals, (negative, positive))
+def _rows(table: Table, preprocessor: Any) -> Rows:
+    """Rows with features as training takes them."""
+    return Rows(transformed(preprocessor, table.X), table.labels == 1, table.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +92,8 @@ def prepare(
     estimator: Any,
     solver: Solver,
     goal: Goal,
-    data: Data,
+    data: Table,
+    classes: ClassOrder,
     seed: int,
     limits: Limits | None = None,
 ) -> Prepared:
@@ -134,26 +107,26 @@ def prepare(
     e, limits = estimator, limits or Limits()
     training, linear = e.training or Minibatches(), e.module == "linear"
     fit_on, chosen = _split(e, data, seed)
-    train, choose = data.part(fit_on), None if chosen is None else data.part(chosen)
-    tradeoff = train.tradeoff(goal)
-    preprocessor = fit_preprocessor(
-        e.preprocessor, train.X, np.array(data.classes.labels)[train.codes], train.weight
-    )
-    rows = train.rows(preprocessor)
+    train = data if fit_on is None else data.take(fit_on)
+    choose = None if chosen is None else data.take(chosen)
+    negative, positive = classes.labels
+    tradeoff = Tradeoff(goal, *_totals(train), (negative, positive))
+    preprocessor = fit_preprocessor(e.preprocessor, train, classes)
+    rows = _rows(train, preprocessor)
     judges = train if choose is None else choose
     pool = Pool[Any](
-        tradeoff if choose is None else choose.tradeoff(goal),
-        judges.codes.astype(np.uint8),
+        tradeoff if choose is None else Tradeoff(goal, *_totals(choose), (negative, positive)),
+        judges.labels.astype(np.uint8),
         judges.weight,
-        judges.least(e.min_positives),
+        _least(judges, e.min_positives),
         limits=limits,
     )
     plan = Plan(
         tradeoff,
         stages_of(solver, _NARROW[linear]),
         rows,
-        None if choose is None else choose.rows(preprocessor),
-        train.least(e.min_positives),
+        None if choose is None else _rows(choose, preprocessor),
+        _least(train, e.min_positives),
         pool,
         schedule_of(training, linear, len(rows)),
         seed,
@@ -161,7 +134,7 @@ def prepare(
         limits.tick,
     )
     at_once = linear and np.prod(rows.X.shape, dtype=float) <= _MOST_AT_ONCE
-    every = np.arange(len(data.codes))
+    every = np.arange(len(data.labels))
     return Prepared(plan, solver, preprocessor, every if chosen is None else chosen, bool(at_once))
 
 
@@ -186,21 +159,23 @@ def carry_out(estimator: Any, prepared: Prepared) -> None:
     plan.notes.extend(plan.pool.limits.notes)
 
 
-def _split(e: Any, data: Data, seed: int) -> tuple[Codes | None, Codes | None]:
+def _split(e: Any, data: Table, seed: int) -> tuple[Codes | None, Codes | None]:
     """Training rows, and rows that choose where some are held out."""
     share = e.validation_fraction
     if share == "auto":
         share = 0.0 if e.module == "linear" else _HELD_OUT
     if share == 0:
         return None, None
-    fewest = int(np.bincount(data.codes).min())
+    fewest = int(np.bincount(data.labels).min())
     if min(share, 1.0 - share) * fewest < 1:
         raise ValueError(
             f"validation_fraction is {share:g}, and the smaller class has {fewest} rows: one at "
             "least has to be on each side"
         )
-    index = np.arange(len(data.codes))
-    train, choose = train_test_split(index, test_size=share, stratify=data.codes, random_state=seed)
+    index = np.arange(len(data.labels))
+    train, choose = train_test_split(
+        index, test_size=share, stratify=data.labels, random_state=seed
+    )
     return np.sort(train), np.sort(choose)
 
 

@@ -215,8 +215,7 @@ class RampClassifier(TrainedClassifier):
     def _fit_features(self, data: FitData) -> ScoreFeature | None:
         """Learn the preprocessor and the deployed model's score; the latter is returned."""
         labels = np.array(data.classes.labels)
-        features, true, weight = data.trained_on
-        self.preprocessor_ = fit_preprocessor(self.preprocessor, features, labels[true], weight)
+        self.preprocessor_ = fit_preprocessor(self.preprocessor, data.trained_on, data.classes)
         self.score_feature_ = score_feature(
             self.baseline_score_feature, data.deployed, data.X, labels[1], data.weight
         )

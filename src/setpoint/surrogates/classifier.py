@@ -315,7 +315,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     ) -> Prepared:
         """Learn the preprocessor and the first models, of folds or for a validation sample."""
         weight = data.weight
-        self.preprocessor_ = fit_preprocessor(self.preprocessor, *data.trained_on)
+        self.preprocessor_ = fit_preprocessor(self.preprocessor, data.trained_on, data.classes)
         features, labels = transformed(self.preprocessor_, data.features), data.classes.labels
         first, seed = self.training or FirstModel(), data.key % 2**32
         training = Training(
