@@ -48,6 +48,7 @@ from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import SearchLimits, Solver, solver_of
+from setpoint.solvers.settings import Settings
 
 __all__ = ["GoalClassifier", "UnknownGroupWarning", "atomic_fit"]
 
@@ -126,22 +127,27 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If there is no such parameter, or the value does not take it.
         """
-        kinds = {name: kind for name, kind in self._parameters.items() if isinstance(kind, type)}
+        inside = {key: params.pop(key) for key in list(params) if "__" in key}
+        super().set_params(**params)  # a value before what is inside it
         inner: dict[str, dict[str, Any]] = {}
-        for key in list(params):
+        for key in list(inside):
             name, _, rest = key.partition("__")
-            if rest and (name in kinds or (name == "solver" and self._family)):
-                inner.setdefault(name, {})[rest] = params.pop(key)
-        super().set_params(**params)
+            if self._value_of(name) is not None:
+                inner.setdefault(name, {})[rest] = inside.pop(key)
+        super().set_params(**inside)
         for name, changes in inner.items():
-            value: Any = getattr(self, name)
-            if name in kinds:
-                check(self, {name: kinds[name]})
-                value = kinds[name]() if value is None else value
-            else:
-                value = solver_of(value, self._family)
-            setattr(self, name, value.with_params(**changes))
+            setattr(self, name, cast(Settings, self._value_of(name)).with_params(**changes))
         return self
+
+    def _value_of(self, name: str) -> Settings | None:
+        """What a parameter stands for, if that is a value with parameters of its own."""
+        value, kind = getattr(self, name, None), self._parameters.get(name)
+        if name == "solver" and self._family:
+            return solver_of(value, self._family)
+        if isinstance(kind, type):
+            check(self, {name: kind})
+            value = kind() if value is None else value
+        return value if isinstance(value, Settings) else None
 
     # ------------------------------------------------------------------ for families
     def _scores(self, X: Any) -> NDArray[np.float64]:

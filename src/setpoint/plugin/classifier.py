@@ -31,6 +31,7 @@ from setpoint.rules import ClassNames
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import HoldOut, ModelResponse, SearchLimits, Solver
+from setpoint.solvers.settings import Settings
 from setpoint.typing import Floats
 
 __all__ = ["PlugInClassifier"]
@@ -342,6 +343,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.gap_, self.n_oracle_calls_ = decision.report.gap, decision.report.n_oracle_calls
 
     # ------------------------------------------------------------------ fitting
+    def _value_of(self, name: str) -> Settings | None:
+        return self._answers if name == "response" else super()._value_of(name)
+
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         self._options(solver).settled(goal)
         super()._check_fit(goal, X, solver)
