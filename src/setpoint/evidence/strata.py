@@ -189,7 +189,8 @@ def encode(
         table = np.zeros(len(found), np.int64)
         for i, c in enumerate(found.tolist()):
             before, value = known[c // len(levels)], levels[c % len(levels)]
-            key = (*before, value if value in distinct else rest)
+            named = value in distinct or (rest is not None and value in rest.than)
+            key = (*before, value if named else rest)
             if key not in place:
                 row = Stratum(dataset, tuple(zip(names, (*before, value), strict=False)))
                 raise EmptyPopulationError(
