@@ -102,7 +102,7 @@ def strata_of(
 
 
 def _split_off(levels: list[Any], own: Codes, split: frozenset[Label]) -> tuple[list[Any], Codes]:
-    rest = Other(tuple(sorted(split, key=str)))
+    rest = Other(tuple(sorted(split, key=lambda v: (str(v), str(type(v))))))
     kept = [v for v in levels if v in split]
     place = {v: i for i, v in enumerate(kept)}
     table = np.array([place.get(v, len(kept)) for v in levels], np.int64)
