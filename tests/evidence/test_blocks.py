@@ -144,7 +144,7 @@ def test_a_class_without_posterior_has_no_smallest_weight():
 )
 def test_a_tensor_decides_as_the_rule_does(n, s, n_rows):
     rng = np.random.default_rng(n)
-    rows = rows_of(n, n_rows).with_scores(rng.random((n_rows, s)))
+    rows = Evidence(rows_of(n, n_rows).rows, rng.random((n_rows, s)))
     G = rng.normal(size=(len(rows.segments), s, n))
     expected = np.empty(n_rows, np.int64)
     for k, g in enumerate(G):
@@ -153,7 +153,7 @@ def test_a_tensor_decides_as_the_rule_does(n, s, n_rows):
 
 
 def test_exact_ties_of_a_tensor_go_to_the_lowest_class():
-    rows = rows_of(9, 3000).with_scores(np.ones((3000, 9)))
+    rows = Evidence(rows_of(9, 3000).rows, np.ones((3000, 9)))
     G = np.random.default_rng(0).integers(0, 2, (3, 9, 9)).astype(float)
     expected = G.sum(axis=1).argmax(axis=1)[rows.rows.segment]
     np.testing.assert_array_equal(rows.decide_tensor(G), expected)
@@ -183,7 +183,7 @@ def test_weight_two_is_the_row_twice_and_order_does_not_matter(soft):
 
 def test_scores_that_are_class_major_already_are_not_copied():
     rows = rows_of(3, groups=1)
-    turned = rows.with_scores(np.asfortranarray(rows.scores))
+    turned = Evidence(rows.rows, np.asfortranarray(rows.scores), rows.credit)
     assert np.shares_memory(turned.by_segment.scores, turned.scores)
     assert turned.with_posteriors().by_segment is turned.by_segment
     G = np.random.default_rng(0).normal(size=(1, 3, 3))

@@ -327,11 +327,7 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
                 "frontier: the rows that the rule was found on are not available (copies and model "
                 "files do not hold them): give X and y"
             )
-        drawn: Randomized = False
-        if randomized is not None:
-            drawn = randomized
-        elif hasattr(self, "randomized"):
-            drawn = self.randomized
+        drawn = getattr(self, "randomized", False) if randomized is None else randomized
         return self._frontier_on(wanted, evidence, vary, values, drawn)
 
     def _frontier_on(

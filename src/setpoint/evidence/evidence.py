@@ -127,10 +127,6 @@ class Evidence:
         """Some of the rows, by index or mask; strata and segments keep their codes."""
         return Evidence(self.rows.take(index), self.scores[index], self.credit)
 
-    def with_scores(self, scores: Floats) -> Evidence:
-        """The same rows with other scores."""
-        return Evidence(self.rows, scores, self.credit)
-
     def with_posteriors(
         self, scores: Floats | None = None, joint_columns: Codes | None = None
     ) -> Evidence:
