@@ -96,6 +96,13 @@ def test_answers_of_parts_add_up(soft):
         )
 
 
+def test_values_that_look_alike_are_named_in_one_order():
+    named = (124, "124", 125, "125", 126, "126", 127, "127")  # hashes that sets put last
+    needs = Requirements({None: {"g": frozenset(named)}})
+    rows = Rows.from_arrays(CLASSES, None, 1, needs=needs, columns={"g": np.array(["other"])})
+    assert dict(rows.codebook.strata[0].key)["g"].than == named
+
+
 def test_parts_that_were_stored_can_be_joined():
     a = arrays()
     everything = rows_of(a)
