@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,9 @@ def test_rows_of_an_unknown_stratum_are_named():
     codebook = rows_of(a, ~never).codebook
     with pytest.raises(EmptyPopulationError, match=r"g = a, h = x, deployed 1, and there were"):
         rows_of(a, codebook=codebook)
+    codebook = rows_of(a, a["h"] != "x").codebook  # knows x as what the others are not
+    with pytest.raises(EmptyPopulationError, match=r"h = x, and there were none before"):
+        rows_of(a, codebook=codebook)
     with pytest.raises(EmptyPopulationError, match="'audit'"):
         Rows.from_arrays(CLASSES, None, 3, dataset="audit", codebook=codebook)
 
@@ -89,6 +94,24 @@ def test_answers_of_parts_add_up(soft):
             sum(p.block_features(W, B, p.blocks())[k] for p in pieces),
             whole.block_features(W, B, whole.blocks())[k],
         )
+
+
+def test_values_that_look_alike_are_named_in_one_order():
+    named = (124, "124", 125, "125", 126, "126", 127, "127")  # hashes that sets put last
+    needs = Requirements({None: {"g": frozenset(named)}})
+    rows = Rows.from_arrays(CLASSES, None, 1, needs=needs, columns={"g": np.array(["other"])})
+    assert dict(rows.codebook.strata[0].key)["g"].than == named
+
+
+def test_parts_that_were_stored_can_be_joined():
+    a = arrays()
+    everything = rows_of(a)
+    parts = [Evidence(everything.take(p), a["scores"][p]) for p in (slice(99), slice(99, 600))]
+    joined = Evidence.concat(pickle.loads(pickle.dumps(parts)))
+    np.testing.assert_array_equal(joined.rows.kind, everything.kind)
+    np.testing.assert_array_equal(joined.scores, a["scores"])
+    with pytest.raises(ValueError, match="before it is given posteriors"):
+        Evidence.concat([joined.with_posteriors(np.ones((600, 2)) / 2)])
 
 
 def test_curves_merge():

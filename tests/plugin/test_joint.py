@@ -21,7 +21,9 @@ from setpoint.goals.goal import as_goal
 from setpoint.goals.requirements import Requirements
 from setpoint.plugin.crossfit import cross_fit, splits_of
 from setpoint.plugin.group_posteriors import JointPosterior, MissingPairWarning, joint_labels
+from setpoint.plugin.parameters import Options
 from setpoint.plugin.problem import Achievable
+from setpoint.plugin.searching import _add_plug_ins, search_rule
 from setpoint.program.link import link
 from setpoint.search.mixtures import best_mixture
 
@@ -156,6 +158,25 @@ def test_pooling_breaks_constraints_that_joint_posteriors_keep():
         assert joint.true.violation(joint.v) <= 1e-9
         broken.append(float(pooled.true.violation(pooled.v)))
     assert max(broken) > 0.01
+
+
+def test_a_sum_of_ratios_is_compared_with_the_plug_in_rules():
+    goal = "maximize macro_f1 subject to accuracy.on(g=0) >= 0.2"
+    for shape in ({}, {"visible": 2}):
+        space = searched(goal, population(3, **shape), joint=True).space
+        counted, before = space.counted, len(space.atoms)
+        _add_plug_ins(space)
+        posterior = counted.credit.class_posteriors(counted.rows, counted.scores)
+        held = counted.marginals.weights[:, :3].sum(axis=0)
+        for k, weights in enumerate((np.ones(3), held.sum() / np.maximum(held, 1.0))):
+            rule = space.rule(space.draw_among({before + k: 1.0}))
+            decided = counted.distribution(rule).argmax(axis=1)
+            np.testing.assert_array_equal(decided, (weights * posterior).argmax(axis=1))
+            v = space.rates.of(counted.block_counts(decided)[0])
+            np.testing.assert_allclose(space.features_of(before + k), v)
+        options = Options(evidence="soft", randomized=True)
+        outcome = search_rule(as_goal(goal), space.evidence, options, counted)
+        assert outcome.status == "stationary"
 
 
 # ---------------------------------------------------------------- labels and pairs

@@ -25,6 +25,7 @@ from setpoint.solvers import (
     AdaptiveSurrogates,
     ColumnGeneration,
     FirstModel,
+    HoldOut,
     ModelResponse,
 )
 
@@ -111,6 +112,16 @@ def test_set_params_reaches_into_values():
     assert clf.get_params()["limits__seconds"] == 5
     with pytest.raises(ValueError, match=r"^SearchLimits takes tol, .*, got 'minutes'$"):
         clf.set_params(limits__minutes=5)
+    split = clf.set_params(cv__cv=0.3, cv=HoldOut(0.2), estimator__C=3.0)
+    assert (split.cv, split.estimator.C) == (HoldOut(0.3), 3.0)
+    assert clf.set_params(response__calibrate="sigmoid").response == ModelResponse(
+        calibrate="sigmoid"
+    )
+    assert plug_in(response="rule").set_params(
+        response__calibrate="sigmoid"
+    ).response == ModelResponse(calibrate="sigmoid", predict_proba="rule")
+    same = clone(clf).set_params(**clf.get_params()).get_params()
+    assert {k: str(v) for k, v in same.items()} == {k: str(v) for k, v in clf.get_params().items()}
     trained = setpoint.AdaptiveSurrogateClassifier("f1").set_params(training__C=0.1)
     assert trained.training == FirstModel(C=0.1)
 

@@ -40,6 +40,7 @@ from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import SearchLimits, Solver, solver_of
+from setpoint.solvers.settings import Settings
 
 __all__ = ["GoalClassifier", "atomic_fit"]
 
@@ -102,25 +103,28 @@ class GoalClassifier(DecidesByRule):
         ValueError
             If there is no such parameter, or the value does not take it.
         """
-        kinds: dict[str, Any] = {}
-        for name, allowed in self._parameters.items():
-            among = allowed if isinstance(allowed, tuple) else (allowed,)
-            kinds.update((name, kind) for kind in among if isinstance(kind, type))
+        inside = {key: params.pop(key) for key in list(params) if "__" in key}
+        super().set_params(**params)  # a value before what is inside it
         inner: dict[str, dict[str, Any]] = {}
-        for key in list(params):
+        for key in list(inside):
             name, _, rest = key.partition("__")
-            if rest and (name in kinds or (name == "solver" and self._family)):
-                inner.setdefault(name, {})[rest] = params.pop(key)
-        super().set_params(**params)
+            if self._value_of(name) is not None:
+                inner.setdefault(name, {})[rest] = inside.pop(key)
+        super().set_params(**inside)
         for name, changes in inner.items():
-            value: Any = getattr(self, name)
-            if name in kinds:
-                check(self, {name: self._parameters[name]})
-                value = kinds[name].of(value)
-            else:
-                value = solver_of(value, self._family)
-            setattr(self, name, value.with_params(**changes))
+            setattr(self, name, cast(Settings, self._value_of(name)).with_params(**changes))
         return self
+
+    def _value_of(self, name: str) -> Settings | None:
+        """What a parameter stands for, if that is a value with parameters of its own."""
+        value, allowed = getattr(self, name, None), self._parameters.get(name)
+        if name == "solver" and self._family:
+            return solver_of(value, self._family)
+        for kind in allowed if isinstance(allowed, tuple) else (allowed,):
+            if isinstance(kind, type) and issubclass(kind, Settings):
+                check(self, {name: cast(Allowed, allowed)})
+                return kind.of(value)
+        return value if isinstance(value, Settings) else None
 
     def _goal(self) -> Goal:
         return Goal.parse(self.goal_report_.goal)
@@ -223,11 +227,7 @@ class GoalClassifier(DecidesByRule):
                 "frontier: the rows that the rule was found on are not available (copies and model "
                 "files do not hold them): give X and y"
             )
-        drawn: Randomized = False
-        if randomized is not None:
-            drawn = randomized
-        elif hasattr(self, "randomized"):
-            drawn = self.randomized
+        drawn = getattr(self, "randomized", False) if randomized is None else randomized
         return self._frontier_on(wanted, evidence, vary, values, drawn)
 
     def _frontier_on(

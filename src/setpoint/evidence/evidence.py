@@ -116,7 +116,7 @@ class Evidence:
     @classmethod
     def concat(cls, parts: Sequence[Evidence]) -> Evidence:
         """All rows of several parts with the same classes and segments, by labels."""
-        if any(part.credit is not LABELS for part in parts):
+        if any(part.credit.by_posteriors for part in parts):
             raise ValueError("join evidence before it is given posteriors")
         if len(parts) == 1:
             return parts[0]

@@ -102,7 +102,7 @@ def strata_of(
 
 
 def _split_off(levels: list[Any], own: Codes, split: frozenset[Label]) -> tuple[list[Any], Codes]:
-    rest = Other(tuple(sorted(split, key=str)))
+    rest = Other(tuple(sorted(split, key=lambda v: (str(v), str(type(v))))))
     kept = [v for v in levels if v in split]
     place = {v: i for i, v in enumerate(kept)}
     table = np.array([place.get(v, len(kept)) for v in levels], np.int64)
@@ -189,7 +189,8 @@ def encode(
         table = np.zeros(len(found), np.int64)
         for i, c in enumerate(found.tolist()):
             before, value = known[c // len(levels)], levels[c % len(levels)]
-            key = (*before, value if value in distinct else rest)
+            named = value in distinct or (rest is not None and value in rest.than)
+            key = (*before, value if named else rest)
             if key not in place:
                 row = Stratum(dataset, tuple(zip(names, (*before, value), strict=False)))
                 raise EmptyPopulationError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from setpoint.estimators.base import GoalClassifier
@@ -134,5 +135,5 @@ def frontier_of_evidence(
     space, program = explored(goal, evidence, soft=soft, gap=gap)
     found, kind = trace_frontier(space, program, i, levels, _POINTS, gap)
     if not space.is_certain:
-        found = found.unproved()
+        found = replace(found, gap=float("inf"))
     return frontier_of(program, i, found, kind)

@@ -12,7 +12,7 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.plugin.atoms import Weighted
+from setpoint.plugin.atoms import Tensor, Weighted
 from setpoint.plugin.deterministic import (
     Explored,
     best_atom,
@@ -242,10 +242,15 @@ def _against_starts(space: Explored, program: Program, mixed: Optimum) -> Optimu
 
 def _add_plug_ins(space: Achievable) -> None:
     """The 0-1 and the balanced plug-in rules."""
-    n, n_segments = space.counted.n_classes, len(space.counted.segments)
-    held = space.counted.marginals.weights[:, :n].sum(axis=0)
+    counted = space.counted
+    n, n_segments = counted.n_classes, len(counted.segments)
+    held = counted.marginals.weights[:, :n].sum(axis=0)
     for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
-        space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
+        if counted.credit.of_classes:
+            space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
+        else:  # a stratum's posteriors of a class gain what the class does
+            gains = np.tile(np.diag(weights), (len(counted.strata), 1, 1))
+            space.add(Tensor(counted.loss_tensor(gains)))
 
 
 def _better(one: Optimum, other: Optimum) -> Optimum:

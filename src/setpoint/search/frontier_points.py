@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -56,10 +56,6 @@ class FrontierPoints:
     reached: Floats
     gap: float
     choices: tuple[MixtureWeights | None, ...]
-
-    def unproved(self) -> FrontierPoints:
-        """The same, where bounds are none."""
-        return replace(self, gap=INF)
 
 
 def trace_frontier(
