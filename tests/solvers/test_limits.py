@@ -25,6 +25,7 @@ from setpoint.solvers import (
     AdaptiveSurrogates,
     ColumnGeneration,
     FirstModel,
+    HoldOut,
     ModelResponse,
 )
 
@@ -113,6 +114,21 @@ def test_set_params_reaches_into_values():
         clf.set_params(limits__minutes=5)
     trained = setpoint.AdaptiveSurrogateClassifier("f1").set_params(training__C=0.1)
     assert trained.training == FirstModel(C=0.1)
+
+
+def test_set_params_reaches_into_every_value():
+    clf = plug_in(response="rule").set_params(response__calibrate="sigmoid")
+    assert clf.response == ModelResponse(calibrate="sigmoid", predict_proba="rule")
+    clf.set_params(cv=HoldOut(0.3), cv__cv=0.4)
+    assert clf.cv == HoldOut(0.4)
+    again = plug_in().set_params(**clf.get_params())
+    assert (again.response, again.cv) == (clf.response, clf.cv)
+    with pytest.raises(ValueError, match=r"^ModelResponse takes method, .*, got 'mehtod'$"):
+        clf.set_params(response__mehtod="auto")
+    with pytest.raises(ValueError, match="Invalid parameter 'fork'"):
+        clf.set_params(fork__x=1)
+    grid = GridSearchCV(plug_in(), {"response__calibrate": [None, "sigmoid"]}, cv=2).fit(X, Y)
+    assert grid.best_estimator_.response.calibrate in (None, "sigmoid")
 
 
 def test_set_params_reaches_into_a_solvers_estimator():

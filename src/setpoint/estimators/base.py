@@ -47,7 +47,7 @@ from setpoint.rules.segments import segment_in_words
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
-from setpoint.solvers import SearchLimits, Solver, solver_of
+from setpoint.solvers import SearchLimits, Settings, Solver, solver_of
 
 __all__ = ["GoalClassifier", "UnknownGroupWarning", "atomic_fit"]
 
@@ -126,22 +126,28 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If there is no such parameter, or the value does not take it.
         """
-        kinds = {name: kind for name, kind in self._parameters.items() if isinstance(kind, type)}
         inner: dict[str, dict[str, Any]] = {}
-        for key in list(params):
+        for key in [key for key in params if "__" in key]:
             name, _, rest = key.partition("__")
-            if rest and (name in kinds or (name == "solver" and self._family)):
-                inner.setdefault(name, {})[rest] = params.pop(key)
+            inner.setdefault(name, {})[rest] = params.pop(key)
         super().set_params(**params)
         for name, changes in inner.items():
-            value: Any = getattr(self, name)
-            if name in kinds:
-                check(self, {name: kinds[name]})
-                value = kinds[name]() if value is None else value
+            value = self._value(name)
+            if isinstance(value, Settings):
+                setattr(self, name, value.with_params(**changes))
             else:
-                value = solver_of(value, self._family)
-            setattr(self, name, value.with_params(**changes))
+                super().set_params(**{f"{name}__{rest}": to for rest, to in changes.items()})
         return self
+
+    def _value(self, name: str) -> Any:
+        """A parameter; the value that is meant where a name or None stands for one."""
+        if name == "solver" and self._family:
+            return solver_of(self.solver, self._family)
+        value, kind = getattr(self, name, None), self._parameters.get(name)
+        if not isinstance(kind, type):
+            return value
+        check(self, {name: kind})
+        return kind() if value is None else value
 
     # ------------------------------------------------------------------ for families
     def _scores(self, X: Any) -> NDArray[np.float64]:

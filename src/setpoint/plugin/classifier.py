@@ -342,6 +342,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.gap_, self.n_oracle_calls_ = decision.report.gap, decision.report.n_oracle_calls
 
     # ------------------------------------------------------------------ fitting
+    def _value(self, name: str) -> Any:
+        return self._answers if name == "response" else super()._value(name)
+
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         self._options(solver).settled(goal)
         super()._check_fit(goal, X, solver)
