@@ -53,6 +53,8 @@ class Options:
         As given.
     started : float or None
         When the clock of all searches began.
+    stopped : str
+        Why searches end as soon as they begin, with what is known without one.
 
     Raises
     ------
@@ -69,6 +71,7 @@ class Options:
     smooth: Smooth = "auto"
     oracle: Any = None
     started: float | None = None
+    stopped: str = ""
 
     def __post_init__(self) -> None:
         check(self, _ALLOWED)
@@ -168,6 +171,7 @@ class Options:
 
     def watch(self) -> Limits:
         """What ends one search; its clock is the solve's, or starts now."""
-        limits = Limits(self.limits.calls, self.limits.seconds, self.progress)
+        given = self.limits
+        limits = Limits(given.calls, given.seconds, self.progress, stopped=self.stopped)
         limits.started = limits.started if self.started is None else self.started
         return limits
