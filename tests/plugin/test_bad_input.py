@@ -21,6 +21,7 @@ from setpoint import (
     InfeasibleError,
     PlugInClassifier,
     SearchLimits,
+    UnknownGroupWarning,
     evaluate,
     solve,
 )
@@ -402,6 +403,41 @@ def test_a_fold_without_a_class():
     X, y = np.arange(40.0)[:, None], np.repeat([0, 1], 20)
     with pytest.raises(ValueError, match="class"):
         PlugInClassifier(LogisticRegression(), "f1", cv=KFold(2)).fit(X, y)
+
+
+@pytest.mark.parametrize("cv", [True, 0, 1, -3, "5", "prefix", HoldOut("prefit"), HoldOut(1)])
+def test_what_splits_no_rows(cv):
+    X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
+    given = cv.cv if isinstance(cv, HoldOut) else cv
+    words = rf"^cv is a whole number >= 2, a share .* or its splits, got {given!r}$"
+    with pytest.raises(ValueError, match=words):
+        PlugInClassifier(Untouched(), "f1", cv=cv).fit(X, y)
+
+
+def test_splits_of_other_rows():
+    X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
+    for splits in ([(np.arange(20), [20, 40])], [([0, 1, -41], np.arange(20))]):
+        with pytest.raises(ValueError, match=r"^cv: a split names row (40|-41), and X has 40 rows"):
+            PlugInClassifier(Untouched(), "f1", cv=splits).fit(X, y)
+
+
+def test_a_group_without_a_row_to_find_its_rule_on():
+    X, y = table()
+    X = X.assign(g=np.where(np.arange(len(X)) < 3, "rare", X["g"]))
+    split = [(np.arange(200), np.arange(200, len(X)))]
+    model = PlugInClassifier(Untouched(), "f1", cv=split, sensitive_features="g", decide_on="g")
+    words = r"^cv: the rule is found on 400 of 600 rows, and among them is none of g = rare, which"
+    with pytest.raises(EmptyPopulationError, match=words):
+        model.fit(X, y)
+    weight = (X["g"] != "rare").to_numpy(float)  # rows that do not count do not matter
+    decider = make_pipeline(FunctionTransformer(lambda X: X[["score"]]), LogisticRegression())
+    model.set_params(estimator=decider, unknown_group="largest").fit(X, y)
+    with pytest.warns(UnknownGroupWarning, match="^3 rows"):
+        model.predict(X)
+    alone = X[["score"]]
+    model.set_params(estimator=LogisticRegression(), unknown_group="raise", sensitive_features=None)
+    model.fit(alone, y, sample_weight=weight, sensitive_features=X["g"])
+    assert "rare" not in model.goal_report_.rule
 
 
 def test_a_fitted_model_of_other_classes():

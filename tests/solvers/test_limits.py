@@ -69,6 +69,15 @@ def test_limits_are_a_value(tmp_path):
     assert (again.limits, again.response) == (limits, response)
 
 
+def test_calibrated_models_have_no_decision_function():
+    words = r"^calibrate='sigmoid' makes probabilities, and method='decision_function' asks"
+    with pytest.raises(ValueError, match=words):
+        ModelResponse("decision_function", "sigmoid")
+    clf = plug_in(response=ModelResponse("decision_function"))
+    with pytest.raises(ValueError, match=words):
+        clf.set_params(response__calibrate="sigmoid")
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_solver_takes_its_limits_and_no_others(solver):
     value = SOLVERS[solver]()
