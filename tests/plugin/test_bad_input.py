@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVR
@@ -419,6 +419,15 @@ def test_splits_of_other_rows():
     for splits in ([(np.arange(20), [20, 40])], [([0, 1, -41], np.arange(20))]):
         with pytest.raises(ValueError, match=r"^cv: a split names row (40|-41), and X has 40 rows"):
             PlugInClassifier(Untouched(), "f1", cv=splits).fit(X, y)
+
+
+def test_splits_that_were_used_up():
+    X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
+    model = PlugInClassifier(LogisticRegression(), "f1", cv=HoldOut(StratifiedKFold(2).split(X, y)))
+    with pytest.raises(ValueError, match="HoldOut needs a single split, and this gives 2"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match=r"^cv: there is no split \(what is iterated over once"):
+        model.fit(X, y)
 
 
 def test_a_group_without_a_row_to_find_its_rule_on():

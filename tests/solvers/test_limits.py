@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV
@@ -78,6 +79,16 @@ def test_calibrated_models_have_no_decision_function():
         clf.set_params(response__calibrate="sigmoid")
 
 
+def test_a_model_that_is_fitted_is_calibrated_on_folds_whatever_cv_is():
+    given = FrozenEstimator(LogisticRegression().fit(X, Y))
+    calibrated = ModelResponse(calibrate="sigmoid")
+    reports = [
+        PlugInClassifier(given, "accuracy", cv=cv, response=calibrated).fit(X, Y).goal_report_
+        for cv in (None, HoldOut(0.3))
+    ]
+    assert reports[0].rule == reports[1].rule
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_solver_takes_its_limits_and_no_others(solver):
     value = SOLVERS[solver]()
@@ -136,6 +147,8 @@ def test_set_params_reaches_into_every_value():
         clf.set_params(response__mehtod="auto")
     with pytest.raises(ValueError, match="Invalid parameter 'fork'"):
         clf.set_params(fork__x=1)
+    with pytest.raises(ValueError, match=r"^cv=3 takes no parameters, got \['cv'\]$"):
+        plug_in(cv=3).set_params(cv__cv=0.5)
     grid = GridSearchCV(plug_in(), {"response__calibrate": [None, "sigmoid"]}, cv=2).fit(X, Y)
     assert grid.best_estimator_.response.calibrate in (None, "sigmoid")
 

@@ -135,6 +135,8 @@ class GoalClassifier(ClassifierMixin, BaseEstimator):
             value = self._value(name)
             if isinstance(value, Settings):
                 setattr(self, name, value.with_params(**changes))
+            elif value is not None and not hasattr(value, "set_params"):
+                raise ValueError(f"{name}={value!r} takes no parameters, got {list(changes)}")
             else:
                 super().set_params(**{f"{name}__{rest}": to for rest, to in changes.items()})
         return self
