@@ -421,6 +421,13 @@ def test_splits_of_other_rows():
             PlugInClassifier(Untouched(), "f1", cv=splits).fit(X, y)
 
 
+def test_the_exact_solver_counts_labels():
+    P = np.column_stack([1.0 - S.scores, S.scores])
+    words = "^evidence: solver='exact' counts decisions against labels, got 'soft'; 'column-gen"
+    with pytest.raises(ValueError, match=words):
+        solve("f1", P, S.y, solver="exact", evidence="soft")
+
+
 def test_splits_that_were_used_up():
     X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
     model = PlugInClassifier(LogisticRegression(), "f1", cv=HoldOut(StratifiedKFold(2).split(X, y)))

@@ -163,7 +163,7 @@ def _held_out(goal: Goal, evidence: Evidence, options: Options) -> tuple[float, 
     Raises
     ------
     KeyboardInterrupt
-        On Ctrl-C: what a quick search keeps is no rule for all rows.
+        On Ctrl-C: what a quick search keeps was not found on all rows.
     """
     pooled: Confusion | None = None
     for most, rest in folds_of(evidence):

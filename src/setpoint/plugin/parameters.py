@@ -76,7 +76,10 @@ class Options:
     def __post_init__(self) -> None:
         check(self, _ALLOWED)
         if self.solver == "exact" and self.evidence == "soft":
-            raise ValueError("evidence='soft' is for solver='auto' or one with an oracle")
+            raise ValueError(
+                "evidence: solver='exact' counts decisions against labels, got 'soft'; "
+                "'column-generation' takes it"
+            )
         if self.oracle is not None and self.evidence == "soft":
             raise ValueError("evidence: an oracle's decisions are counted by labels, got 'soft'")
 
