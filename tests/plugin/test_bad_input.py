@@ -21,7 +21,6 @@ from setpoint import (
     InfeasibleError,
     PlugInClassifier,
     SearchLimits,
-    UnknownGroupWarning,
     evaluate,
     solve,
 )
@@ -435,25 +434,6 @@ def test_splits_that_were_used_up():
         model.fit(X, y)
     with pytest.raises(ValueError, match=r"^cv: there is no split \(what is iterated over once"):
         model.fit(X, y)
-
-
-def test_a_group_without_a_row_to_find_its_rule_on():
-    X, y = table()
-    X = X.assign(g=np.where(np.arange(len(X)) < 3, "rare", X["g"]))
-    split = [(np.arange(200), np.arange(200, len(X)))]
-    model = PlugInClassifier(Untouched(), "f1", cv=split, sensitive_features="g", decide_on="g")
-    words = r"^cv: the rule is found on 400 of 600 rows, and among them is none of g = rare, which"
-    with pytest.raises(EmptyPopulationError, match=words):
-        model.fit(X, y)
-    weight = (X["g"] != "rare").to_numpy(float)  # rows that do not count do not matter
-    decider = make_pipeline(FunctionTransformer(lambda X: X[["score"]]), LogisticRegression())
-    model.set_params(estimator=decider, unknown_group="largest").fit(X, y)
-    with pytest.warns(UnknownGroupWarning, match="^3 rows"):
-        model.predict(X)
-    alone = X[["score"]]
-    model.set_params(estimator=LogisticRegression(), unknown_group="raise", sensitive_features=None)
-    model.fit(alone, y, sample_weight=weight, sensitive_features=X["g"])
-    assert "rare" not in model.goal_report_.rule
 
 
 def test_a_fitted_model_of_other_classes():

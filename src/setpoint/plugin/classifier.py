@@ -398,7 +398,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             routed.estimator.fit,
             routed.splitter.split,
             self._available_columns(data.goal, given)[1],
-            self.unknown_group == "largest",
         )
 
     def _available_columns(self, goal: Goal, given: Any) -> tuple[DecideOn, tuple[str, ...]]:

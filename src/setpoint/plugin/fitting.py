@@ -29,7 +29,6 @@ from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.searching import RETRAININGS, limited, search_space
 from setpoint.plugin.solving import solve_evidence
 from setpoint.program.link import link
-from setpoint.rules.segments import segment_in_words
 
 __all__ = ["Fitted", "Task"]
 
@@ -62,8 +61,6 @@ class Task:
         For ``fit`` of the model, and the splitter.
     notes : tuple of str
         For the report.
-    takes_unknown : bool
-        Whether groups that no rule was found for are decided all the same.
     """
 
     data: FitData
@@ -79,7 +76,6 @@ class Task:
     params: Mapping[str, Any]
     split_params: Mapping[str, Any]
     notes: tuple[str, ...]
-    takes_unknown: bool
 
     @property
     def goal(self) -> Goal:
@@ -151,26 +147,16 @@ class Task:
         )
 
     def _check_scored(self, index: NDArray[np.int64]) -> None:
-        """Refuse folds that leave out all rows of a group, before any fit."""
+        """Refuse folds that leave out all rows of a group of the goal, before any fit."""
         if len(index) == self.inputs.n_rows[None] or self.goal.is_blackbox:
             return
-        taken = self.inputs.take(index)
         try:
-            taken.bind()
+            self.inputs.take(index).bind()
         except EmptyPopulationError as error:
             raise EmptyPopulationError(
                 f"cv: the rule is found on {len(index):,} of {self.inputs.n_rows[None]:,} rows, "
                 f"and among them {error}; take more rows, or folds that have some"
             ) from None
-        rows, scored = self.inputs.rows, taken.rows.segment_weights
-        left_out = np.flatnonzero((rows.segment_weights > 0.0) & (scored == 0.0))
-        if len(left_out) and not self.takes_unknown:
-            group = segment_in_words(rows.codebook.segments[left_out[0]])
-            raise EmptyPopulationError(
-                f"cv: the rule is found on {len(index):,} of {self.inputs.n_rows[None]:,} rows, "
-                f"and among them is none of {group}, which decide_on "
-                "tells apart; take more rows, folds that have some, or unknown_group='largest'"
-            )
 
     def _counted_twice(self, fitted: CrossFit) -> tuple[str, ...]:
         if fitted.index is None or len(fitted.index) <= self.inputs.n_rows[None]:
