@@ -16,6 +16,14 @@ from sklearn.ensemble import (
 )
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    KFold,
+    PredefinedSplit,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -26,6 +34,7 @@ from setpoint import Goal, PlugInClassifier, maximize
 from setpoint.estimators import ModelFileError, load_model, save_model
 from setpoint.estimators import persistence as files
 from setpoint.metrics import f1, precision, recall
+from setpoint.solvers import HoldOut
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
@@ -97,6 +106,26 @@ def test_models_of_scikit_learn(inner, tmp_path):
         save_model(model.fit(X, s.y), tmp_path / "m.skops")
         back = load_model(tmp_path / "m.skops")
         np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+SPLITTERS = (
+    KFold(2, shuffle=True, random_state=3),
+    StratifiedKFold(2),
+    RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0),
+    HoldOut(ShuffleSplit(1, random_state=0)),
+    HoldOut(PredefinedSplit(np.repeat([-1, 0], [40, 20]))),
+    TimeSeriesSplit(2),
+)
+
+
+@pytest.mark.parametrize("cv", SPLITTERS, ids=str)
+def test_splitters_of_scikit_learn(cv, tmp_path):
+    X, y = np.arange(60.0)[:, None] % 17, np.arange(60) % 2
+    model = PlugInClassifier(GaussianNB(), "f1", cv=cv).fit(X, y)
+    save_model(model, tmp_path / "m.skops")
+    again = load_model(tmp_path / "m.skops").cv
+    assert type(again) is type(cv)
+    assert str(again) == str(cv)
 
 
 def test_trusted_types_are_all_that_skops_asks_about(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVR
@@ -402,6 +402,38 @@ def test_a_fold_without_a_class():
     X, y = np.arange(40.0)[:, None], np.repeat([0, 1], 20)
     with pytest.raises(ValueError, match="class"):
         PlugInClassifier(LogisticRegression(), "f1", cv=KFold(2)).fit(X, y)
+
+
+@pytest.mark.parametrize("cv", [True, 0, 1, -3, "5", "prefix", HoldOut("prefit"), HoldOut(1)])
+def test_what_splits_no_rows(cv):
+    X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
+    given = cv.cv if isinstance(cv, HoldOut) else cv
+    words = rf"^cv is a whole number >= 2, a share .* or its splits, got {given!r}$"
+    with pytest.raises(ValueError, match=words):
+        PlugInClassifier(Untouched(), "f1", cv=cv).fit(X, y)
+
+
+def test_splits_of_other_rows():
+    X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
+    for splits in ([(np.arange(20), [20, 40])], [([0, 1, -41], np.arange(20))]):
+        with pytest.raises(ValueError, match=r"^cv: a split names row (40|-41), and X has 40 rows"):
+            PlugInClassifier(Untouched(), "f1", cv=splits).fit(X, y)
+
+
+def test_the_exact_solver_counts_labels():
+    P = np.column_stack([1.0 - S.scores, S.scores])
+    words = "^evidence: solver='exact' counts decisions against labels, got 'soft'; 'column-gen"
+    with pytest.raises(ValueError, match=words):
+        solve("f1", P, S.y, solver="exact", evidence="soft")
+
+
+def test_splits_that_were_used_up():
+    X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
+    model = PlugInClassifier(LogisticRegression(), "f1", cv=HoldOut(StratifiedKFold(2).split(X, y)))
+    with pytest.raises(ValueError, match="HoldOut needs a single split, and this gives 2"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match=r"^cv: there is no split \(what is iterated over once"):
+        model.fit(X, y)
 
 
 def test_a_fitted_model_of_other_classes():

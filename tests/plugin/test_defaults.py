@@ -118,7 +118,9 @@ def test_one_vs_rest_keeps_the_rule():
     assert (found != plain).any()
     one = rule.fit(X, Y[:, 0])
     assert (one.predict_proba(X) == one.decision_distribution(X)).all()
-    with pytest.raises(ValueError, match=r"response is one of .*ModelResponse.*, got 'proba'"):
+    with pytest.raises(
+        ValueError, match=r"response is one of \['model', 'rule', ModelResponse.*got 'proba'"
+    ):
         PlugInClassifier(LogisticRegression(), "f1", response="proba").fit(X, Y[:, 0])
 
 

@@ -275,6 +275,30 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch):
     assert found.report.expected_violation <= 1e-9
 
 
+@pytest.mark.parametrize("after", [3, 30])
+def test_an_interrupt_while_evidence_is_chosen_ends_the_solve(monkeypatch, after):
+    eta, y, _ = posteriors(seed=12)
+    ask, asked = Achievable.ask, []
+
+    def interrupted(self, slopes):
+        asked.append(self.counted.n_rows)
+        if len(asked) == after:
+            raise KeyboardInterrupt
+        return ask(self, slopes)
+
+    monkeypatch.setattr(Achievable, "ask", interrupted)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = solve("macro_f1", eta, y)
+    texts = [str(w.message) for w in caught if w.category is StoppedWarning]
+    assert texts == ["interrupted: the best found so far is kept"]
+    assert asked[after - 1] < len(y)  # a quick search, on two thirds of the rows
+    assert asked.count(len(y)) <= 3  # the search on all rows ends as soon as it begins
+    assert "as neither kind was chosen by then" in str(found.report)
+    plain = solve("macro_f1", eta, y, solver="argmax").report
+    assert found.report.objective.value >= plain.objective.value - 1e-12
+
+
 @pytest.mark.parametrize("when", [1, 2, 3, 5])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), StoppedError("stopped after 9 seconds")])
 def test_a_stop_while_the_bound_of_a_sum_is_sought(monkeypatch, when, error):

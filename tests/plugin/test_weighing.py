@@ -1,5 +1,6 @@
 """Evidence chosen by cross-validation, where rows are tied or classes rare."""
 
+import warnings
 from itertools import count
 from types import SimpleNamespace
 
@@ -170,6 +171,17 @@ def test_missed_bounds_are_said(monkeypatch):
     with pytest.warns(weighing.MissedBoundsWarning, match="by labels the rule misses"):
         report = solve(FLOOR.replace("0.9", "0.99"), P, y).report
     assert any("evidence='label'" in w for w in report.warnings)
+
+
+def test_a_limit_is_said_where_only_labels_lead_to_a_rule():
+    P, y = modest(2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        report = solve(FLOOR, P, y, limits=SearchLimits(calls=1)).report
+    texts = [str(w.message) for w in caught if w.category is StoppedWarning]
+    assert texts == ["stopped after 1 oracle calls: the best found so far is kept"]
+    assert report.evidence == "label"
+    assert "no rule by posteriors" in str(report)
 
 
 def test_one_clock_for_the_whole_call(monkeypatch):

@@ -20,7 +20,6 @@ from setpoint.solvers import (
     SOLVERS,
     WITHOUT_FORMULA,
     EroAdam,
-    ModelResponse,
     Portfolio,
     SurrogateWeights,
     solver_of,
@@ -87,14 +86,6 @@ def test_the_page_of_families_has_the_catalogue():
             f"{parameters or 'none'} | {limits} |"
         )
         assert line in page.read_text(encoding="utf-8").splitlines()
-
-
-def test_what_the_model_answers_is_set_from_a_name():
-    clf = classifier("auto").set_params(response="rule", response__calibrate="sigmoid")
-    assert clf.response == ModelResponse(calibrate="sigmoid", predict_proba="rule")
-    assert clf.set_params(response="model").response == "model"
-    with pytest.raises(ValueError, match=r"^response is one of \['model', 'rule', ModelResponse"):
-        clf.set_params(response="both").set_params(response__method="auto")
 
 
 def test_no_name_is_in_two_families():

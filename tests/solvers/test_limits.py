@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV
@@ -69,6 +70,25 @@ def test_limits_are_a_value(tmp_path):
     assert (again.limits, again.response) == (limits, response)
 
 
+def test_calibrated_models_have_no_decision_function():
+    words = r"^calibrate='sigmoid' makes probabilities, and method='decision_function' asks"
+    with pytest.raises(ValueError, match=words):
+        ModelResponse("decision_function", "sigmoid")
+    clf = plug_in(response=ModelResponse("decision_function"))
+    with pytest.raises(ValueError, match=words):
+        clf.set_params(response__calibrate="sigmoid")
+
+
+def test_a_model_that_is_fitted_is_calibrated_on_folds_whatever_cv_is():
+    given = FrozenEstimator(LogisticRegression().fit(X, Y))
+    calibrated = ModelResponse(calibrate="sigmoid")
+    reports = [
+        PlugInClassifier(given, "accuracy", cv=cv, response=calibrated).fit(X, Y).goal_report_
+        for cv in (None, HoldOut(0.3))
+    ]
+    assert reports[0].rule == reports[1].rule
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_solver_takes_its_limits_and_no_others(solver):
     value = SOLVERS[solver]()
@@ -124,6 +144,23 @@ def test_set_params_reaches_into_values():
     assert {k: str(v) for k, v in same.items()} == {k: str(v) for k, v in clf.get_params().items()}
     trained = setpoint.AdaptiveSurrogateClassifier("f1").set_params(training__C=0.1)
     assert trained.training == FirstModel(C=0.1)
+
+
+def test_set_params_reaches_into_every_value():
+    clf = plug_in(response="rule").set_params(response__calibrate="sigmoid")
+    assert clf.response == ModelResponse(calibrate="sigmoid", predict_proba="rule")
+    clf.set_params(cv=HoldOut(0.3), cv__cv=0.4)
+    assert clf.cv == HoldOut(0.4)
+    again = plug_in().set_params(**clf.get_params())
+    assert (again.response, again.cv) == (clf.response, clf.cv)
+    with pytest.raises(ValueError, match=r"^ModelResponse takes method, .*, got 'mehtod'$"):
+        clf.set_params(response__mehtod="auto")
+    with pytest.raises(ValueError, match="Invalid parameter 'fork'"):
+        clf.set_params(fork__x=1)
+    with pytest.raises(ValueError, match="^cv=3 takes no parameters, got 'cv'$"):
+        plug_in(cv=3).set_params(cv__cv=0.5)
+    grid = GridSearchCV(plug_in(), {"response__calibrate": [None, "sigmoid"]}, cv=2).fit(X, Y)
+    assert grid.best_estimator_.response.calibrate in (None, "sigmoid")
 
 
 def test_set_params_reaches_into_a_solvers_estimator():

@@ -39,8 +39,7 @@ from setpoint.report.measured import measured_entry
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
-from setpoint.solvers import SearchLimits, Solver, solver_of
-from setpoint.solvers.settings import Settings
+from setpoint.solvers import SearchLimits, Settings, Solver, solver_of
 
 __all__ = ["GoalClassifier", "atomic_fit"]
 
@@ -110,6 +109,10 @@ class GoalClassifier(DecidesByRule):
             name, _, rest = key.partition("__")
             if self._value_of(name) is not None:
                 inner.setdefault(name, {})[rest] = inside.pop(key)
+            elif name in self.get_params(False) and not hasattr(getattr(self, name), "set_params"):
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} takes no parameters, got {rest!r}"
+                )
         super().set_params(**inside)
         for name, changes in inner.items():
             setattr(self, name, cast(Settings, self._value_of(name)).with_params(**changes))

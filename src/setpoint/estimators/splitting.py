@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.utils.validation import _num_samples
+
+from setpoint.parameters import is_integer
 
 __all__ = ["Fold", "folds_of"]
 
@@ -32,7 +35,7 @@ def folds_of(
     Raises
     ------
     ValueError
-        If a share is none.
+        If `cv` is none of these, or a split names rows that there are not.
 
     Examples
     --------
@@ -40,6 +43,11 @@ def folds_of(
     >>> len(train), len(test)
     (2, 2)
     """
+    if isinstance(cv, bool | str) or (is_integer(cv) and cv < 2):
+        raise ValueError(
+            "cv is a whole number >= 2, a share between 0 and 1, a splitter or its splits, got "
+            f"{cv!r}"
+        )
     if isinstance(cv, float):
         if not 0 < cv < 1:
             raise ValueError(f"cv as a share lies between 0 and 1, got {cv}")
@@ -47,9 +55,14 @@ def folds_of(
             seed = int(np.random.default_rng().integers(2**32))
         cv = StratifiedShuffleSplit(1, test_size=cv, random_state=seed)
     splits = check_cv(cv, y=y, classifier=True).split(X, y, **(params or {}))
-    return [(_positions(train), _positions(test)) for train, test in splits]
+    n_rows = int(_num_samples(X))
+    return [(_positions(train, n_rows), _positions(test, n_rows)) for train, test in splits]
 
 
-def _positions(index: Any) -> NDArray[np.int64]:
+def _positions(index: Any, n_rows: int) -> NDArray[np.int64]:
     array = np.asarray(index)
-    return np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
+    at = np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
+    odd = at[(at < -n_rows) | (at >= n_rows)]
+    if len(odd):
+        raise ValueError(f"cv: a split names row {odd[0]}, and X has {n_rows:,} rows")
+    return at

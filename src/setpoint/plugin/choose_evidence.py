@@ -20,7 +20,7 @@ from setpoint.plugin.parameters import Options
 from setpoint.plugin.searching import REMEDIES, search_rule
 from setpoint.program.link import link
 from setpoint.search.infeasibility import InfeasibleError
-from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.search.limits import INTERRUPTED, StoppedError, StoppedWarning
 from setpoint.search.outcome import Outcome
 from setpoint.tolerances import SATISFIED
 
@@ -110,7 +110,11 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
     MissedBoundsWarning
         If the rule misses the constraints by labels.
     """
-    kind, why = choose_evidence(goal, evidence, options)
+    try:
+        kind, why = choose_evidence(goal, evidence, options)
+    except KeyboardInterrupt:
+        kind, why = "label", "label evidence, as neither kind was chosen by then"
+        options = replace(options, stopped=INTERRUPTED)
     asked = replace(options, evidence=kind)
     if kind == "label" or not evidence.has_labels:
         return search_rule(goal, evidence, asked), why
@@ -123,10 +127,12 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
     if past <= SATISFIED:
         assert soft is not None
         return soft, why
-    label = None
+    label, ended = None, str(error) if soft is None else soft.why
+    asked = replace(options, evidence="label", stopped=INTERRUPTED * (INTERRUPTED in ended))
     with suppress(InfeasibleError, StoppedError), warnings.catch_warnings():
-        warnings.simplefilter("ignore", StoppedWarning)
-        label = search_rule(goal, evidence, replace(options, evidence="label"))
+        if soft is not None and soft.optimum is not None and soft.optimum.stopped:  # has warned
+            warnings.simplefilter("ignore", StoppedWarning)
+        label = search_rule(goal, evidence, asked)
     nearer = np.inf if label is None else _missed(goal, label)
     if label is not None and nearer <= SATISFIED:
         missed = "no rule by posteriors" if soft is None else "the rule by posteriors does not"
@@ -152,12 +158,22 @@ def _missed(goal: Goal, outcome: Outcome) -> float:
 
 
 def _held_out(goal: Goal, evidence: Evidence, options: Options) -> tuple[float, float]:
-    """Violation and score on held-out rows, pooled."""
+    """Violation and score on held-out rows, pooled.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C: what a quick search keeps was not found on all rows.
+    """
     pooled: Confusion | None = None
     for most, rest in folds_of(evidence):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             rule = search_rule(goal, most, options).rule
+        if any(
+            w.category is StoppedWarning and str(w.message).startswith(INTERRUPTED) for w in caught
+        ):
+            raise KeyboardInterrupt
         counted = rest.confusion(rule)
         pooled = counted if pooled is None else pooled + counted
     assert pooled is not None

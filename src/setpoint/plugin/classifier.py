@@ -388,7 +388,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self._model(),
             self._is_given_fitted and self._answers.calibrate is None,
             None if self._is_given_fitted else self._split,
-            not isinstance(self.cv, HoldOut),
+            self._is_given_fitted or not isinstance(self.cv, HoldOut),
             None if self.random_state is None else data.key % 2**32,
             self.n_jobs,
             self.verbose,

@@ -129,10 +129,12 @@ def splits_of(
     Raises
     ------
     ValueError
-        If a share is none, a fold is empty, or there are too many.
+        If there is no split, a fold is empty, or there are too many.
     """
     splits = folds_of(cv, X, y, seed, params)
-    if not splits or any(len(test) == 0 for _, test in splits):
+    if not splits:
+        raise ValueError("cv: there is no split (what is iterated over once is empty afterwards)")
+    if any(len(test) == 0 for _, test in splits):
         raise ValueError("cv: a fold has no rows to score")
     if not refit and len(splits) > 1:
         raise ValueError(

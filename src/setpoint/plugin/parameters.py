@@ -53,6 +53,8 @@ class Options:
         As given.
     started : float or None
         When the clock of all searches began.
+    stopped : str
+        Why searches end as soon as they begin, with what is known without one.
 
     Raises
     ------
@@ -69,11 +71,15 @@ class Options:
     smooth: Smooth = "auto"
     oracle: Any = None
     started: float | None = None
+    stopped: str = ""
 
     def __post_init__(self) -> None:
         check(self, _ALLOWED)
         if self.solver == "exact" and self.evidence == "soft":
-            raise ValueError("evidence='soft' is for solver='auto' or one with an oracle")
+            raise ValueError(
+                "evidence: solver='exact' counts decisions against labels, got 'soft'; "
+                "'column-generation' takes it"
+            )
         if self.oracle is not None and self.evidence == "soft":
             raise ValueError("evidence: an oracle's decisions are counted by labels, got 'soft'")
 
@@ -168,6 +174,7 @@ class Options:
 
     def watch(self) -> Limits:
         """What ends one search; its clock is the solve's, or starts now."""
-        limits = Limits(self.limits.calls, self.limits.seconds, self.progress)
+        given = self.limits
+        limits = Limits(given.calls, given.seconds, self.progress, stopped=self.stopped)
         limits.started = limits.started if self.started is None else self.started
         return limits

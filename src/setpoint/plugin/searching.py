@@ -269,6 +269,7 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
         counted = space.counted.with_posteriors()
         asked = link(program.goal, counted.codebook).at(counted.marginals)
         soft = space.with_posteriors(asked.table)
+        soft.limits.stopped = space.limits.stopped
         # Whatever it finds is there already. Where it is stopped, so is the search by labels
         # when it begins, which warns.
         with (

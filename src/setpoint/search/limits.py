@@ -11,11 +11,15 @@ from setpoint.caller import warn_caller
 from setpoint.program.program import Program
 from setpoint.typing import Floats
 
-__all__ = ["Limits", "StoppedError", "StoppedWarning", "TracePoint"]
+__all__ = ["INTERRUPTED", "Limits", "StoppedError", "StoppedWarning", "TracePoint"]
 
 
 class StoppedError(RuntimeError):
     """A limit on calls or seconds was reached before there was any rule."""
+
+
+INTERRUPTED = "interrupted"
+"""What a search that Ctrl-C ended says of its end."""
 
 
 class StoppedWarning(UserWarning):
@@ -163,7 +167,7 @@ class Limits:
 
     def stop(self, why: StoppedError | KeyboardInterrupt) -> None:
         """The search ends here and keeps what it has, which is said once."""
-        self.stopped = self.stopped or str(why) or "interrupted"
+        self.stopped = self.stopped or str(why) or INTERRUPTED
         if not self._warned:
             self._warned = True
             warn_caller(self.notes[0], StoppedWarning)

@@ -24,6 +24,11 @@ class ModelResponse(Settings):
         What ``predict_proba`` gives: the model's posterior, or the probabilities with which the
         rule decides. What decides by ``predict_proba``, such as one-vs-rest or soft voting,
         keeps the rule only with "rule"; ``decision_function`` is then not there.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not allowed, or `calibrate` goes with ``method="decision_function"``.
     """
 
     allowed: ClassVar = {
@@ -35,6 +40,14 @@ class ModelResponse(Settings):
     method: str = "auto"
     calibrate: str | None = None
     predict_proba: str = "model"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.calibrate is not None and self.method == "decision_function":
+            raise ValueError(
+                f"calibrate={self.calibrate!r} makes probabilities, and "
+                "method='decision_function' asks for other scores: leave one of them out"
+            )
 
     @classmethod
     def of(cls, given: Any) -> Self:
