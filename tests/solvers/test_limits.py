@@ -157,7 +157,7 @@ def test_set_params_reaches_into_every_value():
         clf.set_params(response__mehtod="auto")
     with pytest.raises(ValueError, match="Invalid parameter 'fork'"):
         clf.set_params(fork__x=1)
-    with pytest.raises(ValueError, match="^cv=3 takes no parameters, got 'cv'$"):
+    with pytest.raises(ValueError, match=r"^cv=3 takes no parameters, got 'cv'$"):
         plug_in(cv=3).set_params(cv__cv=0.5)
     grid = GridSearchCV(plug_in(), {"response__calibrate": [None, "sigmoid"]}, cv=2).fit(X, Y)
     assert grid.best_estimator_.response.calibrate in (None, "sigmoid")
