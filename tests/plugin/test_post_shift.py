@@ -372,3 +372,38 @@ def test_smoothing_helps_on_new_rows(n):
         )
         gains.append(smooth - raw)
     assert np.mean(gains) > 0
+
+
+@pytest.mark.parametrize("why", ["Ctrl-C", "seconds"])
+def test_what_was_measured_before_an_end_is_kept(why, monkeypatch):
+    X, y = rows()
+    best = classifier(BlackBox(f1_score)).fit(X, y)
+    calls = []
+
+    def watched(y_true, y_pred):
+        calls.append(1)
+        if why == "Ctrl-C" and len(calls) == 40:
+            raise KeyboardInterrupt
+        return f1_score(y_true, y_pred)
+
+    given = {}
+    if why == "seconds":
+        now = iter(range(10**6))  # a look at the clock is a second
+        monkeypatch.setattr(limits, "time", SimpleNamespace(perf_counter=lambda: float(next(now))))
+        given = {"limits": SearchLimits(seconds=60.0)}
+    with pytest.warns(StoppedWarning, match="the best found so far is kept"):
+        clf = classifier(BlackBox(watched, name="watched"), **given).fit(X, y)
+    assert any("the best found so far is kept" in note for note in clf.goal_report_.warnings)
+    assert len(calls) < best.n_oracle_calls_ / 2
+    # Spread over all cut-offs, a few of them come near.
+    assert clf.goal_report_.objective.value >= best.goal_report_.objective.value - 0.05
+
+
+def test_an_end_before_anything_is_known_is_an_error():
+    X, y = rows()
+
+    def stopped(y_true, y_pred):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        classifier(BlackBox(stopped, name="stopped")).fit(X, y)

@@ -179,6 +179,11 @@ class BudgetedMetric:
             self.limits.called(self.used)
         return self.metric.sense * np.array([self._values[key] for key in keys], np.float64)
 
+    def known(self, scores: Floats) -> Floats:
+        """Gains (m,) of the score vectors that were evaluated before, NaN for others."""
+        values = [self._values.get(key, np.nan) for key in self._keys(scores)]
+        return self.metric.sense * np.array(values, np.float64)
+
     def record(self, gain: float) -> None:
         """A search has come to this gain, in which violations are counted already."""
         sense = self.metric.sense

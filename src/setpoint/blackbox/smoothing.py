@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence.cutoffs import cutoffs, midway
-from setpoint.search.limits import Limits
+from setpoint.search.limits import Limits, StoppedError
 from setpoint.typing import Floats
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
 Measure: TypeAlias = Callable[[Floats], Floats]
 Sweep: TypeAlias = Callable[[Floats, NDArray[np.bool_] | None], Floats]
 Smooth: TypeAlias = Literal["auto"] | int | None
+
 
 _SAME = 1e-12
 _MANY_ROWS = 3000
@@ -138,7 +139,8 @@ def smoothed_threshold(
         ``sweep(scores, moving)``: gains at every cut-off of the moving rows at once, the
         others decided by their sign. Where it is given, `measure` is not called.
     limits : Limits, optional
-        What `measure` goes by: they say so where the search segment by segment ends early.
+        What `measure` goes by. Where they or Ctrl-C end the search early, they say so, and the
+        best of the cut-offs measured by then is kept: on the common curve if two are.
 
     Returns
     -------
@@ -149,7 +151,8 @@ def smoothed_threshold(
     ValueError
         If gains are infinite, and so have no mean; or `most` is below 2.
     StoppedError
-        If `measure` raised it before the common curve was known.
+        If `measure` raised it before two cut-offs of the common curve were known, or there are
+        no `limits`.
 
     Notes
     -----
@@ -168,7 +171,7 @@ def smoothed_threshold(
     """
     if most is not None and most < 2:
         raise ValueError(f"most is a whole number >= 2 or None, got {most!r}")
-    search = _Search(measure, scores, weight, smooth, most, sweep)
+    search = _Search(measure, scores, weight, smooth, most, sweep, limits)
     everywhere = _Cuts.of(scores, weight, None)
     common = search.along(everywhere, np.zeros(len(scores)))
     found = Shift(
@@ -312,6 +315,7 @@ class _Search:
     smooth: Smooth
     most: int | None
     sweep: Sweep | None
+    limits: Limits | None
     evaluations: int = 0
 
     def along(self, cuts: _Cuts, held: Floats) -> _Best:
@@ -322,8 +326,7 @@ class _Search:
             gains = self.sweep(own, cuts.moving)
             self.evaluations += len(gains)
         else:
-            chosen = cuts.spread(self.most)
-            gains = self._measured(cuts, chosen, held)
+            chosen, gains = self._measured(cuts, cuts.spread(self.most), held)
         window = window_of(self.smooth, float(cuts.ranks[-1]))
         if window and not np.isfinite(gains).all():
             raise ValueError(
@@ -336,21 +339,42 @@ class _Search:
         threshold = midway(cuts.values, int(chosen[i]))
         return _Best(threshold, float(gains[i]), float(curve.smoothed[i]), curve, window)
 
-    def _measured(self, cuts: _Cuts, chosen: NDArray[np.int64], held: Floats) -> Floats:
-        n = len(self.scores)
-        size = max(1, _AT_ONCE // max(n, 1))
-        out = []
+    def _measured(
+        self, cuts: _Cuts, chosen: NDArray[np.int64], held: Floats
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Gains at the cut-offs chosen; at those that were measured where it ends early."""
+        size = max(1, _AT_ONCE // max(len(self.scores), 1))
+        # Whatever was measured first is spread over all of them.
+        order = np.argsort([_reversed_bits(i) for i in range(len(chosen))], kind="stable")
+        gains = np.full(len(chosen), np.nan)
+        done = np.zeros(len(chosen), np.bool_)
         for start in range(0, len(chosen), size):
-            rows = [
-                margin(self.scores, midway(cuts.values, int(j)))
-                for j in chosen[start : start + size]
-            ]
-            F = np.stack(rows)
+            part = order[start : start + size]
+            F = np.stack([margin(self.scores, midway(cuts.values, int(j))) for j in chosen[part]])
             if cuts.moving is not None:
                 F = np.where(cuts.moving, F, held)
-            out.append(self.measure(F))
-            self.evaluations += len(F)
-        return np.concatenate(out)
+            try:
+                gains[part] = self.measure(F)
+            except (StoppedError, KeyboardInterrupt) as error:
+                known = getattr(self.measure, "known", None)  # of the vectors before the end
+                if known is not None:
+                    gains[part] = known(F)
+                    done[part] = ~np.isnan(gains[part])
+                if self.limits is None or cuts.moving is not None or done.sum() < 2:
+                    raise
+                self.limits.stop(error)
+                break
+            done[part] = True
+        self.evaluations += int(done.sum())
+        return chosen[done], gains[done]
+
+
+def _reversed_bits(i: int) -> float:
+    """The binary digits of i behind the point, the last one first."""
+    out, digit = 0.0, 0.5
+    while i:
+        out, digit, i = out + digit * (i & 1), 0.5 * digit, i >> 1
+    return out
 
 
 def _middle(ranks: Floats, means: Floats) -> int:
