@@ -49,7 +49,9 @@ def test_a_group_that_the_folds_leave_out_is_known_but_not_decided():
         clf = PlugInClassifier(LogisticRegression(), goal, cv=cv, decide_on="g", **more)
         return clf.fit(X, y, sensitive_features={"g": g})
 
-    clf = fitted("maximize f1")
+    with pytest.warns(UserWarning, match="there is no rule for g = aa: none of its rows"):
+        clf = fitted("maximize f1")
+    assert any("no rule for g = aa" in note for note in clf.goal_report_.warnings)
     assert clf.evidence_.rows.codebook.segments[0] == (("g", "a"),)
     assert [key[0][1] for key in clf.evidence_.segments] == ["a", "aa", "b"]
     assert [key[0][1] for key in clf.rule_.segment_keys] == ["a", "b"]

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
+from setpoint.goals.errors import listed
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
 from setpoint.report import Comparison, Entry, GoalReport, compared, report_on_outcome
 from setpoint.report.counting import warn_few_rows
 from setpoint.rules import PerSegment, Rule
+from setpoint.rules.segments import segment_in_words
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
 
@@ -107,7 +109,7 @@ def decide(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = find()
-    outcome = replace(found.outcome, rule=_of_seen(found))
+        outcome = replace(found.outcome, rule=_of_seen(found))
     report = report_on_outcome(
         linked,
         outcome,
@@ -141,6 +143,12 @@ def _of_seen(found: Found) -> Rule:
     pairs = [p for p in zip(rule.rules, rule.segments, strict=True) if p[1] not in empty]
     if len(pairs) == len(rule.rules):
         return rule
+    names = listed([segment_in_words(key) for key in sorted(empty, key=str)])
+    warn_caller(
+        f"there is no rule for {names}: "
+        "none of its rows is among those that the rule was found on; predict takes it for unknown "
+        "(unknown_group=)"
+    )
     return PerSegment([r for r, _ in pairs], [key for _, key in pairs])
 
 
