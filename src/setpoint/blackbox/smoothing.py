@@ -34,7 +34,6 @@ Measure: TypeAlias = Callable[[Floats], Floats]
 Sweep: TypeAlias = Callable[[Floats, NDArray[np.bool_] | None], Floats]
 Smooth: TypeAlias = Literal["auto"] | int | None
 
-
 _SAME = 1e-12
 _MANY_ROWS = 3000
 _LEAST_WINDOW = 5.0

@@ -34,7 +34,7 @@ class Found:
     ----------
     outcome : Outcome
         The rule and what is known of it.
-    rows : Evidence
+    evidence : Evidence
         The rows that it was found on, with the scores that it decides by.
     objective : Entry, optional
         Where the objective was measured, not counted.
@@ -43,7 +43,7 @@ class Found:
     """
 
     outcome: Outcome
-    rows: Evidence
+    evidence: Evidence
     objective: Entry | None = None
     model: Any = None
 
@@ -113,7 +113,7 @@ def decide(
     report = report_on_outcome(
         linked,
         outcome,
-        found.rows,
+        found.evidence,
         objective=found.objective,
         family=family,
         solver=solver,
@@ -124,7 +124,7 @@ def decide(
         seconds=time.perf_counter() - start,
     )
     if table is not None and table.deployed is not None:
-        decided = found.rows.distribution(outcome.rule)[: len(table.deployed)]
+        decided = found.evidence.distribution(outcome.rule)[: len(table.deployed)]
         report = replace(report, deployed=against_deployed(table, decided))
     for w in caught:
         warn_caller(w.message)
@@ -138,16 +138,15 @@ def _of_seen(found: Found) -> Rule:
     rule = found.outcome.rule
     if not isinstance(rule, PerSegment) or not rule.needs_segments:
         return rule
-    weights = found.rows.rows.segment_weights
-    empty = {key for key, w in zip(found.rows.segments, weights, strict=True) if w == 0.0}
+    weights = found.evidence.rows.segment_weights
+    empty = {key for key, w in zip(found.evidence.segments, weights, strict=True) if w == 0.0}
     pairs = [p for p in zip(rule.rules, rule.segments, strict=True) if p[1] not in empty]
     if len(pairs) == len(rule.rules):
         return rule
     names = listed([segment_in_words(key) for key in sorted(empty, key=str)])
     warn_caller(
-        f"there is no rule for {names}: "
-        "none of its rows is among those that the rule was found on; predict takes it for unknown "
-        "(unknown_group=)"
+        f"there is no rule for {names}: none of its rows is among those that the rule was found "
+        "on; predict takes it for unknown (unknown_group=)"
     )
     return PerSegment([r for r, _ in pairs], [key for _, key in pairs])
 

@@ -311,7 +311,7 @@ class GoalClassifier(DecidesByRule):
 
     def _close(self, data: FitData, decision: Decision) -> None:
         """Keep the rule, its report and what predictions need."""
-        rule, rows = decision.rule, decision.found.rows
+        rule, evidence = decision.rule, decision.found.evidence
         names = column_names(data.X)
         if rule.randomized:
             self._check_drawable(data.X, data.key, names)
@@ -319,9 +319,9 @@ class GoalClassifier(DecidesByRule):
         self.classes_ = data.classes.sorted
         self.positive_ = data.classes.labels[1] if len(data.classes.labels) == 2 else None
         self.baseline_column_ = data.column
-        self.evidence_ = rows
+        self.evidence_ = evidence
         self.draw_key_, self.draw_columns_ = data.key, names
-        sizes = rows.rows.segment_weights
+        sizes = evidence.rows.segment_weights
         self.largest_segment_ = int(np.argmax(sizes[sizes > 0.0]))  # the rule has no others
 
     def _check_named(self) -> None:

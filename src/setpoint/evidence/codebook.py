@@ -56,15 +56,19 @@ class Codebook:
         """Code of the positive class: 1 with two classes, else None."""
         return 1 if len(self.classes) == 2 else None
 
-    @cached_property
+    @property
     def segments(self) -> tuple[Key, ...]:
         """The segments, in the order of a rule's codes."""
-        return segments_of(self.strata, self.decide_on)[0]
+        return self._segments[0]
 
-    @cached_property
+    @property
     def stratum_segment(self) -> Codes:
         """The segment of each stratum (strata,)."""
-        return segments_of(self.strata, self.decide_on)[1]
+        return self._segments[1]
+
+    @cached_property
+    def _segments(self) -> tuple[tuple[Key, ...], Codes]:
+        return segments_of(self.strata, self.decide_on)
 
     @property
     def hides_strata(self) -> bool:

@@ -33,24 +33,19 @@ class Credit(ABC):
     of_classes = True
     """Whether score j is about class j of the row's own stratum."""
 
+    @abstractmethod
     def check(self, rows: Rows, scores: Floats) -> None:
         """Refuse scores that are not what the credit needs.
 
         Raises
         ------
         ValueError
-            If they are not posteriors of the right shape.
+            If they are not of the right shape, or not posteriors where these are needed.
         """
-        if scores.ndim != 2 or len(scores) != rows.n_rows:
-            raise ValueError(f"soft evidence needs posteriors (N, n), got scores {scores.shape}")
-        if (scores < 0).any() or not (np.abs(scores.sum(axis=1) - 1.0) <= _SUM).all():
-            raise ValueError(
-                "soft evidence needs posteriors: numbers >= 0 that sum to 1 in each row"
-            )
 
+    @abstractmethod
     def is_exact(self, codebook: Codebook) -> bool:
         """Whether the best response to a linear objective over counts is known exactly."""
-        return True
 
     def place(self, rows: Rows) -> tuple[Codes, int]:
         """By what a row is counted in a pass (N,), and how many codes there are."""
@@ -110,12 +105,20 @@ class Posteriors(Credit):
     """A row counts in its own stratum and in every class, by its posterior."""
 
     def check(self, rows: Rows, scores: Floats) -> None:
-        """One posterior for each class."""
-        super().check(rows, scores)
-        if scores.shape[1] != rows.codebook.n_classes:
+        """Posteriors that sum to one, and a column for each thing that they are of."""
+        if scores.ndim != 2 or len(scores) != rows.n_rows:
+            raise ValueError(f"soft evidence needs posteriors (N, n), got scores {scores.shape}")
+        if (scores < 0).any() or not (np.abs(scores.sum(axis=1) - 1.0) <= _SUM).all():
             raise ValueError(
-                f"{scores.shape[1]} posteriors a row for {rows.codebook.n_classes} classes need "
-                "joint_columns"
+                "soft evidence needs posteriors: numbers >= 0 that sum to 1 in each row"
+            )
+        self._check_columns(rows.codebook, scores.shape[1])
+
+    def _check_columns(self, book: Codebook, n_scores: int) -> None:
+        """One posterior for each class."""
+        if n_scores != book.n_classes:
+            raise ValueError(
+                f"{n_scores} posteriors a row for {book.n_classes} classes need joint_columns"
             )
 
     def is_exact(self, codebook: Codebook) -> bool:
@@ -177,11 +180,10 @@ class JointPosteriors(Posteriors):
     columns: Codes
     of_classes = False
 
-    def check(self, rows: Rows, scores: Floats) -> None:
+    def _check_columns(self, book: Codebook, n_scores: int) -> None:
         """One posterior for each of `columns`, which are strata of their segment and classes."""
-        Credit.check(self, rows, scores)
-        columns, book = self.columns, rows.codebook
-        shape = (len(book.segments), scores.shape[1], 2)
+        columns = self.columns
+        shape = (len(book.segments), n_scores, 2)
         if columns.shape != shape:
             raise ValueError(f"joint_columns {columns.shape} must be {shape}")
         stratum, true = columns[..., 0], columns[..., 1]

@@ -105,7 +105,7 @@ def prepare(
         If the goal is of another kind, or rows are too few to be held out.
     """
     e, limits = estimator, limits or Limits()
-    training, linear = e.training or Minibatches(), e.module == "linear"
+    training, linear = Minibatches.of(e.training), e.module == "linear"
     fit_on, chosen = _split(e, data, seed)
     train = data if fit_on is None else data.take(fit_on)
     choose = None if chosen is None else data.take(chosen)

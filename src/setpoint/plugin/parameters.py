@@ -99,8 +99,7 @@ class Options:
         oracle = value.oracle if isinstance(value, ColumnGeneration) else None
         # A learner decides by itself, with or without posteriors of the model.
         name = "auto" if oracle is not None else value.name
-        limits = _AS_IT_COMES if limits is None else limits
-        out = cls(name, limits=limits, oracle=oracle, **own, **options)
+        out = cls(name, limits=SearchLimits.of(limits), oracle=oracle, **own, **options)
         value.limited(out.limits)
         return out
 

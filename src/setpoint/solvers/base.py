@@ -59,7 +59,7 @@ class Solver(Settings):
         ...
         ValueError: limits: solver='ero-adam' takes seconds, got calls=50
         """
-        out = SearchLimits() if given is None else given
+        out = SearchLimits.of(given)
         for name, value in out.given.items():
             if name not in self.limits:
                 raise ValueError(

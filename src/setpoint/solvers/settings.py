@@ -29,9 +29,9 @@ class Settings:
         check(self, self.allowed)
 
     @classmethod
-    def of(cls, given: Any) -> Self:
+    def of(cls, given: Self | None) -> Self:
         """The value itself; None: that of the defaults."""
-        return given if isinstance(given, cls) else cls()
+        return cls() if given is None else given
 
     def __repr__(self) -> str:
         given = ((f, getattr(self, f.name)) for f in fields(self))

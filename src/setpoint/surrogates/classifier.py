@@ -317,7 +317,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         weight = data.weight
         self.preprocessor_ = fit_preprocessor(self.preprocessor, data.trained_on, data.classes)
         features, labels = transformed(self.preprocessor_, data.features), data.classes.labels
-        first, seed = self.training or FirstModel(), data.key % 2**32
+        first, seed = FirstModel.of(self.training), data.key % 2**32
         training = Training(
             features, data.true, weight, groups, kinds, labels, first, self.module, seed
         )
