@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         solve,
     )
     from setpoint.ramp import RampClassifier
-    from setpoint.report import BoundPath, FewRowsWarning, GoalReport
+    from setpoint.report import FewRowsWarning, GoalReport
     from setpoint.search import (
         ConstantGoalWarning,
         Frontier,
@@ -123,7 +123,7 @@ _HOME = {
     "StoppedWarning": "search",
     "FewRowsWarning": "report",
     "GoalReport": "report",
-    "BoundPath": "report",
+    "BoundPath": "estimators",
     "TRUSTED_TYPES": "estimators",
     "bound_path": "estimators",
     "Dataset": "inputs",

@@ -16,7 +16,7 @@ from setpoint.goals.table import TABLE
 from setpoint.report import Entry, GoalReport
 from setpoint.report.page import Section, page_text
 from setpoint.report.page.svg import cleaned
-from setpoint.report.page.verbalize import goal_in_words
+from setpoint.report.goal_words import goal_in_words
 from setpoint.report.words import HALF_THE_TIME
 from thinning import thinned
 

@@ -82,11 +82,14 @@ def evaluate(
     found = replace(found, warnings=(*found.warnings, *more))
     n_rows = judged.part.n_rows
     if report is not None:
-        from setpoint.report.page import Section
+        from setpoint.report import TextSection
 
+        table = judged.table
         about = [
-            Section("The data", (f"{n_rows:,} rows from {judged.table.name}", *judged.table.notes)),
-            Section("The model and the rows it was fitted on", judged.model.notes),
+            TextSection(
+                "The data", (f"{n_rows:,} rows from {judged.table.name}", *judged.table.notes)
+            ),
+            TextSection("The model and the rows it was fitted on", judged.model.notes),
         ]
         current().expect(report)
         with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():

@@ -227,7 +227,7 @@ def fit(
         for line in searched(trained):
             click.echo(line)
         if trained.held_out is not None and trained.report.satisfied is False:
-            n_rows = trained.report.n_rows
+            n_rows = trained.report.counts.n_rows
             click.echo(
                 f"On the {n_rows:,} rows that the rule was chosen on the goal is NOT reached: see "
                 "the page.\n"
@@ -269,7 +269,7 @@ def _check_estimator(name: str | None) -> None:
 
 
 def _say_positive(trained: Trained, asked: str | None) -> None:
-    positive = trained.report.positive
+    positive = trained.report.counts.positive
     if positive is not None and asked is None:
         current().note(
             f"the positive class is {positive!r}, the last in order; --positive names another"

@@ -161,7 +161,7 @@ def _levels(text: str | None) -> list[float] | None:
 
 
 def _text(found: Frontier) -> str:
-    from setpoint.report.words import number
+    from setpoint.report.numbers import number
 
     shown = found.thinned(_LINES)
     head = [f"bound {found.relation}", f"best {found.objective}", f"{found.side} reached"]

@@ -65,8 +65,9 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     except ShapeError as error:
         return {**out, "solver": f"no method takes it: {error}"}
     # The first clause names the method; the rest refers to the rows, which are made up.
-    how = "" if report.status == "nearest" else report.why.partition(";")[0]
-    return {**out, "solver": f"{report.solver}, {how}" if how else report.solver}
+    how = "" if report.status == "nearest" else report.search.why.partition(";")[0]
+    solver = report.search.solver
+    return {**out, "solver": f"{solver}, {how}" if how else solver}
 
 
 def trained(goal: Goal) -> dict[str, str]:

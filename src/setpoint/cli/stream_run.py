@@ -124,7 +124,7 @@ class Run:
             )
         elif state.n_read == self.read_before and not self.stopped:
             out.append(f"{stream.name}: no new rows have come")
-        counts = self.report().stream if state.n_rows else None
+        counts = self.report().section("stream") if state.n_rows else None
         if counts is None:
             return out
         negative, positive = state.schema.classes
@@ -167,7 +167,7 @@ class Run:
                 warnings.simplefilter("ignore")  # the report at the end says it once
                 report = self.report()
             parts.append(f"{report.objective.text} {report.objective.value:.4f}")
-            last = report.stream
+            last = report.section("stream")
             if last is not None and last.window_value is not None:
                 parts.append(f"the last {last.window_rows:,}: {last.window_value:.4f}")
             parts.append(f"threshold {clf.threshold_:.4f}")

@@ -121,7 +121,7 @@ def _metric(metric: BlackBox) -> str:
 
 def _tried(trained: Trained) -> list[str]:
     """The best of each method, the one that was taken first."""
-    from setpoint.report.words import number
+    from setpoint.report.numbers import number
 
     named = trained.report.objective.text
     lines = [
@@ -138,15 +138,15 @@ def _tried(trained: Trained) -> list[str]:
 
 def searched(trained: Trained) -> list[str]:
     """What an adaptive search found, where the report on rows held out cannot say it."""
-    summary = trained.report.adaptive
+    summary = trained.report.section("adaptive")
     if summary is None or trained.held_out is None:
         return []
     where = trained.chosen_on
-    lines = summary.lines(Goal.parse(trained.report.goal).sense == "maximize")
     wrapped = (
-        textwrap.fill(line, 88, initial_indent="  ", subsequent_indent="    ") for line in lines
+        textwrap.fill(line, 79, initial_indent="  ", subsequent_indent="    ")
+        for line in summary.lines()
     )
-    return [f"{summary.TITLE}, on {where}", *wrapped, ""]
+    return [f"{summary.title}, on {where}", *wrapped, ""]
 
 
 def _some(names: list[str]) -> str:
@@ -166,7 +166,7 @@ def fit_json(
         "goal": str(goal),
         "metric": None if choices.metric is None else choices.metric.name,
         "target": choices.target,
-        "positive": trained.report.positive,
+        "positive": trained.report.counts.positive,
         "classes": dict(trained.classes),
         "rows": {"fitted": trained.n_fitted, "held_out": trained.n_held_out},
         "datasets": {name: asdict(rows) for name, rows in trained.datasets.items()},

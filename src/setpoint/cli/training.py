@@ -108,10 +108,10 @@ class Trained:
     @property
     def chosen_on(self) -> str:
         """The rows of `report` in words."""
-        n = self.report.n_rows
+        n = self.report.counts.n_rows
         if self.validation is not None:
             return f"the {n:,} rows of {self.name} by which the model was chosen"
-        if not self.trained or self.report.folds:
+        if not self.trained or self.report.search.folds:
             return f"{n:,} rows, by cross-validation"
         if n >= self.n_fitted:  # and those of further data sets
             return f"the {n:,} rows that the model was trained on"

@@ -49,10 +49,10 @@ def write_fit(
         _say_foreign(choices.way.estimator, model)
     if report is None:
         return
-    from setpoint.report.page import Section
+    from setpoint.report import Frontiers, TextSection
 
-    sections = [Section(title, tuple(lines)) for title, lines in about]
-    page = replace(trained.report, frontiers=frontiers)
+    sections = [TextSection(title, tuple(lines)) for title, lines in about]
+    page = replace(trained.report, sections=(*trained.report.sections, Frontiers(frontiers)))
     with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():
         page.to_html(report, held_out=trained.held_out, about=sections)
 

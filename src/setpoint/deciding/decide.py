@@ -8,22 +8,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import listed
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
-from setpoint.report import Comparison, Entry, GoalReport, compared, report_on_outcome
-from setpoint.report.counting import warn_few_rows
+from setpoint.report import Entry, GoalReport, report_on_outcome
+from setpoint.report.facts import Search
+from setpoint.report.paired import against_deployed
+from setpoint.report.reporting import warn_few_rows
 from setpoint.rules import PerSegment, Rule
 from setpoint.rules.segments import segment_in_words
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
 
-__all__ = ["Decision", "Found", "against_deployed", "decide"]
+__all__ = ["Decision", "Found", "decide"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,18 +113,16 @@ def decide(
         linked,
         outcome,
         found.evidence,
+        Search(family, solver or "", folds=folds),
         objective=found.objective,
-        family=family,
-        solver=solver,
-        why=outcome.why,
-        folds=folds,
         notes=(*(str(w.message) for w in caught), *notes),
         trace=trace,
         seconds=time.perf_counter() - start,
     )
     if table is not None and table.deployed is not None:
         decided = found.evidence.distribution(outcome.rule)[: len(table.deployed)]
-        report = replace(report, deployed=against_deployed(table, decided))
+        against = against_deployed(linked.goal, found.evidence.classes, table, decided)
+        report = replace(report, deployed=against)
     for w in caught:
         warn_caller(w.message)
     warn_few_rows(report)
@@ -149,17 +146,3 @@ def _of_seen(found: Found) -> Rule:
         "on; predict takes it for unknown (unknown_group=)"
     )
     return PerSegment([r for r, _ in pairs], [key for _, key in pairs])
-
-
-def against_deployed(table: Table, decided: NDArray[np.float64]) -> Comparison | None:
-    """What changes against the deployed model on some rows; None where there is none.
-
-    Parameters
-    ----------
-    table : Table
-    decided : array of shape (N, n)
-        The probability of each class.
-    """
-    if table.deployed is None:
-        return None
-    return compared(table.true, table.deployed, decided, table.weight)

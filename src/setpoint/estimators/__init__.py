@@ -3,12 +3,16 @@
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.estimators.evaluation import evaluate
+from setpoint.estimators.path import BoundPath
+from setpoint.estimators.path_display import BoundPathDisplay
 from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load_model, save_model
 from setpoint.estimators.priors import weights_for_prior
 from setpoint.estimators.scorer import goal_scorer
 
 __all__ = [
     "TRUSTED_TYPES",
+    "BoundPath",
+    "BoundPathDisplay",
     "ModelFileError",
     "UnknownGroupWarning",
     "bound_path",

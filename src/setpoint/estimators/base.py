@@ -14,12 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import measured_value
-from setpoint.deciding.decide import Decision, against_deployed
+from setpoint.deciding.decide import Decision
 from setpoint.deciding.opening import FitData, given_rows
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
+from setpoint.estimators.path import BoundPath
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
+from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.classes import ClassOrder
@@ -28,14 +30,13 @@ from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.parameters import Allowed, check
 from setpoint.program.link import link
-from setpoint.report import (
-    BoundPath,
-    Entry,
-    GoalReport,
-    operating_points,
-    report_on,
-)
+from setpoint.report import Entry, GoalReport, operating_points, report_on
+from setpoint.report.facts import Search
 from setpoint.report.measured import measured_entry
+from setpoint.report.paired import against_deployed
+from setpoint.report.section import Section
+from setpoint.report.sections import OperatingSection
+from setpoint.report.worked import with_worked
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
@@ -142,6 +143,7 @@ class GoalClassifier(DecidesByRule):
         sensitive_features: Any = None,
         baseline: Any = None,
         datasets: Mapping[str, Any] | None = None,
+        goal: Goal | Expression | str | None = None,
     ) -> GoalReport:
         """How far the rule reaches the goal on new rows.
 
@@ -151,6 +153,10 @@ class GoalClassifier(DecidesByRule):
             As in ``fit``. A rule that draws is measured in expectation. Where the deployed
             model's decisions on X are available, the report compares with them, whether the
             goal refers to them or not.
+        goal : Goal, str or metric, optional
+            The goal to judge by; None: that of the fit. Where the fit asked for more than is
+            meant, such as precision of 0.54 for 0.5, this is the goal that is meant: the
+            report then holds both bounds.
 
         Returns
         -------
@@ -158,7 +164,8 @@ class GoalClassifier(DecidesByRule):
             With status "evaluated".
         """
         check_is_fitted(self)
-        goal = self._goal()
+        own = self._goal()
+        goal = own if goal is None else as_goal(goal)
         rows, seen = self._seen(goal, X, y, sample_weight, sensitive_features, baseline, datasets)
         inputs = replace(seen, decide_on=())
         given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
@@ -167,26 +174,26 @@ class GoalClassifier(DecidesByRule):
         scores = {name: self._scores(given[name][0]) for name in inputs.tables}
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self.rule_.distribution(scores[name], segments[name]) for name in scores}
-        shown = None
-        if len(self.classes_) == 2 and self.rule_.score_columns is None:
+        labels = inputs.classes.labels
+        sections: list[Section] = []
+        if len(labels) == 2 and self.rule_.score_columns is None:
             scored = seen.evidence(scores)
-            shown = operating_points(link(goal, scored.codebook), scored, self.rule_)
+            points = operating_points(link(goal, scored.codebook), scored, self.rule_)
+            sections += [] if points is None else [OperatingSection(points)]
         report = report_on(
             link(goal, inputs.rows.codebook),
             inputs.confusion(decided),
             objective=self._measured(goal, rows[None], scores[None], segments[None]),
         )
         fitted = self.goal_report_
+        drawn = inputs.undecided(decided) if self.rule_.randomized else 0.0
         return replace(
             report,
-            operating=shown,
-            deployed=against_deployed(inputs.tables[None], decided[None]),
-            randomized=inputs.undecided(decided) if self.rule_.randomized else 0.0,
-            family=fitted.family,
-            solver=fitted.solver,
-            rule=fitted.rule,
-            positive=fitted.positive,
-            decides_on=fitted.decides_on,
+            constraints=with_worked(report.constraints, goal, own),
+            sections=(*report.sections, *sections),
+            deployed=against_deployed(goal, labels, inputs.tables[None], decided[None]),
+            search=Search(fitted.search.family, fitted.search.solver),
+            rule=replace(fitted.rule, drawn=drawn),
         )
 
     def _measured(
@@ -278,7 +285,7 @@ class GoalClassifier(DecidesByRule):
         """Rows for the fitted rule, as given and checked, with the columns that it looks at."""
         sets = self._datasets(datasets, X, getattr(self, "baseline_column_", None))
         rows = given_rows(self, goal, X, y, sample_weight, sensitive_features, baseline, sets)
-        decides_on = list(self.goal_report_.decides_on)
+        decides_on = list(self.goal_report_.rule.decides_on)
         return rows, CheckedData.check(goal, self._classes, rows, decides_on)
 
     # ------------------------------------------------------------------ fitting

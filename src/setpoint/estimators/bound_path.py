@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from setpoint.caller import warn_caller
+from setpoint.estimators.path import BoundPath, check_trainable
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Const
 from setpoint.goals.goal import as_goal
-from setpoint.report import BoundPath, GoalReport
-from setpoint.report.path import check_trainable
+from setpoint.report import GoalReport
 from setpoint.search.frontier import Vary, levels_of, vary_of
 from setpoint.search.infeasibility import InfeasibleError
 

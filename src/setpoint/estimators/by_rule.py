@@ -109,7 +109,7 @@ class DecidesByRule(ClassifierMixin, BaseEstimator):
         """The segment of each row, where the rule looks at more than the score."""
         if not self.rule_.needs_segments:
             return None
-        names = self.goal_report_.decides_on
+        names = self.goal_report_.rule.decides_on
         given = self.sensitive_features if sensitive_features is None else sensitive_features
         if given is None:
             raise GoalError(

@@ -18,8 +18,9 @@ from setpoint.inputs.arrays import one_column
 from setpoint.inputs.inputs import GivenRows
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.link import link
-from setpoint.report import GoalReport, compared, report_on
+from setpoint.report import GoalReport, report_on
 from setpoint.report.measured import measured_entry
+from setpoint.report.paired import against_deployed
 from setpoint.typing import Codes
 
 __all__ = ["evaluate", "value_of"]
@@ -104,25 +105,20 @@ def evaluate(
         classes=classes,
         pos_label=pos_label,
     )
-    rows = inputs.tables[None]
-    given = GivenRows(inputs.n_rows[None], y_true, sample_weight, sensitive_features, baseline)
-    deployed = rows.deployed
-    against = None
-    if deployed is not None:
-        against = compared(rows.true, deployed, decisions[None], rows.weight)
-    objective, todays = None, None
+    table = inputs.tables[None]
+    objective, both = None, None
     if metric is not None:
+        given = GivenRows(inputs.n_rows[None], y_true, sample_weight, sensitive_features, baseline)
         bound = measured_on(metric, inputs.classes, given, where=None)
         second = _scores(scores, given.n_rows) if of_scores else decisions[None]
-        objective = measured_entry(metric, bound, value_of(bound, second))
-        if deployed is not None and not of_scores:
-            todays = value_of(bound, deployed)
+        ours = value_of(bound, second)
+        objective = measured_entry(metric, bound, ours)
+        if table.deployed is not None and not of_scores:
+            both = ours, value_of(bound, table.deployed)
     report = report_on(
-        link(goal, inputs.rows.codebook),
-        inputs.confusion(decisions),
-        objective=objective,
-        baseline_objective=todays,
+        link(goal, inputs.rows.codebook), inputs.confusion(decisions), objective=objective
     )
+    against = against_deployed(goal, inputs.classes.labels, table, decisions[None], both)
     return replace(report, deployed=against)
 
 

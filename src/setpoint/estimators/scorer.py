@@ -26,7 +26,7 @@ from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.fold import Folder
 from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal
-from setpoint.report import report_on
+from setpoint.report.counting import entries_on
 
 __all__ = ["GoalScorer", "goal_scorer"]
 
@@ -171,16 +171,16 @@ def _above(clf: GoalClassifier, X: Any) -> NDArray[np.float64]:
 
 
 def _score(linked: LinkedGoal, confusion: Confusion) -> float:
-    goal, report = linked.goal, report_on(linked, confusion)
-    value = report.objective.value
-    if value is None or any(c.satisfied is None for c in report.constraints):
+    objective, *constraints = entries_on(linked, confusion)
+    value = objective.value
+    if value is None or any(c.satisfied is None for c in constraints):
         return math.nan
-    missed = [-float(c.slack or 0.0) for c in report.constraints if not c.satisfied]
-    sense = 1.0 if goal.sense == "maximize" else -1.0
+    missed = [-float(c.slack or 0.0) for c in constraints if not c.satisfied]
+    sense = 1.0 if linked.goal.sense == "maximize" else -1.0
     if not missed:
         return sense * float(value)
-    objective = Folder(linked.codebook, confusion.marginals).function(linked.objective)
-    lowest = min(sense * objective.low, sense * objective.high)
+    function = Folder(linked.codebook, confusion.marginals).function(linked.objective)
+    lowest = min(sense * function.low, sense * function.high)
     # Below every score of a feasible model, the less violated the better.
     return (min(lowest, -1.0) if math.isfinite(lowest) else -1e6) - 1.0 - max(missed)
 

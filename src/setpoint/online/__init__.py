@@ -2,5 +2,6 @@
 
 from setpoint.online.classifier import OnlineFClassifier
 from setpoint.online.late_labels import ExpiredWarning
+from setpoint.online.summary import StreamSummary
 
-__all__ = ["ExpiredWarning", "OnlineFClassifier"]
+__all__ = ["ExpiredWarning", "OnlineFClassifier", "StreamSummary"]

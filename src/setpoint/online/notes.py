@@ -13,8 +13,9 @@ from setpoint.online import state as at
 from setpoint.online.engine import Engine
 from setpoint.online.parameters import SOLVERS
 from setpoint.online.solvers.sketch import calibrate
+from setpoint.online.summary import StreamSummary
 from setpoint.program.link import link
-from setpoint.report import GoalReport, StreamSummary, report_on
+from setpoint.report import GoalReport, RuleFacts, Search, report_on
 from setpoint.rules import ClassNames, Threshold
 
 __all__ = ["stream_report"]
@@ -53,11 +54,13 @@ def stream_report(engine: Engine) -> GoalReport:
     )  # fmt: skip
     return replace(
         report,
-        family="online",
-        solver=next(name for name, code in SOLVERS.items() if code == options.solver),
-        why="each row was decided by the rule of its moment, before its label was used",
-        rule=rule,
-        stream=summary,
+        search=Search(
+            "online",
+            next(name for name, code in SOLVERS.items() if code == options.solver),
+            "each row was decided by the rule of its moment, before its label was used",
+        ),
+        rule=RuleFacts(rule, cutoffs=(((), engine.threshold),)),
+        sections=(*report.sections, summary),
     )
 
 

@@ -27,7 +27,7 @@ from setpoint.plugin.solving import solve_evidence
 from setpoint.plugin.thresholds import as_thresholds
 from setpoint.plugin.unlabelled import require_label_free
 from setpoint.program.link import waits_for_class
-from setpoint.rules import ClassNames
+from setpoint.report.outcome import rule_facts
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import HoldOut, ModelResponse, SearchLimits, Solver
@@ -314,8 +314,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             rule = as_thresholds(decision.rule, evidence.scores)
         self.posterior_, self.scorer_, self.evidence_ = rule is None, None, None
         if rule is not None:
-            words = rule.explain(ClassNames(evidence.classes))
-            decision = replace(decision, rule=rule, report=replace(decision.report, rule=words))
+            facts = rule_facts(rule, evidence, decision.report.rule.drawn)
+            decision = replace(decision, rule=rule, report=replace(decision.report, rule=facts))
         self._keep(decision)
         self.largest_segment_ = int(np.argmax(evidence.rows.segment_weights))
         return self
@@ -328,7 +328,10 @@ class PlugInClassifier(InnerModel, GoalClassifier):
                 "frontier: this rule decides by joint posteriors or retrained learners, which are "
                 "found for one bound; fit for each bound instead"
             )
-        soft, tol = self.goal_report_.evidence == "soft", self._options(self._chosen()[0]).tol
+        soft, tol = (
+            self.goal_report_.search.evidence == "soft",
+            self._options(self._chosen()[0]).tol,
+        )
         return frontier_of_evidence(
             goal, evidence, vary, values, randomized=randomized, soft=soft, tol=tol
         )
@@ -339,7 +342,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             decision.report,
             decision.trace,
         )
-        self.gap_, self.n_oracle_calls_ = decision.report.gap, decision.report.n_oracle_calls
+        self.gap_ = decision.report.certificate.gap
+        self.n_oracle_calls_ = decision.report.search.calls
 
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:

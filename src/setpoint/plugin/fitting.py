@@ -29,6 +29,7 @@ from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.searching import RETRAININGS, limited, search_space
 from setpoint.plugin.solving import solve_evidence
 from setpoint.program.link import link
+from setpoint.report.outcome import in_words
 
 __all__ = ["Fitted", "Task"]
 
@@ -199,8 +200,8 @@ class Task:
             notes=self.notes + self._counted_twice(fitted),
         )
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
-        text = f"{decision.report.rule}\nThe score has columns for group and class: {columns}."
-        decision = replace(decision, report=replace(decision.report, rule=text))
+        text = f"{decision.report.rule.text}\nThe score has columns for group and class: {columns}."
+        decision = replace(decision, report=in_words(decision.report, text))
         model = clone(self.model).fit(self.data.X, self.data.y, **self.params)
         return Fitted(model, JointModel(joint, fitted.model), decision, posterior=True)
 
@@ -261,7 +262,7 @@ class Task:
         optimum = decision.found.outcome.optimum
         assert optimum is not None
         scorer, rule = space.finish(optimum.choice)
-        report = replace(decision.report, rule=space.words(optimum.choice))
+        report = in_words(decision.report, space.words(optimum.choice))
         model = self.model
         if not self.is_fitted:
             model = clone(model).fit(self.data.X, self.data.y, **self.params)

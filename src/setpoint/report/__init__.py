@@ -2,36 +2,33 @@
 
 from setpoint.inference.intervals import Interval, interval
 from setpoint.inference.sign_test import FreshLabels, fresh_labels
-from setpoint.report.adaptive import AdaptiveStep, AdaptiveSummary
-from setpoint.report.counting import FewRowsWarning, report_on, warn_few_rows
+from setpoint.report.counts import Counts
 from setpoint.report.deployed import Comparison, compared
 from setpoint.report.displays import (
-    BoundPathDisplay,
     ConvergenceDisplay,
     FrontierDisplay,
     GroupRatesDisplay,
     OperatingPointDisplay,
-    SurrogatePathDisplay,
 )
 from setpoint.report.entry import Entry, GroupRow
+from setpoint.report.facts import Certificate, RuleFacts, Run, Search
 from setpoint.report.operating import OperatingCurve, OperatingPoints, operating_points
 from setpoint.report.outcome import report_on_outcome
-from setpoint.report.page import Section
-from setpoint.report.path import BoundPath
 from setpoint.report.report import GoalReport
-from setpoint.report.stream import StreamSummary
+from setpoint.report.reporting import FewRowsWarning, report_on, warn_few_rows
+from setpoint.report.section import Section, TextSection
+from setpoint.report.sections import Frontiers, OperatingSection, Prices, SearchTrace
 
 __all__ = [
-    "AdaptiveStep",
-    "AdaptiveSummary",
-    "BoundPath",
-    "BoundPathDisplay",
+    "Certificate",
     "Comparison",
     "ConvergenceDisplay",
+    "Counts",
     "Entry",
     "FewRowsWarning",
     "FreshLabels",
     "FrontierDisplay",
+    "Frontiers",
     "GoalReport",
     "GroupRatesDisplay",
     "GroupRow",
@@ -39,9 +36,14 @@ __all__ = [
     "OperatingCurve",
     "OperatingPointDisplay",
     "OperatingPoints",
+    "OperatingSection",
+    "Prices",
+    "RuleFacts",
+    "Run",
+    "Search",
+    "SearchTrace",
     "Section",
-    "StreamSummary",
-    "SurrogatePathDisplay",
+    "TextSection",
     "compared",
     "fresh_labels",
     "interval",

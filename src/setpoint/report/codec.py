@@ -1,103 +1,75 @@
-"""Reports as plain dicts that JSON takes, and back without loss."""
+"""Values of a report as plain dicts that JSON takes, and back by the types of their fields."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from setpoint.report.adaptive import AdaptiveSummary
-from setpoint.report.deployed import Comparison
-from setpoint.report.entry import Entry, GroupRow
-from setpoint.report.operating import OperatingPoints
-from setpoint.report.stream import StreamSummary
-from setpoint.search.frontier import Frontier
+__all__ = ["plain", "read"]
 
-if TYPE_CHECKING:
-    from setpoint.report.report import GoalReport
-
-__all__ = ["FORMAT", "read", "write"]
-
-FORMAT = 1
-"""Version of the dict; a reader refuses what it does not know."""
-
-_RUN = ("seconds", "versions")
-"""What differs between two runs of the same thing."""
-
-_FLOATS = {
-    "value", "bound", "slack", "low", "high", "effective_rows", "numerator", "denominator",
-    "gap", "bound_on_objective", "calibration", "expected_objective", "expected_violation",
-    "randomized", "with_draws", "baseline_objective", "level", "seconds",
-}  # fmt: skip
+T = TypeVar("T")
 
 
-def write(report: GoalReport) -> dict[str, Any]:
-    """The dict of a report; infinite numbers and NaN become the text that float() reads."""
-    out: dict[str, Any] = {"format": FORMAT}
-    run: dict[str, Any] = {}
-    for f in fields(report):
-        (run if f.name in _RUN else out)[f.name] = _plain(getattr(report, f.name))
-    out["run"] = run
-    return out
+def plain(value: Any) -> Any:
+    """Dicts, lists and scalars; infinite numbers and NaN become the text that float() reads.
 
-
-def read(data: Any) -> dict[str, Any]:
-    """The arguments of the report that `write` wrote.
-
-    Raises
-    ------
-    ValueError
-        If `data` is of another format.
+    Examples
+    --------
+    >>> plain({"a": (1, float("inf"))})
+    {'a': [1, 'inf']}
     """
-    if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
-        raise ValueError(f"a report of format {FORMAT} is read here, found {found!r}")
-    flat = {k: v for k, v in data.items() if k not in ("format", "run")}
-    flat.update(data.get("run", {}))
-    out = {k: _number(k, v) for k, v in flat.items()}
-    out["objective"] = _entry(flat["objective"])
-    out["constraints"] = tuple(_entry(e) for e in flat["constraints"])
-    out["groups"] = tuple(_group(g) for g in flat["groups"])
-    for name in ("decides_on", "warnings"):
-        out[name] = tuple(flat[name])
-    out["blame"] = {k: float(v) for k, v in flat["blame"].items()}
-    out["versions"] = dict(flat["versions"])
-    points = flat["operating"]
-    out["operating"] = None if points is None else OperatingPoints.from_dict(points)
-    out["trace"] = tuple((int(call), *map(float, rest)) for call, *rest in flat["trace"])
-    against = flat["deployed"]
-    out["deployed"] = None if against is None else Comparison.from_dict(against)
-    summary = flat["stream"]
-    out["stream"] = None if summary is None else StreamSummary.from_dict(summary)
-    searched = flat.get("adaptive")  # not there in reports of earlier versions
-    out["adaptive"] = None if searched is None else AdaptiveSummary.from_dict(searched)
-    out["frontiers"] = tuple(Frontier.from_dict(f) for f in flat["frontiers"])
-    return out
-
-
-def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    if isinstance(value, (Entry, GroupRow)):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, (OperatingPoints, Frontier, StreamSummary, AdaptiveSummary, Comparison)):
-        return value.to_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(v) for v in value]
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(v) for v in value]
     return value
 
 
-def _number(name: str, value: Any) -> Any:
-    return float(value) if name in _FLOATS and value is not None else value
+def read(kind: type[T], data: Any, **ready: Any) -> T:
+    """The dataclass that :func:`plain` wrote; `ready` are fields that were read already.
+
+    Raises
+    ------
+    TypeError
+        If a field is missing or unknown.
+    """
+    if not isinstance(data, Mapping):
+        raise TypeError(f"{kind.__name__} is written as an object, found {type(data).__name__}")
+    types = _types(kind)  # type: ignore[arg-type]  # classes are hashable
+    derived = {f.name for f in fields(kind) if not f.init}  # type: ignore[arg-type]
+    given = {k: _value(types.get(k, Any), v) for k, v in data.items() if k not in derived}
+    return kind(**given, **ready)
 
 
-def _entry(data: Mapping[str, Any]) -> Entry:
-    return Entry(**{k: _number(k, v) for k, v in data.items()})
+@cache
+def _types(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
-def _group(data: Mapping[str, Any]) -> GroupRow:
-    named = {k: _number(k, v) for k, v in data.items() if k != "columns"}
-    return GroupRow(columns=tuple((c, v) for c, v in data["columns"]), **named)
+def _value(kind: Any, data: Any) -> Any:
+    """A value of an annotated type: numbers as float, lists as tuples, dicts as dataclasses."""
+    if data is None:
+        return None
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        known = [k for k in inner if k is not type(None)]
+        # A label is a text or a number as it stands.
+        return _value(known[0], data) if len(known) == 1 else data
+    if kind is float:
+        return float(data)
+    if is_dataclass(kind):
+        return read(kind, data)  # type: ignore[arg-type]
+    if origin is tuple:
+        each = (inner[0],) * len(data) if inner[1:] == (...,) else inner
+        return tuple(_value(k, v) for k, v in zip(each, data, strict=True))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {k: _value(inner[1], v) for k, v in data.items()}
+    return data

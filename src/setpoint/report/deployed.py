@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from setpoint.inference.sign_test import CONFIDENCE, POWER, ROUNDING, fresh_labels
+from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
+from setpoint.report.counts import Counts
+from setpoint.report.entry import Entry
+from setpoint.report.numbers import number, plural
+from setpoint.report.people import in_people
+from setpoint.report.units import Unit, shown
 
 __all__ = ["TITLE", "Comparison", "compared"]
 
@@ -31,6 +35,16 @@ class Comparison:
     wins, losses : float or None
         Shares of the rows that were wrong and are right, and that were right and are
         wrong. None without labels. With more than two classes a change can be neither.
+    objective : float or None
+        The goal's objective of the deployed model on the same rows.
+    difference : Entry or None
+        The objective of these decisions minus the deployed model's, with the interval of the
+        pairs; its bound is 0, on the side of the better. None without labels, and where the
+        objective refers to other data sets.
+    constraints : tuple of Entry
+        The goal's constraints, as the deployed model meets them.
+    confusion : tuple of n + 1 tuples of n floats
+        Weight of the rows by true class and the class that the deployed model decides.
 
     Attributes
     ----------
@@ -51,6 +65,10 @@ class Comparison:
     changed: float
     wins: float | None = None
     losses: float | None = None
+    objective: float | None = None
+    difference: Entry | None = None
+    constraints: tuple[Entry, ...] = ()
+    confusion: tuple[tuple[float, ...], ...] = ()
     fresh_labels: int | None = field(init=False)
     fresh_rows: int | None = field(init=False)
 
@@ -61,20 +79,15 @@ class Comparison:
         object.__setattr__(self, "fresh_labels", None if needed is None else needed.labels)
         object.__setattr__(self, "fresh_rows", None if needed is None else needed.rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values by name."""
-        return asdict(self)
+    def lines(self, unit: Unit = "share", counts: Counts | None = None) -> list[str]:
+        """The same in sentences, the goal's own objective first.
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Comparison:
-        """What :meth:`to_dict` wrote; the numbers that follow from others are counted anew."""
-        given = {k: v for k, v in data.items() if k not in ("fresh_labels", "fresh_rows")}
-        for name in ("changed", "wins", "losses"):
-            given[name] = None if given[name] is None else float(given[name])
-        return cls(**given)
-
-    def lines(self) -> list[str]:
-        """The same in sentences.
+        Parameters
+        ----------
+        unit : {"share", "amount", "number"}
+            Of the objective.
+        counts : Counts, optional
+            Of the new decisions, on the same rows: names the classes.
 
         Examples
         --------
@@ -82,9 +95,34 @@ class Comparison:
         '2 % of the decisions on 1,000 rows change (churn): 1.5 % from wrong to right (wins), \
 0.5 % from right to wrong (losses).'
         """
-        where = f"{self.rows:,} row{'' if self.rows == 1 else 's'}"
         if self.changed == 0.0:
-            return [f"No decision on {where} changes."]
+            return [f"No decision on {plural(self.rows, 'row')} changes."]
+        out = [] if self.difference is None else [self._gain(self.difference, unit)]
+        met = [f"{e.text}: {number(e.value)}" for e in self.constraints if e.value is not None]
+        if met:
+            out.append(f"The deployed model on the same rows: {'; '.join(met)}.")
+        if counts is not None and self.confusion:
+            people = in_people(counts, self.confusion)
+            out.append(f"Of the deployed model: {people[0].lower()}{people[1:]}")
+        return [*out, *self._changes()]
+
+    def _gain(self, entry: Entry, unit: Unit) -> str:
+        """The objective against the deployed model's, and whether that is shown."""
+        assert self.objective is not None
+        assert entry.value is not None
+        new, old = shown(self.objective + entry.value, unit), shown(self.objective, unit)
+        text = f"{entry.text} is {new}; the deployed model has {old}"
+        if entry.low is None or entry.high is None:
+            return f"{text}."
+        verdict = entry.verdict or OPEN
+        # Equal is not better.
+        word = _GAIN[OPEN if entry.low <= 0.0 <= entry.high else verdict]
+        low, high = shown(entry.low, unit), shown(entry.high, unit)
+        return f"{text}: on new rows the difference is {low} to {high}, {word}."
+
+    def _changes(self) -> list[str]:
+        """How many decisions change, and what proving them more often right takes."""
+        where = plural(self.rows, "row")
         out = f"{_percent(self.changed)} of the decisions on {where} change (churn)"
         if self.wins is None or self.losses is None:
             return [f"{out}.", "Without labels it is unknown which of the changes are right."]
@@ -93,33 +131,43 @@ class Comparison:
         neither = self.changed - self.wins - self.losses
         if neither > 1e-9:
             out += f", {_percent(neither)} from one wrong class to another"
+        return [f"{out}.", self._proof(neither > 1e-9)]
+
+    def _proof(self, some_neither: bool) -> str:
+        assert self.wins is not None
+        assert self.losses is not None
         if self.fresh_labels is None:
-            text = (
-                "If that holds for new rows too, no number of labels shows the new model to be "
-                "better: it does not win more than it loses."
+            return (
+                "It is not more often right (it does not win more than it loses), so no number of "
+                "labels would show that."
+            )
+        text = (
+            f"To show with {_percent(CONFIDENCE)} confidence that it is more often right, label "
+            "fresh rows on which the two models differ until "
+        )
+        if some_neither:
+            decisive = fresh_labels(self.wins, self.losses)
+            assert decisive is not None
+            text += (
+                f"{decisive.labels:,} of them are wins or losses; that takes about "
+                f"{self.fresh_labels:,} labels and {self.fresh_rows:,} rows on average. "
             )
         else:
-            text = (
-                f"To show with {_percent(CONFIDENCE)} confidence that the new model is better, "
-                "label fresh rows on which the two models differ until "
-            )
-            if neither > 1e-9:
-                decisive = fresh_labels(self.wins, self.losses)
-                assert decisive is not None
-                text += (
-                    f"{decisive.labels:,} of them are wins or losses; that takes about "
-                    f"{self.fresh_labels:,} labels and {self.fresh_rows:,} rows on average. "
-                )
-            else:
-                text += (
-                    f"there are {self.fresh_labels:,} of them; that takes about "
-                    f"{self.fresh_rows:,} rows on average. "
-                )
             text += (
-                "If the shares above hold for them too, the one-sided sign test then succeeds in "
-                f"{_percent(POWER)} of cases."
+                f"there are {self.fresh_labels:,} of them; that takes about "
+                f"{self.fresh_rows:,} rows on average. "
             )
-        return [f"{out}.", text]
+        return text + (
+            "If the shares above hold for them too, the one-sided sign test then succeeds in "
+            f"{_percent(POWER)} of cases."
+        )
+
+
+_GAIN = {
+    SHOWN: "shown to be better",
+    FAILS: "shown to be worse",
+    OPEN: "too close to call",
+}
 
 
 def compared(
@@ -152,8 +200,9 @@ def compared(
 
     Examples
     --------
-    >>> compared([1, 1, 0, 0], deployed=[0, 1, 0, 0], decided=[1, 1, 1, 0])
-    Comparison(rows=4, changed=0.5, wins=0.25, losses=0.25, fresh_labels=None, fresh_rows=None)
+    >>> found = compared([1, 1, 0, 0], deployed=[0, 1, 0, 0], decided=[1, 1, 1, 0])
+    >>> found.changed, found.wins, found.losses
+    (0.5, 0.25, 0.25)
     """
     old, new = np.asarray(deployed), np.asarray(decided)
     w = np.ones(len(old)) if weight is None else np.asarray(weight, np.float64)

@@ -1,17 +1,19 @@
-"""One line of a report: an objective, a constraint, or a metric in one group."""
+"""One line of a report: the objective, a constraint, or a metric in one group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from setpoint.goals.populations import Label, value_in_words
+from setpoint.inference.verdicts import Verdict, verdict_of
 
 __all__ = ["Entry", "GroupRow"]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The objective or one constraint, counted.
+    """The objective or one constraint, in columns: by labels, by posteriors, certified.
 
     Numbers are None where a population has no rows: not evaluated.
 
@@ -20,16 +22,18 @@ class Entry:
     text : str
         As the user wrote it.
     value : float or None
-        The objective, or a constraint's left side, in the user's units.
+        By labels: the objective, or a constraint's left side, in the user's units.
     bound : float or None
-        The right side, measured on the same rows if it is not a number.
+        The bound that is meant: the right side, measured on the same rows if it is not a
+        number. Verdicts refer to it.
     slack : float or None
         How far on the right side of the bound; negative where it is violated.
     satisfied : bool or None
-        Whether the violation is at most 1e-9; None for an objective.
+        Whether the violation on these rows is at most 1e-9; None for an objective.
     low, high : float or None
-        Interval of the value; where the right side is not a number, of left minus right,
-        moved by the bound.
+        One-sided limits of the value on new rows: it is at least `low`, and at most `high`,
+        each with the report's level of confidence. Where the right side is not a number, of
+        left minus right, moved by the bound.
     interval : str or None
         The kind of interval, as in :func:`setpoint.report.interval`, or "bootstrap" for a
         metric without a formula.
@@ -41,6 +45,16 @@ class Entry:
         Weights whose quotient the value is; None where it is not a quotient of counts.
     few_rows : bool
         Whether the interval is so wide that the rows are not conclusive.
+    why : str
+        Why it was not evaluated.
+    relation : {">=", "<="} or None
+        Of a constraint.
+    worked : float or None
+        The bound that the rule was searched with, where that is not the one that is meant.
+    posteriors : float or None
+        The value if the posteriors that the rule was found on are right.
+    certified : float or None
+        The limit that a certificate promises on new rows.
     """
 
     text: str
@@ -56,15 +70,28 @@ class Entry:
     numerator: float | None = None
     denominator: float | None = None
     few_rows: bool = False
+    why: str = ""
+    relation: Literal[">=", "<="] | None = None
+    worked: float | None = None
+    posteriors: float | None = None
+    certified: float | None = None
 
     @property
-    def is_clear(self) -> bool:
-        """Whether a met bound lies outside the interval, which then backs the claim."""
-        if not self.satisfied or self.low is None or self.high is None:
-            return False
-        if self.value is None or self.bound is None or abs(self.value - self.bound) <= 1e-9:
-            return self.low == self.high
-        return self.low >= self.bound if self.value > self.bound else self.high <= self.bound
+    def verdict(self) -> Verdict | None:
+        """Whether the bound that is meant holds on new rows; None where nothing was counted.
+
+        Examples
+        --------
+        >>> Entry("precision >= 0.5", 0.58, 0.5, low=0.52, high=0.63, relation=">=").verdict
+        'shown'
+        >>> Entry("precision >= 0.5", 0.51, 0.5, low=0.46, high=0.56, relation=">=").verdict
+        'too close to call'
+        """
+        if self.value is None or self.bound is None or self.relation is None:
+            return None
+        if self.low is None or self.high is None:
+            return "too close to call"
+        return verdict_of(self.low, self.high, self.bound, self.relation)
 
 
 @dataclass(frozen=True)
@@ -76,8 +103,12 @@ class GroupRow:
     columns : tuple of (column, value)
     metric : str
     value, low, high : float or None
-        None where the group has no rows for it. The interval is of this group alone.
+        None where the group has no rows for it. The limits are of this group alone, one-sided
+        as those of an :class:`Entry`.
     rows : int
+        Rows that the metric refers to.
+    compared : bool
+        Whether the goal refers to the metric in this group; otherwise it is there to explain.
     """
 
     columns: tuple[tuple[str, Label], ...]
@@ -86,6 +117,7 @@ class GroupRow:
     low: float | None
     high: float | None
     rows: int
+    compared: bool = True
 
     @property
     def name(self) -> str:

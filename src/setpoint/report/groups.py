@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from setpoint.goals.errors import EmptyPopulationError
 from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, map_metrics, walk
+from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Key, Label, Other, value_in_words
 from setpoint.goals.table import TABLE
 from setpoint.inference.intervals import interval_of
@@ -17,7 +19,27 @@ from setpoint.program.link import Linker
 from setpoint.program.program import LinkedGoal
 from setpoint.report.entry import GroupRow
 
-__all__ = ["GroupMetric", "group_metrics", "group_row", "lone_group", "smallest_group"]
+__all__ = [
+    "GroupMetric",
+    "expression_of",
+    "group_metrics",
+    "group_row",
+    "lone_group",
+    "smallest_group",
+]
+
+
+EXPLAINING = {
+    2: ("prior", "predicted_rate", "recall", "precision"),
+    3: ("accuracy",),
+}
+"""Metrics of each group that the goal names, for two classes and for more."""
+
+
+@cache
+def expression_of(text: str) -> Expression:
+    """The expression that a text stands for."""
+    return Goal.parse(f"maximize {text}").objective
 
 
 @dataclass(frozen=True)
@@ -28,6 +50,7 @@ class GroupMetric:
     metric: str
     bound: RateFunction | None
     why: str = ""
+    compared: bool = True
 
     @property
     def name(self) -> str:
@@ -35,13 +58,19 @@ class GroupMetric:
         return _named(self.columns)
 
 
-def group_metrics(linked: LinkedGoal, folder: Folder) -> list[GroupMetric]:
+def group_metrics(
+    linked: LinkedGoal, folder: Folder, *, explained: bool = True
+) -> list[GroupMetric]:
     """Every expression under a reducer over columns, in every group it goes through.
+
+    After those that the goal compares, what explains them: rows, shares, what is found.
 
     Parameters
     ----------
     folder : Folder
         Takes up the rates of the groups.
+    explained : bool
+        Whether those are wanted that explain the ones compared.
     """
     out: dict[tuple[str, Key], GroupMetric] = {}
     goal, linker = linked.goal, Linker(linked.codebook)
@@ -54,16 +83,24 @@ def group_metrics(linked: LinkedGoal, folder: Folder) -> list[GroupMetric]:
             key = (str(reduce.inner), population.where)
             if key not in out:
                 out[key] = _in_group(reduce.inner, population.where, linker, folder)
+    explaining = EXPLAINING[min(linker.codebook.n_classes, 3)] if explained else ()
+    for where in dict.fromkeys(key for _, key in out):
+        for metric in explaining:
+            if (metric, where) not in out:
+                inner = expression_of(metric)
+                found = _in_group(inner, where, linker, folder)
+                out[metric, where] = replace(found, compared=False)
     return list(out.values())
 
 
 def group_row(group: GroupMetric, counted: Counted, level: float) -> GroupRow:
     """The metric of a group, measured."""
     if group.bound is None:
-        return GroupRow(group.columns, group.metric, None, None, None, 0)
+        return GroupRow(group.columns, group.metric, None, None, None, 0, group.compared)
     low, high, _ = interval_of(group.bound, counted, level)
     rows, _ = counted.rows_of(group.bound)
-    return GroupRow(group.columns, group.metric, counted.value(group.bound), low, high, rows)
+    value = counted.value(group.bound)
+    return GroupRow(group.columns, group.metric, value, low, high, rows, group.compared)
 
 
 def lone_group(e: Expression, linker: Linker) -> str | None:

@@ -6,28 +6,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from setpoint.evidence import Evidence
+from setpoint.goals.populations import Key, Label, Other
 from setpoint.program.program import LinkedGoal
-from setpoint.report.counting import report_on
 from setpoint.report.entry import Entry
+from setpoint.report.facts import Certificate, RuleFacts, Search
 from setpoint.report.operating import operating_points
 from setpoint.report.report import GoalReport
-from setpoint.rules import ClassNames
+from setpoint.report.reporting import report_on
+from setpoint.report.section import Section
+from setpoint.report.sections import OperatingSection, SearchTrace
+from setpoint.rules import ClassNames, PerSegment, Rule, Threshold
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
 
-__all__ = ["report_on_outcome"]
+__all__ = ["in_words", "report_on_outcome", "rule_facts"]
 
 
 def report_on_outcome(
     linked: LinkedGoal,
     outcome: Outcome,
     evidence: Evidence,
+    search: Search,
     *,
     objective: Entry | None = None,
-    family: str,
-    why: str,
-    solver: str | None = None,
-    folds: int | None = None,
     notes: Sequence[str] = (),
     trace: Sequence[TracePoint] | None = None,
     seconds: float | None = None,
@@ -40,41 +41,106 @@ def report_on_outcome(
     outcome : Outcome
     evidence : Evidence
         The rows that the rule was found on.
-    objective, family, why, folds, seconds
+    search : Search
+        Who searched. What `outcome` knows better is taken from there: the solver where none
+        is named, the reason, passes over the data, and blame.
+    objective : Entry, optional
         As in :func:`report_on`.
-    solver, trace : optional
-        Those of `outcome` where nothing else is said. With a `trace` of something else its
-        calls are not reported.
     notes : sequence of str
         Warnings of the report.
+    trace : sequence of TracePoint, optional
+        That of `outcome` where nothing else is said. With a `trace` of something else its
+        calls are not reported.
+    seconds : float, optional
+        The search took.
     """
-    soft = outcome.expected
+    expected = outcome.expected
     steps = outcome.trace if trace is None else trace
     report = report_on(linked, outcome.confusion, objective=objective, warnings=notes)
+    certificate = Certificate(
+        _number(outcome.gap), _number(outcome.bound), outcome.rivals, _number(outcome.with_draws)
+    )
+    entry = report.objective
+    if expected is not None:
+        entry = replace(entry, posteriors=float(expected.objective))
+        certificate = replace(
+            certificate,
+            violation=float(expected.violation),
+            calibration=_number(expected.calibration),
+        )
     return replace(
         report,
         status=outcome.status,
-        family=family,
-        solver=solver or outcome.solver,
-        why=why,
-        gap=_number(outcome.gap),
-        bound_on_objective=_number(outcome.bound),
-        rivals=outcome.rivals,
-        with_draws=_number(outcome.with_draws),
-        evidence="label" if soft is None else "soft",
-        expected_objective=None if soft is None else float(soft.objective),
-        expected_violation=None if soft is None else float(soft.violation),
-        calibration=None if soft is None else _number(soft.calibration),
-        folds=folds,
-        randomized=float(outcome.randomized_share),
-        rule=outcome.rule.explain(ClassNames(evidence.classes)),
-        decides_on=tuple(evidence.decide_on) if outcome.rule.needs_segments else (),
-        blame={text: float(share) for text, share in (outcome.blame or {}).items()},
-        n_oracle_calls=None if trace is not None else outcome.n_calls,
-        operating=operating_points(linked, evidence, outcome.rule),
-        trace=tuple((t.call, t.objective, t.bound, t.violation) for t in steps),
-        seconds=_number(seconds),
+        objective=entry,
+        search=replace(
+            search,
+            solver=search.solver or outcome.solver,
+            why=outcome.why,
+            evidence="label" if expected is None else "soft",
+            calls=None if trace is not None else outcome.n_calls,
+            blame={text: float(share) for text, share in (outcome.blame or {}).items()},
+        ),
+        certificate=certificate,
+        rule=rule_facts(outcome.rule, evidence, float(outcome.randomized_share)),
+        sections=(*report.sections, *_sections(linked, outcome, evidence, steps, trace is None)),
+        run=replace(report.run, seconds=_number(seconds)),
     )
+
+
+def rule_facts(rule: Rule, evidence: Evidence, drawn: float) -> RuleFacts:
+    """A rule in words, what it looks at, and its cut-offs where it has some.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Rows that it decides.
+    drawn : float
+        Share of rows whose decision depends on a draw.
+    """
+    return RuleFacts(
+        rule.explain(ClassNames(evidence.classes)),
+        tuple(evidence.decide_on) if rule.needs_segments else (),
+        drawn,
+        cutoffs_of(rule),
+    )
+
+
+def in_words(report: GoalReport, words: str) -> GoalReport:
+    """The report with its rule in other words."""
+    return replace(report, rule=replace(report.rule, text=words))
+
+
+def cutoffs_of(rule: Rule) -> tuple[tuple[tuple[tuple[str, Label], ...], float], ...]:
+    """The cut-off of each segment of a rule over thresholds; none for rules of another kind."""
+    pairs: list[tuple[Key, Rule]] = [((), rule)]
+    if isinstance(rule, PerSegment) and rule.needs_segments:
+        pairs = list(zip(rule.segments, rule.rules, strict=True))
+    cuts = [(key, r.threshold) for key, r in pairs if isinstance(r, Threshold)]
+    if len(cuts) < len(pairs):
+        return ()
+    return tuple((tuple((c, _label(v)) for c, v in key), float(cut)) for key, cut in cuts)
+
+
+def _label(value: Label | Other) -> Label:
+    return str(value) if isinstance(value, Other) else value
+
+
+def _sections(
+    linked: LinkedGoal,
+    outcome: Outcome,
+    evidence: Evidence,
+    steps: Sequence[TracePoint],
+    of_passes: bool,
+) -> list[Section]:
+    """What the search and the thresholds add."""
+    out: list[Section] = []
+    points = operating_points(linked, evidence, outcome.rule)
+    if points is not None:
+        out.append(OperatingSection(points))
+    if steps:
+        trace = tuple((t.call, t.objective, t.bound, t.violation) for t in steps)
+        out.append(SearchTrace(trace, of_passes))
+    return out
 
 
 def _number(x: float | None) -> float | None:

@@ -5,13 +5,18 @@ surrogates" (ICML 2020).
 """
 
 from setpoint.surrogates.classifier import AdaptiveSurrogateClassifier
+from setpoint.surrogates.display import SurrogatePathDisplay
 from setpoint.surrogates.fitting import NotMonotoneWarning
 from setpoint.surrogates.ranking import PRBEP, PrecisionAtK, PrecisionAtRecall
+from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
 
 __all__ = [
     "PRBEP",
+    "AdaptiveStep",
+    "AdaptiveSummary",
     "AdaptiveSurrogateClassifier",
     "NotMonotoneWarning",
     "PrecisionAtK",
     "PrecisionAtRecall",
+    "SurrogatePathDisplay",
 ]

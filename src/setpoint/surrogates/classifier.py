@@ -21,7 +21,7 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import check_length
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.index import aligned
-from setpoint.report import AdaptiveStep
+from setpoint.report.paired import measured_difference
 from setpoint.search.limits import Limits
 from setpoint.solvers import AdaptiveSurrogates, FirstModel, SearchLimits, Solver
 from setpoint.surrogates.fitting import Search
@@ -30,6 +30,7 @@ from setpoint.surrogates.notes import decided
 from setpoint.surrogates.parameters import PARAMETERS, check_surrogates_for
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.samples import Prepared, Training, of_folds, of_validation, splits_of
+from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
 from setpoint.typing import Floats
 
 __all__ = ["AdaptiveSurrogateClassifier"]
@@ -105,7 +106,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     Attributes
     ----------
     goal_report_ : GoalReport
-        On the rows that the metric was measured on; ``goal_report_.adaptive`` tells of
+        On the rows that the metric was measured on; ``goal_report_.section("adaptive")`` tells of
         baseline, best, and whether it was accepted.
     accepted_ : bool
     baseline_value_, best_value_ : float
@@ -294,9 +295,12 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         decision = decided(data, plan, prepared, metered, found, search.steps)
         deployed = data.judged.tables[None].deployed
         if deployed is not None and data.metric is not None and metric.takes == "predictions":
-            value = value_of(metric, deployed)
-            report = replace(decision.report, baseline_objective=value)
-            decision = replace(decision, report=report)
+            against = decision.report.deployed
+            assert against is not None
+            against = measured_difference(
+                against, data.goal, found.value, value_of(metric, deployed)
+            )
+            decision = replace(decision, report=replace(decision.report, deployed=against))
         self.parameters_, self.body_ = found.models[-1], prepared.body
         self.accepted_ = found.accepted
         self.baseline_value_, self.best_value_ = found.baseline_value, found.best_value
@@ -336,8 +340,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     def path_(self) -> tuple[AdaptiveStep, ...]:
         """Every model of the search."""
         self._check_there("path_")
-        summary = self.goal_report_.adaptive
-        assert summary is not None
+        summary: AdaptiveSummary = self.goal_report_.section("adaptive")
         return summary.path
 
     # ------------------------------------------------------------------ shared steps

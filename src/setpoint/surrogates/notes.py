@@ -14,7 +14,7 @@ from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal
-from setpoint.report import AdaptiveStep, AdaptiveSummary, Entry
+from setpoint.report import Entry
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Threshold
 from setpoint.search.outcome import Outcome
@@ -23,6 +23,7 @@ from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.samples import Prepared
 from setpoint.surrogates.selection import Selected
 from setpoint.surrogates.solvers.candidates import Step
+from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["decided", "summarize"]
@@ -60,7 +61,8 @@ def decided(
         started=data.started,
     )
     summary = summarize(plan, prepared, metered, found, steps)
-    return replace(decision, report=replace(decision.report, adaptive=summary))
+    sections = (summary, *decision.report.sections)
+    return replace(decision, report=replace(decision.report, sections=sections))
 
 
 def summarize(
@@ -95,6 +97,7 @@ def summarize(
         path=tuple(
             AdaptiveStep(s.start, s.used, sense * s.gain, tuple(s.weights.tolist())) for s in steps
         ),
+        greater_is_better=sense > 0,
     )
 
 

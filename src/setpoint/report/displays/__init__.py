@@ -4,14 +4,10 @@ from setpoint.report.displays.convergence import ConvergenceDisplay
 from setpoint.report.displays.frontier import FrontierDisplay
 from setpoint.report.displays.groups import GroupRatesDisplay
 from setpoint.report.displays.operating import OperatingPointDisplay
-from setpoint.report.displays.path import BoundPathDisplay
-from setpoint.report.displays.surrogates import SurrogatePathDisplay
 
 __all__ = [
-    "BoundPathDisplay",
     "ConvergenceDisplay",
     "FrontierDisplay",
     "GroupRatesDisplay",
     "OperatingPointDisplay",
-    "SurrogatePathDisplay",
 ]

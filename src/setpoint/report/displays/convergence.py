@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.report.displays import style
-from setpoint.report.report import GoalReport
+from setpoint.report.facts import Facts
 from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class ConvergenceDisplay:
         return cls(getattr(clf, "trace_", ()), clf.goal_report_.goal).plot(ax)
 
     @classmethod
-    def from_report(cls, report: GoalReport, *, ax: style.Canvas = None) -> Self:
+    def from_report(cls, report: Facts, *, ax: style.Canvas = None) -> Self:
         """Draw the search that led to a report.
 
         Raises
@@ -108,7 +108,8 @@ class ConvergenceDisplay:
             If there was none.
         """
         style.require_matplotlib()
-        return cls(report.trace, report.goal).plot(ax)
+        found = report.section("trace")
+        return cls(() if found is None else found.steps, report.goal).plot(ax)
 
     # -- drawing ------------------------------------------------------------------------
     def plot(self, ax: style.Canvas = None) -> Self:

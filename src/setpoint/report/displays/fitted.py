@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any, Protocol, cast
 
 from setpoint.evidence import Evidence
-from setpoint.report.path import class_or_object, has_method
-from setpoint.report.report import GoalReport
+from setpoint.report.facts import Facts
 from setpoint.rules import Rule
 from setpoint.search.frontier import Frontier
 
-__all__ = ["FittedClassifier", "fitted"]
+__all__ = ["FittedClassifier", "class_or_object", "fitted", "has_method"]
 
 
 class FittedClassifier(Protocol):
     """A classifier with a goal, a rule and the rows that it was found on."""
 
-    goal_report_: GoalReport
+    goal_report_: Facts
     rule_: Rule
 
     def _evidence(self, X: Any, y: Any, *rows: Any) -> Evidence: ...
@@ -38,3 +37,13 @@ def fitted(clf: Any) -> FittedClassifier:
             "from_predictions takes scores of any model"
         )
     return cast(FittedClassifier, clf)
+
+
+def has_method(x: Any, method: str) -> bool:
+    """Whether an object, not a class, has a method."""
+    return not isinstance(x, type) and hasattr(x, method)
+
+
+def class_or_object(x: Any) -> str:
+    """What was passed, for a message: a class, or an object of one."""
+    return f"the class {x.__name__}" if isinstance(x, type) else f"a {type(x).__name__}"

@@ -14,8 +14,8 @@ from setpoint.report.displays import style
 from setpoint.report.displays.extent import known_line, out_of_reach, shown_bounds
 from setpoint.report.displays.fitted import fitted
 from setpoint.report.displays.inputs import scored_rows
-from setpoint.report.report import GoalReport
-from setpoint.report.words import number
+from setpoint.report.facts import Facts
+from setpoint.report.numbers import number
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.outcome import Randomized
 from setpoint.tolerances import SATISFIED
@@ -158,7 +158,7 @@ class FrontierDisplay:
         return cls(frontier_exact(goal, evidence, moving, values, randomized=randomized)).plot(ax)
 
     @classmethod
-    def from_report(cls, report: GoalReport, i: int = 0, *, ax: style.Canvas = None) -> Self:
+    def from_report(cls, report: Facts, i: int = 0, *, ax: style.Canvas = None) -> Self:
         """Draw the i-th frontier of a report.
 
         Raises
@@ -167,14 +167,15 @@ class FrontierDisplay:
             If it holds none of that number.
         """
         style.require_matplotlib()
-        if not report.frontiers:
+        found = report.section("frontiers")
+        if found is None:
             raise ValueError(
                 "the report holds no frontier: ask for one with FrontierDisplay.from_estimator or "
                 "from_predictions"
             )
-        if not 0 <= i < len(report.frontiers):
-            raise ValueError(f"i= is a number from 0 to {len(report.frontiers) - 1}, got {i}")
-        return cls(report.frontiers[i]).plot(ax)
+        if not 0 <= i < len(found.items):
+            raise ValueError(f"i= is a number from 0 to {len(found.items) - 1}, got {i}")
+        return cls(found.items[i]).plot(ax)
 
     @property
     def value_asked(self) -> float:

@@ -11,11 +11,11 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.link import link
-from setpoint.report.counting import report_on
+from setpoint.report.counting import groups_on
 from setpoint.report.displays import style
 from setpoint.report.displays.group_bounds import Allowed, allowed_of, not_drawn
 from setpoint.report.entry import GroupRow
-from setpoint.report.report import GoalReport
+from setpoint.report.facts import Facts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -176,12 +176,12 @@ class GroupRatesDisplay:
             pos_label=pos_label,
         )
         linked = link(goal, inputs.rows.codebook)
-        report = report_on(linked, inputs.confusion(decisions), level=level)
-        return cls.from_report(report, ax=ax, metric=metric)
+        groups = groups_on(linked, inputs.confusion(decisions), level)
+        return cls(groups, goal, level).plot(ax, metric=metric)
 
     @classmethod
     def from_report(
-        cls, report: GoalReport, *, ax: style.Canvas = None, metric: str | None = None
+        cls, report: Facts, *, ax: style.Canvas = None, metric: str | None = None
     ) -> Self:
         """Draw the groups of a report.
 
@@ -191,7 +191,8 @@ class GroupRatesDisplay:
             If its goal compares no groups.
         """
         style.require_matplotlib()
-        return cls(report.groups, report.goal, report.level).plot(ax, metric=metric)
+        groups = [g for g in report.groups if g.compared]
+        return cls(groups, report.goal, report.level).plot(ax, metric=metric)
 
     def allowed(self, metric: str) -> tuple[Allowed, ...]:
         """What the goal allows the groups' values of one metric to be."""

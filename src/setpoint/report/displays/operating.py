@@ -16,8 +16,8 @@ from setpoint.report.displays.curves import draw_bounds, draw_chosen, draw_curve
 from setpoint.report.displays.fitted import fitted
 from setpoint.report.displays.inputs import scored_rows
 from setpoint.report.displays.plane import Plane
+from setpoint.report.facts import Facts
 from setpoint.report.operating import OperatingPoints, operating_points
-from setpoint.report.report import GoalReport
 from setpoint.rules import Rule
 from setpoint.search.outcome import Randomized
 
@@ -181,7 +181,7 @@ class OperatingPointDisplay:
 
     @classmethod
     def from_report(
-        cls, report: GoalReport, *, ax: style.Canvas = None, kind: Kind = "precision-recall"
+        cls, report: Facts, *, ax: style.Canvas = None, kind: Kind = "precision-recall"
     ) -> Self:
         """Draw what a report knows.
 
@@ -191,12 +191,13 @@ class OperatingPointDisplay:
             If it holds no operating points.
         """
         _check(kind)
-        if report.operating is None:
+        found = report.section("operating")
+        if found is None:
             raise ValueError(
                 "the report holds no operating points: it has them where two classes are decided "
                 "by thresholds on one score"
             )
-        return cls(report.operating, report.goal).plot(ax, kind=kind)
+        return cls(found.points, report.goal).plot(ax, kind=kind)
 
     # -- drawing ------------------------------------------------------------------------
     def plot(self, ax: style.Canvas = None, *, kind: Kind = "precision-recall") -> Self:

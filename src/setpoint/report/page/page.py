@@ -12,11 +12,11 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.files import atomic_write
 from setpoint.report.deployed import TITLE
 from setpoint.report.entry import GroupRow
+from setpoint.report.goal_words import cases, glossary, goal_in_words
 from setpoint.report.page.advice import notes_of
 from setpoint.report.page.cards import cards_of, describe_rule, verdict_of
 from setpoint.report.page.pictures import Picture, pictures_of
 from setpoint.report.page.svg import cleaned
-from setpoint.report.page.verbalize import cases, glossary, goal_in_words
 from setpoint.report.words import certificate, how_found, number
 
 if TYPE_CHECKING:

@@ -9,15 +9,16 @@ import numpy as np
 
 from setpoint.goals.expressions import BlackBoxMetric, Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.report.adaptive import AdaptiveSummary
 from setpoint.report.displays import style
-from setpoint.report.report import GoalReport
-from setpoint.report.words import number
+from setpoint.report.facts import Facts
+from setpoint.report.numbers import number
 from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+
+    from setpoint.surrogates.summary import AdaptiveSummary
 
 __all__ = ["SurrogatePathDisplay"]
 
@@ -70,7 +71,7 @@ class SurrogatePathDisplay:
     >>> import matplotlib
     >>> matplotlib.use("agg")
     >>> from matplotlib import pyplot as plt
-    >>> from setpoint.report import AdaptiveStep, AdaptiveSummary
+    >>> from setpoint.surrogates import AdaptiveStep, AdaptiveSummary
     >>> first = AdaptiveStep("zero", 40, 0.40, (0.5, 0.5))
     >>> second = AdaptiveStep("zero", 80, 0.43, (0.7, 0.3))
     >>> summary = AdaptiveSummary(
@@ -91,7 +92,7 @@ class SurrogatePathDisplay:
     def __init__(
         self, summary: AdaptiveSummary, goal: Goal | Expression | str | None = None
     ) -> None:
-        if not isinstance(summary, AdaptiveSummary):
+        if isinstance(summary, type) or getattr(summary, "name", "") != "adaptive":
             raise TypeError(
                 f"summary= is the adaptive part of a report, got {type(summary).__name__}; reports "
                 "on a search over surrogates have one"
@@ -125,7 +126,7 @@ class SurrogatePathDisplay:
         return cls.from_report(clf.goal_report_, ax=ax)
 
     @classmethod
-    def from_report(cls, report: GoalReport, *, ax: style.Canvas = None) -> Self:
+    def from_report(cls, report: Facts, *, ax: style.Canvas = None) -> Self:
         """Draw the search that led to a report.
 
         Raises
@@ -134,11 +135,12 @@ class SurrogatePathDisplay:
             If it was not a search over surrogates.
         """
         style.require_matplotlib()
-        if report.adaptive is None:
+        found = report.section("adaptive")
+        if found is None:
             raise ValueError(
                 "the report is not on a search over surrogates, and only such a search has a path"
             )
-        return cls(report.adaptive, report.goal).plot(ax)
+        return cls(found, report.goal).plot(ax)
 
     # -- drawing ------------------------------------------------------------------------
     def plot(self, ax: style.Canvas = None) -> Self:
@@ -238,7 +240,7 @@ class SurrogatePathDisplay:
     def _best(self, ax: Axes) -> None:
         """The best model, at the step that it comes from."""
         summary = self.summary
-        at = summary.best_step(self._greater_is_better)
+        at = summary.best_step()
         x = self._end if at is None else at.used
         if at is not None and at.value != summary.best_value:
             # The model of the step with its cut-off set anew.

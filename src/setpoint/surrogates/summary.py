@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from setpoint.report.words import number
+from setpoint.report.codec import plain, read
+from setpoint.report.numbers import number
+from setpoint.report.picture import SIZE, Picture
+from setpoint.report.printable import cleaned
+from setpoint.report.section import section
 
 __all__ = ["AdaptiveStep", "AdaptiveSummary"]
 
-_FLOATS = ("baseline_value", "best_value", "error")
 _MOST_WEIGHTS = 5
+
+_AXES = 0.6
+"""Inches of axis labels below and between panels."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,7 @@ class AdaptiveStep:
     weights: tuple[float, ...]
 
 
+@section
 @dataclass(frozen=True)
 class AdaptiveSummary:
     """What a search over surrogates found, and what it is compared with.
@@ -72,6 +79,8 @@ class AdaptiveSummary:
     surrogates : tuple of str
     path : tuple of AdaptiveStep
         Every model in the order of the search, with a weight for each of the surrogates.
+    greater_is_better : bool
+        Which of two values of the metric is the better one.
 
     Raises
     ------
@@ -79,7 +88,8 @@ class AdaptiveSummary:
         If `search` is another, or a step has other weights.
     """
 
-    TITLE: ClassVar[str] = "Against the cut-off alone"
+    name: ClassVar[str] = "adaptive"
+    title: ClassVar[str] = "Against the cut-off alone"
 
     baseline: str
     baseline_value: float
@@ -96,6 +106,7 @@ class AdaptiveSummary:
     start: str
     surrogates: tuple[str, ...]
     path: tuple[AdaptiveStep, ...] = field(default=(), repr=False)
+    greater_is_better: bool = True
 
     def __post_init__(self) -> None:
         if self.search not in ("gradient", "weights"):
@@ -107,21 +118,15 @@ class AdaptiveSummary:
                     f"{len(self.surrogates)} surrogates"
                 )
 
-    def best_step(self, greater_is_better: bool = True) -> AdaptiveStep | None:
+    def best_step(self) -> AdaptiveStep | None:
         """The best step of the best path, the first of equals; None where it has no step."""
-        sense = 1.0 if greater_is_better else -1.0
+        sense = 1.0 if self.greater_is_better else -1.0
         own = (step for step in self.path if step.start == self.start)
         return max(own, key=lambda step: sense * step.value, default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values by name; steps as lists, infinite numbers as text that ``float`` reads."""
-        out = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in _FLOATS:
-            out[name] = _plain(out[name])
-        out["surrogates"] = list(self.surrogates)
-        out["path"] = [
-            [s.start, s.used, _plain(s.value), [_plain(w) for w in s.weights]] for s in self.path
-        ]
+        """Plain values by name; infinite numbers as text that ``float`` reads."""
+        out: dict[str, Any] = plain(self)
         return out
 
     @classmethod
@@ -133,24 +138,31 @@ class AdaptiveSummary:
         TypeError
             If a field is missing or unknown.
         """
-        out = dict(data)
-        for name in _FLOATS:
-            out[name] = None if out.get(name) is None else float(out[name])
-        out["surrogates"] = tuple(data.get("surrogates", ()))
-        out["path"] = tuple(
-            AdaptiveStep(start, int(used), float(value), tuple(map(float, weights)))
-            for start, used, value, weights in data.get("path", ())
+        return read(cls, data)
+
+    def pictures(self, goal: str) -> Iterator[Picture]:
+        """The metric along the search, and the weights along its best path."""
+        if not self.path:
+            return
+        from setpoint.surrogates.display import SurrogatePathDisplay
+
+        found = replace(self, surrogates=tuple(cleaned(name) for name in self.surrogates))
+        display = SurrogatePathDisplay(found, goal)
+        yield Picture(
+            "The metric along the search",
+            display.plot,
+            f"The metric of {len(self.path):,} models in the order of the search, best "
+            f"{number(self.best_value)}, against the baseline {number(self.baseline_value)}; "
+            "below, the weights of the surrogates along the best path.",
+            "Each mark is one model, the dashed line the baseline: a model with a cut-off and no "
+            "search. Below, what the models of the best path weighed more and less.",
+            (SIZE[0], _AXES + sum(display.heights)),
+            panels=True,
         )
-        return cls(**out)
 
     # -- in words -----------------------------------------------------------------------
-    def lines(self, greater_is_better: bool = True) -> list[str]:
+    def lines(self) -> list[str]:
         """All of it in sentences.
-
-        Parameters
-        ----------
-        greater_is_better : bool
-            Which of two values is the better one.
 
         Examples
         --------
@@ -168,38 +180,21 @@ class AdaptiveSummary:
         The metric was evaluated 1,612 times of 2,000 allowed.
         The search followed its gradient (interpolation) over 2 surrogates; best start: logistic.
         """
-        verdict, *rest = self.short_lines(greater_is_better)
-        return [
+        out = [
             f"Baseline: {self.baseline} has {number(self.baseline_value)}.",
-            f"Best model of the search: {number(self.best_value)}, "
-            f"{self._gain(greater_is_better)}.",
-            verdict,
+            f"Best model of the search: {number(self.best_value)}, {self._gain()}.",
+            f"{self._verdict()} {_sentence(self.why)}".rstrip(),
             f"The metric was evaluated {self._evaluations()}.",
-            *rest,
+            self._way(),
         ]
-
-    def short_lines(self, greater_is_better: bool = True) -> list[str]:
-        """The sentences that a table of :meth:`rows` leaves to be said."""
-        out = [f"{self._verdict()} {_sentence(self.why)}".rstrip(), self._way()]
-        weights = self._weights(greater_is_better)
+        weights = self._weights()
         return [*out, weights] if weights else out
 
-    def rows(self, greater_is_better: bool = True) -> list[tuple[str, str]]:
-        """The numbers as (name, text) for a table."""
-        here = ("", " (returned)") if self.accepted else (" (returned)", "")
-        evaluations = self._evaluations().removesuffix(" allowed").replace(" times", "")
-        return [
-            (f"baseline: {self.baseline}{here[0]}", number(self.baseline_value)),
-            (f"best model of the search{here[1]}", number(self.best_value)),
-            ("difference", self._gain(greater_is_better)),
-            ("evaluations of the metric", evaluations),
-        ]
-
-    def _gain(self, greater_is_better: bool) -> str:
+    def _gain(self) -> str:
         far = self.best_value - self.baseline_value
         if far == 0.0:
             return "no better"
-        word = "better" if (far > 0.0) == greater_is_better else "worse"
+        word = "better" if (far > 0.0) == self.greater_is_better else "worse"
         out = f"{word} by {number(abs(far))}"
         if self.error is None:
             return out
@@ -230,19 +225,15 @@ class AdaptiveSummary:
             how = f"The search followed its gradient ({self.gradient}) over {over}"
         return f"{how}; best start: {self.start}."
 
-    def _weights(self, greater_is_better: bool) -> str:
+    def _weights(self) -> str:
         """The weighting at the best step, the largest first; "" where no step was better."""
-        step = self.best_step(greater_is_better)
+        step = self.best_step()
         if step is None or len(self.surrogates) < 2 or self.best_value == self.baseline_value:
             return ""
         pairs = sorted(zip(step.weights, self.surrogates, strict=True), key=lambda p: -p[0])
         shown = [f"{name} {100.0 * w:.0f} %" for w, name in pairs[:_MOST_WEIGHTS]]
         more = f"; and {len(pairs) - _MOST_WEIGHTS} more" if len(pairs) > _MOST_WEIGHTS else ""
         return f"Weights of the surrogates at its best step: {'; '.join(shown)}{more}."
-
-
-def _plain(x: float | None) -> float | str | None:
-    return x if x is None or math.isfinite(x) else str(x)
 
 
 def _sentence(text: str) -> str:

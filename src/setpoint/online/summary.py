@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from setpoint.report.codec import plain, read
+from setpoint.report.picture import Picture
+from setpoint.report.section import section
 
 __all__ = ["StreamSummary"]
 
 
+@section
 @dataclass(frozen=True)
 class StreamSummary:
     """The state of a stream, for the person who watches it.
@@ -36,6 +42,8 @@ class StreamSummary:
         Rows whose labels are still to come, and rows that were given up.
     """
 
+    name: ClassVar[str] = "stream"
+    title: ClassVar[str] = "The stream"
     threshold: float
     prior: float | None
     tp: float
@@ -56,15 +64,17 @@ class StreamSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values by name; an infinite threshold as the text that ``float`` reads."""
-        out = {f.name: getattr(self, f.name) for f in fields(self)}
-        if abs(self.threshold) == float("inf"):
-            out["threshold"] = str(self.threshold)
+        out: dict[str, Any] = plain(self)
         return out
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> StreamSummary:
+    def from_dict(cls, data: Mapping[str, Any]) -> StreamSummary:
         """What :meth:`to_dict` wrote."""
-        return cls(**{**data, "threshold": float(data["threshold"])})
+        return read(cls, data)
+
+    def pictures(self, goal: str) -> Iterable[Picture]:
+        """It has none."""
+        return ()
 
     def lines(self) -> list[str]:
         """The same in sentences.

@@ -6,10 +6,11 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+from setpoint.report.displays.fitted import class_or_object, has_method
 from setpoint.report.report import GoalReport
 from setpoint.typing import Floats
 
-__all__ = ["BoundPath", "check_trainable", "class_or_object", "has_method"]
+__all__ = ["BoundPath", "check_trainable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +67,3 @@ def check_trainable(classifier: Any, name: str) -> None:
             f"{name}= is a classifier of this library that trains a model for its goal, got "
             f"{class_or_object(classifier)}"
         )
-
-
-def has_method(x: Any, method: str) -> bool:
-    """Whether an object, not a class, has a method."""
-    return not isinstance(x, type) and hasattr(x, method)
-
-
-def class_or_object(x: Any) -> str:
-    """What was passed, for a message: a class, or an object of one."""
-    return f"the class {x.__name__}" if isinstance(x, type) else f"a {type(x).__name__}"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
+from setpoint.estimators.path import BoundPath, check_trainable
 from setpoint.goals.goal import Goal
 from setpoint.report.displays import style
-from setpoint.report.path import BoundPath, check_trainable
 from setpoint.search.frontier import Vary
 from setpoint.typing import Floats
 

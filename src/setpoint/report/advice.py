@@ -1,0 +1,238 @@
+"""What is not certain, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from setpoint.goals.expressions import Const, Constraint
+from setpoint.goals.goal import Goal
+from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
+from setpoint.report.entry import Entry
+from setpoint.report.facts import Facts
+from setpoint.report.findings import SEARCHED, sentence
+from setpoint.report.goal_words import in_words
+from setpoint.report.numbers import percent
+from setpoint.report.units import asked, range_of, shown, unit_of
+from setpoint.tolerances import SATISFIED
+
+__all__ = ["Advice", "advice_of", "certificate", "stricter_goal"]
+
+_SURE = 1.7
+"""Margins are so many times the distance from the value to its limit.
+
+The limit itself is 1.645 standard errors away. A rule searched with that margin is shown in half
+of the draws; with .84 standard errors of both samples on top, in four of five.
+"""
+
+_MOST_TIMES = 50
+"""Advice asks for at most so many times the rows that there are."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Something that is not certain, and its remedy ("" where there is none to give)."""
+
+    what: str
+    remedy: str = ""
+
+
+def advice_of(facts: Facts, fitted: Facts | None = None) -> list[Advice]:
+    """What to do next, the gravest first.
+
+    Parameters
+    ----------
+    facts : Facts
+        Of the rows that judge.
+    fitted : Facts, optional
+        Of the rows that the rule was chosen on, where those are others.
+    """
+    goal = Goal.parse(facts.goal)
+    out = [*_unreachable(facts)]
+    before = (None,) * len(facts.constraints) if fitted is None else fitted.constraints
+    margins = stricter_goal(facts, goal)
+    for entry, first, written in zip(facts.constraints, before, goal.constraints, strict=True):
+        out += _constraint(entry, first, written, margins)
+    if fitted is None and facts.status in SEARCHED and facts.constraints:
+        remedy = "Measure the rule on rows that took no part in the search, and judge it by those."
+        out.append(Advice("These rows chose the rule, so they flatter it.", remedy))
+    return [*out, *_search(facts if fitted is None else fitted, goal)]
+
+
+def _unreachable(facts: Facts) -> Iterator[Advice]:
+    if facts.status != "nearest":
+        return
+    what = "No rule of this kind meets every constraint on these scores"
+    remedy = "Loosen a constraint, or give the model better data to learn from."
+    blame = sorted(facts.search.blame.items(), key=lambda pair: -abs(pair[1]))
+    if blame:
+        shares = ", ".join(f"{text} ({percent(abs(share))})" for text, share in blame)
+        what += f". What cannot hold together, with the share of each in it: {shares}"
+        first = ", which weighs most" if len(blame) > 1 else ""
+        remedy = f"Loosen {blame[0][0]} first{first}, or give the model better data to learn from."
+    yield Advice(f"{what}.", remedy)
+
+
+def stricter_goal(facts: Facts, goal: Goal) -> Goal | None:
+    """The goal to search with, so that the one that is meant is shown; None if there is none.
+
+    One margin for each constraint that is too close to call, against the bound that is meant.
+    A rule that was searched with a margin already gets no second one: more rows decide then.
+
+    Parameters
+    ----------
+    facts : Facts
+    goal : Goal
+        That of `facts`, which is meant.
+    """
+    if facts.verdict != OPEN or facts.status == "nearest":
+        return None
+    moved = []
+    for entry, written in zip(facts.constraints, goal.constraints, strict=True):
+        bound: float | None = entry.worked
+        if entry.verdict == OPEN:
+            bound = _tightened(entry, written)
+            if bound is None:
+                return None
+        moved.append(written if bound is None else replace(written, rhs=Const(bound)))
+    return replace(goal, constraints=tuple(moved))
+
+
+def _tightened(entry: Entry, written: Constraint) -> float | None:
+    """The bound that is meant moved by the margin, if a value can be there at all."""
+    if entry.worked is not None or not isinstance(written.rhs, Const):
+        return None
+    if entry.value is None or entry.low is None or entry.high is None or entry.bound is None:
+        return None
+    up = written.relation == ">="
+    reach = _SURE * (entry.value - entry.low if up else entry.high - entry.value)
+    if not math.isfinite(reach) or reach <= SATISFIED:
+        return None
+    low, high = range_of(written.lhs)
+    scale = 10.0 ** (1 - math.floor(math.log10(reach)))
+    moved = (entry.bound + reach if up else entry.bound - reach) * scale
+    moved = (math.ceil(moved - 1e-9) if up else math.floor(moved + 1e-9)) / scale
+    # At the very end of the range only a trivial rule would do.
+    return float(f"{moved:.12g}") if low < moved < high else None
+
+
+def _constraint(
+    entry: Entry, before: Entry | None, written: Constraint, margins: Goal | None
+) -> Iterator[Advice]:
+    """What one constraint leaves open; `before` is its entry on the rows of the search."""
+    what = sentence(in_words(written.lhs))
+    bound = asked(written, entry.bound)
+    if entry.verdict is None:
+        yield Advice(
+            f"{what} was not evaluated: {entry.why or 'there are no rows to count it on'}.",
+            "Add rows of this kind that have labels, or leave the constraint out.",
+        )
+    elif entry.verdict == FAILS:
+        remedy = "Choose the rule anew, on rows like these."
+        if before is not None and before.satisfied:
+            what += " held on the rows that the rule was chosen on and fails on these, so it was"
+            what += " hardly chance: the rule fits those rows too closely, or these are of another"
+            yield Advice(f"{what} kind.", remedy)
+        else:
+            yield Advice(f"{what} fails: {bound} was asked.", remedy)
+    elif entry.verdict == OPEN:
+        yield Advice(
+            f"{what} may lie on either side of the bound on new rows.",
+            " ".join(_closer(entry, written, margins)),
+        )
+    if entry.verdict == SHOWN and entry.few_rows:
+        yield Advice(f"{what} was measured on few rows.", "Collect more rows of this kind.")
+
+
+def _closer(entry: Entry, written: Constraint, margins: Goal | None) -> Iterator[str]:
+    """How to get a verdict: a margin where one is possible and not yet there, or more rows."""
+    if margins is not None:
+        bound = next(
+            c.rhs
+            for c in margins.constraints
+            if c.lhs == written.lhs and c.relation == written.relation
+        )
+        assert isinstance(bound, Const)
+        yield (
+            f"Search with {asked(written, bound.value)} and judge by {asked(written, entry.bound)}."
+        )
+    elif entry.worked is not None:
+        worked = asked(written, entry.worked)
+        yield f"The rule was searched with a margin already ({worked}): more rows decide."
+    times = 0.0
+    if entry.value is not None and entry.bound is not None and entry.slack:
+        past = entry.low if entry.value > entry.bound else entry.high
+        if past is not None:
+            # An interval shrinks with the root of the number of rows.
+            times = ((past - entry.value) / entry.slack) ** 2
+    if 1.0 < times <= _MOST_TIMES:
+        yield f"Or measure on about {math.ceil(times)} times as many rows of this kind."
+    elif margins is None:
+        yield "Collect more rows of this kind."
+    if entry.interval in ("pairs", "groups"):
+        yield "Small groups can be joined."
+
+
+def certificate(facts: Facts, goal: Goal) -> str:
+    """What is known of the objective beyond the rows, and what the gap says."""
+    known, unit = facts.certificate, unit_of(goal.objective)
+    sentences = []
+    if facts.objective.posteriors is not None:
+        sentences.append(_by_posteriors(facts, shown(facts.objective.posteriors, unit)))
+    if known.gap is not None:
+        out = f"{'Then no' if sentences else 'No'} other {known.rivals} on these scores has "
+        if known.gap <= SATISFIED:
+            out += "a better objective (certified)."
+        else:
+            out += f"an objective better by more than {shown(known.gap, unit)} (certified)."
+        sentences.append(out)
+        if any(e.denominator is not None for e in facts.entries):
+            sentences.append(
+                "Ratios with a denominator of less than one expected row are excluded."
+            )
+    return " ".join(sentences)
+
+
+def _by_posteriors(facts: Facts, value: str) -> str:
+    """What soft evidence says."""
+    known = facts.certificate
+    past = known.violation or 0.0
+    met = "" if not facts.constraints else " and every constraint is met"
+    if past > SATISFIED:
+        met = f" and a constraint is violated by {past:.3g}"
+    out = "The rule was found on posteriors"
+    if known.calibration is not None:
+        out += (
+            f", which differ from the labels by up to {percent(known.calibration)} of the rows in "
+            "a pair of true and predicted class"
+        )
+    return f"{out}. If they are right, the objective is {value}{met}."
+
+
+def _search(facts: Facts, goal: Goal) -> Iterator[Advice]:
+    """What is not known of the rule's optimality, where it is worth a search."""
+    objective, known = in_words(goal.objective), facts.certificate
+    better = f"do better by {objective}" if goal.is_blackbox else f"reach a better {objective}"
+    if facts.status in ("feasible", "stationary") and known.gap is None:
+        more = "time" if facts.section("adaptive") is None else "evaluations"
+        yield Advice(
+            f"It is not proved that this rule is the best: another one may {better}.",
+            f"Allow the search more {more}, or start it elsewhere, if this matters.",
+        )
+    elif known.gap is not None and facts.status == "feasible" and known.gap > _width(facts):
+        yield Advice(certificate(facts, goal), "Allow the search more time.")
+    if facts.search.evidence == "soft":
+        yield Advice(
+            "The rule was chosen by the model's probabilities and not by true classes.",
+            "Trust what was counted on true classes; check that the probabilities are right "
+            "(calibrated), or choose the rule by true classes.",
+        )
+
+
+def _width(facts: Facts) -> float:
+    """Half the interval of the objective: a smaller gap does not matter beside it."""
+    entry = facts.objective
+    if entry.low is None or entry.high is None:
+        return SATISFIED
+    return max((entry.high - entry.low) / 2.0, SATISFIED)

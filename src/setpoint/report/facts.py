@@ -1,0 +1,248 @@
+"""The facts of a report: plain values, which every face reads and none writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self, TypeAlias
+
+from setpoint.goals.populations import Label
+from setpoint.inference.verdicts import FAILS, OPEN, SHOWN, Verdict
+from setpoint.report.codec import plain, read
+from setpoint.report.counts import Counts
+from setpoint.report.deployed import Comparison
+from setpoint.report.entry import Entry, GroupRow
+from setpoint.report.section import Section, read_section, write_section
+
+__all__ = ["FORMAT", "Certificate", "Facts", "RuleFacts", "Run", "Search", "Status"]
+
+FORMAT = 2
+"""Version of the dict; a reader refuses what it does not know."""
+
+Status: TypeAlias = Literal["optimal", "feasible", "stationary", "nearest", "evaluated"]
+
+STATUSES: tuple[str, ...] = (
+    "optimal", "feasible", "stationary", "nearest", "evaluated",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Search:
+    """Who found the rule, and how.
+
+    Parameters
+    ----------
+    family, solver, why : str
+        Who found the rule, and why this way.
+    evidence : {"label", "soft"}
+        What the rule was found on: true classes, or posteriors. Entries are counted against
+        true classes either way.
+    folds : int or None
+        Cross-validation folds behind the scores; 1: the scores are of rows held out.
+    calls : int or None
+        Passes over the data.
+    blame : dict of str to float
+        Constraints that cannot hold together, with their shares.
+    """
+
+    family: str = ""
+    solver: str = ""
+    why: str = ""
+    evidence: str = "label"
+    folds: int | None = None
+    calls: int | None = None
+    blame: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How near the best the rule is on the rows that it was found on.
+
+    Parameters
+    ----------
+    gap : float or None
+        No other rule of this kind on these scores has an objective better by more.
+    bound : float or None
+        The objective that no rule of this kind passes.
+    rivals : str
+        The kind of rules that `gap` refers to: "rule" for all, or "rule without draws".
+    with_draws : float or None
+        The objective that a rule that draws reaches, where this one must not draw and that is
+        worth more than one row.
+    violation : float or None
+        Soft evidence: the largest violation of a constraint if the posteriors are right. `gap`
+        and `bound` then refer to the objective by posteriors.
+    calibration : float or None
+        Soft evidence: the largest difference between posteriors and labels in a share of
+        rows by true and predicted class.
+    """
+
+    gap: float | None = None
+    bound: float | None = None
+    rivals: str = "rule"
+    with_draws: float | None = None
+    violation: float | None = None
+    calibration: float | None = None
+
+
+@dataclass(frozen=True)
+class RuleFacts:
+    """The rule in words, and what it looks at.
+
+    Parameters
+    ----------
+    text : str
+    decides_on : tuple of str
+        Columns that the rule looks at beside the score.
+    drawn : float
+        Share of rows whose decision depends on a draw.
+    cutoffs : tuple of (columns, cut-off)
+        Where it has one threshold for each segment, a tuple of (column, value), or one for all
+        rows: then that tuple is empty.
+    """
+
+    text: str = ""
+    decides_on: tuple[str, ...] = ()
+    drawn: float = 0.0
+    cutoffs: tuple[tuple[tuple[tuple[str, Label], ...], float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """What differs between two runs of the same thing, and does not count when comparing.
+
+    Parameters
+    ----------
+    when : str
+        The time in UTC.
+    seconds : float or None
+        The search took.
+    versions : dict of str to str
+    """
+
+    when: str = ""
+    seconds: float | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was reached: objective, constraints, certificate, groups, in plain values.
+
+    Facts compare by value; what belongs to the run does not count.
+
+    Parameters
+    ----------
+    goal : str
+        The goal as text.
+    objective : Entry
+    constraints : tuple of Entry
+    status : {"optimal", "feasible", "stationary", "nearest", "evaluated"}
+        How the rule was found; "evaluated": it was only measured.
+    search : Search
+    certificate : Certificate
+    rule : RuleFacts
+    counts : Counts
+    groups : tuple of GroupRow
+        Every metric that the goal compares over groups, in each of them.
+    deployed : Comparison or None
+        What changes against the deployed model, where its predictions are known.
+    sections : tuple of Section
+        What a solver or a family adds.
+    warnings : tuple of str
+        What a reader should know before trusting the numbers.
+    level : float
+        Confidence of each limit of an interval by itself.
+    run : Run
+    """
+
+    goal: str
+    objective: Entry
+    constraints: tuple[Entry, ...] = ()
+    status: Status = "evaluated"
+    search: Search = Search()
+    certificate: Certificate = Certificate()
+    rule: RuleFacts = RuleFacts()
+    counts: Counts = Counts()  # noqa: RUF009
+    groups: tuple[GroupRow, ...] = ()
+    deployed: Comparison | None = None
+    sections: tuple[Section, ...] = field(default=(), repr=False)
+    warnings: tuple[str, ...] = ()
+    level: float = 0.95
+    run: Run = field(default=Run(), compare=False)
+
+    # blame is a dict, and equal reports would need equal hashes
+    __hash__ = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise ValueError(f"status is one of {STATUSES}, got {self.status!r}")
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The objective, then the constraints."""
+        return (self.objective, *self.constraints)
+
+    @property
+    def satisfied(self) -> bool | None:
+        """Whether every constraint holds here; None if none fails and some have no rows."""
+        found = [c.satisfied for c in self.constraints]
+        if False in found:
+            return False
+        return None if None in found else True
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether every constraint holds on new rows; None without constraints.
+
+        "shown to fail" where one of them is, "shown" where all are; a constraint that could
+        not be evaluated leaves the goal too close to call.
+        """
+        found = [c.verdict for c in self.constraints]
+        if not found:
+            return None
+        if FAILS in found:
+            return FAILS
+        return SHOWN if all(v == SHOWN for v in found) else OPEN
+
+    def section(self, name: str) -> Any:
+        """The section of that name, or None.
+
+        Examples
+        --------
+        >>> Facts("maximize recall", Entry("recall", 0.8)).section("stream") is None
+        True
+        """
+        return next((s for s in self.sections if s.name == name), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dicts, lists and scalars for JSON, verdicts among them."""
+        out: dict[str, Any] = {"format": FORMAT, "verdict": self.verdict}
+        out |= {k: plain(v) for k, v in vars(self).items() if k != "sections"}
+        for entry, data in zip(self.constraints, out["constraints"], strict=True):
+            data["verdict"] = entry.verdict
+        out["sections"] = [write_section(s) for s in self.sections]
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The facts that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        ValueError
+            If `data` is of another format, or a field is missing or unknown.
+        """
+        given: Any = data
+        if not isinstance(given, Mapping) or given.get("format") != FORMAT:
+            found = given.get("format") if isinstance(given, Mapping) else type(data).__name__
+            raise ValueError(f"a report of format {FORMAT} is read here, found {found!r}")
+        try:
+            given = {k: v for k, v in data.items() if k not in ("format", "verdict", "sections")}
+            given["constraints"] = [
+                {k: v for k, v in entry.items() if k != "verdict"} for entry in data["constraints"]
+            ]
+            sections = tuple(read_section(s) for s in data["sections"])
+            return read(cls, given, sections=sections)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a report: {error}") from None

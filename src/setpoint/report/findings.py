@@ -1,0 +1,221 @@
+"""What a report finds, in sentences that every face shows: verdict, values, what to beware of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, walk
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import EVERYWHERE
+from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
+from setpoint.report.entry import Entry
+from setpoint.report.facts import Facts
+from setpoint.report.goal_words import in_words
+from setpoint.report.groups import smallest_group
+from setpoint.report.numbers import count, percent, plural
+from setpoint.report.people import named
+from setpoint.report.units import asked, shown, unit_of
+
+__all__ = [
+    "Line",
+    "caveats",
+    "few_rows",
+    "headline",
+    "lines_of",
+    "rows_in_words",
+    "sentence",
+    "summary",
+]
+
+SEARCHED = ("optimal", "feasible", "stationary", "nearest")
+
+_PLAIN = {
+    "precision": "{value} of those accepted are right",
+    "recall": "{value} of {cases} are found",
+    "predicted_rate": "{value} of the rows are accepted",
+    "accuracy": "{value} of the decisions are right",
+    "error_rate": "{value} of the decisions are wrong",
+    "churn": "{value} of the decisions differ from the deployed model's",
+    "false_positive_rate": "{value} of the others are accepted",
+    "specificity": "{value} of the others are left out",
+}
+"""Findings about metrics of all rows that people have words for."""
+
+_ORDER = (FAILS, OPEN, None, SHOWN)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One part of the goal as faces show it.
+
+    Parameters
+    ----------
+    entry : Entry
+    words : str
+        The left side, or the objective, in words.
+    wanted : str
+        "at least 50 %", or "as high as possible".
+    value : str
+        In its unit.
+    counts : str
+        "305 of 874"; "" where the value is not a share of counts.
+    limits : str
+        "32.3 % to 37.6 %"; "" without an interval.
+    verdict : str
+        Of a constraint; "not evaluated" without rows.
+    unit : str
+    """
+
+    entry: Entry
+    words: str
+    wanted: str
+    value: str
+    counts: str
+    limits: str
+    verdict: str
+    unit: str
+
+
+def lines_of(facts: Facts, goal: Goal) -> list[Line]:
+    """The objective, then the constraints."""
+    way = "as high as possible" if goal.sense == "maximize" else "as low as possible"
+    first = _line(facts.objective, goal.objective, way)
+    pairs = zip(facts.constraints, goal.constraints, strict=True)
+    return [first, *(_line(e, c.lhs, asked(c, e.bound)) for e, c in pairs)]
+
+
+def _line(entry: Entry, x: Expression, wanted: str) -> Line:
+    unit = unit_of(x)
+    limits = counts = ""
+    if entry.low is not None and entry.interval != "exact":
+        limits = f"{shown(entry.low, unit)} to {shown(entry.high, unit)}"
+    k, n = entry.numerator, entry.denominator
+    # Counts speak for themselves only where they are a share, and the value is it.
+    of_rows = isinstance(x, Metric) and x.name not in _NOT_OF_ROWS
+    if of_rows and k is not None and n and entry.value is not None and k <= n:
+        counts = f"{count(k)} of {count(n)}" if abs(entry.value * n - k) <= 1e-9 * n else ""
+    value = "not evaluated" if entry.value is None else shown(entry.value, unit)
+    verdict = "" if entry.relation is None else entry.verdict or "not evaluated"
+    return Line(entry, in_words(x), wanted, value, counts, limits, verdict, unit)
+
+
+_NOT_OF_ROWS = {"f1", "fbeta", "jaccard", "micro_f1"}
+"""Shares of counts that are not rows, such as 2 tp of 2 tp + fp + fn."""
+
+
+def headline(facts: Facts, goal: Goal) -> str:
+    """What was found, in a sentence: the constraint that decides it, or the objective."""
+    if facts.status == "nearest":
+        return "No rule meets the goal: this is the one that comes nearest"
+    if not facts.constraints:
+        return sentence(_finding(facts, facts.objective, goal.objective))
+    verdict = facts.verdict
+    pairs = list(zip(facts.constraints, goal.constraints, strict=True))
+    entry, constraint = min(pairs, key=lambda pair: _ORDER.index(pair[0].verdict))
+    if verdict == SHOWN and len(pairs) > 1:
+        return f"All {len(pairs)} constraints hold: shown"
+    if entry.verdict is None:
+        return f"{sentence(in_words(constraint.lhs))} was not evaluated: {OPEN}"
+    found = _finding(facts, entry, constraint.lhs)
+    return f"{sentence(found)}, {asked(constraint, entry.bound)} asked: {verdict}"
+
+
+def _finding(facts: Facts, entry: Entry, x: Expression) -> str:
+    if entry.value is None:
+        return f"{in_words(x)} was not evaluated"
+    value = shown(entry.value, unit_of(x))
+    if isinstance(x, Metric) and x.population == EVERYWHERE and x.name in _PLAIN:
+        positive = facts.counts.positive if x.label is None else x.label
+        of_class = x.name not in ("accuracy", "error_rate", "churn")
+        if not of_class or (positive is not None and (x.label in (None, facts.counts.positive))):
+            cases = "" if positive is None else named(positive)
+            return _PLAIN[x.name].format(value=value, cases=cases)
+    return f"{in_words(x)} is {value}"
+
+
+def summary(facts: Facts) -> str:
+    """The verdict of the goal in a sentence, one constraint or several."""
+    total = len(facts.constraints)
+    if not total:
+        return ""
+    verdicts = [e.verdict for e in facts.constraints]
+    words = ("shown", SHOWN), ("too close to call", OPEN), ("shown to fail", FAILS)
+    parts = [f"{verdicts.count(v)} {word}" for word, v in words if verdicts.count(v)]
+    if None in verdicts:
+        parts.append(f"{verdicts.count(None)} not evaluated")
+    return f"Of {plural(total, 'constraint')}: {', '.join(parts)}."
+
+
+def rows_in_words(facts: Facts) -> str:
+    """On which rows it was measured, and which class is the positive one."""
+    text = f"Measured on {plural(facts.counts.n_rows, 'row')}"
+    folds = facts.search.folds
+    if facts.section("stream") is not None:
+        text += ", each decided by the rule of its moment"
+    elif facts.status in SEARCHED:
+        text += ", those that the rule was chosen on"
+        if folds is not None:
+            text += (
+                " (held out from training)"
+                if folds == 1
+                else f" (scores from {folds}-fold cross-validation)"
+            )
+    if facts.counts.positive is not None:
+        text += f"; the positive class is {facts.counts.positive!r}"
+    return f"{text}."
+
+
+def caveats(facts: Facts) -> list[str]:
+    """What to know before any number is believed, the gravest first."""
+    out = []
+    if facts.status in SEARCHED and facts.constraints:
+        out.append(
+            "The rule was chosen on these very rows, so it looks better here than on new ones: a "
+            "constraint that just holds here fails on new rows about half the time. Judge it by "
+            "rows that took no part."
+        )
+    if facts.rule.drawn > 0:
+        out.append(f"The decision on {percent(facts.rule.drawn)} of the rows is drawn.")
+    return out + few_rows(facts)
+
+
+def few_rows(facts: Facts) -> list[str]:
+    """A sentence for each constraint with a wide interval."""
+    if not any(e.few_rows for e in facts.constraints):
+        return []
+    goal = Goal.parse(facts.goal)
+    pairs = zip(facts.constraints, goal.constraints, strict=True)
+    return [_few(facts, e, c) for e, c in pairs if e.few_rows]
+
+
+def _few(facts: Facts, entry: Entry, constraint: Constraint) -> str:
+    unit = unit_of(constraint.lhs)
+    return (
+        f"{entry.text}: measured on few rows ({_behind(facts, entry, constraint)}): on new rows "
+        f"it may be anywhere from {shown(entry.low, unit)} to {shown(entry.high, unit)}."
+    )
+
+
+def _behind(facts: Facts, entry: Entry, constraint: Constraint) -> str:
+    """Which rows decide it."""
+    small = smallest_group(constraint, facts.groups)
+    if small is not None:
+        return f"{small.rows:,} in the smallest group, {small.name}"
+    over_classes = any(isinstance(e, Reduce) and not e.columns for e in walk(constraint.lhs))
+    sizes = list(_sizes(facts))
+    if over_classes and sizes:
+        label, size = min(sizes, key=lambda pair: pair[1])
+        return f"{count(size)} in the smallest class, {label!r}"
+    return f"{entry.effective_rows:,.0f} decide it"
+
+
+def _sizes(facts: Facts) -> Iterator[tuple[object, float]]:
+    for label, row in zip(facts.counts.classes, facts.counts.confusion, strict=False):
+        if sum(row) > 0:
+            yield label, sum(row)
+
+
+def sentence(text: str) -> str:
+    """A text with a capital letter and no full stop."""
+    return text[:1].upper() + text[1:].rstrip(".")

@@ -1,0 +1,82 @@
+"""The groups of a report as one table: rows, shares, what is found, the cut-off, intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from setpoint.goals.populations import Label
+from setpoint.report.entry import GroupRow
+from setpoint.report.facts import Facts
+from setpoint.report.groups import expression_of
+from setpoint.report.numbers import number
+from setpoint.report.units import shown, unit_of
+
+__all__ = ["GroupTable"]
+
+_HEADS = {
+    "prior": "true share",
+    "predicted_rate": "accepted",
+    "recall": "found",
+    "precision": "right",
+    "accuracy": "right",
+}
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """One row for each group.
+
+    Parameters
+    ----------
+    head : tuple of str
+    rows : tuple of tuple of str
+        As many cells as the head has.
+    metrics : tuple of str
+        Those that the goal compares; their cells hold the interval.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    metrics: tuple[str, ...]
+
+    @classmethod
+    def of(cls, facts: Facts) -> GroupTable:
+        """The table of a report's groups."""
+        compared = tuple(dict.fromkeys(g.metric for g in facts.groups if g.compared))
+        explaining = [m for m in dict.fromkeys(g.metric for g in facts.groups) if m not in compared]
+        cells = {(g.columns, g.metric): g for g in facts.groups}
+        groups = list(dict.fromkeys(g.columns for g in facts.groups))
+        cutoffs = dict(facts.rule.cutoffs)
+        cut = len(cutoffs) > 1
+        head = ["group", "rows", *(_HEADS.get(m, m) for m in explaining)]
+        head += ["cut-off"] if cut else []
+        head += [_HEADS.get(m, m) for m in compared]
+        rows = []
+        for columns in groups:
+            own = [g for g in facts.groups if g.columns == columns]
+            row = [own[0].name, f"{max(g.rows for g in own):,}"]
+            row += [_cell(cells.get((columns, m)), interval=False) for m in explaining]
+            if cut:
+                row.append(_cutoff(columns, cutoffs))
+            row += [_cell(cells.get((columns, m)), interval=True) for m in compared]
+            rows.append(tuple(row))
+        return cls(tuple(head), tuple(rows), compared)
+
+
+def _cell(row: GroupRow | None, *, interval: bool) -> str:
+    if row is None or row.value is None:
+        return "no rows"
+    unit = unit_of(expression_of(row.metric))
+    value = shown(row.value, unit)
+    if not interval or row.low is None:
+        return value
+    return f"{value} ({shown(row.low, unit)} to {shown(row.high, unit)})"
+
+
+def _cutoff(
+    columns: tuple[tuple[str, Label], ...],
+    cutoffs: dict[tuple[tuple[str, Label], ...], float],
+) -> str:
+    """The cut-off of the segment that a group lies in, if it lies in one."""
+    within = [value for key, value in cutoffs.items() if set(key) <= set(columns)]
+    return number(within[0]) if len(within) == 1 else "several"

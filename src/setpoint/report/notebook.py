@@ -1,0 +1,66 @@
+"""A report as short HTML for notebooks, with every caveat: no scripts, no outside resources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from setpoint.goals.goal import Goal
+from setpoint.report.advice import advice_of, certificate
+from setpoint.report.deployed import TITLE
+from setpoint.report.facts import Facts
+from setpoint.report.findings import Line, caveats, headline, lines_of, rows_in_words, summary
+from setpoint.report.people import in_people
+from setpoint.report.printable import cleaned
+from setpoint.report.text import rule_lines
+from setpoint.report.units import unit_of
+
+__all__ = ["report_html"]
+
+_LEFT = ' style="text-align:left"'
+
+
+def report_html(facts: Facts) -> str:
+    """The finding, the parts of the goal as a table, and what to beware of; all text is escaped."""
+    goal = Goal.parse(facts.goal)
+    first = [
+        summary(facts) if len(facts.constraints) > 1 else "",
+        in_people(facts.counts),
+        rows_in_words(facts),
+    ]
+    limits = f"on new rows ({100 * facts.level:.4g} % confidence for each end)"
+    head = "".join(f"<th{_LEFT}>{t}</th>" for t in ("", "value", "rows", limits, "verdict"))
+    rows = "".join(_row(line) for line in lines_of(facts, goal))
+    out = [
+        f"<p><code>{_text(facts.goal)}</code></p>",
+        f"<p><strong>{_text(headline(facts, goal))}.</strong></p>",
+        *(f"<p>{_text(text)}</p>" for text in first if text),
+        _bullets("", caveats(facts)),
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>",
+    ]
+    if facts.deployed is not None:
+        lines = facts.deployed.lines(unit_of(goal.objective), facts.counts)
+        out.append(_bullets(TITLE, lines))
+    out += [_bullets(s.title, s.lines()) for s in facts.sections]
+    out.append(_bullets("What to do", [f"{a.what} {a.remedy}".strip() for a in advice_of(facts)]))
+    out.append(_bullets("Rule", [*rule_lines(facts, goal), certificate(facts, goal)]))
+    out.append(_bullets("Please note", facts.warnings))
+    return f'<div class="setpoint-report">{"".join(out)}</div>'
+
+
+def _row(line: Line) -> str:
+    verdict = line.wanted if line.entry.relation is None else line.verdict
+    cells = (line.entry.text, line.value, line.counts, line.limits, verdict)
+    return "<tr>" + "".join(f"<td{_LEFT}>{_text(c)}</td>" for c in cells) + "</tr>"
+
+
+def _bullets(title: str, lines: Sequence[str]) -> str:
+    known = [line for line in lines if line]
+    if not known:
+        return ""
+    head = f"<p><strong>{_text(title)}</strong></p>" if title else ""
+    return f"{head}<ul>{''.join(f'<li>{_text(line)}</li>' for line in known)}</ul>"
+
+
+def _text(text: str) -> str:
+    return escape(cleaned(text)).replace("\n", "<br>")

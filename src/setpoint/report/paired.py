@@ -1,0 +1,116 @@
+"""A rule and the deployed model on the same rows: the goal of both, and the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.evidence import Confusion
+from setpoint.evidence.rows import Rows, counted_rows
+from setpoint.goals.errors import GoalError
+from setpoint.goals.expressions import Const, Constraint, Relation
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import Label
+from setpoint.inputs.inputs import Table
+from setpoint.program.link import link
+from setpoint.report.counting import LEVEL, entries_on
+from setpoint.report.deployed import Comparison, compared
+from setpoint.report.entry import Entry
+
+__all__ = ["against_deployed", "measured_difference"]
+
+
+def against_deployed(
+    goal: Goal,
+    classes: Sequence[Label],
+    table: Table,
+    decided: NDArray[Any],
+    measured: tuple[float, float] | None = None,
+    level: float = LEVEL,
+) -> Comparison | None:
+    """What changes against the deployed model on some rows; None where there is none.
+
+    Parameters
+    ----------
+    goal : Goal
+    classes : sequence of labels
+    table : Table
+    decided : int array of shape (N,), or float array of shape (N, n)
+        Class codes, or the probability of each class.
+    measured : (float, float), optional
+        The objective of these decisions and of the deployed model's, where it has no formula.
+    level : float
+        Confidence of each limit by itself.
+    """
+    if table.deployed is None:
+        return None
+    found = compared(table.true, table.deployed, decided, table.weight)
+    if measured is not None:
+        return measured_difference(found, goal, *measured)
+    if table.true is None or goal.is_blackbox:
+        return found
+    try:
+        return _with_objective(found, goal, classes, table, decided, level)
+    except GoalError:  # such as a goal that is too long with both models in it
+        return found
+
+
+def measured_difference(found: Comparison, goal: Goal, ours: float, todays: float) -> Comparison:
+    """The comparison with the objective as it was measured, which has no interval."""
+    gain = Entry(str(goal.objective), ours - todays, 0.0, relation=_better(goal))
+    return replace(found, objective=todays, difference=gain)
+
+
+def _with_objective(
+    found: Comparison,
+    goal: Goal,
+    classes: Sequence[Label],
+    table: Table,
+    decided: NDArray[Any],
+    level: float,
+) -> Comparison:
+    """The goal of both models, where it refers to the rows of X alone."""
+    if goal.needs.datasets:
+        return found
+    objective = goal.objective.baseline()
+    todays = Goal(
+        goal.sense,
+        objective,
+        tuple(Constraint(c.lhs.baseline(), c.relation, c.rhs.baseline()) for c in goal.constraints),
+    )
+    gain = Constraint(goal.objective - objective, _better(goal), Const(0.0))
+    assert table.true is not None
+    rows = Rows.from_arrays(
+        classes, table.true, len(table.true), needs=todays.subject_to(gain).needs,
+        weight=table.weight, columns=table.columns, baseline=table.deployed,
+    )  # fmt: skip
+    confusion = rows.confusion(decided[counted_rows(table.weight)])
+    linked = link(todays.subject_to(gain), rows.codebook)
+    entry, *constraints, difference = entries_on(linked, confusion, level)
+    return replace(
+        found,
+        objective=entry.value,
+        difference=replace(difference, text=str(goal.objective)),
+        constraints=tuple(
+            replace(e, text=str(c)) for e, c in zip(constraints, goal.constraints, strict=True)
+        ),
+        confusion=_deployed_counts(confusion),
+    )
+
+
+def _better(goal: Goal) -> Relation:
+    return ">=" if goal.sense == "maximize" else "<="
+
+
+def _deployed_counts(confusion: Confusion) -> tuple[tuple[float, ...], ...]:
+    """Weights by true class and what the deployed model decides, from strata that know it."""
+    n = len(confusion.classes)
+    out = np.zeros((n + 1, n))
+    for stratum, counts in zip(confusion.strata, confusion.counts, strict=True):
+        if stratum.dataset is None:
+            out[:, stratum.baseline] += counts.sum(axis=1)
+    return tuple(tuple(row) for row in out.tolist())

@@ -1,0 +1,133 @@
+"""The counts of a report in people: how many of 10,000 are accepted, found and missed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from setpoint.goals.populations import Label
+from setpoint.report.counts import Counts
+
+__all__ = ["PER", "Part", "in_people", "parts_of"]
+
+PER = 10_000
+"""Rows that counts of people refer to."""
+
+_MOST = 3
+"""Mistakes between classes that are named."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the rows: what is said of it, how many of 10,000, and whether that is right."""
+
+    words: str
+    rows: float
+    right: bool
+
+
+def parts_of(
+    counts: Counts, confusion: Sequence[Sequence[float]] | None = None
+) -> tuple[Part, ...]:
+    """The labelled rows by what is decided: for two classes four parts, else right and wrong.
+
+    Parameters
+    ----------
+    counts : Counts
+    confusion : sequence of n + 1 sequences of n floats, optional
+        Other decisions on the same rows, such as the deployed model's.
+
+    Examples
+    --------
+    >>> found = Counts(1000, ("no", "yes"), ((880.0, 20.0), (30.0, 70.0), (0.0, 0.0)))
+    >>> for part in parts_of(found):
+    ...     print(part.words, round(part.rows))
+    accepted rightly 700
+    accepted wrongly 200
+    missed 300
+    left out rightly 8800
+    """
+    table = counts.confusion if confusion is None else confusion
+    n = len(counts.classes)
+    total = sum(sum(row) for row in table[:n])
+    if not total > 0.0:
+        return ()
+    scale = PER / total
+    if n == 2:
+        (tn, fp), (fn, tp) = table[:2]
+        named = (
+            ("accepted rightly", tp, True),
+            ("accepted wrongly", fp, False),
+            ("missed", fn, False),
+            ("left out rightly", tn, True),
+        )
+        return tuple(Part(words, scale * x, right) for words, x, right in named)
+    right = sum(table[i][i] for i in range(n))
+    return (
+        Part("decided rightly", scale * right, True),
+        Part("decided wrongly", scale * (total - right), False),
+    )
+
+
+def in_people(counts: Counts, confusion: Sequence[Sequence[float]] | None = None) -> str:
+    """How many of 10,000 rows are accepted, rightly and wrongly, and missed; "" without labels.
+
+    Parameters
+    ----------
+    counts, confusion
+        As in :func:`parts_of`.
+
+    Examples
+    --------
+    >>> found = Counts(10_000, ("no", "yes"), ((8412.0, 420.0), (707.0, 461.0), (0.0, 0.0)))
+    >>> in_people(found)
+    "Of 10,000 rows like these 881 are accepted: 461 rightly, 420 wrongly; 707 of class 'yes' are \
+missed."
+    """
+    parts = parts_of(counts, confusion)
+    if not parts:
+        return ""
+    if len(counts.classes) == 2:
+        tp, fp, fn, _ = (p.rows for p in parts)
+        missed = f"{_people(fn)} of {named(counts.classes[1])} are missed"
+        if round(tp + fp) == 0:
+            return f"Of {PER:,} rows like these {_people(tp + fp)} are accepted; {missed}."
+        return (
+            f"Of {PER:,} rows like these {_people(tp + fp)} are accepted: {_people(tp)} rightly, "
+            f"{_people(fp)} wrongly; {missed}."
+        )
+    right, wrong = parts
+    text = (
+        f"Of {PER:,} rows like these {_people(right.rows)} are decided rightly, "
+        f"{_people(wrong.rows)} wrongly"
+    )
+    mistakes = _mistakes(counts, counts.confusion if confusion is None else confusion)
+    return f"{text}; most often {', '.join(mistakes)}." if mistakes else f"{text}."
+
+
+def named(label: Label) -> str:
+    """A class in a sentence.
+
+    Examples
+    --------
+    >>> named("yes"), named(1)
+    ("class 'yes'", 'class 1')
+    """
+    return f"class {label!r}"
+
+
+def _mistakes(counts: Counts, table: Sequence[Sequence[float]]) -> list[str]:
+    """The most frequent mistakes."""
+    n = len(counts.classes)
+    total = sum(sum(row) for row in table[:n])
+    wrong = [(table[i][j], i, j) for i in range(n) for j in range(n) if i != j and table[i][j] > 0]
+    wrong.sort(key=lambda cell: (-cell[0], cell[1:]))
+    return [
+        f"{_people(PER * x / total)} {counts.classes[i]!r} taken for {counts.classes[j]!r}"
+        for x, i, j in wrong[:_MOST]
+    ]
+
+
+def _people(x: float) -> str:
+    """A number of people; of a fraction of one it says that there are some."""
+    return f"{x:,.0f}" if x >= 0.5 or x == 0 else "fewer than one"

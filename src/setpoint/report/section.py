@@ -1,0 +1,130 @@
+"""Sections: what a room of the house adds to a report, with its own words and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from setpoint.report.picture import Picture
+
+__all__ = ["Section", "TextSection", "read_section", "section", "write_section"]
+
+
+class Section(Protocol):
+    """What a room adds: values that JSON takes, sentences, and pictures.
+
+    Attributes
+    ----------
+    name : str
+        Its key in JSON.
+    title : str
+        Its heading.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def title(self) -> str:
+        """Its heading."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its values, as plain dicts, lists and scalars."""
+        ...
+
+    def lines(self) -> Sequence[str]:
+        """Its sentences; none where pictures say it all."""
+        ...
+
+    def pictures(self, goal: str) -> Iterable[Picture]:
+        """Its pictures, for a goal."""
+        ...
+
+
+S = TypeVar("S")
+
+_KINDS: dict[str, Any] = {}
+
+
+def section(kind: type[S]) -> type[S]:
+    """Register a section: a class with a `name` and ``from_dict``, which reads its JSON."""
+    _KINDS[kind.name] = kind  # type: ignore[attr-defined]
+    return kind
+
+
+@dataclass(frozen=True)
+class TextSection:
+    """A title and sentences, such as where the data came from.
+
+    A section of a room that was not imported is read from JSON as one of these.
+
+    Parameters
+    ----------
+    title : str
+    sentences : sequence of str
+        One bullet each.
+
+    Raises
+    ------
+    TypeError
+        If `sentences` is one text.
+
+    Examples
+    --------
+    >>> TextSection("The data", ("569 rows from wdbc.csv",)).lines()
+    ('569 rows from wdbc.csv',)
+    """
+
+    name: ClassVar[str] = "text"
+    title: str
+    sentences: Sequence[str]
+    stored: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.sentences, str):
+            raise TypeError("sentences= is a sequence of sentences, got one text")
+        object.__setattr__(self, "sentences", tuple(self.sentences))
+
+    # stored is a dict
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nothing beside its sentences."""
+        return {}
+
+    def lines(self) -> Sequence[str]:
+        """Its sentences."""
+        return self.sentences
+
+    def pictures(self, goal: str) -> Iterable[Picture]:
+        """It has none."""
+        return ()
+
+
+def write_section(one: Section) -> dict[str, Any]:
+    """A section for JSON: its sentences, for who does not know its room, and its values."""
+    if isinstance(one, TextSection) and one.stored is not None:
+        return dict(one.stored)
+    return {
+        "name": one.name,
+        "title": one.title,
+        "lines": list(one.lines()),
+        "values": one.to_dict(),
+    }
+
+
+def read_section(data: Mapping[str, Any]) -> Section:
+    """The section that :func:`write_section` wrote; of an unknown room, its sentences.
+
+    Raises
+    ------
+    KeyError, TypeError
+        If something is missing or unknown.
+    """
+    kind = _KINDS.get(data["name"])
+    if kind is not None:
+        out: Section = kind.from_dict(data["values"])
+        return out
+    stored = None if data["name"] == TextSection.name else dict(data)
+    return TextSection(data["title"], tuple(data["lines"]), stored)

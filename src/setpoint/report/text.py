@@ -1,0 +1,160 @@
+"""A report as text that the person who set the goal can read."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+
+from setpoint.goals.goal import Goal
+from setpoint.report.advice import advice_of, certificate
+from setpoint.report.deployed import TITLE
+from setpoint.report.facts import Facts
+from setpoint.report.findings import (
+    Line,
+    caveats,
+    headline,
+    lines_of,
+    rows_in_words,
+    sentence,
+    summary,
+)
+from setpoint.report.group_table import GroupTable
+from setpoint.report.numbers import percent
+from setpoint.report.people import in_people
+from setpoint.report.units import shown, unit_of
+
+__all__ = ["HOW", "how_found", "report_text", "rule_lines"]
+
+WIDTH = 79
+
+HOW = {
+    "optimal": "the best rule of its kind, proved",
+    "feasible": "a rule that meets the goal; a better one may exist",
+    "stationary": "no small change improves the rule; a better one may exist",
+    "nearest": "no rule meets the goal; this one comes nearest",
+    "evaluated": "decisions were measured",
+}
+
+_MOST_GROUPS = 40
+
+
+def report_text(facts: Facts) -> str:
+    """The whole report, 79 columns wide."""
+    goal = Goal.parse(facts.goal)
+    out = [_filled(f"Goal: {facts.goal}", 0, 6), "", _filled(f"{headline(facts, goal)}.", 0)]
+    people = in_people(facts.counts)
+    money = facts.section("prices")
+    first = [summary(facts) if len(facts.constraints) > 1 else "", people]
+    first += [] if money is None else list(money.lines())
+    first += [rows_in_words(facts), *caveats(facts)]
+    out += [_filled(text, 0) for text in first if text]
+    percent_sure = f"{100 * facts.level:.4g}"
+    out += ["", f"What was reached (on new rows: each end with {percent_sure} % confidence)"]
+    for line in lines_of(facts, goal):
+        out += [_filled(text, 2 if i == 0 else 4, 4) for i, text in enumerate(entry_lines(line))]
+    if facts.deployed is not None:
+        lines = facts.deployed.lines(unit_of(goal.objective), facts.counts)
+        out += ["", TITLE, *_listed(lines)]
+    advice = [f"{a.what} {a.remedy}".strip() for a in advice_of(facts)]
+    if advice:
+        out += ["", "What to do", *_listed(advice)]
+    rule = rule_lines(facts, goal)
+    if rule:
+        out += ["", "Rule", *(_indented(line) for line in rule)]
+    for section in facts.sections:
+        lines = [] if section is money else list(section.lines())
+        if lines:
+            out += ["", section.title, *(_filled(line, 2, 2) for line in lines)]
+    if facts.groups:
+        out += ["", "Groups", *_group_lines(facts)]
+    found = [how_found(facts), certificate(facts, goal)]
+    out += ["", "How it was found", *(_filled(text, 2) for text in found if text)]
+    if facts.warnings:
+        out += ["", "Please note", *_listed(facts.warnings)]
+    return "\n".join(out)
+
+
+def entry_lines(line: Line) -> list[str]:
+    """One part of the goal: its value and counts; then what holds on new rows."""
+    entry = line.entry
+    value = line.value + (f" ({line.counts})" if line.counts else "")
+    rows = f", {entry.why}" if entry.why else ""
+    out = [f"{entry.text}: {value}{rows}"]
+    if entry.relation is None:
+        out[0] += f", {line.wanted}"
+    limits = f"on new rows {line.limits}" if line.limits else ""
+    if limits and entry.interval == "bootstrap":
+        limits += " (bootstrap)"
+    if entry.relation is not None:
+        limits += f"{': ' if limits else ''}{line.verdict}"
+        if entry.worked is not None:
+            limits += f" (searched with {entry.worked:g})"
+    if entry.certified is not None:
+        limits += f"; certified: {shown(entry.certified, line.unit)}"  # type: ignore[arg-type]
+    return [*out, limits] if limits else out
+
+
+def rule_lines(facts: Facts, goal: Goal) -> list[str]:
+    """The rule in words, what it looks at, and what draws would gain."""
+    rule = facts.rule
+    lines = rule.text.split("\n") if rule.text else []
+    if rule.decides_on:
+        lines.append(f"It looks at {', '.join(rule.decides_on)} beside the score.")
+    if rule.drawn > 0:
+        lines.append(f"The decision on {percent(rule.drawn)} of the rows is drawn.")
+    if facts.certificate.with_draws is not None:
+        unit, entry = unit_of(goal.objective), facts.objective
+        now = entry.value if entry.posteriors is None else entry.posteriors
+        better = shown(facts.certificate.with_draws, unit)
+        lines.append(f"With draws {entry.text} could reach {better} ({shown(now, unit)} without).")
+    return lines
+
+
+def how_found(facts: Facts) -> str:
+    """How the rule was found, by whom and why this way."""
+    how = sentence(HOW[facts.status])
+    search = facts.search
+    if search.evidence == "soft" and facts.status in ("optimal", "feasible", "stationary"):
+        how += ", judged by posteriors"
+    who = ", ".join(x for x in (search.family, search.solver) if x)
+    how += f" ({facts.status}; {who})." if who else f" ({facts.status})."
+    return f"{how} {sentence(search.why)}." if search.why else how
+
+
+def _group_lines(facts: Facts) -> list[str]:
+    """The groups as one table, and what the goal compares in each with its limits."""
+    table = GroupTable.of(facts)
+    rows = [table.head, *table.rows[:_MOST_GROUPS]]
+    wide = [max(len(row[i]) for row in rows) for i in range(len(table.head))]
+    wide[0] = min(wide[0], 30)
+    out = []
+    for row in rows:
+        cells = [f"{row[0][: wide[0]]:<{wide[0]}}"]
+        cells += [f"{cell:>{w}}" for cell, w in zip(row[1:], wide[1:], strict=True)]
+        out.append(f"  {'  '.join(cells)}".rstrip())
+    if len(table.rows) > _MOST_GROUPS:
+        out.append(f"  and {len(table.rows) - _MOST_GROUPS} more groups")
+    return out
+
+
+def _listed(lines: Iterable[str]) -> list[str]:
+    return [_filled(f"- {line}", 2, 2) for line in lines]
+
+
+def _filled(text: str, indent: int, hang: int = 0) -> str:
+    return "\n".join(
+        textwrap.fill(
+            line,
+            WIDTH,
+            initial_indent=" " * indent,
+            subsequent_indent=" " * (indent + hang),
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        for line in text.split("\n")
+    )
+
+
+def _indented(line: str) -> str:
+    depth = len(line) - len(line.lstrip())
+    return _filled(line.lstrip(), 2 + depth, 2)

@@ -1,0 +1,93 @@
+"""In which unit a metric is written: shares in per cent, money as amounts, the rest as numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias
+
+from setpoint.goals.expressions import (
+    Baseline,
+    Const,
+    Constraint,
+    Expression,
+    Metric,
+    Reduce,
+    Sum,
+    walk,
+)
+from setpoint.goals.table import TABLE
+from setpoint.report.numbers import amount, number, percent
+
+__all__ = ["Unit", "asked", "range_of", "shown", "unit_of"]
+
+Unit: TypeAlias = Literal["share", "amount", "number"]
+
+
+def range_of(x: Expression) -> tuple[float, float]:
+    """What values an expression can have; wide where it is not a plain one.
+
+    Examples
+    --------
+    >>> from setpoint.metrics import mcc, recall
+    >>> range_of(recall.difference("sex")), range_of(mcc)
+    ((0.0, 1.0), (-1.0, 1.0))
+    """
+    if isinstance(x, Metric):
+        return TABLE[x.name].low, TABLE[x.name].high
+    if isinstance(x, Baseline):
+        return range_of(x.inner)
+    if isinstance(x, Reduce) and x.kind in ("min", "max", "mean", "difference", "ratio"):
+        low, high = range_of(x.inner)
+        return (low, high) if x.kind in ("min", "max", "mean") else (0.0, high - min(low, 0.0))
+    return -math.inf, math.inf
+
+
+def unit_of(x: Expression) -> Unit:
+    """The unit of an expression.
+
+    Examples
+    --------
+    >>> from setpoint.metrics import cost, mcc, recall
+    >>> unit_of(recall - recall.baseline()), unit_of(mcc)
+    ('share', 'number')
+    """
+    metrics = [m for m in walk(x) if isinstance(m, Metric)]
+    if any(m.name == "cost" for m in metrics):
+        return "amount"
+    parts = [term for _, term in x.terms] if isinstance(x, Sum) else [x]
+    ranges = [range_of(part) for part in parts if not isinstance(part, Const)]
+    shares = all(low >= 0.0 and high <= 1.0 for low, high in ranges)
+    return "share" if metrics and shares else "number"
+
+
+def shown(x: float | None, unit: Unit) -> str:
+    """A value in its unit.
+
+    Examples
+    --------
+    >>> shown(0.4992, "share"), shown(3.532, "amount"), shown(0.31, "number")
+    ('49.9 %', '3.53', '0.3100')
+    """
+    if unit == "share":
+        return percent(x)
+    return "-" if x is None else amount(x) if unit == "amount" else number(x)
+
+
+def asked(constraint: Constraint, bound: float | None) -> str:
+    """A bound in words.
+
+    Examples
+    --------
+    >>> from setpoint.metrics import precision
+    >>> asked(precision >= 0.5, 0.5)
+    'at least 50 %'
+    """
+    words = "at least" if constraint.relation == ">=" else "at most"
+    return f"{words} {shown_bound(bound, unit_of(constraint.lhs))}"
+
+
+def shown_bound(x: float | None, unit: Unit) -> str:
+    """A bound as short as it was written."""
+    if unit == "share" and x is not None and math.isfinite(x):
+        return f"{100.0 * x:.6g} %"
+    return "-" if x is None else f"{x:.6g}"
