@@ -38,7 +38,7 @@ def main():
         clf = PlugInClassifier(LogisticRegression(), goal, decide_on=decide_on)
         clf.fit(X_train, y_train, sensitive_features={"age": g_train})
         reports[name] = clf.evaluate(X_test, y_test, sensitive_features={"age": g_test})
-        print(f"{name}: {clf.goal_report_.rule}\n")
+        print(f"{name}: {clf.goal_report_.rule.text}\n")
 
     figure, axes = plt.subplots(3, 1, figsize=(7, 6), layout="constrained")
     for ax, (name, report) in zip(axes, reports.items(), strict=True):

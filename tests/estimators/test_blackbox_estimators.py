@@ -108,7 +108,7 @@ def test_evaluate_measures_the_deployed_model():
     report = evaluate(
         BlackBox(revenue), y, y, sensitive_features={"amount": amount}, baseline=today
     )
-    assert report.baseline_objective == revenue(y, today, amount)
+    assert report.deployed.objective == revenue(y, today, amount)
     assert report.deployed is not None
 
 

@@ -156,7 +156,7 @@ def test_progressive_validation_with_weights():
     weighted = [(x, y, {"w": 2.0}) for x, y in datasets.Phishing().take(100)]
     model = OnlineF()
     evaluate.progressive_val_score(weighted, model, metrics.F1())
-    summary = model.goal_report_.stream
+    summary = model.goal_report_.section("stream")
     assert (summary.tp + summary.fp + summary.fn + summary.tn, model.n_rows_seen_) == (200, 100)
 
 

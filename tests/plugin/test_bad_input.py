@@ -469,7 +469,7 @@ def test_an_infeasible_goal_says_what_is_reachable():
     near = PlugInClassifier(LogisticRegression(), goal, on_infeasible="nearest", cv=2)
     report = near.fit(S.scores[:, None], S.y).goal_report_
     assert report.status == "nearest"
-    assert set(report.blame) == {"precision >= 0.99", "recall >= 0.9"}
+    assert set(report.search.blame) == {"precision >= 0.99", "recall >= 0.9"}
 
 
 def test_a_goal_that_a_constant_attains():

@@ -161,7 +161,7 @@ def test_from_estimator_and_from_report(fitted):
     here = Figure().add_subplot()
     a = OperatingPointDisplay.from_estimator(clf, X, y, sensitive_features=group, ax=here)
     b = OperatingPointDisplay.from_report(report, ax=Figure())
-    assert a.points == b.points == report.operating
+    assert a.points == b.points == report.section("operating").points
     assert a.goal == b.goal == Goal.parse(report.goal)
     a = GroupRatesDisplay.from_estimator(clf, X, y, sensitive_features=group, ax=Figure())
     b = GroupRatesDisplay.from_report(report, ax=Figure())

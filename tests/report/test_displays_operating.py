@@ -9,7 +9,7 @@ from setpoint import Goal, evaluate, solve
 from setpoint.goals.expressions import Metric
 from setpoint.report.displays import OperatingPointDisplay
 from setpoint.report.displays.plane import Plane
-from setpoint.report.operating import OperatingPoints
+from setpoint.report.section("operating").points import OperatingPoints
 from setpoint.rules import Argmax, Threshold
 
 draw = OperatingPointDisplay.from_predictions

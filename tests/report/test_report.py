@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from setpoint.report.page.advice import notes_of
 from sklearn import metrics as sk
 
 from inference.samples import ONE, confusion, deployed, expression, grouped
@@ -25,7 +26,6 @@ from setpoint.report import (
     report_on,
     warn_few_rows,
 )
-from setpoint.report.page.advice import notes_of
 
 HERE = confusion(ONE, [[[900, 10], [19, 81], [0, 0]]])
 
@@ -47,7 +47,11 @@ def test_an_entry_of_each_sort():
     assert (first.rows, first.effective_rows) == (1010, pytest.approx(91))
     assert (second.satisfied, second.slack) == (True, pytest.approx(0.2 - 91 / 1010))
     assert report.satisfied is False
-    assert (report.positive, report.n_rows, report.status) == ("yes", 1010, "evaluated")
+    assert (report.counts.positive, report.counts.n_rows, report.status) == (
+        "yes",
+        1010,
+        "evaluated",
+    )
     assert tuple(interval(expression("precision"), HERE)[:2]) == (first.low, first.high)
 
 
@@ -120,7 +124,7 @@ def test_a_bound_that_is_measured_too():
     assert entry.slack == pytest.approx(entry.value - entry.bound)
     assert entry.low - entry.bound == pytest.approx(paired.low)
     assert entry.high - entry.bound == pytest.approx(paired.high)
-    assert report.baseline_objective is not None
+    assert report.deployed.objective is not None
     assert "the deployed model has" in str(report)
 
 

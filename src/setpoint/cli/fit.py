@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.errors import NOT_REACHED, STOPPED, CommandError, require_packages
+from setpoint.cli.errors import FAILED, STOPPED, CommandError, require_packages
 from setpoint.cli.files import check_outputs
 from setpoint.cli.metric import Named, metric_of, metric_options, module_file
 from setpoint.cli.options import (
@@ -20,18 +20,25 @@ from setpoint.cli.options import (
     training_options,
 )
 from setpoint.cli.output import print_json, step
-from setpoint.cli.roles import Choices, find_roles
+from setpoint.cli.roles import Choices, ColumnRoles, find_roles
 from setpoint.cli.session import current
 from setpoint.cli.solvers import SOLVERS, check_goal, resolve_solver
 from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
 from setpoint.cli.telling import about_fit, fit_json, searched
 from setpoint.cli.training import Trained, train
-from setpoint.cli.verdicts import code_of, infeasible_json, infeasible_text, verdict
+from setpoint.cli.verdicts import (
+    accept_option,
+    code_of,
+    infeasible_json,
+    infeasible_text,
+    verdict,
+)
 from setpoint.cli.writing import write_fit
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.data import Table
 
 __all__ = ["fit"]
 
@@ -52,6 +59,12 @@ _EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates"
     metavar="TEXT",
     help="See setpoint goal. Required unless --metric is given.",
 )
+@click.option(
+    "--judge-by",
+    metavar="TEXT",
+    help="The goal that is meant, where --goal asks for a little more to be safe; else --goal.",
+)
+@accept_option
 @metric_options
 @click.option("--model", required=True, metavar="FILE", help="The model file to write.")
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
@@ -115,6 +128,8 @@ def fit(
     data: str,
     target: str,
     goal_text: str | None,
+    judge_by: str | None,
+    accept: str | None,
     metric: str | None,
     lower_is_better: bool,
     takes: str | None,
@@ -177,6 +192,7 @@ def fit(
     with step("loading packages"):
         check_goal(goal, way)
         _check_estimator(way.estimator)
+    meant = None if judge_by is None else _meant(judge_by, goal, test_size)
     files = check_datasets(goal, files)
     table = read(data, reading)
     roles = find_roles(table, goal, choices)
@@ -201,6 +217,7 @@ def fit(
         tell(used, roles.used)
     for name, why in roles.left_out.items():
         current().note(f"the model does not look at column {name!r}: {why}")
+    cautions = _suspects(table, target, roles)
     from setpoint.search import InfeasibleError
 
     paths = {"data": data, "model": model, "report": report, "datasets": files} | (
@@ -209,13 +226,13 @@ def fit(
     if checkpoint is not None:
         current().expect(checkpoint)
     try:
-        trained = train(table, others, goal, choices, roles, judging)
+        trained = train(table, others, goal, choices, roles, judging, meant)
     except InfeasibleError as error:
         if as_json:
-            print_json({"command": "fit", "goal": str(goal), **infeasible_json(error)}, paths)
+            print_json({"command": "fit", "goal": str(goal), **infeasible_json(error, goal)}, paths)
         else:
-            click.echo(infeasible_text(error, "nothing was written"))
-        raise click.exceptions.Exit(NOT_REACHED) from error
+            click.echo(infeasible_text(error, goal, "nothing was written"))
+        raise click.exceptions.Exit(FAILED) from error
     _say_positive(trained, positive)
     about = about_fit(table, others, choices, roles, trained, judging)
     write_fit(trained, roles, choices, goal.needs.datasets, model, report, about)
@@ -229,8 +246,7 @@ def fit(
         if trained.held_out is not None and trained.report.satisfied is False:
             n_rows = trained.report.counts.n_rows
             click.echo(
-                f"On the {n_rows:,} rows that the rule was chosen on the goal is NOT reached: see "
-                "the page.\n"
+                f"The {n_rows:,} rows that the rule was chosen on miss a bound: see the page.\n"
             )
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
@@ -238,7 +254,7 @@ def fit(
     if current().stopped:
         click.echo(current().last_words(), err=True)
         raise click.exceptions.Exit(STOPPED)
-    raise click.exceptions.Exit(code_of(trained.judged))
+    raise click.exceptions.Exit(code_of(trained.judged, accept))
 
 
 def _goal(text: str | None, named: Named) -> tuple[Goal, BlackBox | None]:
@@ -258,6 +274,35 @@ def _goal(text: str | None, named: Named) -> tuple[Goal, BlackBox | None]:
     if goal.is_blackbox:
         raise CommandError("--goal names a metric without a formula: name its function, --metric")
     return goal, None
+
+
+def _suspects(table: Table, target: str, roles: ColumnRoles) -> list[str]:
+    """Columns that are too good to be true, noted."""
+    from setpoint.data import suspects
+
+    with step("looking for columns that know the target"):
+        hidden = [name for name in roles.hidden_in_use if name != target]
+        found = suspects(table.frame, target, [c.name for c in roles.features], hidden)
+    for sentence in found:
+        current().note(sentence)
+    return found
+
+
+def _meant(text: str, goal: Goal, test_size: float) -> Goal:
+    """The goal that rows held out are judged by; it names no more than the other."""
+    from setpoint.goals import as_goal
+
+    if test_size == 0:
+        raise CommandError("--judge-by judges by rows held out, and --test-size 0 leaves none")
+    meant = as_goal(text)
+    more = sorted(set(meant.needs.names) - set(goal.needs.names))
+    if meant.is_blackbox or more or set(meant.needs.datasets) - set(goal.needs.datasets):
+        named = f": {', '.join(more)}" if more else ""
+        raise CommandError(
+            f"--judge-by is the goal that is meant by --goal, and it names what --goal does not"
+            f"{named}; judge by another goal with setpoint evaluate --goal"
+        )
+    return meant
 
 
 def _check_estimator(name: str | None) -> None:

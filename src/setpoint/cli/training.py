@@ -125,6 +125,7 @@ def train(
     choices: Choices,
     roles: ColumnRoles,
     validation: Table | None = None,
+    meant: Goal | None = None,
 ) -> Trained:
     """Split, fit and judge.
 
@@ -134,6 +135,8 @@ def train(
         The further data sets.
     validation : Table, optional
         What a metric is measured on.
+    meant : Goal, optional
+        The goal to judge by on rows held out; None: the same.
 
     Raises
     ------
@@ -232,7 +235,9 @@ def train(
             datasets = {
                 name: (made.judging or made.fitted).as_dataset() for name, made in halves.items()
             }
-            held_report = classifier.evaluate(held.X, held.y, datasets=datasets, **held.sides())
+            held_report = classifier.evaluate(
+                held.X, held.y, datasets=datasets, goal=meant, **held.sides()
+            )
         held_report = _with_notes(held_report, [*small, *notes], held_out=True)
     rows = {
         name: Rows(made.fitted.n_rows, int(made.held.sum()), made.shared)

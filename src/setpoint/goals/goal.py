@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
+from html import escape
 from typing import Literal, Protocol, runtime_checkable
 
 from setpoint.goals.entries import TABLE
@@ -140,6 +141,16 @@ class Goal:
 
     def __repr__(self) -> str:
         return f"Goal.parse({str(self)!r})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the goal in words, its text, and what its words say."""
+        from setpoint.goals.words import glossary, goal_in_words
+
+        words = "".join(f"<li>{escape(name)}: {escape(text)}</li>" for name, text in glossary(self))
+        return (
+            f'<div class="setpoint-goal"><p><strong>{escape(goal_in_words(self))}.</strong></p>'
+            f"<p><code>{escape(str(self))}</code></p><ul>{words}</ul></div>"
+        )
 
     @cached_property
     def needs(self) -> Requirements:

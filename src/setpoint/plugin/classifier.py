@@ -306,7 +306,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         response = Response(self._answers.method, self._classes, posterior=True)
         response.name(self.estimator_)
         evidence = inputs.evidence({None: response(self.estimator_, X)})
-        decision = solve_evidence(goal, evidence, options, notes=notes)
+        decision = solve_evidence(goal, evidence, options, table=inputs.tables[None], notes=notes)
         if decision.rule.randomized:
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
         rule = None

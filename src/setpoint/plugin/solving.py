@@ -21,7 +21,7 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.classes import ClassOrder, classes_of, one_score, posteriors
 from setpoint.inputs.dataset import as_datasets
-from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
+from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows, Table
 from setpoint.plugin.choose_evidence import search_by_either
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
@@ -31,6 +31,7 @@ from setpoint.program.program import LinkedGoal
 from setpoint.report import GoalReport
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
+from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome, Randomized
 from setpoint.solvers import SearchLimits, Solver
@@ -209,6 +210,7 @@ def solve(
         goal,
         inputs.evidence(values),
         options,
+        table=inputs.tables[None],
         notes=notes,
         metric=measured,
         neutral=0.5 if not posterior and _within_unit(first) else 0.0,
@@ -235,6 +237,7 @@ def solve_evidence(
     evidence: Evidence,
     options: Options,
     *,
+    table: Table | None = None,
     counted: Evidence | None = None,
     folds: int | None = None,
     notes: tuple[str, ...] = (),
@@ -260,9 +263,14 @@ def solve_evidence(
             notes += (_BLIND,)
 
         def find() -> Found:
-            return Found(_outcome(linked, evidence, options, counted), evidence)
+            try:
+                outcome = _outcome(linked, evidence, options, counted)
+            except InfeasibleError as error:
+                error.evidence = evidence
+                raise
+            return Found(outcome, evidence)
 
-    return decide(linked, find, family="plugin", folds=folds, notes=notes)
+    return decide(linked, find, family="plugin", folds=folds, notes=notes, table=table)
 
 
 def _outcome(

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from setpoint.goals.expressions import Const, Constraint
 from setpoint.goals.goal import Goal
+from setpoint.goals.words import in_words
 from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
 from setpoint.report.findings import SEARCHED, sentence
-from setpoint.report.goal_words import in_words
 from setpoint.report.numbers import percent
 from setpoint.report.units import asked, range_of, shown, unit_of
 from setpoint.tolerances import SATISFIED

@@ -22,6 +22,8 @@ class Counts:
     confusion : tuple of n + 1 tuples of n floats
         Weight of the rows of X by true class (the last: unlabelled) and decided class. A rule
         that draws is counted in expectation.
+    seen : float
+        The share of the rows of X that are rows of the fit too, by their hashes.
 
     Examples
     --------
@@ -32,6 +34,7 @@ class Counts:
     n_rows: int = 0
     classes: tuple[Label, ...] = ()
     confusion: tuple[tuple[float, ...], ...] = ()
+    seen: float = 0.0
 
     @property
     def positive(self) -> Label | None:

@@ -73,14 +73,15 @@ def _with_objective(
     decided: NDArray[Any],
     level: float,
 ) -> Comparison:
-    """The goal of both models, where it refers to the rows of X alone."""
-    if goal.needs.datasets:
+    """The goal of both models, as far as it refers to the rows of X alone."""
+    if replace(goal, constraints=()).needs.datasets:
         return found
+    own = [c for c in goal.constraints if not replace(goal, constraints=(c,)).needs.datasets]
     objective = goal.objective.baseline()
     todays = Goal(
         goal.sense,
         objective,
-        tuple(Constraint(c.lhs.baseline(), c.relation, c.rhs.baseline()) for c in goal.constraints),
+        tuple(Constraint(c.lhs.baseline(), c.relation, c.rhs.baseline()) for c in own),
     )
     gain = Constraint(goal.objective - objective, _better(goal), Const(0.0))
     assert table.true is not None
@@ -95,9 +96,7 @@ def _with_objective(
         found,
         objective=entry.value,
         difference=replace(difference, text=str(goal.objective)),
-        constraints=tuple(
-            replace(e, text=str(c)) for e, c in zip(constraints, goal.constraints, strict=True)
-        ),
+        constraints=tuple(replace(e, text=str(c)) for e, c in zip(constraints, own, strict=True)),
         confusion=_deployed_counts(confusion),
     )
 

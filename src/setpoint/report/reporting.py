@@ -15,6 +15,7 @@ from setpoint.caller import warn_caller
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
+from setpoint.goals.words import in_words
 from setpoint.inference.intervals import is_group_gap
 from setpoint.inference.profiles import Counted
 from setpoint.program.link import Linker
@@ -24,7 +25,6 @@ from setpoint.report.counts import Counts
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Run
 from setpoint.report.findings import few_rows
-from setpoint.report.goal_words import in_words
 from setpoint.report.groups import GroupMetric, group_metrics, lone_group
 from setpoint.report.report import GoalReport
 from setpoint.report.section import Section

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
+from setpoint.goals.words import constraint_in_words, in_words
 from setpoint.report.entry import Entry
-from setpoint.report.goal_words import constraint_in_words, in_words
 from setpoint.report.page.bars import Bar, bar_of
 from setpoint.report.words import (
     constraint_lines,

@@ -9,10 +9,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from setpoint.goals.goal import Goal
+from setpoint.goals.words import cases, glossary, goal_in_words
 from setpoint.inputs.files import atomic_write
 from setpoint.report.deployed import TITLE
 from setpoint.report.entry import GroupRow
-from setpoint.report.goal_words import cases, glossary, goal_in_words
 from setpoint.report.page.advice import notes_of
 from setpoint.report.page.cards import cards_of, describe_rule, verdict_of
 from setpoint.report.page.pictures import Picture, pictures_of
