@@ -57,9 +57,9 @@ def test_counts_are_those_of_the_decisions(goal, weighted):
     assert len(found.constraints) == len(wanted.constraints)
     for one, two in zip(found.constraints, wanted.constraints, strict=True):
         same(one, two)
-    assert found.n_rows == wanted.n_rows
-    assert found.positive == 1
-    assert (found.family, found.solver) == ("online", "sketch")
+    assert found.counts.n_rows == wanted.counts.n_rows
+    assert found.counts.positive == 1
+    assert (found.search.family, found.search.solver) == ("online", "sketch")
     assert found.level == wanted.level
 
 
@@ -109,7 +109,7 @@ def test_reports_are_stored_as_json(kind):
         GoalReport.from_dict(json.loads(json.dumps(report.to_dict(), allow_nan=False))),
     ):
         assert back == report
-        assert back.stream == report.section("stream")
+        assert back.section("stream") == report.section("stream")
     assert clf.goal_report_ == report
 
 
@@ -177,7 +177,7 @@ def test_evaluate_on_new_rows(goal):
     wanted = evaluate(goal, Y[500:], clf.predict(X[500:]))
     same(found.objective, wanted.objective)
     assert found.status == "evaluated"
-    assert found.stream is None
+    assert found.section("stream") is None
     weight = np.arange(200) % 3 + 0.5
     found = clf.evaluate(X[500:], Y[500:], sample_weight=weight)
     wanted = evaluate(goal, Y[500:], clf.predict(X[500:]), sample_weight=weight)

@@ -82,10 +82,10 @@ def test_the_same_as_on_arrays(options):
     assert model.threshold_ == pytest.approx(on_arrays.threshold_, abs=1e-12)
     ours, theirs = model.goal_report_, on_arrays.goal_report_
     assert ours.objective == theirs.objective
-    assert (ours.goal, ours.solver, ours.stream.tp) == (
+    assert (ours.goal, ours.search.solver, ours.section("stream").tp) == (
         theirs.goal,
-        theirs.solver,
-        theirs.stream.tp,
+        theirs.search.solver,
+        theirs.section("stream").tp,
     )
 
 

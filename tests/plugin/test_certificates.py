@@ -69,7 +69,7 @@ def test_counts_are_shown_only_for_shares():
     s, y = scored(200)
     with pytest.warns(ConstantGoalWarning):
         text = str(solve("maximize 1000 * recall", s, y).report)
-    assert " of " not in text.split("1000 * recall = ")[1].split("\n")[0]
+    assert " of " not in text.split("1000 * recall: ")[1].split("\n")[0]
 
 
 def test_a_solution_shows_itself_in_a_notebook():

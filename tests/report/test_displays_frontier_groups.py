@@ -7,7 +7,14 @@ from matplotlib.figure import Figure
 
 from report.test_displays import frontier
 from setpoint import Goal, GoalError, evaluate
-from setpoint.report import Entry, FrontierDisplay, GoalReport, GroupRatesDisplay, GroupRow
+from setpoint.report import (
+    Entry,
+    FrontierDisplay,
+    Frontiers,
+    GoalReport,
+    GroupRatesDisplay,
+    GroupRow,
+)
 from setpoint.report.displays import style
 from setpoint.report.displays.extent import known_line, out_of_reach, shown_bounds
 from setpoint.report.displays.group_bounds import allowed_of, not_drawn
@@ -92,7 +99,9 @@ def test_frontier_of_predictions():
     assert "f1 >= 0.3" in display.ax_.texts[-1].get_text()
     with pytest.raises(GoalError, match="vary= says which bound"):
         FrontierDisplay.from_predictions("f1", y, s)
-    report = GoalReport("maximize recall", Entry("recall", 0.8), frontiers=(display.frontier,))
+    report = GoalReport(
+        "maximize recall", Entry("recall", 0.8), sections=(Frontiers((display.frontier,)),)
+    )
     again = FrontierDisplay.from_report(report, ax=Figure())
     assert again.frontier == display.frontier
     with pytest.raises(ValueError, match="i= is a number from 0 to 0, got 1"):
@@ -189,7 +198,7 @@ def test_groups_of_predictions():
     )
     assert display.level == 0.9
     report = evaluate(goal, y, pred, sensitive_features={"g": g}, datasets={"more": other})
-    assert [r.value for r in display.rows] == [r.value for r in report.groups]
+    assert [r.value for r in display.rows] == [r.value for r in report.groups if r.compared]
     assert display.rows[0].high < report.groups[0].high
     three = GroupRatesDisplay.from_predictions(
         "maximize accuracy.min('g')", np.arange(90) % 3, np.arange(90) % 2,

@@ -113,7 +113,7 @@ def test_evaluate_shows_the_rows_it_is_given():
 
     X = s[:, None]
     clf = PlugInClassifier(LogisticRegression(), "f1", randomized=False).fit(X[:2000], y[:2000])
-    on_new = clf.evaluate(X[2000:], y[2000:]).operating
+    on_new = clf.evaluate(X[2000:], y[2000:]).section("operating").points
     assert on_new.recall == pytest.approx(recall_score(y[2000:], clf.predict(X[2000:])))
     assert on_new.positives == y[2000:].sum()
 

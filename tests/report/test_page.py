@@ -14,8 +14,8 @@ from setpoint.report.words import HALF_THE_TIME
 from report.pages import FAIR, ODD, fair, floor, many_groups, nearest, three
 from setpoint import Goal
 from setpoint.goals.table import TABLE
-from setpoint.report import Entry, GoalReport
 from setpoint.goals.words import goal_in_words
+from setpoint.report import Entry, GoalReport
 from setpoint.report.page import Section, page_text
 from setpoint.report.page.svg import cleaned
 from thinning import thinned

@@ -19,9 +19,9 @@ from setpoint.report.displays.surrogates import _spread
 
 from report.pages import ODD, adaptive_summary, searched
 from setpoint.report import GoalReport
-from setpoint.surrogates import AdaptiveStep, AdaptiveSummary, SurrogatePathDisplay
 from setpoint.report.displays import style
 from setpoint.report.page.page import page_text
+from setpoint.surrogates import AdaptiveStep, AdaptiveSummary, SurrogatePathDisplay
 
 
 @pytest.fixture(autouse=True)

@@ -167,7 +167,8 @@ def _closer(entry: Entry, written: Constraint, margins: Goal | None) -> Iterator
             # An interval shrinks with the root of the number of rows.
             times = ((past - entry.value) / entry.slack) ** 2
     if 1.0 < times <= _MOST_TIMES:
-        yield f"Or measure on about {math.ceil(times)} times as many rows of this kind."
+        first = "Measure" if margins is None else "Or measure"
+        yield f"{first} on about {math.ceil(times)} times as many rows of this kind."
     elif margins is None:
         yield "Collect more rows of this kind."
     if entry.interval in ("pairs", "groups"):

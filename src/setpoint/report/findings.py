@@ -98,6 +98,7 @@ def _line(entry: Entry, x: Expression, wanted: str) -> Line:
     k, n = entry.numerator, entry.denominator
     # Counts speak for themselves only where they are a share, and the value is it.
     of_rows = isinstance(x, Metric) and x.name not in _NOT_OF_ROWS
+    of_rows = of_rows and unit == "share"
     if of_rows and k is not None and n and entry.value is not None and k <= n:
         counts = f"{count(k)} of {count(n)}" if abs(entry.value * n - k) <= 1e-9 * n else ""
     value = "not evaluated" if entry.value is None else shown(entry.value, unit)

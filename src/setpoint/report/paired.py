@@ -91,7 +91,7 @@ def _with_objective(
     )  # fmt: skip
     confusion = rows.confusion(decided[counted_rows(table.weight)])
     linked = link(todays.subject_to(gain), rows.codebook)
-    entry, *constraints, difference = entries_on(linked, confusion, level)
+    entry, *constraints, difference = entries_on(linked, confusion, level, checked=False)
     return replace(
         found,
         objective=entry.value,

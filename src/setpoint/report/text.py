@@ -85,7 +85,7 @@ def entry_lines(line: Line) -> list[str]:
     limits = f"on new rows {line.limits}" if line.limits else ""
     if limits and entry.interval == "bootstrap":
         limits += " (bootstrap)"
-    if entry.relation is not None:
+    if entry.relation is not None and entry.value is not None:
         limits += f"{': ' if limits else ''}{line.verdict}"
         if entry.worked is not None:
             limits += f" (searched with {entry.worked:g})"
