@@ -73,7 +73,7 @@ def pictures(rows):
     yield lambda ax: operating(two, y, s, sensitive_features=sex, kind="roc", ax=ax)
     yield lambda ax: operating(two, y, s, sensitive_features=sex, decide_on=None, ax=ax)
     yield FrontierDisplay(frontier(asked=0.95)).plot
-    yield FrontierDisplay(frontier("points", "<=", (np.nan, 0.7, 0.4), gap=0.05)).plot
+    yield FrontierDisplay(frontier("points", "<=", (np.nan, 0.7, 0.4), gaps=np.full(3, 0.05))).plot
     yield lambda ax: GroupRatesDisplay.from_predictions(
         two, y, (s > 0.5).astype(int), sensitive_features=sex, ax=ax
     )

@@ -11,7 +11,12 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.inputs import DecideOn
 from setpoint.report.displays import style
-from setpoint.report.displays.extent import known_line, out_of_reach, shown_bounds
+from setpoint.report.displays.extent import (
+    known_line,
+    not_excluded,
+    out_of_reach,
+    shown_bounds,
+)
 from setpoint.report.displays.fitted import fitted
 from setpoint.report.displays.inputs import scored_rows
 from setpoint.report.report import GoalReport
@@ -19,7 +24,6 @@ from setpoint.report.words import number
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.outcome import Randomized
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FrontierDisplay"]
 
+
+_LINE = 0.01
+"""Of the height of the axes: about the width of the line."""
 
 _FEW = 40
 """Up to so many marks are large."""
@@ -204,7 +211,6 @@ class FrontierDisplay:
         low, high = shown_bounds(f)
         x, y = known_line(f, low, high)
         if len(x):
-            self._gap(ax_, x, y)
             marked = f.kind == "points"
             ax_.plot(
                 x,
@@ -221,6 +227,7 @@ class FrontierDisplay:
         style.finish(ax_, below, style.wrapped(f"best {f.objective}", 40))
         ax_.set_xlim(low, high)
         ax_.margins(y=0.08)
+        self._beyond(ax_, low, high)
         self._infeasible(ax_, low, high)
         self._asked(ax_)
         others = [str(c) for c in Goal.parse(f.goal).constraints if str(c) != f.vary]
@@ -233,26 +240,16 @@ class FrontierDisplay:
         """Between two bounds the value is that of the stricter one."""
         return "steps-pre" if self.frontier.relation == ">=" else "steps-post"
 
-    def _gap(self, ax: Axes, x: Floats, y: Floats) -> None:
-        """What may be had beyond the line at most."""
-        f = self.frontier
-        if not SATISFIED < f.gap < np.inf:
+    def _beyond(self, ax: Axes, low: float, high: float) -> None:
+        """What may be had beyond the line at most, where that is wider than the line."""
+        x, y, past = not_excluded(self.frontier, low, high)
+        bottom, top = ax.get_ylim()
+        wide = np.abs(past - y) > _LINE * (top - bottom)
+        # A stretch has two ends.
+        wide = (wide[::2] | wide[1::2]).repeat(2)
+        if not wide.any():
             return
-        step = {"steps-pre": "pre", "steps-post": "post"}[self._drawstyle]
-        past = y + f.gap if self._maximises else y - f.gap
-        ax.fill_between(
-            x,
-            y,
-            past,
-            step=step if f.kind == "steps" else None,  # type: ignore[arg-type]
-            color=style.BLUE,
-            alpha=0.15,
-            linewidth=0,
-        )
-
-    @property
-    def _maximises(self) -> bool:
-        return self.frontier.goal.startswith("maximize")
+        ax.fill_between(x, y, past, where=wide.tolist(), color=style.BLUE, alpha=0.15, linewidth=0)
 
     def _infeasible(self, ax: Axes, low: float, high: float) -> None:
         """Grey and hatched where no rule meets the bound."""
@@ -264,12 +261,13 @@ class FrontierDisplay:
         )
         ax.axvspan(*span, color=style.RED, alpha=0.06, linewidth=0, zorder=0.5)
         edge = span[0] if self.frontier.relation == ">=" else span[1]
+        unknown = self.frontier.gaps[np.isnan(self.frontier.values)]
         if low < edge < high:
             ax.axvline(edge, color=style.RED, linewidth=1.0, zorder=1.5)
         ax.text(
             sum(span) / 2,
             0.5,
-            "no rule meets it" if self.frontier.gap < np.inf else "no rule found",
+            "no rule found" if np.isinf(unknown).any() else "no rule meets it",
             transform=ax.get_xaxis_transform(),
             color=style.RED,
             fontsize=style.SMALL,
