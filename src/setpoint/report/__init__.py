@@ -10,6 +10,7 @@ from setpoint.report.displays import (
     ConvergenceDisplay,
     FrontierDisplay,
     GroupRatesDisplay,
+    ObjectiveCurveDisplay,
     OperatingPointDisplay,
     SurrogatePathDisplay,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "GroupRatesDisplay",
     "GroupRow",
     "Interval",
+    "ObjectiveCurveDisplay",
     "OperatingCurve",
     "OperatingPointDisplay",
     "OperatingPoints",

@@ -3,6 +3,7 @@
 from setpoint.report.displays.convergence import ConvergenceDisplay
 from setpoint.report.displays.frontier import FrontierDisplay
 from setpoint.report.displays.groups import GroupRatesDisplay
+from setpoint.report.displays.objective import ObjectiveCurveDisplay
 from setpoint.report.displays.operating import OperatingPointDisplay
 from setpoint.report.displays.path import BoundPathDisplay
 from setpoint.report.displays.surrogates import SurrogatePathDisplay
@@ -12,6 +13,7 @@ __all__ = [
     "ConvergenceDisplay",
     "FrontierDisplay",
     "GroupRatesDisplay",
+    "ObjectiveCurveDisplay",
     "OperatingPointDisplay",
     "SurrogatePathDisplay",
 ]

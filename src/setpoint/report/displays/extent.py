@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.goals.errors import GoalError
-from setpoint.goals.goal import Goal
-from setpoint.goals.ranges import range_of
+from setpoint.report.displays.scales import range_of_text
 from setpoint.search.frontier import Frontier
 from setpoint.typing import Floats
 
@@ -24,17 +22,9 @@ def shown_bounds(f: Frontier) -> tuple[float, float]:
     at = at[np.isfinite(at)]
     low, high = float(at.min()), float(at.max())
     air = 0.08 * (high - low) or 0.05
-    least, most = _range(f.side)
+    least, most = range_of_text(f.side)
     low, high = max(low - air, min(least, low)), min(high + air, max(most, high))
     return (low, high) if low < high else (low - 0.05, high + 0.05)
-
-
-def _range(text: str) -> tuple[float, float]:
-    """The range of an expression on any data; everything where its text says none."""
-    try:
-        return range_of(Goal.parse(f"maximize {text}").objective)
-    except GoalError:
-        return -np.inf, np.inf
 
 
 def not_excluded(f: Frontier, low: float, high: float) -> tuple[Floats, Floats, Floats]:
@@ -53,7 +43,7 @@ def not_excluded(f: Frontier, low: float, high: float) -> tuple[Floats, Floats, 
     >>> [x.tolist() for x in not_excluded(f, 0.25, 1.0)]
     [[0.25, 0.5, 0.5, 0.9], [0.8, 0.8, 0.4, 0.4], [1.0, 1.0, 0.5, 0.5]]
     """
-    least, most = _range(f.objective)
+    least, most = range_of_text(f.objective)
     if f.goal.startswith("maximize"):
         past = np.minimum(f.values + f.gaps, most)
     else:

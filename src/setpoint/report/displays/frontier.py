@@ -19,8 +19,10 @@ from setpoint.report.displays.extent import (
 )
 from setpoint.report.displays.fitted import fitted
 from setpoint.report.displays.inputs import scored_rows
+from setpoint.report.displays.labels import Labels
+from setpoint.report.displays.scales import scale_of
+from setpoint.report.page.verbalize import constraint_in_words
 from setpoint.report.report import GoalReport
-from setpoint.report.words import number
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.outcome import Randomized
 from setpoint.tolerances import SATISFIED
@@ -206,8 +208,17 @@ class FrontierDisplay:
             With `ax_` and `figure_`.
         """
         f = self.frontier
-        self.figure_, (self.ax_,), mode = style.axes(ax, (6.4, 4.2))
+        self.figure_, (self.ax_,), mode = style.axes(ax, (6.8, 4.0))
         ax_ = self.ax_
+        below, left = scale_of(f.side), scale_of(f.objective)
+        how = "at least" if f.relation == ">=" else "at most"
+        style.finish(
+            ax_,
+            style.wrapped(f"{below.words} {how}", 56),
+            style.wrapped(f"best {left.words}", 56),
+        )
+        below.apply(ax_.xaxis)
+        left.apply(ax_.yaxis)
         low, high = shown_bounds(f)
         x, y = known_line(f, low, high)
         if len(x):
@@ -217,20 +228,22 @@ class FrontierDisplay:
                 y,
                 color=style.BLUE,
                 drawstyle=self._drawstyle if f.kind == "steps" else "default",
-                linewidth=1.0 if marked else 1.8,
-                marker="o" if marked else "",
-                markersize=4.5 if len(x) <= _FEW else 2.5,
+                linewidth=style.THIN if marked else style.LINE,
+                marker="." if marked else "",
+                markersize=7.0 if len(x) <= _FEW else 3.5,
                 label=f"best {f.objective}",
                 zorder=3,
             )
-        below = style.wrapped(f"bound on {f.side} ({f.relation})", 60)
-        style.finish(ax_, below, style.wrapped(f"best {f.objective}", 40))
         ax_.set_xlim(low, high)
         ax_.margins(y=0.08)
         self._beyond(ax_, low, high)
-        self._infeasible(ax_, low, high)
-        self._asked(ax_)
-        others = [str(c) for c in Goal.parse(f.goal).constraints if str(c) != f.vary]
+        labels = Labels(ax_)
+        labels.avoid(x, y)
+        self._infeasible(ax_, low, high, labels)
+        self._asked(ax_, labels)
+        others = [
+            constraint_in_words(c) for c in Goal.parse(f.goal).constraints if str(c) != f.vary
+        ]
         kept = f"With {' and '.join(others)}. " if others else ""
         style.caption(ax_, mode, kept + self._proof())
         return self
@@ -249,9 +262,18 @@ class FrontierDisplay:
         wide = (wide[::2] | wide[1::2]).repeat(2)
         if not wide.any():
             return
-        ax.fill_between(x, y, past, where=wide.tolist(), color=style.BLUE, alpha=0.15, linewidth=0)
+        ax.fill_between(
+            x,
+            y,
+            past,
+            where=wide.tolist(),
+            color=style.BLUE,
+            alpha=style.SHADE,
+            linewidth=0,
+            label="not ruled out",
+        )
 
-    def _infeasible(self, ax: Axes, low: float, high: float) -> None:
+    def _infeasible(self, ax: Axes, low: float, high: float, labels: Labels) -> None:
         """Grey and hatched where no rule meets the bound."""
         span = out_of_reach(self.frontier, low, high)
         if span is None:
@@ -264,8 +286,10 @@ class FrontierDisplay:
         unknown = self.frontier.gaps[np.isnan(self.frontier.values)]
         if low < edge < high:
             ax.axvline(edge, color=style.RED, linewidth=1.0, zorder=1.5)
+        middle = sum(span) / 2
+        labels.avoid([middle, middle], ax.get_ylim())
         ax.text(
-            sum(span) / 2,
+            middle,
             0.5,
             "no rule found" if np.isinf(unknown).any() else "no rule meets it",
             transform=ax.get_xaxis_transform(),
@@ -277,35 +301,28 @@ class FrontierDisplay:
             clip_on=True,
         )
 
-    def _asked(self, ax: Axes) -> None:
-        """A line at the bound asked, a marker, and words above the axes, clear of the data."""
+    def _asked(self, ax: Axes, labels: Labels) -> None:
+        """A line at the bound asked, a dot at the best rule there, and words beside them."""
         f, value = self.frontier, self.value_asked
-        label = f"asked {f.relation} {f.asked:.4g}"
-        if np.isfinite(value):
-            label += f": {f.objective} {number(value)}"
-            ax.plot([f.asked], [value], "o", color=style.ORANGE, markersize=8, zorder=5)
-        ax.axvline(f.asked, color=style.ORANGE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
-        left, right = ax.get_xlim()
-        near = (f.asked - left) / (right - left)
-        ax.annotate(
-            label,
-            (f.asked, 1.0),
-            xycoords=ax.get_xaxis_transform(),
-            xytext=(0, 3),
-            textcoords="offset points",
-            color=style.ORANGE,
-            fontsize=style.SMALL,
-            ha="left" if near < 0.35 else "right" if near > 0.65 else "center",
-            va="bottom",
-            annotation_clip=False,
-            parse_math=False,
-        )
+        ax.axvline(f.asked, **style.asked())
+        bottom, top = ax.get_ylim()
+        labels.avoid([f.asked, f.asked], [bottom, top])
+        best = f"\nbest: {scale_of(f.objective).text(value)}" if np.isfinite(value) else ""
+        if best:
+            style.mark_rule(ax, f.asked, value)
+            labels.mark(f.asked, value)
+        text = f"asked: {scale_of(f.side).text(f.asked)}"
+        heights = [bottom + t * (top - bottom) for t in (0.06, 0.9, 0.3, 0.6)]
+        anchors = [(f.asked, h) for h in ([value] if best else heights)]
+        ink = style.ORANGE if best else style.INK
+        labels.add(text + best, anchors, ink)
 
     def _proof(self) -> str:
         f = self.frontier
+        number = scale_of(f.objective).text
         if f.kind != "points" and SATISFIED < f.gap < np.inf:
             kind = "Rules without draws" if f.kind == "steps" else "The best mixtures"
-            return f"{kind}; breakpoints worth up to {number(f.gap)} are left out."
+            return f"{kind}; what is left out is worth up to {number(f.gap)}."
         caption = {
             "steps": "Rules without draws; every step is shown.",
             "lines": "The best mixtures; every breakpoint is shown.",
