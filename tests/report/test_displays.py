@@ -32,7 +32,10 @@ from setpoint.report.displays import style
 from setpoint.search.frontier import Frontier
 from thinning import thinned
 
-INKS = {style.INK, style.MUTED, style.GRID, style.BLUE, style.ORANGE, style.GREEN, style.RED}
+INKS = {
+    style.INK, style.PAPER, style.MUTED, style.GRID, style.BLUE, style.ORANGE, style.GREEN,
+    style.RED,
+}  # fmt: skip
 GOAL = "maximize recall subject to precision >= 0.7 and recall.difference('sex') <= 0.1"
 TRACE = [(1, 0.5, np.inf, 0.1), (2, 0.55, 0.8, 1e-4), (3, 0.6, 0.7, 0.0), (4, 0.65, 0.66, 0.0)]
 
@@ -205,7 +208,7 @@ def test_convergence_holds_the_trace():
     assert display.calls.tolist() == [t.call for t in solution.trace]
     for name in ("calls", "objective", "bound", "violation"):
         np.testing.assert_array_equal(getattr(display, name), getattr(same, name))
-    assert display.ax_.get_ylabel() == "g_mean"
+    assert display.ax_.get_ylabel() == "G-mean"
 
 
 def test_convergence_panels():

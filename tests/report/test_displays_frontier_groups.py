@@ -49,14 +49,14 @@ def test_the_line_is_the_frontier(kind, relation):
 
 def test_the_bound_asked():
     display = FrontierDisplay(frontier(asked=0.6)).plot(Figure())
-    (marker,) = (q for q in display.ax_.get_lines() if q.get_marker() == "o")
-    assert marker.get_xydata().tolist() == [[0.6, 0.4]]
+    (marker,) = (q for q in display.ax_.collections if q.get_label() == "the rule")
+    assert marker.get_offsets().tolist() == [[0.6, 0.4]]
     assert display.value_asked == 0.4
-    assert display.ax_.texts[-2].get_text() == "asked >= 0.6: recall 0.4000"
+    assert display.ax_.texts[-2].get_text() == "asked: 60 %\nbest: 40 %"
     missed = FrontierDisplay(frontier(asked=0.9)).plot(Figure())
-    assert not [q for q in missed.ax_.get_lines() if q.get_marker() == "o"]
+    assert not [q for q in missed.ax_.collections if q.get_label() == "the rule"]
     assert np.isnan(missed.value_asked)
-    assert "asked >= 0.9" in [t.get_text() for t in missed.ax_.texts]
+    assert "asked: 90 %" in [t.get_text() for t in missed.ax_.texts]
 
 
 def test_points_say_only_what_is_known():
@@ -96,7 +96,7 @@ def test_frontier_of_predictions():
                            (s >= t).astype(int))).satisfied
     )  # fmt: skip
     assert display.value_asked == pytest.approx(best)
-    assert "f1 >= 0.3" in display.ax_.texts[-1].get_text()
+    assert "With F1 at least 0.3." in display.ax_.texts[-1].get_text()
     with pytest.raises(GoalError, match="vary= says which bound"):
         FrontierDisplay.from_predictions("f1", y, s)
     report = GoalReport("maximize recall", Entry("recall", 0.8), frontiers=(display.frontier,))
@@ -107,8 +107,9 @@ def test_frontier_of_predictions():
 
 
 def band(display):
-    """The highest and lowest that the band is drawn, and its extent to the sides; none without."""
-    return [p for c in display.ax_.collections for p in c.get_paths() if len(p.vertices)]
+    """The outlines of what is shaded as not ruled out."""
+    found = [c for c in display.ax_.collections if c.get_label() == "not ruled out"]
+    return [p for c in found for p in c.get_paths()]
 
 
 @pytest.mark.parametrize("seed", range(12))

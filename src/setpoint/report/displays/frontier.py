@@ -236,7 +236,7 @@ class FrontierDisplay:
             )
         ax_.set_xlim(low, high)
         ax_.margins(y=0.08)
-        self._beyond(ax_, low, high)
+        open_ = self._beyond(ax_, low, high)
         labels = Labels(ax_)
         labels.avoid(x, y)
         self._infeasible(ax_, low, high, labels)
@@ -245,7 +245,9 @@ class FrontierDisplay:
             constraint_in_words(c) for c in Goal.parse(f.goal).constraints if str(c) != f.vary
         ]
         kept = f"With {' and '.join(others)}. " if others else ""
-        style.caption(ax_, mode, kept + self._proof())
+        style.caption(
+            ax_, mode, kept + self._proof() + (" Shaded: not ruled out." if open_ else "")
+        )
         return self
 
     @property
@@ -253,15 +255,15 @@ class FrontierDisplay:
         """Between two bounds the value is that of the stricter one."""
         return "steps-pre" if self.frontier.relation == ">=" else "steps-post"
 
-    def _beyond(self, ax: Axes, low: float, high: float) -> None:
-        """What may be had beyond the line at most, where that is wider than the line."""
+    def _beyond(self, ax: Axes, low: float, high: float) -> bool:
+        """What may be had beyond the line at most, where that is wider than the line anywhere."""
         x, y, past = not_excluded(self.frontier, low, high)
         bottom, top = ax.get_ylim()
         wide = np.abs(past - y) > _LINE * (top - bottom)
         # A stretch has two ends.
         wide = (wide[::2] | wide[1::2]).repeat(2)
         if not wide.any():
-            return
+            return False
         ax.fill_between(
             x,
             y,
@@ -272,6 +274,7 @@ class FrontierDisplay:
             linewidth=0,
             label="not ruled out",
         )
+        return True
 
     def _infeasible(self, ax: Axes, low: float, high: float, labels: Labels) -> None:
         """Grey and hatched where no rule meets the bound."""

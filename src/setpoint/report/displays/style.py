@@ -170,7 +170,17 @@ def mark_rule(ax: Axes, x: float, y: float, label: str = "the rule") -> None:
     >>> ax.collections[0].get_label()
     'the rule'
     """
-    ax.scatter([x], [y], s=64.0, color=ORANGE, linewidths=0, zorder=5, clip_on=False, label=label)
+    ax.scatter(
+        [x],
+        [y],
+        s=78.0,
+        facecolors=ORANGE,
+        edgecolors=PAPER,
+        linewidths=1.2,
+        zorder=5,
+        clip_on=False,
+        label=label,
+    )
 
 
 def mark_deployed(ax: Axes, x: float, y: float, label: str = "deployed model") -> None:
