@@ -26,6 +26,7 @@ from setpoint.report import (
     GoalReport,
     GroupRatesDisplay,
     GroupRow,
+    ObjectiveCurveDisplay,
     OperatingPointDisplay,
 )
 from setpoint.report.displays import style
@@ -81,12 +82,14 @@ def pictures(rows):
         two, y, (s > 0.5).astype(int), sensitive_features=sex, ax=ax
     )
     yield ConvergenceDisplay(TRACE, "f1").plot
+    points = operating(one, y, s, ax=Figure()).points
+    yield ObjectiveCurveDisplay(points, one, deployed=(0.3, 0.4)).plot
 
 
 PLACES = ["new", "figure", "axes", "roomy"]
 
 
-@pytest.mark.parametrize(("i", "place"), thinned(list(product(range(9), PLACES)), 3))
+@pytest.mark.parametrize(("i", "place"), thinned(list(product(range(10), PLACES)), 3))
 def test_inks_and_places(rows, i, place):
     plot = list(pictures(rows))[i]
     given = {

@@ -155,7 +155,7 @@ class ObjectiveCurveDisplay:
         if not len(known):
             return
         low, high = float(known.min()), float(known.max())
-        room = 0.3 * (high - low) or 0.05 * max(abs(high), 1.0)
+        room = 0.34 * (high - low) or 0.05 * max(abs(high), 1.0)
         least, most = range_of_text(str(self.goal.objective))
         few = 0.2 * room
         ax.set_ylim(max(low - room, min(least - few, low)), min(high + room, max(most + few, high)))

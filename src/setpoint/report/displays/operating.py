@@ -269,11 +269,11 @@ class OperatingPointDisplay:
         for at in (rule, deployed):
             if at is not None:
                 labels.mark(*at)
+        draw_bounds(ax_, self.plane, points.labels[1], roc, labels)
         draw_chosen(ax_, points, self.plane, roc, labels)
         if deployed is not None:
             style.mark_deployed(ax_, *deployed)
             labels.add("deployed model", [deployed], style.INK)
-        draw_bounds(ax_, self.plane, points.labels[1], roc, labels)
         if several:
             style.legend(ax_, mode, beside=True, columns=2 if mode == "roomy" else 1)
         elif points.curves:
@@ -297,6 +297,14 @@ class OperatingPointDisplay:
         notes = [f"The class: {self.points.labels[1]}."]
         if not roc and len(self.points.curves) == 1:
             notes.append(f"Band: {100 * BAND:g} % interval at each threshold by itself.")
+        if len(self.points.curves) == 1:
+            (curve,) = self.points.curves
+            if any(curve.feasible) and self.goal.constraints:
+                notes.append("Thicker: meets the whole goal.")
+            if len(curve.chosen) > 1:
+                notes.append("Crosses: what the rule draws from.")
+            if len(curve.hull) > 1 and (roc or len(curve.chosen) > 1):
+                notes.append("Dotted: what draws among thresholds reach.")
         if self.plane.left_out:
             names = "; ".join(constraint_in_words(c) for c in self.plane.left_out)
             notes.append(f"Not shaded, for this plane does not show it: {names}.")
