@@ -238,7 +238,7 @@ class FrontierDisplay:
         ax_.margins(y=0.08)
         open_ = self._beyond(ax_, low, high)
         labels = Labels(ax_)
-        labels.avoid(x, y)
+        labels.avoid(*not_excluded(f, low, high)[:2])
         self._infeasible(ax_, low, high, labels)
         self._asked(ax_, labels)
         others = [
@@ -290,7 +290,8 @@ class FrontierDisplay:
         if low < edge < high:
             ax.axvline(edge, color=style.RED, linewidth=1.0, zorder=1.5)
         middle = sum(span) / 2
-        labels.avoid([middle, middle], ax.get_ylim())
+        bottom, top = ax.get_ylim()
+        labels.avoid([middle] * 2, [bottom + t * (top - bottom) for t in (0.15, 0.85)])
         ax.text(
             middle,
             0.5,

@@ -314,8 +314,7 @@ class GroupRatesDisplay:
         how = "at least" if c.relation == ">=" else "at most"
         assert isinstance(c.rhs, Const)
         scale = scale_of(str(c.lhs))
-        bound = scale.text(c.rhs.value).replace(" ", "\u00a0")
-        return style.wrapped(f"{scale.words} {how} {bound}", 48)
+        return style.wrapped(f"{scale.words} {how} {scale.text(c.rhs.value)}", 48)
 
     @staticmethod
     def _limits(ax: Axes, rows: Sequence[GroupRow], allowed: Sequence[Allowed]) -> None:

@@ -157,8 +157,9 @@ class ObjectiveCurveDisplay:
         low, high = float(known.min()), float(known.max())
         room = 0.34 * (high - low) or 0.05 * max(abs(high), 1.0)
         least, most = range_of_text(str(self.goal.objective))
-        few = 0.2 * room
-        ax.set_ylim(max(low - room, min(least - few, low)), min(high + room, max(most + few, high)))
+        bottom = max(low - room, min(least - 0.2 * room, low))
+        top = min(high + room, max(most + 0.2 * room, high + 0.6 * room))
+        ax.set_ylim(bottom, top)
 
     def _tick(self, share: float) -> str:
         """A share of rows, and below it the threshold that accepts so many, or just more."""

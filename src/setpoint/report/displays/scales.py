@@ -68,7 +68,7 @@ class Scale:
         return _thousands(value) if abs(value) >= 1000 else number(value)
 
     def tick(self, value: float) -> str:
-        """A value on an axis: as many digits as it needs.
+        """A value on an axis: as many digits as it needs; nothing where no share can be.
 
         Examples
         --------
@@ -76,7 +76,7 @@ class Scale:
         ('30 %', '1,500')
         """
         if self.kind == "share":
-            return f"{round(100.0 * value, 6) + 0.0:g} %"
+            return f"{round(100.0 * value, 6) + 0.0:g} %" if -1e-9 < value < 1.0 + 1e-9 else ""
         return _thousands(value * (_PER if self.kind == "cost" else 1))
 
     def apply(self, axis: Axis) -> None:
@@ -114,12 +114,6 @@ def _plain(value: float, digits: int) -> str:
 
 
 def _thousands(value: float) -> str:
-    size = abs(value)
-    if 1000 <= size < 1e9:
-        return _plain_thousands(value)
+    if 1000 <= abs(value) < 1e9:
+        return f"{value:,.0f}"
     return f"{round(value, 12) + 0.0:.4g}"
-
-
-def _plain_thousands(value: float) -> str:
-    out = f"{value:,.2f}" if abs(value) < 10_000 else f"{value:,.0f}"
-    return out.rstrip("0").rstrip(".") if "." in out else out
