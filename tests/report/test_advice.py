@@ -108,6 +108,8 @@ def test_nothing_to_advise_where_all_is_shown():
 
 def test_an_entry_that_was_not_evaluated():
     entry = Entry("recall >= 0.5", None, relation=">=", why="there are no such rows")
-    report = GoalReport("maximize precision subject to recall >= 0.5", Entry("precision", 0.5), (entry,))
+    report = GoalReport(
+        "maximize precision subject to recall >= 0.5", Entry("precision", 0.5), (entry,)
+    )
     (advice,) = advice_of(report)
     assert advice.what == "Recall was not evaluated: there are no such rows."

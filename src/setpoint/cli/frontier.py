@@ -181,7 +181,7 @@ def _text(found: Frontier) -> str:
     if len(shown.bounds) < len(found.bounds):
         lines += ["", f"{len(shown.bounds)} of {len(found.bounds):,} breakpoints."]
     if any("-" in row for row in rows):
-        proved = found.gap < float("inf")
+        proved = (found.gaps[found.values != found.values] < float("inf")).all()
         lines += ["", f"-: no rule {'meets' if proved else 'was found that meets'} this bound."]
     if found.gap == float("inf"):
         lines += ["", "It is not proved that no rule does better."]

@@ -24,7 +24,8 @@ def goals_nearby(goal: Goal, reachable: Mapping[str, float]) -> list[Goal]:
     Examples
     --------
     >>> goal = Goal.parse("maximize recall subject to precision >= 0.9 and predicted_rate >= 0.2")
-    >>> for near in goals_nearby(goal, {"precision >= 0.9": 0.7219, "predicted_rate >= 0.2": 0.031}):
+    >>> reachable = {"precision >= 0.9": 0.7219, "predicted_rate >= 0.2": 0.031}
+    >>> for near in goals_nearby(goal, reachable):
     ...     print(near)
     maximize recall subject to precision >= 0.721 and predicted_rate >= 0.2
     maximize recall subject to precision >= 0.9 and predicted_rate >= 0.03

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from setpoint.report.numbers import number
 from setpoint.report.picture import Picture
 from setpoint.report.section import section
 from setpoint.search.frontier import Frontier
+
+if TYPE_CHECKING:
+    from setpoint.report.facts import Facts
 
 __all__ = ["Frontiers"]
 
@@ -45,7 +48,7 @@ class Frontiers:
         """The pictures say it all."""
         return ()
 
-    def pictures(self, goal: str) -> Iterator[Picture]:
+    def pictures(self, facts: Facts) -> Iterator[Picture]:
         """The best objective over each bound."""
         from setpoint.report.displays import FrontierDisplay
 
