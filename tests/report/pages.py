@@ -7,10 +7,31 @@ import numpy as np
 
 from plugin.samples import sample
 from setpoint import PlugInClassifier, evaluate, solve
-from setpoint.report import AdaptiveStep, AdaptiveSummary, Entry, GoalReport, GroupRow
+from setpoint.goals.goal import Goal
+from setpoint.report import (
+    Counts,
+    Entry,
+    Frontiers,
+    GoalReport,
+    GroupRow,
+    Prices,
+    RuleFacts,
+    Run,
+    Search,
+)
+from setpoint.report.page import Header, infeasible_page
 from setpoint.search.frontier import Frontier
+from setpoint.surrogates import AdaptiveStep, AdaptiveSummary
 
 FAIR = "maximize accuracy subject to recall.difference(g) <= 0.1 and precision >= 0.6"
+BOTH = "maximize accuracy subject to precision >= 0.99 and recall >= 0.99"
+
+HEADER = Header(
+    "bank.csv",
+    "bank.skops",
+    "setpoint fit bank.csv --model bank.skops --goal {goal}",
+    ("The column 'code' alone decides the class.",),
+)
 
 # What people write into columns.
 ODD = (
@@ -22,12 +43,13 @@ ODD = (
     "n" * 300,
     "words " * 50,
     "zero\x00 and half \ud83d of a pair",
+    "\x1b[31mred\x1b[0m",
 )
 
 
 @cache
 def fair():
-    """Two classes, two groups, a rule for each."""
+    """Two classes, two groups, a rule for each; and rows held out."""
     s = sample(700)
     report = solve(FAIR, s.scores, s.y, sensitive_features={"g": s.g}, randomized="auto").report
     held = sample(500, seed=1)
@@ -36,19 +58,30 @@ def fair():
     return report, held_out
 
 
+def line(goal="maximize recall subject to precision >= 0.6"):
+    """A frontier that ends within what is asked for."""
+    bounds = np.linspace(0.4, 0.9, 21)
+    values = np.where(bounds < 0.8, 1.2 - bounds, np.nan)
+    return Frontier(
+        goal, "precision >= 0.6", "recall", "precision", ">=", 0.6, bounds, values, bounds, "lines"
+    )
+
+
 @cache
 def floor():
     """Two classes, one threshold, and a frontier."""
     s = sample(700)
-    goal = "maximize recall subject to precision >= 0.6"
-    report = solve(goal, s.scores, s.y).report
-    bounds = np.linspace(0.4, 0.9, 21)
-    values = np.where(bounds < 0.8, 1.2 - bounds, np.nan)
-    line = Frontier(
-        report.goal, "precision >= 0.6", "recall", "precision", ">=", 0.6,
-        bounds, values, bounds, "lines",
-    )  # fmt: skip
-    return replace(report, frontiers=(line,))
+    report = solve("maximize recall subject to precision >= 0.6", s.scores, s.y).report
+    return replace(report, sections=(*report.sections, Frontiers((line(report.goal),))))
+
+
+@cache
+def priced():
+    """What decisions cost, against the deployed model."""
+    s = sample(500, seed=1)
+    goal = "minimize cost({(0, 1): 5, (1, 0): 200}) subject to predicted_rate <= 0.5"
+    deployed = (s.scores > 0.3).astype(int)
+    return evaluate(goal, s.y, (s.scores > 0.8).astype(int), baseline=deployed)
 
 
 @cache
@@ -67,30 +100,94 @@ def three():
 def nearest():
     """A goal that no rule meets."""
     s = sample(300)
-    goal = "maximize accuracy subject to precision >= 0.99 and recall >= 0.99"
-    return solve(goal, s.scores, s.y, on_infeasible="nearest").report
+    return solve(BOTH, s.scores, s.y, on_infeasible="nearest").report
+
+
+def infeasible():
+    """The page of that goal."""
+    return infeasible_page(
+        Goal.parse(BOTH),
+        "these cannot hold together: precision >= 0.99 and recall >= 0.99",
+        [("precision >= 0.99", 0.388), ("recall >= 0.99", None), ("macro_f1 >= 0.5", 0.25)],
+        line(),
+        ["maximize accuracy subject to precision >= 0.9", "maximize accuracy"],
+        HEADER,
+    )
 
 
 def many_groups(names=50):
     """Groups with ordinary and with odd names, and several lines of notes about them."""
     found = [*ODD, *(f"region {i}" for i in range(names - len(ODD)))]
     rows = [
-        GroupRow((("region", name),), "recall", 0.5 + i / 120, 0.4 + i / 150, 0.7 + i / 200, 30)
+        GroupRow(
+            (("region", name),), "recall", 0.5 + 0.4 * i / names, 0.4 + 0.4 * i / names,
+            0.55 + 0.4 * i / names, 30,
+        )
         for i, name in enumerate(found)
-    ]
+    ]  # fmt: skip
     rows[3] = replace(rows[3], value=None, low=None, high=None, rows=0)
+    shares = [replace(g, metric="prior", compared=False) for g in rows]
     goal = 'maximize accuracy subject to recall.difference("region") <= 0.05'
     gap = Entry(
         'recall.difference("region") <= 0.05', 0.4, 0.05, -0.35, False, 0.2, 0.5, "pairs", 1500,
-        1500.0, few_rows=True,
+        1500.0, few_rows=True, relation="<=",
     )  # fmt: skip
     objective = Entry(
         "accuracy", 0.8, low=0.7, high=0.9, interval="wilson", rows=1500, effective_rows=1500
     )
     return GoalReport(
-        goal, objective, (gap,), n_rows=1500, groups=tuple(rows), rule=ODD[0], positive=ODD[1],
-        warnings=ODD, decides_on=("region",), seconds=0.5, versions={"numpy": "2"},
+        goal, objective, (gap,), rule=RuleFacts(ODD[0], ("region",)), warnings=ODD,
+        counts=Counts(1500, (ODD[0], ODD[1]), ((700.0, 150.0), (150.0, 500.0), (0.0, 0.0))),
+        groups=tuple(g for pair in zip(shares, rows, strict=True) for g in pair),
+        run=Run("2026-11-23T07:00:00+00:00", 0.5, {"setpoint": "1", "numpy": "2"}),
     )  # fmt: skip
+
+
+def many_classes(n=300):
+    """A report on many classes, two of them never seen, and a constraint for each of fifteen."""
+    names = tuple(f"class {i} {'of a long name ' * 13}".strip() for i in range(n))
+    table = np.ones((n + 1, n)) + 40 * np.eye(n + 1, n)
+    table[[3, n - 1, n]] = 0.0
+    bounds = [f"recall(label={name!r}) >= 0.1" for name in names[:15]]
+    entries = [
+        Entry(
+            text, 0.2, 0.1, 0.1, True, 0.05, 0.4, "wilson", 30, 30.0, few_rows=True, relation=">="
+        )
+        for text in bounds
+    ]
+    entries[3] = Entry(bounds[3], None, 0.1, relation=">=", why="no rows of this class")
+    return GoalReport(
+        f"maximize macro_f1 subject to {' and '.join(bounds)}",
+        Entry("macro_f1", 0.3, low=0.25, high=0.35, interval="delta", rows=9000),
+        tuple(entries),
+        counts=Counts(int(table.sum()), names, tuple(tuple(row) for row in table.tolist())),
+    )
+
+
+def empty():
+    """A report on a table without rows."""
+    goal = "maximize recall subject to precision >= 0.6 and recall.difference('g') <= 0.1"
+    parts = [str(c) for c in Goal.parse(goal).constraints]
+    return GoalReport(
+        str(Goal.parse(goal)),
+        Entry("recall", None, why="no rows of class 1"),
+        tuple(
+            Entry(text, None, bound, relation=way, why="there are no rows")
+            for text, bound, way in zip(parts, (0.6, 0.1), (">=", "<="), strict=True)
+        ),
+        counts=Counts(0, (0, 1), ((0.0, 0.0), (0.0, 0.0), (0.0, 0.0))),
+        groups=(GroupRow((("g", "a"),), "recall", None, None, None, 0),),
+    )
+
+
+def prices():
+    """Money without labels to count people."""
+    goal = "minimize cost({(0, 1): 5, (1, 0): 200})"
+    return GoalReport(
+        goal,
+        Entry(goal.partition(" ")[2], -3.5, low=-12_000.0, high=float("inf"), interval="normal"),
+        sections=(Prices("mean cost", -3.5, (("accepting nobody", 7.0),), 4.0),),
+    )
 
 
 def surrogates(n):
@@ -117,7 +214,7 @@ def adaptive_summary(n_surrogates=6, accepted=True, search="gradient", sense=1.0
         "logistic regression with a smoothed cut-off", sense * 0.45, sense * 0.474, accepted,
         "the gain is more than one standard error" if accepted else "the gain may be chance",
         0.0123, 200, 1167, 0, 2000, search, "interpolation", "logistic",
-        surrogates(n_surrogates), tuple(steps),
+        surrogates(n_surrogates), tuple(steps), greater_is_better=sense > 0,
     )  # fmt: skip
 
 
@@ -127,6 +224,8 @@ def searched(adaptive=None, goal='maximize blackbox("a_module.of_the_shop:yearly
     value = adaptive.best_value if adaptive.accepted else adaptive.baseline_value
     objective = Entry(goal.partition(" ")[2], value, rows=800, effective_rows=800.0)
     return GoalReport(
-        goal, objective, status="feasible", family="surrogates", n_rows=800,
-        rule="positive where score >= 0", positive="yes", adaptive=adaptive,
+        goal, objective, status="feasible", search=Search("surrogates"),
+        rule=RuleFacts("positive where score >= 0"),
+        counts=Counts(800, ("no", "yes"), ((500.0, 100.0), (50.0, 150.0), (0.0, 0.0))),
+        sections=(adaptive,),
     )  # fmt: skip

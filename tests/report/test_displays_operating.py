@@ -10,7 +10,7 @@ from setpoint.goals.expressions import Metric
 from setpoint.report.displays import OperatingPointDisplay
 from setpoint.report.displays.curves import precision_band
 from setpoint.report.displays.plane import Plane
-from setpoint.report.section("operating").points import OperatingPoints
+from setpoint.report.operating import OperatingPoints
 from setpoint.rules import Argmax, Threshold
 
 draw = OperatingPointDisplay.from_predictions

@@ -8,8 +8,23 @@ import subprocess
 
 import pytest
 
-from report.pages import adaptive_summary, fair, floor, many_groups, nearest, searched, three
-from setpoint.report.page import Section, page_text
+from report.pages import (
+    HEADER,
+    adaptive_summary,
+    empty,
+    fair,
+    floor,
+    infeasible,
+    many_classes,
+    many_groups,
+    nearest,
+    priced,
+    prices,
+    searched,
+    three,
+)
+from setpoint.report import TextSection
+from setpoint.report.page import page_text
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -21,8 +36,11 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
 ]
 
-WIDTHS = (400, 1400)
+WIDTHS = (400, 900, 1400)
 HEIGHT = 14000
+
+SHORT = ("empty", "prices")
+"""Pages with little to say."""
 
 MEASURE = r"""
 const parts = c => {
@@ -68,7 +86,7 @@ const texts = () => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const e = node.parentElement;
-    if (!node.data.trim() || e.closest("script")) continue;
+    if (!node.data.trim() || e.closest("script") || !e.checkVisibility()) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     const box = [...range.getClientRects()].find(r => r.width > 0 && r.height > 0);
@@ -119,15 +137,27 @@ addEventListener("message", e => {
 """
 
 
+def unfolded(page):
+    """With all that is folded in sight."""
+    return page.replace("<details", "<details open")
+
+
 def pages():
-    about = (Section("The data", ("500 rows of a table", "x" * 400)),)
+    about = (TextSection("The data", ("500 rows of a table", "x" * 400)),)
     report, held_out = fair()
     return {
-        "fair": page_text(report, held_out, about),
-        "floor": page_text(floor()),
+        "fair": page_text(report, held_out, about, HEADER),
+        "unfolded": unfolded(page_text(report, held_out, about, HEADER)),
+        "floor": page_text(floor(), header=HEADER),
+        "priced": page_text(priced()),
         "three": page_text(three()),
         "nearest": page_text(nearest()),
         "groups": page_text(many_groups()),
+        "hundreds": page_text(many_groups(400)),
+        "classes": page_text(many_classes(), header=HEADER),
+        "empty": page_text(empty()),
+        "prices": page_text(prices()),
+        "infeasible": infeasible(),
         "searched": page_text(searched()),
         "kept": page_text(searched(adaptive_summary(14, accepted=False))),
     }
@@ -190,7 +220,7 @@ def test_nothing_is_wider_than_the_window(measured):
 def test_every_text_stands_out_from_its_ground(measured):
     _, found = measured
     for name, x in found.items():
-        assert x["checked"] > 30
+        assert x["checked"] > (15 if name.split()[0] in SHORT else 30)
         assert x["faint"] == [], name
 
 

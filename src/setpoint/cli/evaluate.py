@@ -94,6 +94,7 @@ def evaluate(
     n_rows = judged.part.n_rows
     if report is not None:
         from setpoint.report import TextSection
+        from setpoint.report.page import Header
 
         about = [
             TextSection(
@@ -103,7 +104,8 @@ def evaluate(
         ]
         current().expect(report)
         with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():
-            found.to_html(report, about=about)
+            header = Header(judged.table.name, model)
+            found.to_html(report, about=about, header=header)
     if as_json:
         out, run = report_json(found)
         what = {

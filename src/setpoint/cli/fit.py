@@ -33,7 +33,7 @@ from setpoint.cli.verdicts import (
     infeasible_text,
     verdict,
 )
-from setpoint.cli.writing import write_fit
+from setpoint.cli.writing import Page, command_text, write_fit, write_infeasible_page
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
@@ -218,6 +218,7 @@ def fit(
     for name, why in roles.left_out.items():
         current().note(f"the model does not look at column {name!r}: {why}")
     cautions = _suspects(table, target, roles)
+    page = Page(report, data, model, command_text(goal="{goal}", judge_by=None), cautions)
     from setpoint.search import InfeasibleError
 
     paths = {"data": data, "model": model, "report": report, "datasets": files} | (
@@ -228,14 +229,18 @@ def fit(
     try:
         trained = train(table, others, goal, choices, roles, judging, meant)
     except InfeasibleError as error:
+        if report is not None:
+            write_infeasible_page(error, goal, page)
         if as_json:
             print_json({"command": "fit", "goal": str(goal), **infeasible_json(error, goal)}, paths)
         else:
-            click.echo(infeasible_text(error, goal, "nothing was written"))
+            click.echo(infeasible_text(error, goal, "no model was written"))
+            if report is not None:
+                click.echo(f"\nWrote the page to {report}.")
         raise click.exceptions.Exit(FAILED) from error
     _say_positive(trained, positive)
     about = about_fit(table, others, choices, roles, trained, judging)
-    write_fit(trained, roles, choices, goal.needs.datasets, model, report, about)
+    write_fit(trained, roles, choices, goal.needs.datasets, page, about)
     if as_json:
         out, run = fit_json(goal, choices, roles, trained)
         print_json(out, {**paths, **run})
@@ -294,13 +299,13 @@ def _meant(text: str, goal: Goal, test_size: float) -> Goal:
 
     if test_size == 0:
         raise CommandError("--judge-by judges by rows held out, and --test-size 0 leaves none")
+    from setpoint.report.worked import same_sides
+
     meant = as_goal(text)
-    more = sorted(set(meant.needs.names) - set(goal.needs.names))
-    if meant.is_blackbox or more or set(meant.needs.datasets) - set(goal.needs.datasets):
-        named = f": {', '.join(more)}" if more else ""
+    if not same_sides(meant, goal):
         raise CommandError(
-            f"--judge-by is the goal that is meant by --goal, and it names what --goal does not"
-            f"{named}; judge by another goal with setpoint evaluate --goal"
+            f"--judge-by is --goal with the bounds that are meant, and '{meant}' differs from "
+            f"'{goal}' in more; judge by another goal with setpoint evaluate --goal"
         )
     return meant
 

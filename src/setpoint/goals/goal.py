@@ -22,7 +22,7 @@ from setpoint.goals.parse import parse_goal
 from setpoint.goals.requirements import Requirements, requirements_of
 from setpoint.goals.table import VOCABULARY
 
-__all__ = ["Goal", "SupportsGoal", "as_goal", "maximize", "minimize"]
+__all__ = ["Goal", "SupportsGoal", "as_goal", "expression_of", "maximize", "minimize"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,3 +230,15 @@ def as_goal(goal: Goal | SupportsGoal | Expression | str) -> Goal:
         "goal is a Goal, its text, a metric, or a function as a black box, got "
         f"{type(goal).__name__}"
     )
+
+
+@lru_cache(maxsize=256)
+def expression_of(text: str) -> Expression:
+    """The expression that a text stands for.
+
+    Examples
+    --------
+    >>> print(expression_of("recall.difference(sex)"))
+    recall.difference("sex")
+    """
+    return Goal.parse(f"maximize {text}").objective

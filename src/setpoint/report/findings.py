@@ -15,7 +15,7 @@ from setpoint.report.facts import Facts
 from setpoint.report.groups import smallest_group
 from setpoint.report.numbers import count, percent, plural
 from setpoint.report.people import named
-from setpoint.report.units import asked, shown, unit_of
+from setpoint.report.units import Unit, asked, shown, unit_of
 
 __all__ = [
     "Line",
@@ -79,7 +79,7 @@ class Line:
     counts: str
     limits: str
     verdict: str
-    unit: str
+    unit: Unit
 
 
 def lines_of(facts: Facts, goal: Goal) -> list[Line]:

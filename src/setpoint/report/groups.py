@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 from setpoint.goals.errors import EmptyPopulationError, UnlabelledError
 from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, map_metrics, walk
-from setpoint.goals.goal import Goal
+from setpoint.goals.goal import expression_of
 from setpoint.goals.populations import Key, Label, Other, value_in_words
 from setpoint.goals.table import TABLE
 from setpoint.inference.intervals import interval_of
@@ -21,7 +20,6 @@ from setpoint.report.entry import GroupRow
 
 __all__ = [
     "GroupMetric",
-    "expression_of",
     "group_metrics",
     "group_row",
     "lone_group",
@@ -34,12 +32,6 @@ EXPLAINING = {
     3: ("accuracy",),
 }
 """Metrics of each group that the goal names, for two classes and for more."""
-
-
-@cache
-def expression_of(text: str) -> Expression:
-    """The expression that a text stands for."""
-    return Goal.parse(f"maximize {text}").objective
 
 
 @dataclass(frozen=True)

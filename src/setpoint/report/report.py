@@ -15,6 +15,8 @@ from setpoint.report.section import TextSection
 if TYPE_CHECKING:
     import pandas as pd
 
+    from setpoint.report.page.header import Header
+
 __all__ = ["GoalReport"]
 
 
@@ -80,6 +82,7 @@ class GoalReport(Facts):
         *,
         held_out: GoalReport | None = None,
         about: Sequence[TextSection] = (),
+        header: Header | None = None,
     ) -> None:
         """Write one self-contained HTML page for the person who set the goal.
 
@@ -93,6 +96,8 @@ class GoalReport(Facts):
             The same rule on rows that took no part in choosing it; these lead the page.
         about : sequence of TextSection
             What else a reader should know, such as where the data came from.
+        header : setpoint.report.page.Header, optional
+            Names of files, a command to copy, cautions; all for the top of the page.
 
         Raises
         ------
@@ -105,7 +110,7 @@ class GoalReport(Facts):
         """
         from setpoint.report.page import write_page
 
-        write_page(path, self, held_out, about)
+        write_page(path, self, held_out, about, header)
 
     def __str__(self) -> str:
         from setpoint.report.text import report_text

@@ -8,14 +8,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from setpoint.report.page.page import Section, page_text, write_page
+    from setpoint.report.page.header import Header
+    from setpoint.report.page.infeasible import infeasible_page, write_infeasible
+    from setpoint.report.page.page import page_text, write_page
 
-__all__ = ["Section", "page_text", "write_page"]
+__all__ = ["Header", "infeasible_page", "page_text", "write_infeasible", "write_page"]
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    _HOMES = {
+        "Header": "header",
+        "infeasible_page": "infeasible",
+        "page_text": "page",
+        "write_infeasible": "infeasible",
+        "write_page": "page",
+    }
 
     def __getattr__(name: str) -> object:
-        if name not in __all__:
+        if name not in _HOMES:
             raise AttributeError(f"module 'setpoint.report.page' has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module("setpoint.report.page.page"), name)
+        home = import_module(f"setpoint.report.page.{_HOMES[name]}")
+        value = globals()[name] = getattr(home, name)
         return value

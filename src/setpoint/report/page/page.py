@@ -3,72 +3,53 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 from setpoint.goals.goal import Goal
-from setpoint.goals.words import cases, glossary, goal_in_words
+from setpoint.goals.words import glossary, goal_in_words
 from setpoint.inputs.files import atomic_write
+from setpoint.report.advice import certificate
 from setpoint.report.deployed import TITLE
-from setpoint.report.entry import GroupRow
-from setpoint.report.page.advice import notes_of
-from setpoint.report.page.cards import cards_of, describe_rule, verdict_of
-from setpoint.report.page.pictures import Picture, pictures_of
-from setpoint.report.page.svg import cleaned
-from setpoint.report.words import certificate, how_found, number
+from setpoint.report.facts import Facts
+from setpoint.report.findings import headline
+from setpoint.report.numbers import plural
+from setpoint.report.page.group_rows import groups_shown
+from setpoint.report.page.header import Header
+from setpoint.report.page.parts import part_rows
+from setpoint.report.page.pictures import Block, Figure, blocks_of, figure_of, group_pictures
+from setpoint.report.page.rendering import rendered
+from setpoint.report.page.rows import pieces_of
+from setpoint.report.page.verdict import box_of
+from setpoint.report.people import in_people
+from setpoint.report.printable import shortened
+from setpoint.report.section import Section, TextSection
+from setpoint.report.text import how_found, report_text, rule_lines
+from setpoint.report.units import unit_of
+from setpoint.report.worked import same_sides
 
-if TYPE_CHECKING:
-    from setpoint.report.report import GoalReport
+__all__ = ["header_line", "page_text", "write_page"]
 
-__all__ = ["Section", "page_text", "write_page"]
+HELD_OUT = "On rows that took no part in choosing the rule"
+CHOSEN_ON = "On the rows the rule was chosen on"
 
-HELD_OUT = "rows held out"
-CHOSEN_ON = "rows the rule was chosen on"
-
-
-@dataclass(frozen=True)
-class Section:
-    """A title and sentences that somebody adds to a page, such as where the data came from.
-
-    Parameters
-    ----------
-    title : str
-    lines : sequence of str
-        One bullet each.
-
-    Raises
-    ------
-    TypeError
-        If `lines` is one text.
-
-    Examples
-    --------
-    >>> Section("The data", ("569 rows from wdbc.csv",)).title
-    'The data'
-    """
-
-    title: str
-    lines: Sequence[str]
-
-    def __post_init__(self) -> None:
-        if isinstance(self.lines, str):
-            raise TypeError("lines= is a sequence of sentences, got one text")
-        object.__setattr__(self, "lines", tuple(self.lines))
+_LONGEST, _LONGEST_SENTENCE = 240, 480
+"""Characters of a headline, and of the sentence below it; names of classes may be long."""
 
 
 def write_page(
     path: str | os.PathLike[str],
-    report: GoalReport,
-    held_out: GoalReport | None = None,
-    about: Sequence[Section] = (),
+    facts: Facts,
+    held_out: Facts | None = None,
+    about: Sequence[TextSection] = (),
+    header: Header | None = None,
 ) -> None:
     """Write the page; an old file stays until the new one is whole.
 
     Parameters
     ----------
-    report, held_out, about
+    facts, held_out, about, header
         As in :func:`page_text`.
 
     Raises
@@ -78,172 +59,160 @@ def write_page(
     OSError
         If the file cannot be written.
     """
-    atomic_write(path, page_text(report, held_out, about).encode("utf-8"))
+    atomic_write(path, page_text(facts, held_out, about, header).encode("utf-8"))
 
 
 def page_text(
-    report: GoalReport, held_out: GoalReport | None = None, about: Sequence[Section] = ()
+    facts: Facts,
+    held_out: Facts | None = None,
+    about: Sequence[TextSection] = (),
+    header: Header | None = None,
 ) -> str:
     """The page as text: HTML without scripts and outside resources.
 
-    The same reports give the same text, but for what stands under "This run".
+    The same facts give the same text, but for the day and what stands under "This run".
 
     Parameters
     ----------
-    report : GoalReport
+    facts : Facts
         Of the rows that the rule was chosen on, or of decisions that were measured.
-    held_out : GoalReport, optional
-        The same rule on rows held out; it leads the page.
+    held_out : Facts, optional
+        The same rule on rows that took no part in choosing it; these lead the page.
+    about : sequence of TextSection
+        Folded at the end, such as where the data came from.
+    header : Header, optional
+        File names, a command to copy, cautions.
 
     Raises
     ------
     ImportError
         If jinja2 or matplotlib is not installed.
     ValueError
-        If `held_out` refers to another goal.
+        If `held_out` refers to another goal, in more than the numbers of its bounds.
     """
-    if held_out is not None and held_out.goal != report.goal:
+    if held_out is not None and not same_sides(Goal.parse(held_out.goal), Goal.parse(facts.goal)):
         raise ValueError(
-            f"held_out is a report on another goal: {held_out.goal!r}, not {report.goal!r}"
+            f"held_out is a report on another goal: {held_out.goal!r}, not {facts.goal!r}"
         )
-    try:
-        from jinja2 import Environment, StrictUndefined
-        from markupsafe import Markup
-    except ImportError:
-        raise ImportError(
-            "the page is made with jinja2; install it with: pip install 'setpoint[report]'"
-        ) from None
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_finalize,
-    )
-    folder = files("setpoint.report.page")
-    template = environment.from_string(folder.joinpath("page.html.j2").read_text("utf-8"))
-    pictures = [
-        {"title": p.title, "svg": Markup(p.svg(f"p{i}-")), "caption": p.caption, "rows": rows}
-        for i, (p, rows) in enumerate(_pictures(report, held_out), 1)
-    ]
-    style = Markup(folder.joinpath("page.css").read_text("utf-8"))
-    return template.render(
-        style=style, pictures=pictures, **_template_values(report, held_out, about)
-    )
+    return rendered("page.html.j2", _values(facts, held_out, about, header or Header()))
 
 
-def _finalize(x: Any) -> Any:
-    """Text that a page may hold; what is HTML already stays as it is."""
-    return cleaned(x) if isinstance(x, str) and not hasattr(x, "__html__") else x
+def header_line(header: Header, facts: Facts | None = None) -> list[str]:
+    """Table, rows, day, model and version: what is known of them."""
+    out = [header.table]
+    if facts is not None:
+        out += [plural(facts.counts.n_rows, "row"), facts.run.when[:10]]
+    out.append(header.model)
+    if facts is not None and "setpoint" in facts.run.versions:
+        out.append(f"setpoint {facts.run.versions['setpoint']}")
+    return [text for text in out if text]
 
 
-def _template_values(
-    report: GoalReport, held_out: GoalReport | None, about: Sequence[Section]
+def _values(
+    facts: Facts, held_out: Facts | None, about: Sequence[TextSection], header: Header
 ) -> dict[str, Any]:
     """Everything that the template writes, as plain values."""
-    goal = Goal.parse(report.goal)
-    lead = report if held_out is None else held_out
-    where = HELD_OUT if held_out is not None else _where(report)
-    rule, rule_lines = describe_rule(report)
-    shares = [("On the " + HELD_OUT, _tables(held_out.groups))] if held_out is not None else []
-    shares.append((f"On the {_where(report)}" if shares else "", _tables(report.groups)))
-    certified = certificate(report)
+    lead = facts if held_out is None else held_out
+    goal = Goal.parse(lead.goal)
+    money = lead.section("prices")
+    blocks = _blocks(facts, held_out)
     return {
-        "goal": report.goal,
-        "sentence": goal_in_words(goal, report.positive),
-        "of_class": "" if report.positive is None else cases(report.positive),
+        "header": header_line(header, lead),
+        "headline": shortened(headline(lead, goal), _LONGEST),
+        "people": shortened(in_people(lead.counts), _LONGEST_SENTENCE),
+        "pieces": pieces_of(lead.counts),
+        "money": [] if money is None else list(money.lines()),
+        "box": box_of(facts, held_out, goal, header),
+        "goal": lead.goal,
+        "goal_words": goal_in_words(goal, lead.counts.positive),
         "glossary": glossary(goal),
-        "verdict": verdict_of(lead, where),
-        "cards": cards_of(lead),
-        "where": where,
-        "search_cards": cards_of(report) if held_out is not None else [],
-        "search_verdict": verdict_of(report, _where(report)) if held_out is not None else None,
-        "against": TITLE,
-        "deployed": [] if lead.deployed is None else lead.deployed.lines(),
-        "adaptive": _adaptive(report),
-        "notes": notes_of(report, held_out),
-        "rule": rule,
-        "rule_lines": rule_lines,
-        "how": how_found(report, f"How it was found: {report.status},"),
-        "certificate": certified if report.evidence != "soft" else "",
-        "groups": [(title, tables) for title, tables in shares if tables],
+        "parts": part_rows(lead, goal),
         "level": f"{100 * lead.level:.4g}",
-        "about": [*about, *_stream(lead)],
-        "texts": _texts(report, held_out),
-        "run": _run(report, held_out),
+        "against": TITLE,
+        "deployed": _deployed(lead, goal),
+        "groups": groups_shown(lead),
+        **_drawn(blocks, lead, goal),
+        **_rule(facts, lead, goal),
+        "how": [x for x in (how_found(facts), certificate(facts, goal)) if x],
+        "search_parts": part_rows(facts, Goal.parse(facts.goal)) if held_out is not None else [],
+        "search_rows": plural(facts.counts.n_rows, "row"),
+        "warnings": list(dict.fromkeys([*lead.warnings, *facts.warnings])),
+        "about": [{"title": s.title, "lines": list(s.lines())} for s in about],
+        "texts": _texts(facts, held_out),
+        "run": _run(facts),
     }
 
 
-def _adaptive(report: GoalReport) -> dict[str, Any] | None:
-    """What a search over surrogates gained, on the rows of its metric."""
-    found = report.adaptive
+def _blocks(facts: Facts, held_out: Facts | None) -> list[Block]:
+    """The sections, those of the rows held out first; prices are said at the top."""
+
+    def of(report: Facts, sections: Sequence[Section], rows: str) -> list[Block]:
+        return blocks_of(report, [s for s in sections if s.name != "prices"], rows)
+
+    if held_out is None:
+        return of(facts, facts.sections, "")
+    seen = {s.name for s in held_out.sections}
+    rest = [s for s in facts.sections if s.name not in seen or s.name == TextSection.name]
+    return of(held_out, held_out.sections, HELD_OUT) + of(facts, rest, CHOSEN_ON)
+
+
+def _drawn(blocks: Sequence[Block], lead: Facts, goal: Goal) -> dict[str, Any]:
+    """The pictures: of sections that are pictures alone, of those with words, and the details."""
+    number = 0
+
+    def figures(block: Block, details: bool = False) -> Iterator[Figure]:
+        nonlocal number
+        own = block.details if details else block.pictures
+        for picture in own:
+            number += 1
+            yield figure_of(picture, number, block.rows, alone=len(own) == 1)
+
+    shown = [
+        {"title": b.title, "lines": b.lines, "figures": list(figures(b))}
+        for b in blocks
+        if b.lines or b.pictures
+    ]
+    found = Block("", (), (), tuple(group_pictures(lead, goal)), "")
+    details = [f for b in [*blocks, found] for f in figures(b, details=True)]
+    return {
+        "pictures": [b for b in shown if not b["lines"]],
+        "sections": [b for b in shown if b["lines"]],
+        "details": details,
+    }
+
+
+def _deployed(lead: Facts, goal: Goal) -> dict[str, Any] | None:
+    """What changes against the deployed model, and both in people."""
+    found = lead.deployed
     if found is None:
         return None
-    greater = report.goal.startswith("maximize")
-    return {
-        "title": found.TITLE,
-        "metric": str(Goal.parse(report.goal).objective),
-        "rows": found.rows(greater),
-        "lines": found.short_lines(greater),
-    }
-
-
-def _stream(report: GoalReport) -> list[Section]:
-    """How a stream stands."""
-    if report.stream is None:
-        return []
-    return [Section("The stream", tuple(report.stream.lines()))]
-
-
-def _where(report: GoalReport) -> str:
-    if report.stream is not None:
-        return "rows of the stream, each decided by the rule of its moment"
-    if report.status == "evaluated":
-        return "rows" if report.rule == "" else "rows that the rule was measured on"
-    folds = "" if report.folds is None else f" (scores from {report.folds}-fold cross-validation)"
-    if report.folds == 1:
-        folds = " (held out from training)"
-    return CHOSEN_ON + folds
-
-
-def _pictures(report: GoalReport, held_out: GoalReport | None) -> list[tuple[Picture, str]]:
-    """Pictures of both reports, and on which rows; the rows held out show their own groups."""
-    if held_out is None:
-        return [(p, "") for p in pictures_of(report)]
-    own = [(p, f"On the {HELD_OUT}") for p in pictures_of(held_out)]
-    seen = {p.title for p, _ in own}
-    return own + [(p, f"On the {CHOSEN_ON}") for p in pictures_of(report) if p.title not in seen]
-
-
-def _tables(groups: Sequence[GroupRow]) -> list[dict[str, Any]]:
-    out = []
-    for metric in dict.fromkeys(g.metric for g in groups):
-        rows = [
-            {
-                "name": g.name,
-                "value": number(g.value),
-                "interval": "" if g.low is None else f"{number(g.low)} to {number(g.high)}",
-                "rows": f"{g.rows:,}",
-            }
-            for g in groups
-            if g.metric == metric
+    both = []
+    if found.confusion and found.changed > 0.0:
+        both = [
+            {"who": "This rule", "pieces": pieces_of(lead.counts)},
+            {"who": "The deployed model", "pieces": pieces_of(lead.counts, found.confusion)},
         ]
-        out.append({"metric": metric, "rows": rows})
-    return out
+    return {"lines": found.lines(unit_of(goal.objective), lead.counts), "both": both}
 
 
-def _texts(report: GoalReport, held_out: GoalReport | None) -> list[tuple[str, str]]:
+def _rule(facts: Facts, lead: Facts, goal: Goal) -> dict[str, Any]:
+    """The rule as it stands, and sentences on what it looks at and what it draws."""
+    known = facts if facts.rule.text else lead
+    without = replace(known, rule=replace(known.rule, text=""))
+    return {"rule": known.rule.text, "rule_lines": rule_lines(without, goal)}
+
+
+def _texts(facts: Facts, held_out: Facts | None) -> list[tuple[str, str]]:
     if held_out is None:
-        return [("", str(report))]
-    return [(f"On the {HELD_OUT}", str(held_out)), (f"On the {CHOSEN_ON}", str(report))]
+        return [("", report_text(facts))]
+    return [(HELD_OUT, report_text(held_out)), (CHOSEN_ON, report_text(facts))]
 
 
-def _run(report: GoalReport, held_out: GoalReport | None) -> list[tuple[str, str]]:
+def _run(facts: Facts) -> list[tuple[str, str]]:
     """What may differ between two runs of the same thing."""
     out = []
-    if report.seconds is not None:
-        out.append(("search", f"{report.seconds:.3g} seconds"))
-    if report.n_oracle_calls is not None:
-        out.append(("passes over the data", f"{report.n_oracle_calls:,}"))
-    out += [(name, text) for name, text in report.versions.items()]
-    return out
+    if facts.run.seconds is not None:
+        out.append(("search", f"{facts.run.seconds:.3g} seconds"))
+    if facts.search.calls is not None:
+        out.append(("passes over the data", f"{facts.search.calls:,}"))
+    return out + list(facts.run.versions.items())

@@ -9,10 +9,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from setpoint.report.page.paths import rounded, shorter
+from setpoint.report.printable import cleaned
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["cleaned", "drawn"]
+__all__ = ["drawn"]
 
 _INKS = {
     "#1b1f24": "var(--ink)",
@@ -32,22 +35,9 @@ _INK = "#1b1f24"
 _LINE = 0.17
 """Inches of one line of a legend."""
 
-_UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _FONT = re.compile(r"\s*font-family:[^;]*;?")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
-_DECIMALS = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
-
-
-def cleaned(text: str) -> str:
-    r"""Text without characters that no page may hold, such as halves of surrogate pairs.
-
-    Examples
-    --------
-    >>> cleaned("a\x00b")
-    'a\ufffdb'
-    """
-    return _UNSAFE.sub("\ufffd", text)
 
 
 def drawn(
@@ -140,10 +130,6 @@ def _legend_below(figure: Figure, size: tuple[float, float]) -> None:
         )
 
 
-def _short(match: re.Match[str]) -> str:
-    return f"{float(match.group()):.2f}".rstrip("0").rstrip(".")
-
-
 def _embedded(text: str, prefix: str, description: str) -> str:
     root = ET.fromstring(text)
     for parent in root.iter():
@@ -157,6 +143,10 @@ def _embedded(text: str, prefix: str, description: str) -> str:
     for element in root.iter():
         element.tag = _plain(element.tag)
         element.attrib = _attributes(element, names)
+        if element.tag != "text" and not (element.text or "").strip():
+            element.text = None
+        if not (element.tail or "").strip():
+            element.tail = None
     root.attrib = {
         "viewBox": root.attrib["viewBox"],
         "role": "img",
@@ -175,10 +165,11 @@ def _attributes(element: ET.Element, names: dict[str, str]) -> dict[str, str]:
         elif key == "href":
             out[key] = f"#{names[value.removeprefix('#')]}"
         elif key == "d":
-            # A hundredth of a point is enough, and the path is half as long.
-            out[key] = _DECIMALS.sub(_short, " ".join(value.split()))
+            out[key] = shorter(value)
         elif key == "style":
             out[key] = _FONT.sub("", _COLOUR.sub(_ink, _referred(value, names))).strip()
+        elif key in ("x", "y", "transform"):
+            out[key] = rounded(value)
         else:
             out[key] = _referred(value, names)
     return out

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from setpoint.goals.goal import expression_of
+from setpoint.goals.words import in_words
 from setpoint.report.numbers import number
 from setpoint.report.picture import Picture
 from setpoint.report.section import section
@@ -15,7 +17,10 @@ from setpoint.search.frontier import Frontier
 if TYPE_CHECKING:
     from setpoint.report.facts import Facts
 
-__all__ = ["Frontiers"]
+__all__ = ["Frontiers", "pictures_of"]
+
+_WIDE = (4.8, 2.9)
+"""Inches."""
 
 
 @section
@@ -50,21 +55,31 @@ class Frontiers:
 
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """The best objective over each bound."""
-        from setpoint.report.displays import FrontierDisplay
+        return pictures_of(self.items)
 
-        for frontier in (f.thinned() for f in self.items):
-            proof = ""
-            if math.isinf(frontier.gap):
-                proof = " It is not proved that no rule does better."
-            elif frontier.gap > 5e-5:
-                proof = f" The best may be better than the line by up to {number(frontier.gap)}."
-            strict = "right" if frontier.relation == ">=" else "left"
-            yield Picture(
-                f"What {frontier.side} costs",
-                FrontierDisplay(frontier).plot,
-                f"The best {frontier.objective} as the bound on {frontier.side} moves; the goal "
-                f"asks for {frontier.relation} {number(frontier.asked)}.",
-                f"The line shows the best {frontier.objective} under each bound on "
-                f"{frontier.side}; further to the {strict} the bound is stricter. The marked bound "
-                f"is the one the goal asks for.{proof}",
-            )
+
+def pictures_of(frontiers: Sequence[Frontier]) -> Iterator[Picture]:
+    """A picture for each frontier."""
+    from setpoint.report.displays import FrontierDisplay
+
+    for frontier in (f.thinned() for f in frontiers):
+        proof = ""
+        if math.isinf(frontier.gap):
+            proof = " It is not proved that no rule does better."
+        elif frontier.gap > 5e-5:
+            proof = " The band is what the best may be better by."
+        strict = "right" if frontier.relation == ">=" else "left"
+        side, objective = _words(frontier.side), _words(frontier.objective)
+        yield Picture(
+            f"What {side} costs",
+            FrontierDisplay(frontier).plot,
+            f"The best {objective} as the bound on {side} moves; the goal asks for "
+            f"{frontier.relation} {number(frontier.asked)}.",
+            f"The line shows the best {objective} under each bound on {side}; further to the "
+            f"{strict} the bound is stricter. The mark is the bound that the goal asks for.{proof}",
+            _WIDE,
+        )
+
+
+def _words(text: str) -> str:
+    return in_words(expression_of(text))

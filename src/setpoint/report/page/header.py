@@ -1,0 +1,43 @@
+"""What stands above a report that its rows do not know: files, a command, cautions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Header"]
+
+
+@dataclass(frozen=True)
+class Header:
+    """Where a report comes from, and what to beware of beside what its rows say.
+
+    Parameters
+    ----------
+    table, model : str
+        File names; "" where they are not known.
+    command : str
+        A command line to copy, with ``{goal}`` where the goal belongs; "" if there is none.
+    cautions : tuple of str
+        Sentences that are said at the top.
+
+    Raises
+    ------
+    TypeError
+        If `cautions` is one text.
+
+    Examples
+    --------
+    >>> Header("bank.csv", command="setpoint fit bank.csv --goal {goal}").table
+    'bank.csv'
+    """
+
+    table: str = ""
+    model: str = ""
+    command: str = ""
+    cautions: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.cautions, str):
+            raise TypeError("cautions= is a sequence of sentences, got one text")
+        object.__setattr__(self, "cautions", tuple(self.cautions))

@@ -1,0 +1,120 @@
+"""The page of a goal that no rule meets: what can be met, what each bound costs, goals to copy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from setpoint.goals.expressions import Const, Constraint
+from setpoint.goals.goal import Goal
+from setpoint.goals.words import goal_in_words, in_words
+from setpoint.inputs.files import atomic_write
+from setpoint.report.findings import sentence
+from setpoint.report.numbers import number
+from setpoint.report.page.axis import axis_for, bar_on
+from setpoint.report.page.header import Header
+from setpoint.report.page.page import header_line
+from setpoint.report.page.pictures import figure_of
+from setpoint.report.page.rendering import rendered
+from setpoint.report.page.verdict import command_for
+from setpoint.report.sections.frontiers import pictures_of
+from setpoint.report.units import asked, shown, unit_of
+from setpoint.search.frontier import Frontier
+
+__all__ = ["infeasible_page", "write_infeasible"]
+
+
+def write_infeasible(
+    path: str | os.PathLike[str],
+    goal: Goal,
+    message: str,
+    reachable: Sequence[tuple[str, float | None]] = (),
+    frontier: Frontier | None = None,
+    goals: Sequence[str] = (),
+    header: Header | None = None,
+) -> None:
+    """Write the page; an old file stays until the new one is whole.
+
+    Parameters
+    ----------
+    goal, message, reachable, frontier, goals, header
+        As in :func:`infeasible_page`.
+
+    Raises
+    ------
+    ImportError
+        If jinja2 or matplotlib is not installed.
+    OSError
+        If the file cannot be written.
+    """
+    text = infeasible_page(goal, message, reachable, frontier, goals, header)
+    atomic_write(path, text.encode("utf-8"))
+
+
+def infeasible_page(
+    goal: Goal,
+    message: str,
+    reachable: Sequence[tuple[str, float | None]] = (),
+    frontier: Frontier | None = None,
+    goals: Sequence[str] = (),
+    header: Header | None = None,
+) -> str:
+    """The page as text: HTML without scripts and outside resources.
+
+    Parameters
+    ----------
+    goal : Goal
+    message : str
+        Why no rule meets it.
+    reachable : sequence of (constraint, value)
+        For a constraint as text the best value of its left side, the other constraints kept;
+        None where it is not known.
+    frontier : Frontier, optional
+        What one bound costs in terms of another.
+    goals : sequence of str
+        Goals that can be met, to copy.
+    header : Header, optional
+        File names, a command to copy, cautions.
+
+    Raises
+    ------
+    ImportError
+        If jinja2, or for a frontier matplotlib, is not installed.
+    """
+    header = header or Header()
+    written = {str(c): c for c in goal.constraints}
+    pictures = [] if frontier is None else list(pictures_of((frontier,)))
+    values = {
+        "header": header_line(header),
+        "headline": "No rule meets the goal",
+        "message": sentence(message),
+        "cautions": header.cautions,
+        "goal": str(goal),
+        "goal_words": goal_in_words(goal),
+        "parts": [_part(text, value, written.get(text)) for text, value in reachable],
+        "figures": [figure_of(p, i, alone=True) for i, p in enumerate(pictures, 1)],
+        "goals": [{"goal": text, "command": _command(text, header)} for text in goals],
+    }
+    return rendered("infeasible.html.j2", values)
+
+
+def _command(text: str, header: Header) -> str:
+    return command_for(text, header) if header.command else ""
+
+
+def _part(text: str, value: float | None, written: Constraint | None) -> dict[str, Any]:
+    """One bound: what is asked, and the best that a rule reaches."""
+    if written is None:
+        best = "not known" if value is None else number(value)
+        return {"words": text, "code": "", "asked": "", "best": best, "bar": None}
+    unit = unit_of(written.lhs)
+    bound = written.rhs.value if isinstance(written.rhs, Const) else None
+    axis = axis_for([value, bound], unit)
+    return {
+        "words": sentence(in_words(written.lhs)),
+        "code": text,
+        "asked": asked(written, bound) if bound is not None else in_words(written.rhs),
+        "best": "not known" if value is None else shown(value, unit),
+        "bar": bar_on(axis, unit, value, bound=bound, relation=written.relation),
+    }
