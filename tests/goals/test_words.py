@@ -47,7 +47,9 @@ def test_per_cent_is_the_number_that_is_written(digits):
     )
 
 
-@pytest.mark.parametrize("text", ["5%3", "5%.3", "1_2.5%", "recall5%", "1e2.5%", "5% recall", "% 5"])
+@pytest.mark.parametrize(
+    "text", ["5%3", "5%.3", "1_2.5%", "recall5%", "1e2.5%", "5% recall", "% 5"]
+)
 def test_digits_around_a_per_cent_are_not_joined(text):
     with pytest.raises(GoalSyntaxError):
         Goal.parse(f"maximize recall s.t. f1 >= {text}")
@@ -55,7 +57,9 @@ def test_digits_around_a_per_cent_are_not_joined(text):
 
 @pytest.mark.parametrize("word", ["where", "AND", "least", "at", "percent", "tpr", "F1", "profit"])
 def test_words_in_brackets_are_names(word):
-    text = f"maximize recall(label={word}).on({word}={word}) s.t. precision.difference({word}) <= 5%"
+    text = (
+        f"maximize recall(label={word}).on({word}={word}) s.t. precision.difference({word}) <= 5%"
+    )
     assert str(Goal.parse(text)) == (
         f'maximize recall(label="{word}").on({word}="{word}") '
         f'subject to precision.difference("{word}") <= 0.05'

@@ -71,7 +71,11 @@ class _Source:
                 fail(text, f"{piece!r}: {AT_K}", match.start())
             if kind == "level":
                 bound = "'maximize recall subject to precision >= 0.9'"
-                fail(text, f"{piece.strip()!r}: a level that is kept is a bound, as in {bound}", match.start())
+                fail(
+                    text,
+                    f"{piece.strip()!r}: a level that is kept is a bound, as in {bound}",
+                    match.start(),
+                )
             if kind == "percent":
                 spelled = _share(piece)
             elif kind == "and" and depth:

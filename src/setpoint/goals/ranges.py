@@ -61,7 +61,7 @@ def range_of(e: Expression) -> Range:
 def in_shares(e: Expression, bound: float) -> str:
     """How a bound on shares is written that is given per cent, or as a number of rows.
 
-    Begins with "; ". Empty where the bound is neither.
+    Begins with "; ". Empty where the bound is neither; just above 1 it is another slip.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def in_shares(e: Expression, bound: float) -> str:
     """
     metrics = [x for x in walk(e) if isinstance(x, Metric)]
     low, high = range_of(e)
-    if bound <= 1 or low < 0 or not math.isfinite(high) or any(dict(m.params) for m in metrics):
+    if bound < 2 or low < 0 or not math.isfinite(high) or any(dict(m.params) for m in metrics):
         return ""
     ways = []
     if bound <= 100:
