@@ -110,7 +110,7 @@ def test_goals_that_answers_show_are_goals():
     [
         ("recall >= 0.9", "'maximize precision subject to recall >= 0.9'"),
         ("precision at least 90%", "'maximize recall subject to precision at least 90%'"),
-        ("f1 subject to recall >= 0.9", "'maximize f1' or 'minimize f1'"),
+        ("f1 subject to recall >= 0.9", "put 'maximize' or 'minimize' before 'f1'"),
         ("max recall", "a goal starts with 'maximize' or 'minimize', got 'max'"),
         ("maximize recall s.t. precision >= 0,9", "decimal point, as in 0.9"),
         ("maximize recall s.t. precision >= 87,5% and f1 >= 0,3", "decimal point"),

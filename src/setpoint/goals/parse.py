@@ -161,7 +161,7 @@ def _without_sense(text: str, word: str) -> str:
                 "this bounds a metric, and a goal says first what is wanted, as in "
                 f"'maximize {wanted} subject to {bound}'"
             )
-        return f"a goal says first which way: 'maximize {word}' or 'minimize {word}'"
+        return f"a goal says first which way: put 'maximize' or 'minimize' before {word!r}"
     if word.lower() in (*ANSWERS, *ELSEWHERE):
         return f"unknown word {word!r}: {why_unknown(word)}"
     near = nearest(word.lower(), ["maximize", "minimize"])
