@@ -12,7 +12,7 @@ from setpoint.goals.errors import nearest
 from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, plain_label
-from setpoint.inputs.arrays import Array, check_length
+from setpoint.inputs.arrays import Array, check_length, some
 from setpoint.inputs.labels import check_labels
 from setpoint.inputs.positive import refers_to_positive, settled_positive, unsettled
 from setpoint.typing import Codes
@@ -183,7 +183,7 @@ def one_score(scores: Any, classes: ClassOrder, name: str = "scores") -> NDArray
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] not in (1, 2)):
         raise ValueError(
             f"{name} has shape {array.shape}; allowed are (N,) and posteriors (N, 2), one column "
-            f"for each of {classes.sorted.tolist()}"
+            f"for each of [{some(classes.sorted.tolist())}]"
         )
     if array.ndim == 2:
         array = array[:, -1 if array.shape[1] == 1 else classes.order[1]]
@@ -226,7 +226,7 @@ def posteriors(
     elif array.ndim != 2 or array.shape[1] != n:
         raise ValueError(
             f"{name} has shape {array.shape}; {n} classes need posteriors (N, {n}), one column "
-            f"for each of {classes.sorted.tolist()}"
+            f"for each of [{some(classes.sorted.tolist())}]"
         )
     else:
         out = np.ascontiguousarray(array[:, classes.order]) if classes.positive_first else array
