@@ -6,7 +6,6 @@ import ast
 import re
 import warnings
 from collections.abc import Callable
-from decimal import Decimal
 from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
@@ -23,22 +22,12 @@ from setpoint.goals.expressions import (
 )
 from setpoint.goals.populations import plain_label
 from setpoint.goals.reducers import REDUCERS
-from setpoint.goals.synonyms import ANSWERS, AT_K, ELSEWHERE, metric_named, why_unknown
+from setpoint.goals.source import Source, fail
+from setpoint.goals.synonyms import ANSWERS, ELSEWHERE, metric_named, why_unknown
 from setpoint.goals.table import MetricFunction
 
 __all__ = ["parse_goal"]
 
-_PIECES = re.compile(
-    r"""(?P<triple>\"{3}|'{3})|(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
-    r"""|(?P<subject>\b(?:subject\s+to|such\s+that)\b|\bs\.\s?t\.)|(?P<with>\b(?:with|where)\b)"""
-    r"""|(?P<and>\band\b)|(?P<percent>(?<![\w.])(?:\d+\.?\d*|\.\d+)\s*%)"""
-    r"""|(?P<least>\b(?:(?:is|of)\s+)?at\s+least\b)|(?P<most>\b(?:(?:is|of)\s+)?at\s+most\b)"""
-    r"""|(?P<rank>\bat\s+(?:top\s+)?(?:k|\d+)\b(?!\s*%|\.\d))|(?P<level>\bat\s+\d*\.?\d+\s*%?)"""
-    r"""|(?P<word>\w+)|(?P<ge>≥|=>)|(?P<le>≤|=<)|(?P<space>\s+)|(?P<other>.)""",
-    re.DOTALL | re.IGNORECASE,
-)
-_SPELLED = {"space": " ", "ge": ">=", "least": ">=", "le": "<=", "most": "<=", "and": "and"}
-_OPEN, _CLOSED = ("(", "[", "{"), (")", "]", "}")
 _SENSES: dict[str, Literal["maximize", "minimize"]] = {
     "maximize": "maximize", "maximise": "maximize", "minimize": "minimize", "minimise": "minimize",
 }  # fmt: skip
@@ -47,65 +36,6 @@ _POINT = "numbers have a decimal point, as in 0.9"
 T = TypeVar("T")
 
 _METHODS = (*REDUCERS, "on", "baseline")
-
-
-class _Source:
-    """The text in Python's spelling, with the place in the original of each character."""
-
-    def __init__(self, text: str, start: int) -> None:
-        self.text = text
-        self.parts: list[list[str]] = [[]]
-        self.places: list[list[int]] = [[]]
-        depth = 0  # in brackets a bare word may be the name of a column or of a label
-        for match in _PIECES.finditer(text, start):
-            piece = match.group()
-            kind = match.lastgroup or ""
-            depth = max(0, depth + (piece in _OPEN) - (piece in _CLOSED))
-            if kind == "subject" or (kind == "with" and not depth):
-                self.parts.append([])
-                self.places.append([])
-                continue
-            if kind == "triple" or piece in ("#", "\0", ";", "\\"):
-                fail(text, f"the character {piece!r} has no meaning here", match.start())
-            if kind == "rank":
-                fail(text, f"{piece!r}: {AT_K}", match.start())
-            if kind == "level":
-                bound = "'maximize recall subject to precision >= 0.9'"
-                fail(
-                    text,
-                    f"{piece.strip()!r}: a level that is kept is a bound, as in {bound}",
-                    match.start(),
-                )
-            if kind == "percent":
-                spelled = _share(piece)
-            elif kind == "and" and depth:
-                spelled = piece
-            else:
-                spelled = _SPELLED.get(kind, piece)
-            self.parts[-1] += spelled
-            self.places[-1] += [
-                match.start() + (i if spelled == piece else 0) for i in range(len(spelled))
-            ]
-
-    def part(self, index: int) -> tuple[str, list[int]]:
-        code, places = "".join(self.parts[index]), self.places[index]
-        skip = len(code) - len(code.lstrip())
-        return code.strip(), places[skip:]
-
-
-def _share(percent: str) -> str:
-    """A number per cent as a share, exactly as that is written: 0.29 for 29%.
-
-    The blank after it keeps what follows from being read as more digits.
-    """
-    return f"{float(Decimal(percent.rstrip('%').strip()) / 100)!r} "
-
-
-def fail(text: str, message: str, place: int) -> NoReturn:
-    """Raise a GoalSyntaxError that shows where."""
-    start, end = max(0, place - 30), min(len(text), place + 30)
-    shown = ("..." if start else "") + text[start:end] + ("..." if end < len(text) else "")
-    raise GoalSyntaxError(f"{message}, at character {place + 1}: {shown!r}")
 
 
 Parsed: TypeAlias = tuple[Literal["maximize", "minimize"], Expression, tuple[Constraint, ...]]
@@ -134,7 +64,7 @@ def _parse(text: str) -> Parsed:
     sense = _SENSES.get(word.lower())
     if sense is None:
         fail(text, _without_sense(text, word), head.start(1))
-    source = _Source(text, offset)
+    source = Source(text, offset)
     if len(source.parts) > 2:
         fail(text, "'subject to' appears twice; join constraints with 'and'", 0)
     if not source.part(0)[0]:
@@ -154,7 +84,7 @@ def _without_sense(text: str, word: str) -> str:
     """What to say of a text that does not begin with maximize or minimize."""
     metric = metric_named(word)
     if metric is not None:
-        if _COMPARES.search(text) and len(_Source(text, 0).parts) == 1:
+        if _COMPARES.search(text) and len(Source(text, 0).parts) == 1:
             wanted = "precision" if str(metric) == "recall" else "recall"
             bound = text.strip() if len(text) < 60 else "..."
             return (
@@ -171,7 +101,7 @@ def _without_sense(text: str, word: str) -> str:
 class _Reader:
     """One part of the text, from Python's tree to expressions."""
 
-    def __init__(self, source: _Source, index: int) -> None:
+    def __init__(self, source: Source, index: int) -> None:
         self.source = source
         self.code, self.places = source.part(index)
         self.bytes = self.code.encode("utf-8", "surrogatepass")
