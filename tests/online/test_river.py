@@ -60,7 +60,7 @@ def test_nothing_of_river_is_skipped():
 
 @pytest.mark.parametrize("make", [lambda m: preprocessing.StandardScaler() | m, lambda m: m])
 def test_labels_of_text_alone_and_in_a_pipeline(make):
-    model = make(OnlineF(classes=("ham", "spam")))
+    model = make(OnlineF(classes=("ham", "spam"), pos_label="spam"))
     for x, y in datasets.Phishing().take(300):
         proba = model.predict_proba_one(x)
         assert set(proba) == {"ham", "spam"}
@@ -285,7 +285,7 @@ def test_wrong_labels_and_weights_change_nothing():
         model.learn_one({"new": 1.0}, True, w="2")
     assert pickle.dumps(model) == state
     with pytest.raises(ValueError, match=r"'no', which is not a class .known: 'ham', 'spam'.$"):
-        OnlineF(classes=("ham", "spam")).learn_one({}, "no")
+        OnlineF(classes=("ham", "spam"), pos_label="spam").learn_one({}, "no")
 
 
 @pytest.mark.parametrize(

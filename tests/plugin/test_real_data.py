@@ -109,7 +109,9 @@ def test_words_and_gaps_reach_the_model(census):
     label = max(set(y))
     assert X.isna().any().any()
     goal = f"maximize f1(label={label!r}) subject to predicted_rate.ratio(sex) >= 0.6"
-    model = PlugInClassifier(base, goal, cv=0.3, random_state=0, sensitive_features="sex")
+    model = PlugInClassifier(
+        base, goal, cv=0.3, random_state=0, sensitive_features="sex", pos_label=label
+    )
     with threadpool_limits(1):  # threads of several tests get in each other's way
         model.fit(X, y)
     assert model.positive_ == label

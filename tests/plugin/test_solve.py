@@ -105,10 +105,15 @@ def test_labels_of_any_kind(labels, pos):
     same(found.report, plain.report)
 
 
-def test_without_pos_label_the_last_class_is_positive():
+def test_without_pos_label_the_larger_number_and_yes_are_positive():
     s = sample()
+    want = solve("f1", s.scores, s.y).rule
+    for positive, negative in ((7, 3), ("yes", "no"), ("ja", "nein")):
+        assert solve("f1", s.scores, np.where(s.y == 1, positive, negative)).rule == want
     y = np.where(s.y == 1, "b", "a")
-    assert solve("f1", s.scores, y).rule == solve("f1", s.scores, s.y).rule
+    assert solve("f1", s.scores, y, pos_label="b").rule == want
+    with pytest.raises(ValueError, match="pass pos_label='a' or pos_label='b'"):
+        solve("f1", s.scores, y)
 
 
 def test_posteriors_stand_in_sorted_class_order():

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 from setpoint.report.page.advice import notes_of
+from setpoint.report.page.cards import cards_of, verdict_of
 
 from report.pages import searched
 from setpoint import BlackBox, Goal, GoalReport
 from setpoint.evidence import Confusion
 from setpoint.program.link import link
 from setpoint.report import Entry, report_on
-from setpoint.report.page.cards import cards_of, verdict_of
 from setpoint.report.page.page import page_text
 
 NAMES = ["shop:revenue", "a$b$c_d^2:<lambda>", 'q"uote:f\\n', "m:<script>alert(1)</script>"]

@@ -124,10 +124,11 @@ def test_dollars_are_not_mathematics(rows):
     labels = np.array(["$^no$", "$_yes$"])[y]
     goal = "maximize recall subject to recall.min('$a_$') >= 0.1 and precision >= 0.6"
     groups = {"$a_$": np.char.add("$_", np.char.add(sex, "$"))}
-    display = OperatingPointDisplay.from_predictions(goal, labels, s, sensitive_features=groups)
+    more = {"sensitive_features": groups, "pos_label": "$_yes$"}
+    display = OperatingPointDisplay.from_predictions(goal, labels, s, **more)
     display.figure_.canvas.draw()
     plt.close(display.figure_)
-    display = GroupRatesDisplay.from_predictions(goal, labels, labels, sensitive_features=groups)
+    display = GroupRatesDisplay.from_predictions(goal, labels, labels, **more)
     display.figure_.canvas.draw()
 
 

@@ -68,7 +68,11 @@ _EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates"
 @metric_options
 @click.option("--model", required=True, metavar="FILE", help="The model file to write.")
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
-@click.option("--positive", metavar="LABEL", help="The positive class; else the last of two.")
+@click.option(
+    "--positive",
+    metavar="LABEL",
+    help="The positive class of two; needed for other text than such words as no and yes.",
+)
 @click.option(
     "--solver",
     type=click.Choice(SOLVERS),
@@ -238,7 +242,7 @@ def fit(
             if report is not None:
                 click.echo(f"\nWrote the page to {report}.")
         raise click.exceptions.Exit(FAILED) from error
-    _say_positive(trained, positive)
+    _say_positive(trained, goal, positive)
     about = about_fit(table, others, choices, roles, trained, judging)
     write_fit(trained, roles, choices, goal.needs.datasets, page, about)
     if as_json:
@@ -318,9 +322,9 @@ def _check_estimator(name: str | None) -> None:
         learner_for(name)
 
 
-def _say_positive(trained: Trained, asked: str | None) -> None:
+def _say_positive(trained: Trained, goal: Goal, asked: str | None) -> None:
+    from setpoint.inputs.positive import refers_to_positive
+
     positive = trained.report.counts.positive
-    if positive is not None and asked is None:
-        current().note(
-            f"the positive class is {positive!r}, the last in order; --positive names another"
-        )
+    if positive is not None and asked is None and refers_to_positive(goal):
+        current().note(f"the positive class is {positive!r}; --positive names another")

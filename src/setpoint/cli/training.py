@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError, in_shell_words
 from setpoint.cli.families import classifier_for, fit_classifier
-from setpoint.cli.labels import check_folds, classes_in, label_of
+from setpoint.cli.labels import check_folds, check_positive, classes_in, label_of
 from setpoint.cli.output import step
 from setpoint.cli.processes import worker_pool
 from setpoint.cli.roles import Choices, ColumnRoles
@@ -180,6 +180,8 @@ def train(
             # Text of fixed width sorts several times faster than objects.
             whole = replace(whole, y=np.asarray(whole.y).astype(str))
         positive = label_of(choices.positive, labels, choices.target)
+        if positive is None:
+            check_positive(labels, goal, choices.target, table.name)
         classes = np.array(labels)
         if (
             baseline is not None and scores is None

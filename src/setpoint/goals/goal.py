@@ -20,7 +20,7 @@ from setpoint.goals.expressions import (
 )
 from setpoint.goals.parse import parse_goal
 from setpoint.goals.requirements import Requirements, requirements_of
-from setpoint.goals.table import VOCABULARY
+from setpoint.goals.synonyms import metric_named
 
 __all__ = ["Goal", "SupportsGoal", "as_goal", "expression_of", "maximize", "minimize"]
 
@@ -218,7 +218,7 @@ def as_goal(goal: Goal | SupportsGoal | Expression | str) -> Goal:
     if isinstance(goal, SupportsGoal) and not isinstance(goal, type):
         return goal.__goal__()
     if isinstance(goal, str):
-        bare = VOCABULARY.get(goal.strip())
+        bare = metric_named(goal.strip())
         if not isinstance(bare, Metric):
             return Goal.parse(goal)
         goal = bare

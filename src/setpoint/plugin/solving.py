@@ -111,7 +111,8 @@ def solve(
         Name to (scores, y or None), or a Dataset of scores (its X) with side
         information.
     pos_label : label, optional
-        The positive class; by default the last in sorted order.
+        The positive class of two. Not needed where it is settled: the larger of two numbers,
+        True, the last of an ordered category, and the second of such words as no and yes.
     decide_on : "auto", None, str or sequence of str
         The columns that the rule may look at beside the score; "auto": those that the
         goal names.
@@ -187,7 +188,9 @@ def solve(
             "solver: an oracle is trained on features, and there are scores alone; "
             "PlugInClassifier takes ColumnGeneration(oracle=...)"
         )
-    known = classes_of(y, classes, pos_label)
+    # A single score is higher for the positive class, whatever the goal.
+    apart = goal if datasets is None and _has_two_columns(scores) else None
+    known = classes_of(y, classes, pos_label, goal=apart)
     posterior = options.takes_posteriors(len(known.labels))
     if posterior and classes is not None and list(classes) != known.sorted.tolist():
         raise ValueError(
@@ -226,6 +229,13 @@ def scores_for(
         return one_score(scores, classes, name), ()
     found, note = posteriors(scores, classes, name)
     return found, (note,) if note else ()
+
+
+def _has_two_columns(scores: Any) -> bool:
+    try:
+        return bool(np.shape(scores)[1:] == (2,))
+    except ValueError:  # a ragged list, which is refused by its name later
+        return False
 
 
 def _within_unit(scores: NDArray[np.float64]) -> bool:
