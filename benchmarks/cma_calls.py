@@ -111,7 +111,8 @@ def line(
     print(
         f"{verdict(good)} {what:<34} {calls!s:>5} {report.search.calls:>5} {asked:>6}  "
         f"{others:>8} {'' if whole is None else f'<= {whole}':>6}  "
-        f"{report.objective.posteriors:8.5f} {report.certificate.gap:8.1e} {past:8.1e} {cpu:6.2f} s  "
+        f"{report.objective.posteriors:8.5f} {report.certificate.gap:8.1e} {past:8.1e} "
+        f"{cpu:6.2f} s  "
         f"{report.status}"
     )
     return good

@@ -1,6 +1,6 @@
 """Reports: verdicts over seeds, advice followed once, and what a report costs.
 
-Three quarters of a table are fitted and judged by the rest, with six seeds; then whoever is advised to
+Three quarters of a table are fitted and judged by the rest, with six seeds; whoever is advised to
 search with a margin does so, once, and judges by the bound that was meant.
 
 Usage: ``python benchmarks/report_figures.py``

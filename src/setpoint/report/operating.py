@@ -29,7 +29,7 @@ Numbers = tuple[float, ...]
 MOST_POINTS = 256
 """A picture shows no more; vertices of the hull come first."""
 
-_PROBES = 16_384
+_PROBES = 4_096
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class OperatingCurve:
         has a threshold for each segment.
     hull : tuple of int
         The points on the upper hull of recall over false positive rate: what draws among
-        thresholds reach lies on and below it. Of more than 16,384 thresholds evenly
+        thresholds reach lies on and below it. Of more than 4,096 thresholds evenly
         spaced ones are looked at.
     chosen : tuple of (probability, threshold, recall, false positive rate, precision)
         The thresholds that the rule uses, with their probabilities.

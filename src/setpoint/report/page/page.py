@@ -26,7 +26,6 @@ from setpoint.report.people import in_people
 from setpoint.report.printable import shortened
 from setpoint.report.section import Section, TextSection
 from setpoint.report.text import how_found, report_text, rule_lines
-from setpoint.report.units import unit_of
 from setpoint.report.worked import same_sides
 
 __all__ = ["header_line", "page_text", "write_page"]
@@ -192,7 +191,7 @@ def _deployed(lead: Facts, goal: Goal) -> dict[str, Any] | None:
             {"who": "This rule", "pieces": pieces_of(lead.counts)},
             {"who": "The deployed model", "pieces": pieces_of(lead.counts, found.confusion)},
         ]
-    return {"lines": found.lines(unit_of(goal.objective), lead.counts), "both": both}
+    return {"lines": found.lines(goal, lead.counts), "both": both}
 
 
 def _rule(facts: Facts, lead: Facts, goal: Goal) -> dict[str, Any]:
