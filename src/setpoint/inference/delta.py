@@ -2,17 +2,21 @@
 
 A row of weight w moves the value by w times its influence, so the variance is the sum of
 ``w^2 influence^2``: the squares of a confusion are all that is needed (the delta method,
-or infinitesimal jackknife). At zero and at full marks that variance vanishes although
-nobody is certain. Therefore the influence is taken at smoothed counts, a few rows more,
-spread over the profiles, as Agresti and Caffo (2000) do for differences of proportions and
-Bonett and Price (2012) for paired ones.
+or infinitesimal jackknife). Limits that lie a multiple of its root away are right on both
+sides together and wrong on each: estimates are skewed, biased, and bend. Therefore the
+multiple is corrected for all three, and the counts themselves are moved along the
+influence, and not the value: DiCiccio and Efron's approximate bootstrap (ABC), which
+draws nothing. One side alone is then wrong as often as said, to second order.
+
+What no expansion sees is that counts are whole, and that at full marks nobody is certain.
+There half a row of the worst sort in each population draws each limit outwards. For one
+proportion the two together are the limits of Clopper and Pearson, nearly.
 
 References
 ----------
-A. Agresti and B. Caffo (2000), Simple and effective confidence intervals for proportions
-and differences of proportions result from adding two successes and two failures.
-D. G. Bonett and R. M. Price (2012), Adjusted Wald confidence interval for a difference of
-binomial proportions based on paired data. L. Kish (1965), Survey sampling.
+T. J. DiCiccio and B. Efron (1992), More accurate confidence intervals in exponential
+families. B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, chapter
+22. L. Kish (1965), Survey sampling.
 """
 
 from __future__ import annotations
@@ -23,36 +27,46 @@ import numpy as np
 
 from setpoint.inference.fraction import Fraction, value_at
 from setpoint.inference.profiles import Counted, RowProfiles
-from setpoint.inference.proportions import in_far_tails, quantile
-from setpoint.program.functions import RateFunction
+from setpoint.inference.proportions import clopper_pearson, quantile
+from setpoint.program.functions import INF, RateFunction
 from setpoint.typing import Floats
 
 __all__ = ["by_influence", "influence_of", "of_two_profiles", "unsmoothed"]
 
-SMOOTHING = (0.25, 0.75)
-"""Rows added in all, in equal parts to each profile, as multiples of the squared quantile.
+SMOOTHING = 1.0
+"""Rows added in all, in equal parts to each profile, before influences are taken."""
 
-At 95 % these are 1 and 3 rows, and the limits hold those of both. One row draws the
-middle too little away from zero and full marks, three draw it so far that the true value
-is passed. With both, 93.6 to 98.4 % were covered in simulations of 60 to 2,000 rows with
-rates of .3 to .99.
-"""
+WORST = 0.5
+"""Rows added to the profile that is worst for a limit, in each population."""
+
+_STEP = 0.1
+"""Of second differences, in standard deviations."""
+
+_MOST_BIAS = 0.5
+"""In standard errors: a larger one does not correct, it says that there are few rows."""
+
+_LEFT = 1e-9
+"""The share of its rows that every profile keeps, however far counts are moved."""
+
+_AT_ONCE = 2_000_000
+"""Rates that are computed together."""
 
 _BORROWED = 10.0
 """Rows of average weight that a profile's own mean weight is drawn to."""
 
 
 def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float, float] | None:
-    """Wilson limits of a fraction that tells two profiles apart; None if it has more.
+    """Exact limits of a fraction that tells two profiles apart; None if it has more.
 
     With p the share of rows of the first profile, the value is
     ``(a1 w1 p + a2 w2 (1 - p)) / (b1 w1 p + b2 w2 (1 - p))``, where w1 and w2 are the
-    mean weights of the profiles. That is monotone in p, so Wilson's limits of p become
-    limits of the value. Equal weights give Wilson's interval on the rows themselves.
+    mean weights of the profiles. That is monotone in p, so limits of p become limits of
+    the value: those of Clopper and Pearson, on effective rows. Where all rows have one
+    weight these are the rows themselves, and the limits exact.
 
     Mean weights of few rows borrow from all rows of the same strata and true classes. Where
-    weights depend on the decision itself and few rows are accepted, that misleads: a
-    nominal 95 % for precision then covered 87 to 92 % of simulated draws.
+    weights depend on the decision itself and few rows are accepted, that misleads, and
+    limits of precision hold less often than said.
 
     Parameters
     ----------
@@ -61,13 +75,9 @@ def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float,
         Tail of the lower and of the upper limit.
     """
     two = fraction.merged
-    if len(two.counts) == 0:
-        return None
-    if len(two.counts) == 1:
-        return two.range
     if len(two.counts) > 2:
         return None
-    if two.counts.sum() <= 0:
+    if len(two.counts) < 2 or two.counts.sum() <= 0:
         return two.range
     unit = two.units
     weight = (two.squares + _BORROWED * unit * unit) / (two.counts + _BORROWED * unit)
@@ -75,7 +85,7 @@ def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float,
     a, b = two.above * weight, two.below * weight
     rising = a[0] * b[1] >= a[1] * b[0]
     tails = (low, high) if rising else (high, low)
-    ends = in_far_tails(float(rows[0]), float(rows.sum()), *tails)
+    ends = clopper_pearson(float(rows[0]), float(rows.sum()), *tails)
 
     first, last = (value_at(p, a, b, two.at_zero) for p in ends)
     return (first, last) if rising else (last, first)
@@ -105,9 +115,7 @@ def influence_of(
 
 
 def by_influence(x: RateFunction, counted: Counted, low: float, high: float) -> tuple[float, float]:
-    """Limits of a smooth expression, by influence at smoothed counts.
-
-    In a finite range the limits are symmetric on the logit scale, else on the plain one.
+    """Limits of a smooth expression, by influence, corrected to second order.
 
     Parameters
     ----------
@@ -116,38 +124,95 @@ def by_influence(x: RateFunction, counted: Counted, low: float, high: float) -> 
     low, high : float
         Tail of the lower and of the upper limit.
     """
-    bottom, top = counted.range(x)
     profiles = counted.profiles(x.features)
     value = counted.value(x)
     if profiles.counts.sum() <= 0 or not math.isfinite(value):
+        bottom, top = counted.range(x)
         return min(bottom, value), max(top, value)
+    expansion = _Expansion(x, profiles, counted.v)
+    first, last = expansion.limit(-quantile(low)), expansion.limit(quantile(high))
+    return min(first, value), max(last, value)
 
-    def ends(z: float) -> list[float]:
-        out = [value]
-        for share in SMOOTHING:
-            extra = share * z * z / len(profiles.counts) * profiles.units
-            middle, influence = influence_of(x, profiles, profiles.counts + extra, counted.v)
-            variance = (profiles.squares + extra * profiles.units) @ (influence * influence)
-            out.append(shifted(middle, z * math.sqrt(float(variance)), bottom, top))
+
+class _Expansion:
+    """The value of an expression near some counts, to second order.
+
+    Parameters
+    ----------
+    x : Bound
+    profiles : RowProfiles
+        Of x's features, with some weight.
+    v : array of shape (d,)
+        All features.
+    """
+
+    def __init__(self, x: RateFunction, profiles: RowProfiles, v: Floats) -> None:
+        self.x, self.profiles, self.v = x, profiles, v
+        extra = SMOOTHING / len(profiles.counts) * profiles.units
+        self.base = profiles.counts + extra
+        self.squares = profiles.squares + extra * profiles.units
+        self.middle, self.influence = influence_of(x, profiles, self.base, v)
+        moments = self.squares * self.influence
+        self.error = math.sqrt(float(moments @ self.influence))
+        if self.error > 0.0 and math.isfinite(self.error):
+            self.along = moments / self.error
+            """What moves the counts in the direction in which the value moves most."""
+            cubes = float((self.squares / self.base * moments) @ self.influence**2)
+            self.skewness = cubes / (6.0 * self.error**3)
+            self.shift = self.skewness + self._bend() - self._bias()
+
+    def limit(self, z: float) -> float:
+        """The limit z standard errors away: below the value where z is negative."""
+        side = math.copysign(1.0, z)
+        if not math.isfinite(self.error):
+            return side * INF
+        if self.error == 0.0:
+            return self.middle
+        shift = min(max(self.shift, -_MOST_BIAS), _MOST_BIAS)
+        by = z + shift
+        skewed = self.skewness * by
+        # The same to second order; the first cannot jump, the second not turn round.
+        by *= 1.0 + 2.0 * skewed if skewed > 0.0 else 1.0 / (1.0 - skewed) ** 2
+        found = self._value(self.profiles.counts + self._worst(side) + by * self.along)
+        return side * INF if math.isnan(found) else found
+
+    def _value(self, counts: Floats) -> float:
+        profiles, at = self.profiles, self.v.copy()
+        counts = np.maximum(counts, _LEFT * self.base)
+        at[profiles.index] = (profiles.event @ counts) / (profiles.given @ counts)
+        return float(self.x.value(at))
+
+    def _worst(self, side: float) -> Floats:
+        """Weight (profiles,) added to the profiles that lie furthest to one side."""
+        out = np.zeros(len(self.base))
+        for rows in np.unique(self.profiles.given != 0, axis=0):
+            seen = np.flatnonzero(rows)
+            worst = seen[np.argmax(side * self.influence[seen])]
+            out[worst] = WORST * self.profiles.units[worst]
         return out
 
-    return min(ends(-quantile(low))), max(ends(quantile(high)))
+    def _bend(self) -> float:
+        """Half the second derivative along the way, in standard errors."""
+        ends = [self._value(self.base + step * self.along) for step in (_STEP, -_STEP)]
+        return (sum(ends) - 2.0 * self.middle) / (2.0 * self.error * _STEP**2)
 
-
-def shifted(middle: float, by: float, bottom: float, top: float) -> float:
-    """`middle` moved `by` inside its range, on the logit scale where both ends are finite.
-
-    Examples
-    --------
-    >>> round(shifted(0.9, 0.2, 0.0, 1.0), 4), shifted(3.0, -4.0, 0.0, float("inf"))
-    (0.9881, 0.0)
-    """
-    if not (math.isfinite(bottom) and math.isfinite(top) and bottom < middle < top):
-        return min(max(middle + by, bottom), top)
-    below, above = middle - bottom, top - middle
-    t = math.log(below / above) + by * (top - bottom) / (below * above)
-    share = 1.0 / (1.0 + math.exp(-t)) if t > -700.0 else 0.0
-    return bottom + (top - bottom) * share
+    def _bias(self) -> float:
+        """Expected value of the estimate minus the value, in standard errors."""
+        profiles, by = self.profiles, np.minimum(_STEP * np.sqrt(self.squares), 0.5 * self.base)
+        above, below = profiles.event @ self.base, profiles.given @ self.base
+        size = max(1, _AT_ONCE // len(self.v))
+        total = 0.0
+        for first in range(0, len(by), size):
+            part = slice(first, first + size)
+            sums = np.full(len(by[part]), -2.0 * self.middle)
+            for sign in (1.0, -1.0):
+                at = np.repeat(self.v[None], len(sums), axis=0)
+                moved = sign * by[part]
+                up = above[:, None] + profiles.event[:, part] * moved
+                at[:, profiles.index] = (up / (below[:, None] + profiles.given[:, part] * moved)).T
+                sums += self.x.value(at)
+            total += float(self.squares[part] @ (sums / by[part] ** 2))
+        return total / (2.0 * self.error)
 
 
 def unsmoothed(x: RateFunction, counted: Counted, low: float, high: float) -> tuple[float, float]:
