@@ -33,7 +33,7 @@ from setpoint.typing import Floats
 
 __all__ = ["by_influence", "influence_of", "of_two_profiles", "unsmoothed"]
 
-SMOOTHING = 1.0
+SMOOTHING = 0.1
 """Rows added in all, in equal parts to each profile, before influences are taken."""
 
 WORST = 0.5
@@ -42,7 +42,7 @@ WORST = 0.5
 _STEP = 0.1
 """Of second differences, in standard deviations."""
 
-_MOST_BIAS = 0.5
+_MOST_SHIFT = 0.5
 """In standard errors: a larger one does not correct, it says that there are few rows."""
 
 _LEFT = 1e-9
@@ -129,13 +129,13 @@ def by_influence(x: RateFunction, counted: Counted, low: float, high: float) -> 
     if profiles.counts.sum() <= 0 or not math.isfinite(value):
         bottom, top = counted.range(x)
         return min(bottom, value), max(top, value)
-    expansion = _Expansion(x, profiles, counted.v)
-    first, last = expansion.limit(-quantile(low)), expansion.limit(quantile(high))
+    first = _Side(x, profiles, counted.v, -1.0).limit(quantile(low))
+    last = _Side(x, profiles, counted.v, 1.0).limit(quantile(high))
     return min(first, value), max(last, value)
 
 
-class _Expansion:
-    """The value of an expression near some counts, to second order.
+class _Side:
+    """The value of an expression near some counts, for the limit on one side.
 
     Parameters
     ----------
@@ -144,37 +144,46 @@ class _Expansion:
         Of x's features, with some weight.
     v : array of shape (d,)
         All features.
+    side : float
+        -1 for the lower limit, 1 for the upper one.
     """
 
-    def __init__(self, x: RateFunction, profiles: RowProfiles, v: Floats) -> None:
-        self.x, self.profiles, self.v = x, profiles, v
-        extra = SMOOTHING / len(profiles.counts) * profiles.units
-        self.base = profiles.counts + extra
-        self.squares = profiles.squares + extra * profiles.units
-        self.middle, self.influence = influence_of(x, profiles, self.base, v)
-        moments = self.squares * self.influence
-        self.error = math.sqrt(float(moments @ self.influence))
-        if self.error > 0.0 and math.isfinite(self.error):
-            self.along = moments / self.error
+    def __init__(self, x: RateFunction, profiles: RowProfiles, v: Floats, side: float) -> None:
+        self.x, self.profiles, self.v, self.side = x, profiles, v, side
+        even = SMOOTHING / len(profiles.counts) * profiles.units
+        added = even + self._worst(self._effect(profiles.counts + even)[1])
+        self.even, self.base = even, profiles.counts + added
+        squares = profiles.squares + added * profiles.units
+        self.middle, effect = self._effect(self.base)
+        self.error = math.sqrt(float(squares @ effect**2))
+        if 0.0 < self.error < INF:
+            self.along = squares * effect / self.error
             """What moves the counts in the direction in which the value moves most."""
-            cubes = float((self.squares / self.base * moments) @ self.influence**2)
-            self.skewness = cubes / (6.0 * self.error**3)
-            self.shift = self.skewness + self._bend() - self._bias()
+            self.skewness = float(squares**2 / self.base @ effect**3) / (6.0 * self.error**3)
+            shift = self.skewness + self._bend() - self._bias()
+            self.shift = min(max(shift, -_MOST_SHIFT), _MOST_SHIFT)
 
     def limit(self, z: float) -> float:
-        """The limit z standard errors away: below the value where z is negative."""
-        side = math.copysign(1.0, z)
-        if not math.isfinite(self.error):
-            return side * INF
+        """The limit z > 0 standard errors away; infinite where the value has no effects."""
+        if not self.error < INF:
+            return self.side * INF
         if self.error == 0.0:
             return self.middle
-        shift = min(max(self.shift, -_MOST_BIAS), _MOST_BIAS)
-        by = z + shift
+        by = self.side * z + self.shift
         skewed = self.skewness * by
         # The same to second order; the first cannot jump, the second not turn round.
         by *= 1.0 + 2.0 * skewed if skewed > 0.0 else 1.0 / (1.0 - skewed) ** 2
-        found = self._value(self.profiles.counts + self._worst(side) + by * self.along)
-        return side * INF if math.isnan(found) else found
+        found = self._value(self.base - self.even + by * self.along)
+        return self.side * INF if math.isnan(found) else found
+
+    def _worst(self, effect: Floats) -> Floats:
+        """Weight (profiles,) for the profiles that lie furthest to the side."""
+        out = np.zeros(len(effect))
+        for rows in np.unique(self.profiles.given != 0, axis=0):
+            seen = np.flatnonzero(rows)
+            worst = seen[np.argmax(self.side * effect[seen])]
+            out[worst] = WORST * self.profiles.units[worst]
+        return out
 
     def _value(self, counts: Floats) -> float:
         profiles, at = self.profiles, self.v.copy()
@@ -182,14 +191,29 @@ class _Expansion:
         at[profiles.index] = (profiles.event @ counts) / (profiles.given @ counts)
         return float(self.x.value(at))
 
-    def _worst(self, side: float) -> Floats:
-        """Weight (profiles,) added to the profiles that lie furthest to one side."""
-        out = np.zeros(len(self.base))
-        for rows in np.unique(self.profiles.given != 0, axis=0):
-            seen = np.flatnonzero(rows)
-            worst = seen[np.argmax(side * self.influence[seen])]
-            out[worst] = WORST * self.profiles.units[worst]
+    def _moved(self, counts: Floats, by: Floats) -> Floats:
+        """The value (profiles,) where the count of one profile after the other is moved."""
+        profiles, out = self.profiles, np.empty(len(by))
+        above, below = profiles.event @ counts, profiles.given @ counts
+        size = max(1, _AT_ONCE // len(self.v))
+        for first in range(0, len(by), size):
+            part = slice(first, first + size)
+            at = np.repeat(self.v[None], len(out[part]), axis=0)
+            up = above[:, None] + profiles.event[:, part] * by[part]
+            down = below[:, None] + profiles.given[:, part] * by[part]
+            at[:, profiles.index] = (up / down).T
+            out[part] = self.x.value(at)
         return out
+
+    def _effect(self, counts: Floats) -> tuple[float, Floats]:
+        """The value, and what a unit of weight of each profile adds to it.
+
+        The influence, but no more than what a whole row adds: where nothing was counted, of
+        what a share is taken, influences have no end.
+        """
+        middle, influence = influence_of(self.x, self.profiles, counts, self.v)
+        row = (self._moved(counts, self.profiles.units) - middle) / self.profiles.units
+        return middle, np.where(np.abs(row) < 0.5 * np.abs(influence), row, influence)
 
     def _bend(self) -> float:
         """Half the second derivative along the way, in standard errors."""
@@ -198,21 +222,10 @@ class _Expansion:
 
     def _bias(self) -> float:
         """Expected value of the estimate minus the value, in standard errors."""
-        profiles, by = self.profiles, np.minimum(_STEP * np.sqrt(self.squares), 0.5 * self.base)
-        above, below = profiles.event @ self.base, profiles.given @ self.base
-        size = max(1, _AT_ONCE // len(self.v))
-        total = 0.0
-        for first in range(0, len(by), size):
-            part = slice(first, first + size)
-            sums = np.full(len(by[part]), -2.0 * self.middle)
-            for sign in (1.0, -1.0):
-                at = np.repeat(self.v[None], len(sums), axis=0)
-                moved = sign * by[part]
-                up = above[:, None] + profiles.event[:, part] * moved
-                at[:, profiles.index] = (up / (below[:, None] + profiles.given[:, part] * moved)).T
-                sums += self.x.value(at)
-            total += float(self.squares[part] @ (sums / by[part] ** 2))
-        return total / (2.0 * self.error)
+        squares = self.profiles.squares
+        by = np.minimum(_STEP * np.sqrt(squares + self.even), 0.5 * self.base)
+        ends = self._moved(self.base, by) + self._moved(self.base, -by)
+        return float(squares @ ((ends - 2.0 * self.middle) / by**2)) / (2.0 * self.error)
 
 
 def unsmoothed(x: RateFunction, counted: Counted, low: float, high: float) -> tuple[float, float]:
