@@ -245,7 +245,9 @@ def run(some: Sequence[Case], rows: Sequence[int], draws: int) -> bool:
     least = RIGHT - NOISE * math.sqrt(RIGHT * (1 - RIGHT) / draws)
     print(f"{draws:,} draws; at the bound: target <= {WRONG:g} (by chance {most:.3f});")
     print(f"two standard errors better: target >= {RIGHT:g} (by chance {least:.3f})")
-    print(f"     {'':<28} {'rows':>6} {'shown':>8} {'to fail':>8} {'better':>8} {'bound moved':>12}")
+    print(
+        f"     {'':<28} {'rows':>6} {'shown':>8} {'to fail':>8} {'better':>8} {'bound moved':>12}"
+    )
     good = True
     for case in some:
         for n in rows:

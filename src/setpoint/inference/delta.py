@@ -29,7 +29,7 @@ from setpoint.inference.fraction import Fraction, value_at
 from setpoint.inference.profiles import Counted, RowProfiles
 from setpoint.inference.proportions import clopper_pearson, quantile
 from setpoint.program.functions import INF, RateFunction
-from setpoint.typing import Floats
+from setpoint.typing import Bools, Floats
 
 __all__ = ["by_influence", "influence_of", "of_two_profiles", "unsmoothed"]
 
@@ -44,6 +44,9 @@ _STEP = 0.1
 
 _MOST_SHIFT = 0.5
 """In standard errors: a larger one does not correct, it says that there are few rows."""
+
+_MOST_ALONE = 20
+"""Populations that are looked at by themselves."""
 
 _LEFT = 1e-9
 """The share of its rows that every profile keeps, however far counts are moved."""
@@ -150,36 +153,53 @@ class _Side:
 
     def __init__(self, x: RateFunction, profiles: RowProfiles, v: Floats, side: float) -> None:
         self.x, self.profiles, self.v, self.side = x, profiles, v, side
+        self.populations = np.unique(profiles.given != 0, axis=0)
         even = SMOOTHING / len(profiles.counts) * profiles.units
         added = even + self._worst(self._effect(profiles.counts + even)[1])
         self.even, self.base = even, profiles.counts + added
-        squares = profiles.squares + added * profiles.units
-        self.middle, effect = self._effect(self.base)
-        self.error = math.sqrt(float(squares @ effect**2))
-        if 0.0 < self.error < INF:
-            self.along = squares * effect / self.error
-            """What moves the counts in the direction in which the value moves most."""
-            self.skewness = float(squares**2 / self.base @ effect**3) / (6.0 * self.error**3)
-            shift = self.skewness + self._bend() - self._bias()
-            self.shift = min(max(shift, -_MOST_SHIFT), _MOST_SHIFT)
+        self.squares = profiles.squares + added * profiles.units
+        self.middle, self.effect = self._effect(self.base)
+        by = np.minimum(_STEP * np.sqrt(profiles.squares + even), 0.5 * self.base)
+        ends = self._moved(self.base, by) + self._moved(self.base, -by)
+        self.curvature = (ends - 2.0 * self.middle) / by**2
 
     def limit(self, z: float) -> float:
         """The limit z > 0 standard errors away; infinite where the value has no effects."""
-        if not self.error < INF:
+        seen = self.profiles.counts > 0
+        ways = [np.ones(len(seen), bool)]
+        if not seen.all():
+            # A way that few rows or none have begun may end soon, where a share is 0 or 1;
+            # then those count that are counted, and each population by itself.
+            few = self.populations[:_MOST_ALONE]
+            ways += [seen, *(few if len(few) > 1 else [])]
+        found = [self._limit(z, way) for way in ways]
+        return self.side * max(self.side * x for x in found)
+
+    def _limit(self, z: float, way: Bools) -> float:
+        """The limit where only the counts of some profiles vary."""
+        squares = np.where(way, self.squares, 0.0)
+        error = math.sqrt(float(squares @ self.effect**2))
+        if not error < INF:
             return self.side * INF
-        if self.error == 0.0:
+        if error == 0.0:
             return self.middle
-        by = self.side * z + self.shift
-        skewed = self.skewness * by
+        along = squares * self.effect / error
+        skewness = float(squares**2 / self.base @ self.effect**3) / (6.0 * error**3)
+        ends = [self._value(self.base + step * along) for step in (_STEP, -_STEP)]
+        bend = (sum(ends) - 2.0 * self.middle) / (2.0 * error * _STEP**2)
+        counted = np.where(way, self.profiles.squares, 0.0)
+        bias = float(counted @ self.curvature) / (2.0 * error)
+        by = self.side * z + min(max(skewness + bend - bias, -_MOST_SHIFT), _MOST_SHIFT)
+        skewed = skewness * by
         # The same to second order; the first cannot jump, the second not turn round.
         by *= 1.0 + 2.0 * skewed if skewed > 0.0 else 1.0 / (1.0 - skewed) ** 2
-        found = self._value(self.base - self.even + by * self.along)
+        found = self._value(self.base - self.even + by * along)
         return self.side * INF if math.isnan(found) else found
 
     def _worst(self, effect: Floats) -> Floats:
         """Weight (profiles,) for the profiles that lie furthest to the side."""
         out = np.zeros(len(effect))
-        for rows in np.unique(self.profiles.given != 0, axis=0):
+        for rows in self.populations:
             seen = np.flatnonzero(rows)
             worst = seen[np.argmax(self.side * effect[seen])]
             out[worst] = WORST * self.profiles.units[worst]
@@ -214,18 +234,6 @@ class _Side:
         middle, influence = influence_of(self.x, self.profiles, counts, self.v)
         row = (self._moved(counts, self.profiles.units) - middle) / self.profiles.units
         return middle, np.where(np.abs(row) < 0.5 * np.abs(influence), row, influence)
-
-    def _bend(self) -> float:
-        """Half the second derivative along the way, in standard errors."""
-        ends = [self._value(self.base + step * self.along) for step in (_STEP, -_STEP)]
-        return (sum(ends) - 2.0 * self.middle) / (2.0 * self.error * _STEP**2)
-
-    def _bias(self) -> float:
-        """Expected value of the estimate minus the value, in standard errors."""
-        squares = self.profiles.squares
-        by = np.minimum(_STEP * np.sqrt(squares + self.even), 0.5 * self.base)
-        ends = self._moved(self.base, by) + self._moved(self.base, -by)
-        return float(squares @ ((ends - 2.0 * self.middle) / by**2)) / (2.0 * self.error)
 
 
 def unsmoothed(x: RateFunction, counted: Counted, low: float, high: float) -> tuple[float, float]:

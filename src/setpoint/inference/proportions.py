@@ -65,7 +65,8 @@ def clopper_pearson(
     rest = n - hits
     bottom = float(betaincinv(hits, rest + 1.0, low)) if hits > 0.0 else 0.0
     top = float(betainccinv(hits + 1.0, rest, high)) if rest > 0.0 else 1.0
-    return bottom, top
+    # Of a tiny part of a row the limits are rounding.
+    return (min(bottom, hits / n), max(top, hits / n)) if n > 0.0 else (bottom, top)
 
 
 def difference_above(x: Floats, below: Floats, above: Floats, corr: Floats) -> Floats:
