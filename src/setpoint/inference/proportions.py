@@ -5,7 +5,8 @@ Every limit has its own tail: the probability with which it may lie on the wrong
 References
 ----------
 C. J. Clopper and E. S. Pearson (1934), The use of confidence or fiducial limits
-illustrated in the case of the binomial. R. G. Newcombe (1998), Interval estimation for the difference between independent
+illustrated in the case of the binomial.
+R. G. Newcombe (1998), Interval estimation for the difference between independent
 proportions: comparison of eleven methods (method 10), and the paper on paired data.
 G. Y. Zou and A. Donner (2008), Construction of confidence limits about effect measures:
 a general approach. A. Donner and G. Y. Zou (2012), Closed-form confidence intervals for
@@ -14,7 +15,6 @@ functions of the normal mean and standard deviation.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from statistics import NormalDist
 
