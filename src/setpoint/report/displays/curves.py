@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.inference.proportions import wilson
+from setpoint.inference.proportions import clopper_pearson
 from setpoint.report.displays import style
 from setpoint.report.displays.labels import Labels
 from setpoint.report.displays.plane import Plane, at_least, plain_bound
@@ -200,7 +200,7 @@ def _shown(curve: OperatingCurve, roc: bool) -> tuple[tuple[float, ...], tuple[f
 def precision_band(
     curve: OperatingCurve, points: OperatingPoints, level: float = BAND
 ) -> NDArray[np.float64]:
-    """Wilson's limits (2, m) of precision at each threshold where anybody is accepted.
+    """Clopper and Pearson's limits (2, m) of precision at each threshold where anybody is accepted.
 
     Each is by itself: that all hold at once is less sure.
 
@@ -215,7 +215,7 @@ def precision_band(
         hits, alarms = points.positives * recall, points.negatives * fpr
         if hits + alarms > 0:
             k = points.rows_per_weight
-            out.append(wilson(k * hits, k * (hits + alarms), tail, tail))
+            out.append(clopper_pearson(k * hits, k * (hits + alarms), tail, tail))
     return np.array(out, np.float64).reshape(-1, 2).T
 
 
