@@ -125,7 +125,7 @@ def opened(
         deployed = None
     threshold = None if named is None else named.threshold
     scored = threshold is not None
-    groups = dict.fromkeys(clf.goal_report_.decides_on, "the rule")
+    groups = dict.fromkeys(clf.goal_report_.rule.decides_on, "the rule")
 
     def prepared(table: Table, dataset: str | None = None) -> Part:
         return part_of(
