@@ -45,7 +45,8 @@ class Comparison:
     constraints : tuple of Entry
         The goal's constraints, as the deployed model meets them.
     confusion : tuple of n + 1 tuples of n floats
-        Weight of the rows by true class and the class that the deployed model decides.
+        Weight of the rows by true class and the class that the deployed model decides; empty for
+        more than 50 classes.
 
     Attributes
     ----------

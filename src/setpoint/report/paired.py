@@ -18,6 +18,7 @@ from setpoint.goals.populations import Label
 from setpoint.inputs.inputs import Table
 from setpoint.program.link import link
 from setpoint.report.counting import LEVEL, entries_on
+from setpoint.report.counts import MOST_CLASSES
 from setpoint.report.deployed import Comparison, compared
 from setpoint.report.entry import Entry
 
@@ -108,6 +109,8 @@ def _better(goal: Goal) -> Relation:
 def _deployed_counts(confusion: Confusion) -> tuple[tuple[float, ...], ...]:
     """Weights by true class and what the deployed model decides, from strata that know it."""
     n = len(confusion.classes)
+    if n > MOST_CLASSES:
+        return ()
     out = np.zeros((n + 1, n))
     for stratum, counts in zip(confusion.strata, confusion.counts, strict=True):
         if stratum.dataset is None:
