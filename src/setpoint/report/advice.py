@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from setpoint.goals.expressions import Const, Constraint, Expression
 from setpoint.goals.goal import Goal
 from setpoint.goals.words import in_words
-from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
+from setpoint.inference.verdicts import FAILS, OPEN
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
 from setpoint.report.findings import SEARCHED, sentence
@@ -148,8 +148,6 @@ def _constraint(
             f"{what} may lie on either side of the bound on new rows.",
             " ".join(_closer(entry, written, margins)),
         )
-    if entry.verdict == SHOWN and entry.few_rows:
-        yield Advice(f"{what} was measured on few rows.", "Collect more rows of this kind.")
 
 
 def _closer(entry: Entry, written: Constraint, margins: Goal | None) -> Iterator[str]:
