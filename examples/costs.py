@@ -27,12 +27,10 @@ def main():
         clf.fit(X_train, y_train)
         report = clf.evaluate(X_test, y_test)
         low, high = report.objective.low, report.objective.high
-        print(goal)
-        print(f"  {clf.goal_report_.rule.text}")
-        print(
-            f"  on new rows {report.objective.value:.2f} a case ({low:.2f} to {high:.2f}),", end=""
-        )
-        print(f" {clf.predict(X_test).mean():.3f} are looked at")
+        print(f"{goal}\n  {clf.goal_report_.rule.text}")
+        print(f"  {clf.predict(X_test).mean():.3f} are looked at", end=", ")
+        print(f"at {report.objective.value:.2f} a case ({low:.2f} to {high:.2f})")
+        print(f"  {report.section('prices').lines()[0]}")
 
     found = frontier(clf)
     print("\nplaces for   cost a case")

@@ -38,6 +38,8 @@ def main():
     print(f"today      f1 {report.deployed.objective:.3f}, recall {recall.bound:.3f}")
     print(f"this rule  f1 {report.objective.value:.3f}, recall {recall.value:.3f}", end=", ")
     print(f"churn {churn.value:.3f}")
+    gain = report.deployed.difference
+    print(f"f1 gains {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f})")
     free = np.mean(clf.estimator_.predict(X_test) != said)
     print(f"the new model at threshold 0.5 would change {free:.1%} of the decisions")
 

@@ -42,8 +42,10 @@ def main():
 
     figure, axes = plt.subplots(3, 1, figsize=(7, 6), layout="constrained")
     for ax, (name, report) in zip(axes, reports.items(), strict=True):
-        recalls = ", ".join(f"{g.columns[0][1]} {g.value:.3f}" for g in report.groups)
-        print(f"{name:<14} accuracy {report.objective.value:.3f}, recall of {recalls}")
+        compared = [g for g in report.groups if g.compared]
+        recalls = ", ".join(f"{g.columns[0][1]} {g.value:.3f}" for g in compared)
+        print(f"{name:<15} accuracy {report.objective.value:.3f}, recall of {recalls}")
+        print(f"{'':<15} a gap of 0.05 at most: {report.verdict}")
         GroupRatesDisplay.from_report(report, ax=ax)
         ax.set_title(name, loc="right")
         ax.set_xlim(0.65, 1.0)
