@@ -20,6 +20,7 @@ from report.pages import (
     fair,
     floor,
     infeasible,
+    line,
     many_classes,
     many_groups,
     nearest,
@@ -35,11 +36,11 @@ from setpoint.report import (
     Comparison,
     Counts,
     Entry,
+    Frontiers,
     GoalReport,
     OperatingSection,
     RuleFacts,
     Run,
-    Search,
     TextSection,
 )
 from setpoint.report.findings import headline
@@ -176,7 +177,10 @@ def test_the_first_line_names_table_rows_day_model_and_version():
     run = Run("2026-11-23T07:00:00+00:00", versions={"setpoint": "1.2", "numpy": "2"})
     page = page_text(replace(PLAIN, run=run), header=HEADER)
     line = page.split('<p class="from">')[1].split("</p>")[0]
-    assert re.sub("<[^>]+>", "", line) == "bank.csv · 1,000 rows · 2026-11-23 · bank.skops · setpoint 1.2"
+    assert (
+        re.sub("<[^>]+>", "", line)
+        == "bank.csv · 1,000 rows · 2026-11-23 · bank.skops · setpoint 1.2"
+    )
     without = page_text(PLAIN).split('<p class="from">')[1].split("</p>")[0]
     assert re.sub("<[^>]+>", "", without) == "1,000 rows"
 
@@ -185,8 +189,8 @@ def test_the_page_is_in_the_order_of_its_readers():
     report, held_out = fair()
     page = page_text(report, held_out, [TextSection("The data", ("here",))], HEADER)
     marks = [
-        '<p class="from">', "<h1", '<p class="people">', '<div class="pieces', '<section class="box',
-        "What to do", '<p class="goal">', "What was asked", "Precision and recall", ">Groups<",
+        '<p class="from">', "<h1", '<p class="people">', '<div class="pieces',
+        '<section class="box', "What to do", '<p class="goal">', "What was asked", "Precision and recall", ">Groups<",
         ">The rule<", "For statisticians", "How the rule was found",
         "On the rows the rule was chosen on</h3>", "Hits and false alarms", "Recall by group",
         "Please note", "Columns and data", "As text",
@@ -295,7 +299,12 @@ def verdict(report, header=None):
     box = re.search(r'class="box (\w+)".*?</section>', page, re.DOTALL)
     word = re.search(r'href="#sign-(\w+)".*?<strong>(.*?)</strong>', box.group(), re.DOTALL)
     sign, said = ("", "") if word is None else word.groups()
-    return box.group(1), sign, said, read_part(page.split('<details class="fold">\n<summary><h2')[0])
+    return (
+        box.group(1),
+        sign,
+        said,
+        read_part(page.split('<details class="fold">\n<summary><h2')[0]),
+    )
 
 
 @pytest.mark.parametrize(
@@ -315,10 +324,9 @@ def test_three_verdicts_three_words_three_signs(report, tone, word):
     report = nearest() if report is None else report
     found = verdict(report)
     assert found[:3] == (tone, "" if tone == "plain" else tone, word)
-    rows = re.findall(
-        r'<td class="verdict (\w+)">(?:<svg[^>]*><use href="#sign-(\w+)"/></svg>)?<span>(.*?)</span>',
-        page_text(report),
-    )
+    sign = r'(?:<svg[^>]*><use href="#sign-(\w+)"/></svg>)?'
+    cell = rf'<td class="verdict (\w+)">{sign}<span>(.*?)</span>'
+    rows = re.findall(cell, page_text(report))
     assert rows[0] == ("plain", "", "Objective")
     for entry, (own, sign, said) in zip(report.constraints, rows[1:], strict=True):
         assert own == sign
@@ -351,13 +359,16 @@ def test_parts_of_the_goal_share_one_axis():
     assert re.search(r'class="allowed" x="90.0%" width="10.0%"', second)
     assert "at least 90\u00a0%" in second
     assert "93.0\u00a0% to 97.0\u00a0%" in second
-    assert 'aria-label="95.0\u00a0%; on new rows 93.0\u00a0% to 97.0\u00a0%; bound 90.0\u00a0%"' in second
+    assert (
+        'aria-label="95.0\u00a0%; on new rows 93.0\u00a0% to 97.0\u00a0%; bound 90.0\u00a0%"'
+        in second
+    )
     below = part(page_text(constrained("recall.difference(g) <= 0.1", 0.05, 0.0, 0.08)), 1)
     assert re.search(r'class="allowed" x="0.0%" width="10.0%"', below)
     assert "ends own" not in page
 
 
-def test_what_is_no_share_has_an_axis_of_its_own_or_none():
+def test_other_units_have_an_axis_of_its_own_or_none():
     cost = Entry("cost({(0, 1): 5})", 3.5, low=3.0, high=4.0, interval="normal", rows=10)
     page = page_text(replace(PLAIN, goal="minimize cost({(0, 1): 5})", objective=cost))
     assert "<span>2.88</span><span>4.12</span>" in part(page, 0)
@@ -367,7 +378,9 @@ def test_what_is_no_share_has_an_axis_of_its_own_or_none():
     assert "<circle" not in part(page, 0)
     assert "<b>3.50</b>" in part(page, 0)
     mcc = Entry("mcc", -0.2, low=-0.4, high=0.1, interval="delta", rows=10)
-    assert "<span>-0.46</span>" in part(page_text(replace(PLAIN, goal="maximize mcc", objective=mcc)), 0)
+    assert "<span>-0.46</span>" in part(
+        page_text(replace(PLAIN, goal="maximize mcc", objective=mcc)), 0
+    )
 
 
 def test_the_bound_that_was_searched_with_is_said_beside_the_one_that_is_meant():
@@ -460,7 +473,11 @@ def test_the_rule_what_it_looks_at_and_draws():
 @pytest.mark.parametrize(
     ("make", "shown", "folded"),
     [
-        (floor, ["Precision and recall", "What precision costs"], ["Hits and false alarms"]),
+        (
+            floor,
+            ["Precision and recall", "What a higher precision costs"],
+            ["Hits and false alarms"],
+        ),
         (
             lambda: fair()[0],
             ["Precision and recall"],
@@ -482,6 +499,19 @@ def test_pictures_where_there_are_numbers(make, shown, folded):
             assert "font-family" not in figure
             assert "var(--ink)" in figure
             assert not re.search(r"#[0-9a-f]{6}\b", figure), "a colour that dark mode cannot change"
+
+
+@pytest.mark.parametrize(
+    ("side", "relation", "title"),
+    [
+        ("recall.difference(g)", "<=", "What a smaller gap in recall between groups by g costs"),
+        ("predicted_rate", "<=", "What a lower predicted rate costs"),
+        ("recall.min(g)", ">=", "What the bound on smallest recall over groups by g costs"),
+    ],
+)
+def test_frontiers_say_in_words_what_is_paid_for(side, relation, title):
+    found = replace(line(), side=side, relation=relation)
+    assert [p.title for p in Frontiers((found,)).pictures(found.goal)] == [title]
 
 
 def test_pictures_of_two_kinds_of_rows_say_which():
@@ -638,7 +668,7 @@ def test_the_page_of_an_infeasible_goal():
     assert "not known" in rows[1]
     assert "<circle" not in rows[1]
     assert "<b>0.2500</b>" in rows[2]  # not one of the goal's own
-    assert "What precision costs" in found.text
+    assert "What a higher precision costs" in found.text
     commands = [
         read(c).text for c in re.findall(r'<pre class="command" tabindex="0">(.*?)</pre>', page)
     ]

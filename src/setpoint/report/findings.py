@@ -15,7 +15,7 @@ from setpoint.report.goal_words import in_words
 from setpoint.report.groups import smallest_group
 from setpoint.report.numbers import count, percent, plural
 from setpoint.report.people import named
-from setpoint.report.units import asked, shown, unit_of
+from setpoint.report.units import Unit, asked, shown, unit_of
 
 __all__ = [
     "Line",
@@ -64,7 +64,7 @@ class Line:
         "32.3 % to 37.6 %"; "" without an interval.
     verdict : str
         Of a constraint; "not evaluated" without rows.
-    unit : str
+    unit : {"share", "amount", "number"}
     """
 
     entry: Entry
@@ -74,7 +74,7 @@ class Line:
     counts: str
     limits: str
     verdict: str
-    unit: str
+    unit: Unit
 
 
 def lines_of(facts: Facts, goal: Goal) -> list[Line]:

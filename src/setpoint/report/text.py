@@ -90,7 +90,7 @@ def entry_lines(line: Line) -> list[str]:
         if entry.worked is not None:
             limits += f" (searched with {entry.worked:g})"
     if entry.certified is not None:
-        limits += f"; certified: {shown(entry.certified, line.unit)}"  # type: ignore[arg-type]
+        limits += f"; certified: {shown(entry.certified, line.unit)}"
     return [*out, limits] if limits else out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 __all__ = ["Header"]
@@ -17,7 +18,7 @@ class Header:
         File names; "" where they are not known.
     command : str
         A command line to copy, with ``{goal}`` where the goal belongs; "" if there is none.
-    cautions : tuple of str
+    cautions : sequence of str
         Sentences that are said at the top.
 
     Raises
@@ -34,7 +35,7 @@ class Header:
     table: str = ""
     model: str = ""
     command: str = ""
-    cautions: tuple[str, ...] = ()
+    cautions: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.cautions, str):

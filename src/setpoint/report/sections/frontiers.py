@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from setpoint.goals.expressions import Metric, Reduce
+from setpoint.report.goal_words import in_words
+from setpoint.report.groups import expression_of
 from setpoint.report.numbers import number
 from setpoint.report.picture import Picture
 from setpoint.report.section import section
@@ -56,12 +59,25 @@ class Frontiers:
             elif frontier.gap > 5e-5:
                 proof = f" The best may be better than the line by up to {number(frontier.gap)}."
             strict = "right" if frontier.relation == ">=" else "left"
+            best = in_words(expression_of(frontier.objective))
+            side = in_words(expression_of(frontier.side))
             yield Picture(
-                f"What {frontier.side} costs",
+                _title(frontier),
                 FrontierDisplay(frontier).plot,
-                f"The best {frontier.objective} as the bound on {frontier.side} moves; the goal "
-                f"asks for {frontier.relation} {number(frontier.asked)}.",
-                f"The line shows the best {frontier.objective} under each bound on "
-                f"{frontier.side}; further to the {strict} the bound is stricter. The marked bound "
-                f"is the one the goal asks for.{proof}",
+                f"The best {best} as the bound on {side} moves; the goal asks for "
+                f"{frontier.relation} {number(frontier.asked)}.",
+                f"The line shows the best {best} under each bound on {side}; further to the "
+                f"{strict} the bound is stricter. The marked bound is the one the goal asks "
+                f"for.{proof}",
             )
+
+
+def _title(frontier: Frontier) -> str:
+    """What is paid for, in words."""
+    side = expression_of(frontier.side)
+    words = in_words(side)
+    if isinstance(side, Reduce) and side.kind == "difference" and frontier.relation == "<=":
+        return f"What a smaller {words} costs"
+    if isinstance(side, Metric):
+        return f"What a {'higher' if frontier.relation == '>=' else 'lower'} {words} costs"
+    return f"What the bound on {words} costs"
