@@ -96,7 +96,8 @@ def stricter_goal(facts: Facts, goal: Goal) -> Goal | None:
             if bound is None:
                 return None
         moved.append(written if bound is None else replace(written, rhs=Const(bound)))
-    return replace(goal, constraints=tuple(moved))
+    # Where nothing was counted there is no margin to move.
+    return None if moved == list(goal.constraints) else replace(goal, constraints=tuple(moved))
 
 
 def _tightened(entry: Entry, written: Constraint) -> float | None:
@@ -167,7 +168,8 @@ def _closer(entry: Entry, written: Constraint, margins: Goal | None) -> Iterator
             # An interval shrinks with the root of the number of rows.
             times = ((past - entry.value) / entry.slack) ** 2
     if 1.0 < times <= _MOST_TIMES:
-        yield f"Or measure on about {math.ceil(times)} times as many rows of this kind."
+        start = "Measure" if margins is None else "Or measure"
+        yield f"{start} on about {math.ceil(times)} times as many rows of this kind."
     elif margins is None:
         yield "Collect more rows of this kind."
     if entry.interval in ("pairs", "groups"):
