@@ -4,6 +4,7 @@ import re
 import shlex
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from report.page_reading import PLAIN, checked, constrained, read
@@ -99,11 +100,33 @@ def test_another_goal_is_refused():
 
 
 def test_a_path_keeps_its_shape_with_fewer_letters():
-    assert shorter("M 0 0\nL 1.004 0\nL 3 0\nL 3 2\nL 3 1\nz") == "M0 0 3 0 3 2 3 1z"
-    assert shorter("M 0 0 L 1 1 L 2 2") == "M0 0 1 1 2 2"
-    assert shorter("M 1 1 L 1 1") == "M1 1 1 1"
+    assert shorter("M 0 0\nL 1.04 0\nL 3 0\nL 3 2\nL 3 1\nz") == "M0 0h3v2v-1z"
+    assert shorter("M 0 0 L 1 1 L 2 -2") == "M0 0l1 1l1-3"
+    assert shorter("M 1 1 L 1 1") == "M1 1h0"
     curved = "M 0 0 C 1 1 2 2 3.123 3 z"
     assert shorter(curved) == "M 0 0 C 1 1 2 2 3.12 3 z"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_shorter_path_stays_within_a_twentieth_of_a_point(seed):
+    rng = np.random.default_rng(seed)
+    points = np.cumsum(rng.normal(size=(200, 2)), axis=0)
+    points[1:150, 1] = points[1, 1]  # a level piece, there and back
+    d = f"M {' L '.join(f'{x:.6f} {y:.6f}' for x, y in points)}"
+    at = [tuple(map(float, re.match(r"M(\S+) ([^hvlz]+)", shorter(d)).groups()))]
+    for kind, numbers in re.findall(r"([hvl])([^hvl]*)", shorter(d)):
+        step = [float(x) for x in re.findall(r"-?[\d.]+", numbers)]
+        dx, dy = {"h": (step[0], 0.0), "v": (0.0, step[0]), "l": tuple(step[-2:])}[kind]
+        at.append((at[-1][0] + dx, at[-1][1] + dy))
+    corners = np.array(at)
+    start, way = corners[:-1], np.diff(corners, axis=0)
+    from_start = points[:, None] - start
+    along = (from_start * way).sum(axis=2) / np.maximum((way**2).sum(axis=1), 1e-12)
+    far = np.abs(from_start - np.clip(along, 0.0, 1.0)[..., None] * way).max(axis=2)
+    assert len(corners) < len(points)
+    assert far.min(axis=1).max() <= 0.05 + 1e-9
+    assert np.abs(corners[:, None] - points).max(axis=2).min(axis=1).max() <= 0.05 + 1e-9
+    assert np.abs(corners[[0, -1]] - points[[0, -1]]).max() <= 0.05 + 1e-9
 
 
 # -- where no rule meets the goal ---------------------------------------------------------
