@@ -110,7 +110,7 @@ def slow_metric() -> bool:
         checkpoint = str(Path(folder) / "evaluations.jsonl")
         slow_fit(checkpoint=checkpoint)
         again, resumed = slow_fit(checkpoint=checkpoint)
-    summary = resumed.goal_report_.adaptive
+    summary = resumed.goal_report_.section("adaptive")
     print(f"\na metric of {1000 * SLEEP:g} ms: {alone.n_evaluations_} evaluations in {one:.2f} s, "
           f"in two processes {two:.2f} s; taken up again {again:.2f} s, with {summary.resumed} of "
           f"{summary.evaluations} evaluations from the file")  # fmt: skip

@@ -103,15 +103,16 @@ def line(
         others = whole_rules(goal, P, y, tol)
     calls = closed_at(goal, found.trace, tol)
     report = found.report
-    past = report.expected_violation or 0.0
+    past = report.certificate.violation or 0.0
     fine = [below(float("inf") if calls is None else calls, target), past <= SLACK,
             below(cpu, seconds), below(float(others.split("/")[0]), whole)]  # fmt: skip
     good = all(f is not False for f in fine)
     asked = "" if target is None else f"<= {target}"
     print(
-        f"{verdict(good)} {what:<34} {calls!s:>5} {report.n_oracle_calls:>5} {asked:>6}  "
+        f"{verdict(good)} {what:<34} {calls!s:>5} {report.search.calls:>5} {asked:>6}  "
         f"{others:>8} {'' if whole is None else f'<= {whole}':>6}  "
-        f"{report.expected_objective:8.5f} {report.gap:8.1e} {past:8.1e} {cpu:6.2f} s  "
+        f"{report.objective.posteriors:8.5f} {report.certificate.gap:8.1e} {past:8.1e} "
+        f"{cpu:6.2f} s  "
         f"{report.status}"
     )
     return good
@@ -200,15 +201,15 @@ def groups() -> bool:
             soft = searched(goal, part.P, part, evidence="soft", **few).report
             label = searched(goal, part.P, part, evidence="label", **few).report
             exact = searched(goal, part.P[:, 1], part).report
-            assert soft.expected_objective is not None
+            assert soft.objective.posteriors is not None
             least = each_row_a_variable(kind, most, part.P[:, 1], part.groups)
-            apart = soft.expected_objective - least
+            apart = soft.objective.posteriors - least
             worse = label.objective.value - exact.objective.value
             fine = abs(apart) <= 1e-7
             good &= fine
             print(
                 f"{verdict(fine)} {name + ', ' + kind + '.difference <= ' + str(most):<44} "
-                f"{apart:10.1e} {'<= 1e-7':>8} {soft.n_oracle_calls:>5} {worse:14.1e} "
+                f"{apart:10.1e} {'<= 1e-7':>8} {soft.search.calls:>5} {worse:14.1e} "
                 f"{label.n_oracle_calls:>5}"
             )
     print("     (over labels the weighted oracle is not exact: solver='exact' is, and the default)")

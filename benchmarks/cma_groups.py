@@ -27,7 +27,8 @@ def group_features(name: str, seed: int) -> tuple[np.ndarray, ...]:
     """X, y, group of the training part, standardised on it, and of the test part."""
     X, y, groups, _ = require(name).load(name)
     X = one_hot(X.drop(columns=LEFT_OUT.get(name, [])))
-    parts = train_test_split(X, np.asarray(y), groups[GROUPS[name]], test_size=0.3,
+    codes = np.unique(np.asarray(y), return_inverse=True)[1]  # of two, the last is positive
+    parts = train_test_split(X, codes, groups[GROUPS[name]], test_size=0.3,
                              random_state=seed)  # fmt: skip
     a, b, y_a, y_b, g_a, g_b = parts
     middle = np.nanmedian(a, axis=0)
@@ -46,7 +47,6 @@ def group_split(name: str, seed: int = 0) -> Split:
             model = LogisticRegressionCV(cv=2, tol=1e-3).fit(a, y_a)
         OUTPUT.mkdir(exist_ok=True)
         P, P_test = model.predict_proba(a), model.predict_proba(b)
-        y_a, y_b = (np.unique(v, return_inverse=True)[1] for v in (y_a, y_b))
         np.savez(
             path,
             P=P,

@@ -79,14 +79,14 @@ def line(task: Task, solver: str, part: Split, optimum: float, share: float) -> 
         return not asked
     closed_at(task.goal, solution.trace, GAP)  # checks bounds against values all the way
     found = solution.report
-    assert found.expected_objective is not None
-    gap = optimum - found.expected_objective
+    assert found.objective.posteriors is not None
+    gap = optimum - found.objective.posteriors
     fine = gap <= GAP if asked else None
     bound = "" if found.gap is None else f"{found.gap:9.1e}"
     print(
-        f"{verdict(fine)}   {task.words:<24} {solver:<12} {budget:>6} {found.n_oracle_calls:>6} "
-        f"{1.0 - found.expected_objective:8.5f} {gap:9.1e} {asked:>8} {bound:>9} "
-        f"{found.expected_violation or 0.0:8.1e} {time.process_time() - start:7.1f} s"
+        f"{verdict(fine)}   {task.words:<24} {solver:<12} {budget:>6} {found.search.calls:>6} "
+        f"{1.0 - found.objective.posteriors:8.5f} {gap:9.1e} {asked:>8} {bound:>9} "
+        f"{found.certificate.violation or 0.0:8.1e} {time.process_time() - start:7.1f} s"
     )
     return fine is not False
 
@@ -122,14 +122,14 @@ def main() -> int:
                     randomized=True,
                     limits=SearchLimits(tol=1e-6),
                 ).report
-            assert best.bound_on_objective is not None
-            assert best.expected_objective is not None
+            assert best.certificate.bound is not None
+            assert best.objective.posteriors is not None
             print(
                 f"       {task.words:<24} {'auto':<12} {'':>6} {best.n_oracle_calls:>6} "
-                f"{1.0 - best.expected_objective:8.5f}"
+                f"{1.0 - best.objective.posteriors:8.5f}"
             )
             for solver in task.solvers:
-                good &= line(task, solver, part, best.expected_objective, share)
+                good &= line(task, solver, part, best.objective.posteriors, share)
     print(f"\nFrank-Wolfe on min-max: {refused(split(SETS[0]))}")
     return int(not good)
 

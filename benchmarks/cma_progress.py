@@ -52,7 +52,7 @@ def traced(goal: str, name: str, solver: str, share: float) -> tuple[Curve, int]
             )  # fmt: skip
     except InfeasibleError:
         return [], limits.calls or 0
-    return curve(found.trace), found.report.n_oracle_calls or 0
+    return curve(found.trace), found.report.search.calls or 0
 
 
 def describe(found: Curve, best: float) -> str:

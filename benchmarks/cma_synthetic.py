@@ -73,9 +73,9 @@ def optimum(goal: str, P: np.ndarray, y: np.ndarray) -> tuple[float, float]:
         found = solve(
             goal, P, y, evidence="soft", randomized=True, limits=SearchLimits(tol=1e-6)
         ).report
-    assert found.expected_objective is not None
+    assert found.objective.posteriors is not None
     assert found.gap is not None
-    return 1.0 - found.expected_objective, found.gap
+    return 1.0 - found.objective.posteriors, found.gap
 
 
 def reached(goal: str, n: int, seed: int, P: np.ndarray, X: np.ndarray) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def ramp(task: Task, name: str, kappa: float) -> Outcome:
         clf.fit(train.X, train.y, sensitive_features=train.groups)
     seconds = time.process_time() - start
     found = [Measured.of(accepted(clf, part.X), part) for part in (train, test)]
-    return Outcome(name, *found, seconds, clf.goal_report_.why.split(",")[0])
+    return Outcome(name, *found, seconds, clf.goal_report_.search.why.split(",")[0])
 
 
 def missing() -> dict[str, str]:

@@ -97,7 +97,7 @@ def main() -> int:
     for name, median in medians.items():
         each = ", ".join(f"{s:.2f}" for s in times[name])
         print(f"     {name:<24}{median:8.2f} s   ({each})   memory up to {peaks[name]:.2f} GB")
-    print(f"     {int(model.n_iter_[0])} iterations of lbfgs; {clf.goal_report_.why}")
+    print(f"     {int(model.n_iter_[0])} iterations of lbfgs; {clf.goal_report_.search.why}")
     for entry in clf.goal_report_.constraints:
         print(f"     {entry.text}: {entry.value:.4f}")
     heading()

@@ -49,7 +49,7 @@ def one(goal, n):
     met = seconds <= most and (memory is None or held <= memory)
     limit = "" if memory is None else f" and {memory:g} MB"
     print(
-        f"{goal}, {n} classes: {seconds:.2f} s, {held:.0f} MB, gap {report.gap:.2g}; "
+        f"{goal}, {n} classes: {seconds:.2f} s, {held:.0f} MB, gap {report.certificate.gap:.2g}; "
         f"target {most:g} s{limit}: {'met' if met else 'NOT MET'}"
     )
 

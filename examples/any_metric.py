@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import AdaptiveSurrogateClassifier, BlackBox, PlugInClassifier
-from setpoint.report import SurrogatePathDisplay
+from setpoint.surrogates import SurrogatePathDisplay
 
 
 def profit(y_true, y_pred, worth):

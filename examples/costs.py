@@ -28,7 +28,7 @@ def main():
         report = clf.evaluate(X_test, y_test)
         low, high = report.objective.low, report.objective.high
         print(goal)
-        print(f"  {clf.goal_report_.rule}")
+        print(f"  {clf.goal_report_.rule.text}")
         print(
             f"  on new rows {report.objective.value:.2f} a case ({low:.2f} to {high:.2f}),", end=""
         )

@@ -29,13 +29,13 @@ def main():
     model = RandomForestClassifier(50, min_samples_leaf=3, max_features=3, random_state=0)
     clf = PlugInClassifier(model, goal, baseline=today, decide_on="today")
     clf.fit(X_train, y_train, sensitive_features={"today": today.predict(X_train)})
-    print(clf.goal_report_.rule)
+    print(clf.goal_report_.rule.text)
 
     said = today.predict(X_test)
     report = clf.evaluate(X_test, y_test, sensitive_features={"today": said})
     churn, recall = report.constraints
     print("\nOn new rows")
-    print(f"today      f1 {report.baseline_objective:.3f}, recall {recall.bound:.3f}")
+    print(f"today      f1 {report.deployed.objective:.3f}, recall {recall.bound:.3f}")
     print(f"this rule  f1 {report.objective.value:.3f}, recall {recall.value:.3f}", end=", ")
     print(f"churn {churn.value:.3f}")
     free = np.mean(clf.estimator_.predict(X_test) != said)

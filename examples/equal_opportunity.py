@@ -32,13 +32,13 @@ def main():
     goal = "maximize accuracy subject to recall.difference(age) <= 0.05"
 
     usual = LogisticRegression().fit(X_train, y_train).predict(X_test)
-    report = evaluate(goal, y_test, usual, sensitive_features={"age": g_test})
+    report = evaluate(goal, y_test, usual, sensitive_features={"age": g_test}, pos_label="repays")
     reports = {"no constraint": report}
     for name, decide_on in (("group available", "age"), ("group hidden", None)):
-        clf = PlugInClassifier(LogisticRegression(), goal, decide_on=decide_on)
+        clf = PlugInClassifier(LogisticRegression(), goal, pos_label="repays", decide_on=decide_on)
         clf.fit(X_train, y_train, sensitive_features={"age": g_train})
         reports[name] = clf.evaluate(X_test, y_test, sensitive_features={"age": g_test})
-        print(f"{name}: {clf.goal_report_.rule}\n")
+        print(f"{name}: {clf.goal_report_.rule.text}\n")
 
     figure, axes = plt.subplots(3, 1, figsize=(7, 6), layout="constrained")
     for ax, (name, report) in zip(axes, reports.items(), strict=True):

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from setpoint import Dataset, RampClassifier, bound_path
-from setpoint.report import BoundPathDisplay
+from setpoint.estimators import BoundPathDisplay
 
 
 def main():

@@ -34,7 +34,7 @@ def main():
     clf = PlugInClassifier(LogisticRegression(max_iter=500), goal, evidence="soft")
     clf.fit(X_train, y_train)
     report = clf.goal_report_
-    print(f"{report.status}, gap {report.gap:.5f} after {clf.n_oracle_calls_} passes over the rows")
+    print(f"{report.status}, gap {clf.gap_:.5f} after {clf.n_oracle_calls_} passes over the rows")
 
     usual, decided = clf.estimator_.predict(X_test), clf.predict(X_test)
     print("\nOn new rows   predicted as often         recall")

@@ -19,7 +19,8 @@ def main():
     data = load_breast_cancer()
     X, y = data.data[:, :10], data.target_names[data.target]
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    clf = PlugInClassifier(model, "maximize recall subject to precision >= 0.9")
+    goal = "maximize recall subject to precision >= 0.9"
+    clf = PlugInClassifier(model, goal, pos_label="malignant")
     clf.fit(X, y)
 
     found = frontier(clf)

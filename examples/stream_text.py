@@ -33,7 +33,13 @@ def messages(rng):
 
 def main():
     hashing = HashingVectorizer(n_features=2**16, alternate_sign=False, norm=None)
-    clf = OnlineFClassifier("f1", classes=["calm", "urgent"], window=2_000, buffer_size=2_000)
+    clf = OnlineFClassifier(
+        "f1",
+        classes=["calm", "urgent"],
+        pos_label="urgent",
+        window=2_000,
+        buffer_size=2_000,
+    )
     stream, late, answers, thresholds = messages(np.random.default_rng(0)), deque(), [], []
 
     for _ in range(5):  # last week's messages are labelled already

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
     from setpoint.estimators import (
         TRUSTED_TYPES,
+        BoundPath,
         ModelFileError,
         UnknownGroupWarning,
         bound_path,

@@ -81,7 +81,7 @@ def test_text_says_verdict_class_and_files(fit, tmp_path):
     assert re.match(r"The goal is (NOT )?reached on 200 rows held out\.\n\nGoal: ", done.stdout)
     assert "The positive class is 1." in done.stdout
     assert f"Wrote the model to {tmp_path / 'm.skops'}." in done.stdout
-    assert "note: the positive class is 1, the last in order" in done.stderr
+    assert "note: the positive class is 1; --positive names another" in done.stderr
     assert done.exit_code == (3 if "NOT" in done.stdout.split("\n")[0] else 0)
 
 

@@ -59,7 +59,7 @@ def test_noise_is_not_learnt_through_a_copy(run, tmp_path, solver):
         "fit", data, "--target", "y", "--model", tmp_path / "m.skops", "--solver", solver,
         "--goal", "maximize accuracy subject to accuracy.on(copy) >= 0.1 and "
         "predicted_rate.on(later) <= 0.99", "--dataset", f"copy={copy}", "--dataset",
-        f"later={later}", "--json",
+        f"later={later}", "--positive", "b", "--json",
     )  # fmt: skip
     out = json.loads(done.stdout)
     assert out["datasets"]["copy"] == {"fitted": 300, "held_out": 100, "shared": 400}

@@ -88,7 +88,7 @@ def test_the_output(run, stream, table, tmp_path):
     assert f"Saved the state to {tmp_path / 's.state'}; the same command" in done.stdout
     assert done.stderr.splitlines() == [
         "note: t.csv: column 'zip' has leading zeros, so it is taken as text",
-        "note: the positive class is 'yes', the last in order; --positive names another",
+        "note: the positive class is 'yes'; --positive names another",
     ]
     again = run("stream", table, "--state", tmp_path / "s.state")
     assert again.stderr.splitlines()[-1] == "note: t.csv: no new rows have come"

@@ -45,7 +45,10 @@ def test_goal_as_json(run):
     ("goal", "words"),
     [
         ("maximize recal", "unknown word 'recal' (did you mean 'recall'"),
-        ("recall >= 0.5", "error:"),
+        ("recall >= 0.5", "'maximize precision subject to recall >= 0.5'"),
+        ("maximize recall s.t. precision >= 90", "for 90 per cent write 0.9 or 90%"),
+        ("maximize recall s.t. fp <= 500", "for 500 of N rows write 500/N, with a number for N"),
+        ("maximize profit", "in 'minimize cost({(1, 0): 60, (0, 1): 5})'"),
         ("maximize recall s.t. precision >= 2", "outside the range of precision"),
         ("maximize " + "recall + " * 600 + "recall", "4000 characters"),
     ],
@@ -64,8 +67,9 @@ def test_metrics(run):
     listed = run("metrics").stdout
     assert [name for name in TABLE if f"  {name} " not in listed] == []
     assert "range    from -1 to 1, higher is better" in run("metrics", "mcc").stdout
-    wrong = run("metrics", "tpr")
-    assert wrong.stderr == "error: there is no metric 'tpr': here it is recall\n"
+    assert run("metrics", "TPR").stdout == run("metrics", "recall").stdout
+    wrong = run("metrics", "lift")
+    assert wrong.stderr == "error: there is no metric 'lift': here: precision / prior\n"
     assert "did you mean 'recall'" in run("metrics", "recal").stderr
 
 

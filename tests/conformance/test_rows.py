@@ -56,7 +56,7 @@ def test_zero_weight_is_absent(name):
     one = fitted_whole(name, spoilt, s.y, sample_weight=weight)
     other = fitted_whole(name, s.X[n:], s.y[n:], sample_weight=weight[n:])
     alike(one, other, share=0.0, value=1e-9)
-    assert one.goal_report_.n_rows == other.goal_report_.n_rows
+    assert one.goal_report_.counts.n_rows == other.goal_report_.counts.n_rows
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -410,7 +410,9 @@ def test_decimal_marks_are_held():
     [
         (["1", "0"], {}, (0, 1)),
         (["1.0", "0.0"], {"positive": "0"}, (1, 0)),
-        (["b", "a"], {}, ("a", "b")),
+        (["b", "a"], {"positive": "b"}, ("a", "b")),
+        (["YES", "no"], {}, ("no", "YES")),
+        (["ja", "nein"], {}, ("nein", "ja")),
         (["b", "a"], {"positive": "a"}, ("b", "a")),
         (["no"], {"positive": "yes"}, ("no", "yes")),
         (["no"], {"classes": ["no", "yes"]}, ("no", "yes")),
@@ -432,6 +434,7 @@ def test_two_classes(found, options, classes):
         (["no"], {"positive": "no"}, "one class only, 'no'"),
         ([], {}, "hold no label in column 'y'; name both classes"),
         (["a", "b", "c"], {}, r"hold 3 classes in column 'y' \('a', 'b', 'c'\); a stream learns"),
+        (["b", "a"], {}, "hold 'a' and 'b' in column 'y': .*--positive a or --positive b"),
         (["a", "b"], {"positive": "c"}, "--positive: column 'y' holds no class 'c'"),
         (["a", "b"], {"classes": ["a"]}, "--classes: two different classes"),
         (["a", "b"], {"classes": ["a", "a"]}, "--classes: two different classes"),

@@ -108,7 +108,7 @@ def test_evaluate_measures_the_deployed_model():
     report = evaluate(
         BlackBox(revenue), y, y, sensitive_features={"amount": amount}, baseline=today
     )
-    assert report.baseline_objective == revenue(y, today, amount)
+    assert report.deployed.objective == revenue(y, today, amount)
     assert report.deployed is not None
 
 
@@ -128,7 +128,7 @@ def test_evaluate_calls_a_metric_on_two_classes():
 def test_a_goal_by_name_is_not_evaluated():
     report = evaluate('maximize blackbox("shop:revenue")', [0, 1, 1], [0, 1, 0])
     assert report.objective.value is None
-    assert "no formula" in report.warnings[0]
+    assert "no formula" in report.objective.why
 
 
 # -- scorers ----------------------------------------------------------------------------

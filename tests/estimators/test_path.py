@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from setpoint import BoundPath, Dataset, GoalError, PlugInClassifier, RampClassifier, bound_path
-from setpoint.report import BoundPathDisplay
+from setpoint.estimators import BoundPathDisplay
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 

@@ -116,9 +116,16 @@ def test_solve_proves_the_best_thresholds_of_four_groups():
     s, y, columns = rows(3000)
     report = solve(FAIR, s, y, sensitive_features=columns).report
     assert report.status == "optimal"
-    assert (report.gap, report.randomized, report.rivals) == (0.0, 0.0, "rule without draws")
+    assert (report.certificate.gap, report.rule.drawn, report.certificate.rivals) == (
+        0.0,
+        0.0,
+        "rule without draws",
+    )
     assert all(c.satisfied for c in report.constraints)
-    assert report.with_draws is None or report.with_draws > report.objective.value
+    assert (
+        report.certificate.with_draws is None
+        or report.certificate.with_draws > report.objective.value
+    )
 
 
 @pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -134,6 +141,6 @@ def test_seconds_are_kept(monkeypatch):
             goal, s, y, sensitive_features=columns, limits=SearchLimits(seconds=0.5)
         ).report
     assert next(clock) < 0.6
-    assert "stopped after 0.5" in report.why
+    assert "stopped after 0.5" in report.search.why
     assert report.status == "feasible"
-    assert report.gap > 0
+    assert report.certificate.gap > 0

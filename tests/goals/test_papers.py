@@ -240,7 +240,7 @@ REFUSED = [
     ("ERO average precision", "maximize average_precision", None, "score of the ranking"),
     ("ERO F-beta without beta", "maximize fbeta", None, r"fbeta\(beta\)"),
     ("BBS break-even point", "maximize prbep", None, "subject to recall >= 0.8"),
-    ("BBS precision at k", "maximize precision_at_k", None, "bound one rate"),
+    ("BBS precision at k", "maximize precision_at_k", None, "best k of N rows"),
     (
         "BBS break-even point as an equation",
         "maximize precision subject to precision == recall",

@@ -7,7 +7,7 @@ import pytest
 
 from goals.samples import LABELS, NAMES, Random
 from setpoint.goals import Goal, GoalSyntaxError
-from setpoint.goals.table import ELSEWHERE, TABLE, VOCABULARY
+from setpoint.goals.table import VOCABULARY
 
 recall, cost, precision = (VOCABULARY[name] for name in ("recall", "cost", "precision"))
 
@@ -98,6 +98,9 @@ PIECES = [
     "9" * 400, str(9**400), "0x" + "f" * 3000, "1_0", "0777", "1.5e308", "-" * 50, "(" * 50,
     "(" * 300, "[" * 300, "{" * 150, "-" * 3900, "not " * 500, "lambda:" * 400, "recall+" * 500,
     "recall*" * 400, ".mean('g')" * 60, "abs(" * 90, "a if a else " * 200, "a." * 900, "a[" * 99,
+    "90%", " 5 %", ".5%", "%3", "1_2.5%", "at least", "of at most", "is at least ", "at k",
+    "at 90%",
+    " with ", " where ", " such that ", "(where=1)", "AND", "Maximise", "F1", "TPR", "0,9",
     "1" * 4290, "x" * 3900, "recall, " * 400, "f1 >= 0 and " * 300,
 ]  # fmt: skip
 
@@ -190,7 +193,7 @@ def test_many_more_mangled_texts():
         "maximize recall subject to precision >= 0.1 or f1 >= 0.2",
         "maximize recall subject to f1 >= 0.2 subject to f1 <= 0.3",
         "maximize precision >= 0.2",
-        "maximise recall",
+        "maximum recall",
         "maximize 3",
         "maximize fbeta",
         "maximize max(recall, precision)",
@@ -218,22 +221,15 @@ def test_the_error_names_the_word_the_place_and_near_names():
     with pytest.raises(GoalSyntaxError, match=r"'recal' \(did you mean 'recall'") as caught:
         Goal.parse("maximize f1 subject to recal >= 0.3")
     assert "at character 24" in str(caught.value)
-    with pytest.raises(GoalSyntaxError, match=r"unknown word 'Sensitivity' \(here: recall\)"):
-        Goal.parse("maximize Sensitivity")
+    with pytest.raises(GoalSyntaxError, match=r"unknown word 'Lift' \(here: precision / prior\)"):
+        Goal.parse("maximize Lift")
     with pytest.raises(GoalSyntaxError, match="did you mean 'difference'"):
         Goal.parse("maximize recall.diference(sex)")
     with pytest.raises(GoalSyntaxError, match="did you mean 'maximize'"):
-        Goal.parse("maximise recall")
+        Goal.parse("maximiz recall")
     with pytest.raises(GoalSyntaxError, match=r"write maximum\(a, b\)"):
         Goal.parse("minimize max(recall, precision)")
     with pytest.raises(GoalSyntaxError, match=r"fbeta\(beta\)"):
         Goal.parse("maximize fbeta")
     with pytest.raises(GoalSyntaxError, match="at character 10"):
         Goal.parse("maximize ≥ recall")
-
-
-def test_names_from_elsewhere_are_not_names_here():
-    assert not set(ELSEWHERE) & set(TABLE)
-    for written in set(ELSEWHERE.values()):
-        if " " not in written or written.startswith("maximum"):
-            Goal.parse("maximize " + written.replace("(beta)", "(2)"))

@@ -14,7 +14,7 @@ from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.inference import interval
 from setpoint.inference.delta import influence_of
 from setpoint.inference.profiles import bind_counted
-from setpoint.inference.proportions import difference_above, wilson
+from setpoint.inference.proportions import clopper_pearson, difference_above
 
 TABLE = [[[900, 50], [19, 81], [0, 0]]]
 HERE = confusion(ONE, TABLE)
@@ -46,23 +46,23 @@ def of(text, where=HERE, level=0.95):
 
 
 @pytest.mark.parametrize("text", RATES)
-def test_proportions_get_wilson(text):
+def test_proportions_get_exact_limits(text):
     low, high, kind = of(text)
-    assert kind == "wilson"
-    assert (low, high) == pytest.approx(wilson(*RATES[text]), abs=1e-12)
+    assert kind == "clopper-pearson"
+    assert (low, high) == pytest.approx(clopper_pearson(*RATES[text]), abs=1e-12)
 
 
 def test_monotone_functions_map_the_limits():
-    low, high = wilson(81, 150)  # Jaccard
+    low, high = clopper_pearson(81, 150)  # Jaccard
     assert of("f1")[:2] == pytest.approx((2 * low / (1 + low), 2 * high / (1 + high)), abs=1e-12)
-    low, high = wilson(81, 131)
+    low, high = clopper_pearson(81, 131)
     assert of("1 - precision")[:2] == pytest.approx((1 - high, 1 - low), abs=1e-12)
     assert of("0.5 - 2 * precision")[:2] == pytest.approx((0.5 - 2 * high, 0.5 - 2 * low))
     assert of("log(precision)")[:2] == pytest.approx((math.log(low), math.log(high)))
     assert of("sqrt(precision)")[:2] == pytest.approx((math.sqrt(low), math.sqrt(high)))
     assert of("tp / fp")[:2] == pytest.approx((low / (1 - low), high / (1 - high)))
     assert of("abs(precision - 0.7)")[:2] == pytest.approx((max(0, 0.7 - high), 0.7 - low))
-    low, high = wilson(81, 100)
+    low, high = clopper_pearson(81, 100)
     assert of("0.3 - sqrt(recall)")[:2] == pytest.approx((0.3 - high**0.5, 0.3 - low**0.5))
 
 
@@ -72,18 +72,23 @@ def test_weights_count_as_effective_rows():
     squares = np.array([[[0.0, 0.0], [2.0, 12.0], [0.0, 0.0]]])
     low, high, _ = of("recall", confusion(ONE, counts, squares, np.array([[0, 5, 0]])))
     assert weight.sum() ** 2 / (weight**2).sum() == pytest.approx(64 / 14)
-    # The two mean weights differ, so the interval is near Wilson's on 64/14 rows, not on it.
-    assert (low, high) == pytest.approx(wilson(0.75 * 64 / 14, 64 / 14), abs=0.05)
+    # The two mean weights differ, so the interval is near that of 64/14 rows, not on it.
+    assert (low, high) == pytest.approx(clopper_pearson(0.75 * 64 / 14, 64 / 14), abs=0.05)
     same = confusion(ONE, counts, 3 * counts, np.array([[0, 3, 0]]))
-    assert of("recall", same)[:2] == pytest.approx(wilson(2, 8 / 3), abs=1e-12)
+    assert of("recall", same)[:2] == pytest.approx(clopper_pearson(2, 8 / 3), abs=1e-12)
 
 
-def test_difference_of_two_groups_is_newcombes():
+def test_difference_of_two_groups_is_newcombes_on_exact_limits():
     strata, _ = grouped(2, 0.5, 0.5, 0.1)
     where = confusion(strata, [[[9, 1], [14, 56], [0, 0]], [[9, 1], [32, 48], [0, 0]]])
     low, high, kind = of("recall.difference(g)", where)
     assert kind == "pairs"
-    assert (low, high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    (a, b), (c, d) = clopper_pearson(56, 70), clopper_pearson(48, 80)
+    assert low == pytest.approx(0.2 - math.hypot(0.8 - a, d - 0.6), abs=1e-12)
+    assert high == pytest.approx(0.2 + math.hypot(b - 0.8, 0.6 - c), abs=1e-12)
+    # From Wilson's limits Newcombe has 0.0524 to 0.3339.
+    assert 0.03 < low < 0.0524
+    assert 0.3339 < high < 0.35
 
 
 def test_difference_of_groups_is_the_widest_of_its_pairs():
@@ -92,7 +97,7 @@ def test_difference_of_groups_is_the_widest_of_its_pairs():
     low, high, _ = of("recall.difference(g)", where)
     hits = where.counts[:, 1, 1]
     n = where.counts[:, 1].sum(axis=1)
-    ends = np.array([wilson(h, m) for h, m in zip(hits, n, strict=True)]).T
+    ends = np.array([clopper_pearson(h, m) for h, m in zip(hits, n, strict=True)]).T
     upper = -difference_above(hits / n, *ends, np.eye(3)).T
     assert high == pytest.approx(upper[~np.eye(3, dtype=bool)].max(), abs=1e-12)
     assert 0 < low < hits.max() / n.max() - (hits / n).min()
@@ -128,7 +133,12 @@ def test_paired_comparison_sees_the_pairing():
     strata, shares = deployed(0.3, 0.7, 0.1, 0.05)
     where = confusion(strata, np.round(shares * 4000))
     low, high, _ = of("recall - recall.baseline()", where)
-    assert high - low < 0.35 * (of("recall", where).high - of("recall", where).low) * math.sqrt(2)
+    alone = of("recall", where)
+    assert high - low < 0.4 * (alone.high - alone.low) * math.sqrt(2)
+    # McNemar's error, of the positives that are decided otherwise.
+    gained, lost = where.counts[0, 1, 1], where.counts[1, 1, 0]
+    error = math.sqrt(gained + lost - (gained - lost) ** 2 / 1200) / 1200
+    assert high - low == pytest.approx(2 * 1.96 * error, rel=0.05)
     turned = of("recall.baseline() - recall", where)
     assert turned[:2] == pytest.approx((-high, -low), abs=1e-12)
 
@@ -224,7 +234,31 @@ def test_a_weight_of_two_is_not_a_second_row():
 
 def test_no_predicted_positives_leave_precision_open():
     where = confusion(ONE, [[[90, 0], [10, 0], [0, 0]]])
-    assert of("precision", where)[:2] == (0.0, 1.0)
+    assert of("precision", where) == (0.0, 1.0, "clopper-pearson")
+
+
+def test_a_class_that_is_never_predicted_hides_no_noise_of_the_others():
+    counts = np.array([[[200, 40, 0], [30, 100, 0], [5, 5, 0], [0, 0, 0]]])
+    found = of("macro_precision", confusion(ONE, counts, classes=("a", "b", "c")), 0.9)
+    a, b = 200 / 235, 100 / 145
+    error = math.sqrt(a * (1 - a) / 235 + b * (1 - b) / 145) / 3
+    assert found.low < (a + b) / 3 - 1.5 * error
+    # Its own precision could be anything.
+    assert found.high > (a + b + 1) / 3
+
+
+@pytest.mark.parametrize("n", [1, 3, 20, 100])
+@pytest.mark.parametrize("text", ["g_mean", "balanced_accuracy", "h_mean"])
+def test_a_perfect_record_of_both_classes(text, n):
+    where = confusion(ONE, [[[n, 0], [0, n], [0, 0]]])
+    low, high, _ = of(text, where, 0.9)
+    assert high == 1.0
+    # If one class only makes errors, the chance of a perfect record is 5 % at this share.
+    one = 0.05 ** (1 / n)
+    alone = {"g_mean": one**0.5, "balanced_accuracy": (1 + one) / 2, "h_mean": 2 * one / (1 + one)}
+    assert low < alone[text]
+    if n > 1:  # of one row each nothing is known
+        assert low > one
 
 
 def test_many_classes_tell_the_same_with_and_without_profiles(monkeypatch):

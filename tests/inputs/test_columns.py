@@ -370,7 +370,7 @@ def test_groups_of_text_that_could_be_misread_are_quoted():
     with warnings.catch_warnings(action="ignore"):
         found = solve(goal, scores, y, sensitive_features={"g": groups})
     for words in ("g = '1':", "g = ' y':", "g = '':", "g = a:"):
-        assert words in found.report.rule
+        assert words in found.report.rule.text
     assert "g = '1'" in str(found.report)
 
 

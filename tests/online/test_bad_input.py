@@ -244,7 +244,7 @@ def test_ids_of_learn(waiting, case):
 
 def test_ids_that_expired(waiting):
     assert (waiting.n_waiting_, waiting.n_expired_, waiting.n_rows_seen_) == (3, 2, 301)
-    summary = waiting.goal_report_.stream
+    summary = waiting.goal_report_.section("stream")
     assert (summary.waiting, summary.expired) == (3, 2)
     with pytest.warns(ExpiredWarning, match="labels came for 'a', which had left the buffer of 4"):
         waiting.learn(["a", "d"], [1, 0])
@@ -309,7 +309,7 @@ def test_a_hundred_thousand_negatives_first(solver):
     rng = np.random.default_rng(0)
     start = rng.normal(size=(100_000, 3))
     clf = online(solver=solver).partial_fit(start, np.zeros(100_000, np.int8))
-    summary = clf.goal_report_.stream
+    summary = clf.goal_report_.section("stream")
     assert summary.fp < 100  # positive decisions do not pile up
     assert summary.prior == 0.0
     assert clf.threshold_ >= 0.0

@@ -242,5 +242,5 @@ def test_after_a_window_of_new_rows_the_rule_depends_on_these_alone():
     for clf in (one, two):
         clf.partial_fit(p[soon, None], y[soon])
     assert one.threshold_ == two.threshold_
-    shown = [clf.goal_report_.stream for clf in (one, two)]
+    shown = [clf.goal_report_.section("stream") for clf in (one, two)]
     assert shown[0].window_value != shown[1].window_value or shown[0].tp != shown[1].tp

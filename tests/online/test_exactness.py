@@ -166,7 +166,7 @@ def test_calibration(weighted):
     clf = online(learner=Known()).partial_fit(expit(z)[:, None], y, sample_weight=weight)
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
     model.fit(z[:, None], y, sample_weight=weight)
-    summary = clf.goal_report_.stream
+    summary = clf.goal_report_.section("stream")
     assert summary.slope == pytest.approx(model.coef_[0, 0], abs=1e-5)
     assert summary.intercept == pytest.approx(model.intercept_[0], abs=1e-5)
 
@@ -182,4 +182,6 @@ def test_calibration_error():
     p, y = p[order], y[order]
     clf = online(learner=Known()).partial_fit(p[:, None], y)
     miss = [abs(p[i : i + 100].sum() - y[i : i + 100].sum()) for i in range(0, 1000, 100)]
-    assert clf.goal_report_.stream.calibration_error == pytest.approx(sum(miss) / 1000, abs=1e-10)
+    assert clf.goal_report_.section("stream").calibration_error == pytest.approx(
+        sum(miss) / 1000, abs=1e-10
+    )

@@ -211,7 +211,7 @@ def test_the_positive_class(classes):
     p = found.predict_proba(X)[:, 0]
     np.testing.assert_array_equal(found.predict(X) == "a", p >= found.threshold_)
     np.testing.assert_array_equal(found.decision_distribution(X)[:, 0], found.predict(X) == "a")
-    assert found.goal_report_.positive == "a"
+    assert found.goal_report_.counts.positive == "a"
 
 
 def test_classes_may_be_declared_in_the_first_call():

@@ -108,7 +108,7 @@ OPTIONS = {
     "other classes": ({"goal": "maximize recall(label=2)"}, GoalError, "unknown label 2"),
     **{
         f"{solver}, {goal}": (
-            {"goal": goal, "solver": solver},
+            {"goal": goal, "solver": solver, "pos_label": 1},
             ValueError,
             f"solver='{solver}' maximises fbeta or jaccard of the positive class",
         )

@@ -57,7 +57,7 @@ def test_scores_that_are_not_posteriors():
     assert not hasattr(clf, "predict_proba")
     margin = clf.learner_.decision_function(X)
     np.testing.assert_array_equal(clf.predict(X), margin >= clf.threshold_)
-    summary = clf.goal_report_.stream
+    summary = clf.goal_report_.section("stream")
     assert (summary.slope, summary.intercept, summary.calibration_error) == (None, None, None)
     assert clf.evaluate(X, Y).objective.value > 0.35
     half = online(learner=HINGE, solver="half").partial_fit(X, Y)
@@ -180,11 +180,13 @@ def test_forms_of_rows(form):
 def test_late_labels_teach_the_row_of_then():
     clf = online(learner=LOG).partial_fit(X[:200], Y[:200])
     said = clf.predict(X[200:210], ids=range(10))
-    tp = clf.goal_report_.stream.tp
+    tp = clf.goal_report_.section("stream").tp
     clf.partial_fit(X[210:], 1 - Y[210:])
-    between = clf.goal_report_.stream.tp
+    between = clf.goal_report_.section("stream").tp
     clf.learn(range(10), Y[200:210])
-    assert clf.goal_report_.stream.tp - between == ((said == 1) & (Y[200:210] == 1)).sum()
+    assert (
+        clf.goal_report_.section("stream").tp - between == ((said == 1) & (Y[200:210] == 1)).sum()
+    )
     assert clf.n_rows_seen_ == 300
     assert tp <= between
 
@@ -254,7 +256,7 @@ def test_scores_that_are_not_numbers(kind):
         assert "Broken" in str(error)  # noqa: PT017
         return
     assert not np.isnan(clf.threshold_)
-    assert clf.goal_report_.stream.window_rows == 60
+    assert clf.goal_report_.section("stream").window_rows == 60
 
 
 def test_scores_without_end_are_the_largest_and_the_smallest():

@@ -57,9 +57,9 @@ def test_counts_are_those_of_the_decisions(goal, weighted):
     assert len(found.constraints) == len(wanted.constraints)
     for one, two in zip(found.constraints, wanted.constraints, strict=True):
         same(one, two)
-    assert found.n_rows == wanted.n_rows
-    assert found.positive == 1
-    assert (found.family, found.solver) == ("online", "sketch")
+    assert found.counts.n_rows == wanted.counts.n_rows
+    assert found.counts.positive == 1
+    assert (found.search.family, found.search.solver) == ("online", "sketch")
     assert found.level == wanted.level
 
 
@@ -83,7 +83,7 @@ def test_the_window(kind, weighted):
         rows = slice(seen, seen + n)
         decided.extend(clf.predict_learn(X[rows], Y[rows], sample_weight=weight[rows]))
         seen += n
-        summary = clf.goal_report_.stream
+        summary = clf.goal_report_.section("stream")
         for name, value in table(Y[:seen], np.array(decided), weight[:seen]).items():
             assert getattr(summary, name) == pytest.approx(value, abs=1e-9)
         last = slice(max(0, seen - size), seen)
@@ -109,7 +109,7 @@ def test_reports_are_stored_as_json(kind):
         GoalReport.from_dict(json.loads(json.dumps(report.to_dict(), allow_nan=False))),
     ):
         assert back == report
-        assert back.stream == report.stream
+        assert back.section("stream") == report.section("stream")
     assert clf.goal_report_ == report
 
 
@@ -118,15 +118,15 @@ def test_reports_before_both_classes_came():
         clf = online().partial_fit(X[:rows], np.zeros(rows, int))
         report = clf.goal_report_
         assert GoalReport.from_json(report.to_json()) == report
-        assert report.stream.prior == 0.0
-        assert report.stream.slope is None
+        assert report.section("stream").prior == 0.0
+        assert report.section("stream").slope is None
         assert str(report)
     clf = online()
     clf.predict(X[:2], ids=[1, 2])  # rows wait, and none was learnt
     report = clf.goal_report_
     assert report.objective.value is None
-    assert report.stream.prior is None
-    assert report.stream.waiting == 2
+    assert report.section("stream").prior is None
+    assert report.section("stream").waiting == 2
     assert GoalReport.from_json(report.to_json()) == report
     assert str(report)
 
@@ -147,7 +147,7 @@ def test_thresholds_without_end(threshold):
 def test_text():
     clf = online(window=50).partial_fit(X, Y)
     clf.predict(X[:2], ids=[1, 2])
-    summary = clf.goal_report_.stream
+    summary = clf.goal_report_.section("stream")
     text = " ".join(str(clf.goal_report_).split())  # lines are wrapped
     for line in summary.lines():
         assert line in text
@@ -177,7 +177,7 @@ def test_evaluate_on_new_rows(goal):
     wanted = evaluate(goal, Y[500:], clf.predict(X[500:]))
     same(found.objective, wanted.objective)
     assert found.status == "evaluated"
-    assert found.stream is None
+    assert found.section("stream") is None
     weight = np.arange(200) % 3 + 0.5
     found = clf.evaluate(X[500:], Y[500:], sample_weight=weight)
     wanted = evaluate(goal, Y[500:], clf.predict(X[500:]), sample_weight=weight)
@@ -211,6 +211,6 @@ def test_frontiers():
 
 def test_the_rule_in_words():
     clf = online(classes=["no", "yes"]).partial_fit(X, np.where(Y == 1, "yes", "no"))
-    assert "'yes'" in clf.goal_report_.rule or "yes" in clf.goal_report_.rule
-    assert f"{clf.threshold_:.4g}"[:5] in clf.goal_report_.rule
+    assert "'yes'" in clf.goal_report_.rule.text or "yes" in clf.goal_report_.rule.text
+    assert f"{clf.threshold_:.4g}"[:5] in clf.goal_report_.rule.text
     assert clf.rule_.threshold == clf.threshold_

@@ -60,7 +60,7 @@ def test_nothing_of_river_is_skipped():
 
 @pytest.mark.parametrize("make", [lambda m: preprocessing.StandardScaler() | m, lambda m: m])
 def test_labels_of_text_alone_and_in_a_pipeline(make):
-    model = make(OnlineF(classes=("ham", "spam")))
+    model = make(OnlineF(classes=("ham", "spam"), pos_label="spam"))
     for x, y in datasets.Phishing().take(300):
         proba = model.predict_proba_one(x)
         assert set(proba) == {"ham", "spam"}
@@ -82,10 +82,10 @@ def test_the_same_as_on_arrays(options):
     assert model.threshold_ == pytest.approx(on_arrays.threshold_, abs=1e-12)
     ours, theirs = model.goal_report_, on_arrays.goal_report_
     assert ours.objective == theirs.objective
-    assert (ours.goal, ours.solver, ours.stream.tp) == (
+    assert (ours.goal, ours.search.solver, ours.section("stream").tp) == (
         theirs.goal,
-        theirs.solver,
-        theirs.stream.tp,
+        theirs.search.solver,
+        theirs.section("stream").tp,
     )
 
 
@@ -156,7 +156,7 @@ def test_progressive_validation_with_weights():
     weighted = [(x, y, {"w": 2.0}) for x, y in datasets.Phishing().take(100)]
     model = OnlineF()
     evaluate.progressive_val_score(weighted, model, metrics.F1())
-    summary = model.goal_report_.stream
+    summary = model.goal_report_.section("stream")
     assert (summary.tp + summary.fp + summary.fn + summary.tn, model.n_rows_seen_) == (200, 100)
 
 
@@ -285,7 +285,7 @@ def test_wrong_labels_and_weights_change_nothing():
         model.learn_one({"new": 1.0}, True, w="2")
     assert pickle.dumps(model) == state
     with pytest.raises(ValueError, match=r"'no', which is not a class .known: 'ham', 'spam'.$"):
-        OnlineF(classes=("ham", "spam")).learn_one({}, "no")
+        OnlineF(classes=("ham", "spam"), pos_label="spam").learn_one({}, "no")
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ def test_never_worse_than_cross_entropy(solver, goal):
         goal, solver=Portfolio(polish=False) if solver == "portfolio" else solver, min_positives=5
     ).fit(X, Y)
     report = clf.goal_report_
-    assert report.family == "penalty"
-    assert report.solver == solver
+    assert report.search.family == "penalty"
+    assert report.search.solver == solver
     sense = -1.0 if "minimize" in report.goal else 1.0
     ranked = [(-c["violation"], sense * c["objective"]) for c in clf.candidates_]
     assert ranked == sorted(ranked, reverse=True)
@@ -128,7 +128,7 @@ def test_weight_two_is_the_row_twice(solver):
 @pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_held_out_rows_choose():
     clf = penalty(FPOR, validation_fraction=0.25).fit(X, Y)
-    assert clf.goal_report_.n_rows == 500
+    assert clf.goal_report_.counts.n_rows == 500
     assert any("500 rows held out" in w for w in clf.goal_report_.warnings)
     assert clf.evidence_.n_rows == 500
     again = penalty(FPOR, validation_fraction=0.25).fit(X, Y)
@@ -149,8 +149,8 @@ def test_a_large_least_number_of_positives_holds():
 def test_nothing_is_certified_of_models():
     for least in (0, 200):
         report = penalty("f1", min_positives=least, solver="cross-entropy").fit(X, Y).goal_report_
-        assert report.gap is None
-        assert report.bound_on_objective is None
+        assert report.certificate.gap is None
+        assert report.certificate.bound is None
         assert "certified" not in str(report)
 
 
@@ -256,7 +256,7 @@ def test_a_solver_refuses_the_parameters_of_others():
 def test_a_name_stands_for_a_solver_with_its_defaults():
     one, other = penalty(solver="sigmoid").fit(X, Y), penalty(solver=Sigmoid()).fit(X, Y)
     assert np.array_equal(one.coef_, other.coef_)
-    assert one.goal_report_.solver == other.goal_report_.solver == "sigmoid"
+    assert one.goal_report_.search.solver == other.goal_report_.search.solver == "sigmoid"
     steep = clone(penalty(solver="sigmoid")).set_params(solver__temperature=5.0)
     assert steep.solver == Sigmoid(temperature=5.0)
     assert steep.get_params()["solver__temperature"] == 5.0

@@ -68,12 +68,12 @@ def test_fitted_attributes():
     assert model.estimator_.coef_.shape == (1, 2)
     assert model.classes_.tolist() == [0, 1]
     assert model.positive_ == 1
-    assert model.gap_ == report.gap <= 1e-9
-    assert model.n_oracle_calls_ == report.n_oracle_calls
+    assert model.gap_ == report.certificate.gap <= 1e-9
+    assert model.n_oracle_calls_ == report.search.calls
     assert model.n_features_in_ == 2
     assert report.goal == FLOOR
     assert report.status == "optimal"
-    assert report.folds == 3
+    assert report.search.folds == 3
     assert report.constraints[0].satisfied
 
 
@@ -196,7 +196,7 @@ def test_frames_with_text_and_gaps_pass_through(draws):
     options = {"sensitive_features": "g", "randomized": draws, "decide_on": "auto"}
     with threadpool_limits(1):  # threads of several tests get in each other's way
         pandas = plug(FAIR, frame_model("pandas"), **options).fit(X, y)
-    assert pandas.goal_report_.decides_on == ("g",)
+    assert pandas.goal_report_.rule.decides_on == ("g",)
     assert pandas.feature_names_in_.tolist() == list(X.columns)
     other = pl.from_pandas(X)
     with threadpool_limits(1):
@@ -339,7 +339,7 @@ def test_a_share_is_split_off_once(refit):
     assert model.rule_ == solve(FLOOR, inner.predict_proba(X[test])[:, 1], y[test]).rule
     wanted = LogisticRegression().fit(X, y) if refit else inner
     np.testing.assert_array_equal(model.estimator_.coef_, wanted.coef_)
-    assert model.goal_report_.folds == 1
+    assert model.goal_report_.search.folds == 1
 
 
 def test_without_a_random_state_a_share_is_drawn_anew_and_not_from_the_global_generator():
@@ -470,7 +470,7 @@ def test_groups_by_name_or_given_to_fit():
     given_too = plug(FAIR, base, decide_on=["g"]).fit(X, y, sensitive_features=X["g"])
     blind = plug(FAIR, base).fit(X, y, sensitive_features=X["g"])
     assert named.rule_ == given_too.rule_
-    assert named.goal_report_.decides_on == ("g",)
+    assert named.goal_report_.rule.decides_on == ("g",)
     np.testing.assert_array_equal(
         named.predict(X), given_too.predict(X, sensitive_features={"g": X["g"]})
     )
@@ -535,7 +535,7 @@ def test_two_columns():
     X = X.assign(h=np.where(X["id"] % 2, "odd", "even"))
     goal = "maximize accuracy subject to predicted_rate.difference(g, h) <= 0.1"
     model = plug(goal, base, sensitive_features=["g", "h"]).fit(X, y)
-    assert model.goal_report_.decides_on == ("g", "h")
+    assert model.goal_report_.rule.decides_on == ("g", "h")
     assert len(model.rule_.segment_keys) == 4
     assert model.goal_report_.constraints[0].satisfied
     np.testing.assert_array_equal(
@@ -579,7 +579,7 @@ def test_data_sets():
     assert [c.value for c in report.constraints] == pytest.approx(values, abs=1e-12)
     again = model.evaluate(X, y, datasets=sets)
     assert [c.value for c in again.constraints] == pytest.approx(values, abs=1e-12)
-    assert report.decides_on == ()  # the goal names no column of X
+    assert report.rule.decides_on == ()  # the goal names no column of X
 
 
 def test_data_sets_with_groups_of_their_own():
@@ -590,5 +590,5 @@ def test_data_sets_with_groups_of_their_own():
     goal = "maximize accuracy subject to recall.on(g='b') >= 0.6 and recall.on('new', g='b') >= 0.6"
     new = Dataset(Z[["score"]], z, sensitive_features={"g": Z["g"]})
     model = plug(goal, base, sensitive_features="g").fit(X, y, datasets={"new": new})
-    assert model.goal_report_.decides_on == ("g",)
+    assert model.goal_report_.rule.decides_on == ("g",)
     assert all(c.satisfied for c in model.goal_report_.constraints)

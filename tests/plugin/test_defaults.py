@@ -79,7 +79,7 @@ def test_two_classes_stay_thresholds_after_adapt():
     later = X + 0.3
     clf.fit(X, y).adapt(later)
     assert 0.0 < clf.rule_.threshold < 1.0
-    assert clf.goal_report_.rule.startswith("predict 1 when the score is at least")
+    assert clf.goal_report_.rule.text.startswith("predict 1 when the score is at least")
     accepted = clf.predict(later) == 1
     assert accepted.mean() <= 0.2
     assert (accepted == (clf.predict_proba(later)[:, 1] >= clf.rule_.threshold)).all()

@@ -107,7 +107,7 @@ def test_posteriors_against_a_solve_for_each_bound(wines, goal):
     for bound, value in zip(found.bounds, found.values, strict=True):
         goal_there = f"{goal} subject to predicted_rate(label=1) <= {bound}"
         one = solve(goal_there, posteriors, y, evidence="soft", randomized=True).report
-        assert value == pytest.approx(one.expected_objective, abs=1e-4)
+        assert value == pytest.approx(one.objective.posteriors, abs=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")

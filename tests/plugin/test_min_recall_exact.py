@@ -38,6 +38,6 @@ def test_it_is_the_largest_of_all_decisions(monkeypatch, n, many):
     options = {"evidence": "soft", "randomized": "auto", "limits": SearchLimits(tol=1e-6)}
     report = solve("min_recall", P, y, sample_weight=weight, **options).report
     best = largest_smallest_recall(P, weight)
-    assert report.gap <= 1e-6
-    assert best - 1e-6 <= report.expected_objective <= best + 1e-8
-    assert report.expected_objective + report.gap >= best - 1e-8
+    assert report.certificate.gap <= 1e-6
+    assert best - 1e-6 <= report.objective.posteriors <= best + 1e-8
+    assert report.objective.posteriors + report.certificate.gap >= best - 1e-8

@@ -56,8 +56,12 @@ def test_a_black_box_with_a_column():
     model = classifier(BlackBox(revenue, name="revenue")).fit(X, y)
     report = model.goal_report_
     assert report.goal == 'maximize blackbox("revenue")'
-    assert (report.solver, report.status, report.gap) == ("post-shift", "feasible", None)
-    assert report.why == "the best of 401 cut-offs by the curve averaged over 50"
+    assert (report.search.solver, report.status, report.certificate.gap) == (
+        "post-shift",
+        "feasible",
+        None,
+    )
+    assert report.search.why == "the best of 401 cut-offs by the curve averaged over 50"
     assert model.n_oracle_calls_ == 401
     assert isinstance(model.rule_, Threshold)
     decided = model.evidence_.scores >= model.rule_.threshold
@@ -153,8 +157,8 @@ def test_groups_get_cut_offs_of_their_own(goal):
     )
     model.fit(X, y)
     assert isinstance(model.rule_, PerSegment)
-    assert model.goal_report_.why.endswith("then of each of 2 groups in turn")
-    assert model.goal_report_.decides_on == ("region",)
+    assert model.goal_report_.search.why.endswith("then of each of 2 groups in turn")
+    assert model.goal_report_.rule.decides_on == ("region",)
     found = model.evaluate(X, y).objective.value
     if isinstance(goal, BlackBox):
         columns = {"amount": X["amount"].to_numpy()} if goal.columns else {}
@@ -213,8 +217,8 @@ def test_solve():
     value = revenue(y, found.rule.decide(scores), X["amount"].to_numpy())
     assert found.report.objective.value == pytest.approx(value)
     known = solve("f1", scores, y, solver=PostShift(smooth=15))
-    assert known.report.why.endswith("averaged over 15")
-    assert known.report.n_oracle_calls == len(np.unique(scores)) + 1
+    assert known.report.search.why.endswith("averaged over 15")
+    assert known.report.search.calls == len(np.unique(scores)) + 1
     auc = BlackBox(roc_auc_score)
     with pytest.warns(ConstantGoalWarning, match="left at 0.5"):
         assert solve(auc, scores, y).rule == Threshold(0.5)

@@ -101,14 +101,19 @@ def test_labels_of_any_kind(labels, pos):
     y = np.array([names[0], names[1]])[s.y]
     found = solve("f1", s.scores, y, pos_label=labels[pos])
     assert found.rule == plain.rule
-    assert found.report.positive == labels[pos]
+    assert found.report.counts.positive == labels[pos]
     same(found.report, plain.report)
 
 
-def test_without_pos_label_the_last_class_is_positive():
+def test_without_pos_label_the_larger_number_and_yes_are_positive():
     s = sample()
+    want = solve("f1", s.scores, s.y).rule
+    for positive, negative in ((7, 3), ("yes", "no"), ("ja", "nein")):
+        assert solve("f1", s.scores, np.where(s.y == 1, positive, negative)).rule == want
     y = np.where(s.y == 1, "b", "a")
-    assert solve("f1", s.scores, y).rule == solve("f1", s.scores, s.y).rule
+    assert solve("f1", s.scores, y, pos_label="b").rule == want
+    with pytest.raises(ValueError, match="pass pos_label='a' or pos_label='b'"):
+        solve("f1", s.scores, y)
 
 
 def test_posteriors_stand_in_sorted_class_order():
@@ -150,7 +155,7 @@ def test_the_best_f1_of_all_thresholds():
     assert found.report.objective.value >= best - 1e-12
     decided = found.rule.decide(s.scores)
     assert found.report.objective.value == pytest.approx(f1_score(s.y, decided), abs=1e-12)
-    assert found.report.gap == 0.0
+    assert found.report.certificate.gap == 0.0
     assert found.report.status == "optimal"
     assert isinstance(found.rule, Threshold)
 
@@ -162,9 +167,9 @@ def test_decide_on():
     blind = solve(goal, s.scores, s.y, sensitive_features=s.g, decide_on=None)
     named = solve(goal, s.scores, s.y, sensitive_features={"g": s.g}, decide_on="g")
     assert looks.rule.segment_keys == ((("g", "a"),), (("g", "b"),))
-    assert looks.report.decides_on == ("g",)
+    assert looks.report.rule.decides_on == ("g",)
     assert not blind.rule.needs_segments
-    assert blind.report.decides_on == ()
+    assert blind.report.rule.decides_on == ()
     assert named.rule == looks.rule
     assert looks.report.objective.value >= blind.report.objective.value - 1e-12
 
@@ -212,7 +217,7 @@ def test_data_sets_with_weights_groups_and_a_baseline():
     assert churn == pytest.approx(np.average(decided != t.deployed, weights=t.weight), abs=1e-12)
     b = (t.g == "b") & (t.y == 1)
     assert at_b == pytest.approx(np.average(decided[b], weights=t.weight[b]), abs=1e-12)
-    assert found.report.decides_on == ()  # X was not given the column
+    assert found.report.rule.decides_on == ()  # X was not given the column
 
 
 def test_churn_and_the_deployed_model():
@@ -226,7 +231,7 @@ def test_churn_and_the_deployed_model():
     )
     assert np.mean(found.rule.decide(s.scores) != s.deployed) <= 0.4
     deployed = s.deployed[s.y == 1].mean()
-    assert found.report.baseline_objective == pytest.approx(deployed, abs=1e-12)
+    assert found.report.deployed.objective == pytest.approx(deployed, abs=1e-12)
 
 
 def test_infeasible():
@@ -240,7 +245,7 @@ def test_infeasible():
     assert near.report.status == "nearest"
     worst = max(-c.slack for c in near.report.constraints)
     assert worst == pytest.approx(caught.value.violation, abs=1e-6)
-    assert near.report.gap is None
+    assert near.report.certificate.gap is None
 
 
 def test_a_goal_that_a_constant_attains_warns():
@@ -256,9 +261,9 @@ def test_randomized():
     draws = solve(goal, s.scores, s.y, randomized=True)
     plain = solve(goal, s.scores, s.y, randomized=False)
     assert not plain.rule.randomized
-    assert plain.report.randomized == 0.0
+    assert plain.report.rule.drawn == 0.0
     assert draws.rule.randomized
-    assert draws.report.randomized > 0
+    assert draws.report.rule.drawn > 0
     assert draws.report.objective.value >= plain.report.objective.value
     lenient = solve(goal, s.scores, s.y, limits=SearchLimits(tol=1.0))
     assert not lenient.rule.randomized

@@ -33,7 +33,7 @@ def test_not_less_than_the_rules_known_from_the_beginning(evidence, randomized, 
         reached = found.objective.value
         decided = np.eye(3)[P.argmax(axis=1)]
         if evidence == "soft":
-            reached = found.expected_objective
+            reached = found.objective.posteriors
             credit = (P * decided).sum(axis=0)
             f1 = 2 * credit / (P.sum(axis=0) + decided.sum(axis=0))
             if credit[0] / max(decided[:, 0].sum(), 1e-9) >= 0.3:

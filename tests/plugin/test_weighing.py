@@ -35,7 +35,7 @@ def test_few_distinct_posteriors(goal):
 def test_a_class_without_rows_counts_nothing(goal, evidence):
     y = np.array([0, 1, 0, 0, 1, 0])
     found = solve(goal, TIED[:6], y, classes=[0, 1, 2], evidence=evidence)
-    if found.report.evidence == "label":
+    if found.report.search.evidence == "label":
         # The best of all rules that decide the three distinct rows.
         rules = np.stack(np.meshgrid(*[range(3)] * 3), axis=-1).reshape(-1, 3)
         best = max(score(goal, y, rule[np.arange(6) % 3]) for rule in rules)
@@ -67,7 +67,7 @@ def score(goal, y, decided):
 def test_learners_with_few_posteriors(learner, seed, goal):
     X, y = make_blobs(300, centers=4, random_state=seed)
     report = PlugInClassifier(learner, goal).fit(X, y).goal_report_
-    assert "cross-validation" in report.why
+    assert "cross-validation" in report.search.why
     assert report.objective.value > 0.5
 
 
@@ -77,8 +77,8 @@ def test_a_search_that_fails_means_soft_evidence(monkeypatch):
 
     monkeypatch.setattr(weighing, "_held_out", fails)
     report = solve("macro_f1", TIED, np.arange(30) % 3).report
-    assert report.evidence == "soft"
-    assert "soft evidence, as cross-validation failed (a linear program" in report.why
+    assert report.search.evidence == "soft"
+    assert "soft evidence, as cross-validation failed (a linear program" in report.search.why
 
 
 def test_no_status_of_a_solver_is_shown():
@@ -139,7 +139,7 @@ def test_what_labels_meet_is_not_refused_for_posteriors(seed):
     P, y = modest(seed)
     report = solve(FLOOR, P, y).report
     assert report.satisfied
-    assert report.evidence == "label"
+    assert report.search.evidence == "label"
     with pytest.raises(InfeasibleError) as caught:
         solve(FLOOR, P, y, evidence="soft")
     message = str(caught.value)
@@ -180,7 +180,7 @@ def test_a_limit_is_said_where_only_labels_lead_to_a_rule():
         report = solve(FLOOR, P, y, limits=SearchLimits(calls=1)).report
     texts = [str(w.message) for w in caught if w.category is StoppedWarning]
     assert texts == ["stopped after 1 oracle calls: the best found so far is kept"]
-    assert report.evidence == "label"
+    assert report.search.evidence == "label"
     assert "no rule by posteriors" in str(report)
 
 

@@ -303,4 +303,4 @@ def test_a_data_set_that_the_goal_is_silent_on():
     many = sample(1500)
     with pytest.warns(UserWarning, match="the goal does not refer to 'more'; it is left out"):
         clf = ramp(COVERAGE).fit(many.X, many.y, datasets={"more": many.X})
-    assert clf.goal_report_.n_rows == 1500
+    assert clf.goal_report_.counts.n_rows == 1500

@@ -140,8 +140,8 @@ def test_reports_are_counts(goal, randomized):
     assert [c.slack for c in report.constraints] == pytest.approx(by_hand, abs=1e-12)
     assert min(by_hand, default=0.0) >= -1e-9
     assert report.satisfied
-    assert report.family == "ramp"
-    assert report.n_rows == N + sum(
+    assert report.search.family == "ramp"
+    assert report.counts.n_rows == N + sum(
         len(HARD.y if name == "hard" else NEW.y) for name in sets_for(goal)
     )
     p = D[None].p
@@ -151,8 +151,8 @@ def test_reports_are_counts(goal, randomized):
         np.testing.assert_allclose(p, np.clip(z + 0.5, 0.0, 1.0), atol=1e-15)
         every = np.concatenate([p, *(D[name].p for name in sets_for(goal))])
         drawn = np.mean((every > 0) & (every < 1))
-        assert report.randomized == pytest.approx(drawn, abs=1e-12)
-        assert report.randomized > 0.02
+        assert report.rule.drawn == pytest.approx(drawn, abs=1e-12)
+        assert report.rule.drawn > 0.02
         found = clf.predict(S.X)
         assert np.array_equal(found, clf.predict(S.X))
         assert not found[p == 0].any()
@@ -162,7 +162,7 @@ def test_reports_are_counts(goal, randomized):
         assert set(np.unique(p)) == {0.0, 1.0}
         assert np.array_equal(p == 1, z >= 0)
         assert np.array_equal(clf.predict(S.X), p.astype(int))
-        assert report.randomized == 0.0
+        assert report.rule.drawn == 0.0
     assert clf.threshold_ == 0.0 or report.status == "feasible"
 
 
@@ -455,7 +455,7 @@ def test_zero_weight_is_absent(options):
     b = ramp(MILD, **options).fit(S.X[200:], S.y[200:], baseline=deployed[1])
     np.testing.assert_allclose(a.decision_function(S.X), b.decision_function(S.X), atol=1e-4)
     assert a.goal_report_.objective.value == pytest.approx(b.goal_report_.objective.value)
-    assert a.goal_report_.n_rows == N - 200
+    assert a.goal_report_.counts.n_rows == N - 200
 
 
 def test_weights_that_are_shares():
@@ -535,8 +535,8 @@ def test_infeasible_goals_name_what_pulls():
         assert report.status == "nearest"
         assert not report.satisfied
         assert np.isfinite(near.coef_).all()
-        assert set(report.blame) == set(hopeless.value.blame)
-        assert sum(report.blame.values()) == pytest.approx(1.0)
+        assert set(report.search.blame) == set(hopeless.value.blame)
+        assert sum(report.search.blame.values()) == pytest.approx(1.0)
         violation = max(-c.slack for c in report.constraints)
         assert violation == pytest.approx(hopeless.value.violation, abs=1e-9)
 
@@ -575,7 +575,7 @@ def test_the_cut_off_moves_where_counts_violate_a_bound(monkeypatch):
     assert clf.threshold_ > 0
     assert clf.goal_report_.satisfied
     assert clf.goal_report_.status == "feasible"
-    assert "the cut-off moved" in clf.goal_report_.why
+    assert "the cut-off moved" in clf.goal_report_.search.why
     accepted = int(clf.predict(S.X).sum())
     assert accepted == int(0.3 * N)  # one row more would be too many
     z = clf.decision_function(S.X)
@@ -679,7 +679,7 @@ def test_the_trace_and_the_report():
     clf = fitted(CHURN)
     assert len(clf.trace_) >= 4
     assert [t.call for t in clf.trace_] == sorted({t.call for t in clf.trace_})
-    assert clf.goal_report_.trace
+    assert clf.goal_report_.section("trace").steps
     text = str(clf.goal_report_)
     assert "churn <= 0.08" in text
     assert "flatters" in text
@@ -708,7 +708,7 @@ def test_evaluate_by_hand_is_the_same():
 @pytest.mark.parametrize("goal", [COVERAGE, FAIR, CHURN])
 def test_the_solver_of_the_paper_comes_close(goal):
     clf = fitted(goal, solver="cutting-plane")
-    assert clf.goal_report_.solver == "cutting-plane"
+    assert clf.goal_report_.search.solver == "cutting-plane"
     assert clf.goal_report_.satisfied
     best = fitted(goal).goal_report_.objective.value
     assert clf.goal_report_.objective.value <= best + 0.02

@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 import pytest
+from setpoint.report.page.advice import notes_of
+from setpoint.report.page.cards import cards_of, verdict_of
 
 from report.pages import searched
 from setpoint import BlackBox, Goal, GoalReport
 from setpoint.evidence import Confusion
 from setpoint.program.link import link
 from setpoint.report import Entry, report_on
-from setpoint.report.page.advice import notes_of
-from setpoint.report.page.cards import cards_of, verdict_of
 from setpoint.report.page.page import page_text
 
 NAMES = ["shop:revenue", "a$b$c_d^2:<lambda>", 'q"uote:f\\n', "m:<script>alert(1)</script>"]
@@ -46,7 +46,7 @@ def test_not_evaluated_without_a_measured_value():
     assert "not evaluated" in str(report)
     assert "no formula" in cards_of(report)[0].note
     assert any("no formula" in line for line in verdict_of(report, "rows").lines)
-    assert report.n_rows == 120
+    assert report.counts.n_rows == 120
 
 
 def test_a_measured_objective():

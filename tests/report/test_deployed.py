@@ -149,9 +149,11 @@ def test_evaluate_compares_whatever_the_goal():
     y, old, new = ["a", "b", "b", "a"], ["a", "a", "b", "a"], ["a", "b", "b", "a"]
     found = Comparison(4, 0.25, 0.25, 0.0)
     for goal in ("recall", "maximize recall subject to churn <= 0.5"):
-        assert evaluate(goal, y, new, baseline=old).deployed == found
-    assert evaluate("recall", y, new).deployed is None
-    unlabelled = evaluate("maximize predicted_rate", None, new, baseline=old, classes=["a", "b"])
+        assert evaluate(goal, y, new, baseline=old, pos_label="b").deployed == found
+    assert evaluate("recall", y, new, pos_label="b").deployed is None
+    unlabelled = evaluate(
+        "maximize predicted_rate", None, new, baseline=old, classes=["a", "b"], pos_label="b"
+    )
     assert unlabelled.deployed == Comparison(4, 0.25)
-    weighted = evaluate("recall", y, new, baseline=old, sample_weight=[1, 2, 0, 1])
+    weighted = evaluate("recall", y, new, baseline=old, sample_weight=[1, 2, 0, 1], pos_label="b")
     assert weighted.deployed == Comparison(3, 0.5, 0.5, 0.0)

@@ -26,13 +26,17 @@ from setpoint.report import (
     GoalReport,
     GroupRatesDisplay,
     GroupRow,
+    ObjectiveCurveDisplay,
     OperatingPointDisplay,
 )
 from setpoint.report.displays import style
 from setpoint.search.frontier import Frontier
 from thinning import thinned
 
-INKS = {style.INK, style.MUTED, style.GRID, style.BLUE, style.ORANGE, style.GREEN, style.RED}
+INKS = {
+    style.INK, style.PAPER, style.MUTED, style.GRID, style.BLUE, style.ORANGE, style.GREEN,
+    style.RED,
+}  # fmt: skip
 GOAL = "maximize recall subject to precision >= 0.7 and recall.difference('sex') <= 0.1"
 TRACE = [(1, 0.5, np.inf, 0.1), (2, 0.55, 0.8, 1e-4), (3, 0.6, 0.7, 0.0), (4, 0.65, 0.66, 0.0)]
 
@@ -73,17 +77,19 @@ def pictures(rows):
     yield lambda ax: operating(two, y, s, sensitive_features=sex, kind="roc", ax=ax)
     yield lambda ax: operating(two, y, s, sensitive_features=sex, decide_on=None, ax=ax)
     yield FrontierDisplay(frontier(asked=0.95)).plot
-    yield FrontierDisplay(frontier("points", "<=", (np.nan, 0.7, 0.4), gap=0.05)).plot
+    yield FrontierDisplay(frontier("points", "<=", (np.nan, 0.7, 0.4), gaps=np.full(3, 0.05))).plot
     yield lambda ax: GroupRatesDisplay.from_predictions(
         two, y, (s > 0.5).astype(int), sensitive_features=sex, ax=ax
     )
     yield ConvergenceDisplay(TRACE, "f1").plot
+    points = operating(one, y, s, ax=Figure()).points
+    yield ObjectiveCurveDisplay(points, one, deployed=(0.3, 0.4)).plot
 
 
 PLACES = ["new", "figure", "axes", "roomy"]
 
 
-@pytest.mark.parametrize(("i", "place"), thinned(list(product(range(9), PLACES)), 3))
+@pytest.mark.parametrize(("i", "place"), thinned(list(product(range(10), PLACES)), 3))
 def test_inks_and_places(rows, i, place):
     plot = list(pictures(rows))[i]
     given = {
@@ -118,10 +124,11 @@ def test_dollars_are_not_mathematics(rows):
     labels = np.array(["$^no$", "$_yes$"])[y]
     goal = "maximize recall subject to recall.min('$a_$') >= 0.1 and precision >= 0.6"
     groups = {"$a_$": np.char.add("$_", np.char.add(sex, "$"))}
-    display = OperatingPointDisplay.from_predictions(goal, labels, s, sensitive_features=groups)
+    more = {"sensitive_features": groups, "pos_label": "$_yes$"}
+    display = OperatingPointDisplay.from_predictions(goal, labels, s, **more)
     display.figure_.canvas.draw()
     plt.close(display.figure_)
-    display = GroupRatesDisplay.from_predictions(goal, labels, labels, sensitive_features=groups)
+    display = GroupRatesDisplay.from_predictions(goal, labels, labels, **more)
     display.figure_.canvas.draw()
 
 
@@ -161,11 +168,11 @@ def test_from_estimator_and_from_report(fitted):
     here = Figure().add_subplot()
     a = OperatingPointDisplay.from_estimator(clf, X, y, sensitive_features=group, ax=here)
     b = OperatingPointDisplay.from_report(report, ax=Figure())
-    assert a.points == b.points == report.operating
+    assert a.points == b.points == report.section("operating").points
     assert a.goal == b.goal == Goal.parse(report.goal)
     a = GroupRatesDisplay.from_estimator(clf, X, y, sensitive_features=group, ax=Figure())
     b = GroupRatesDisplay.from_report(report, ax=Figure())
-    assert a.rows == b.rows == report.groups
+    assert a.rows == b.rows == tuple(g for g in report.groups if g.compared)
     assert a.level == report.level
 
 
@@ -205,7 +212,7 @@ def test_convergence_holds_the_trace():
     assert display.calls.tolist() == [t.call for t in solution.trace]
     for name in ("calls", "objective", "bound", "violation"):
         np.testing.assert_array_equal(getattr(display, name), getattr(same, name))
-    assert display.ax_.get_ylabel() == "g_mean"
+    assert display.ax_.get_ylabel() == "G-mean"
 
 
 def test_convergence_panels():

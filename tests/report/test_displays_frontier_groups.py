@@ -1,5 +1,7 @@
 """FrontierDisplay and GroupRatesDisplay: what is drawn is what is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -7,9 +9,16 @@ from matplotlib.figure import Figure
 
 from report.test_displays import frontier
 from setpoint import Goal, GoalError, evaluate
-from setpoint.report import Entry, FrontierDisplay, GoalReport, GroupRatesDisplay, GroupRow
+from setpoint.report import (
+    Entry,
+    FrontierDisplay,
+    Frontiers,
+    GoalReport,
+    GroupRatesDisplay,
+    GroupRow,
+)
 from setpoint.report.displays import style
-from setpoint.report.displays.extent import known_line, out_of_reach, shown_bounds
+from setpoint.report.displays.extent import known_line, not_excluded, out_of_reach, shown_bounds
 from setpoint.report.displays.group_bounds import allowed_of, not_drawn
 
 
@@ -47,14 +56,14 @@ def test_the_line_is_the_frontier(kind, relation):
 
 def test_the_bound_asked():
     display = FrontierDisplay(frontier(asked=0.6)).plot(Figure())
-    (marker,) = (q for q in display.ax_.get_lines() if q.get_marker() == "o")
-    assert marker.get_xydata().tolist() == [[0.6, 0.4]]
+    (marker,) = (q for q in display.ax_.collections if q.get_label() == "the rule")
+    assert marker.get_offsets().tolist() == [[0.6, 0.4]]
     assert display.value_asked == 0.4
-    assert display.ax_.texts[-2].get_text() == "asked >= 0.6: recall 0.4000"
+    assert display.ax_.texts[-2].get_text() == "asked: 60 %\nbest: 40 %"
     missed = FrontierDisplay(frontier(asked=0.9)).plot(Figure())
-    assert not [q for q in missed.ax_.get_lines() if q.get_marker() == "o"]
+    assert not [q for q in missed.ax_.collections if q.get_label() == "the rule"]
     assert np.isnan(missed.value_asked)
-    assert "asked >= 0.9" in [t.get_text() for t in missed.ax_.texts]
+    assert "asked: 90 %" in [t.get_text() for t in missed.ax_.texts]
 
 
 def test_points_say_only_what_is_known():
@@ -65,7 +74,12 @@ def test_points_say_only_what_is_known():
     nothing = frontier("points", values=(np.nan,) * 3)
     assert out_of_reach(nothing, 0.0, 1.0) == (0.0, 1.0)
     FrontierDisplay(nothing).plot(Figure()).figure_.canvas.draw()
-    text = FrontierDisplay(frontier("points", gap=np.inf)).plot(Figure()).ax_.texts[-1].get_text()
+    text = (
+        FrontierDisplay(frontier("points", gaps=np.full(3, np.inf)))
+        .plot(Figure())
+        .ax_.texts[-1]
+        .get_text()
+    )
     assert "Better rules may exist" in text
 
 
@@ -89,14 +103,75 @@ def test_frontier_of_predictions():
                            (s >= t).astype(int))).satisfied
     )  # fmt: skip
     assert display.value_asked == pytest.approx(best)
-    assert "f1 >= 0.3" in display.ax_.texts[-1].get_text()
+    assert "With F1 at least 0.3." in display.ax_.texts[-1].get_text()
     with pytest.raises(GoalError, match="vary= says which bound"):
         FrontierDisplay.from_predictions("f1", y, s)
-    report = GoalReport("maximize recall", Entry("recall", 0.8), frontiers=(display.frontier,))
+    report = GoalReport(
+        "maximize recall", Entry("recall", 0.8), sections=(Frontiers((display.frontier,)),)
+    )
     again = FrontierDisplay.from_report(report, ax=Figure())
     assert again.frontier == display.frontier
     with pytest.raises(ValueError, match="i= is a number from 0 to 0, got 1"):
         FrontierDisplay.from_report(report, 1)
+
+
+def band(display):
+    """The outlines of what is shaded as not ruled out."""
+    found = [c for c in display.ax_.collections if c.get_label() == "not ruled out"]
+    return [p for c in found for p in c.get_paths()]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_band_stays_within_the_range_of_the_objective(seed):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(50) < 0.4).astype(int)
+    s = np.round(rng.normal(size=50) + y, 1)
+    objective, low, high = [
+        ("maximize recall", 0.0, 1.0), ("maximize balanced_accuracy", 0.0, 1.0),
+        ("maximize recall + precision", 0.0, 2.0), ("maximize mcc", -1.0, 1.0),
+        ("minimize error_rate", 0.0, 1.0), ("minimize cost({(0, 1): 2, (1, 0): 7})", 0.0, 7.0),
+    ][seed % 6]  # fmt: skip
+    side, relation = [("precision", ">="), ("false_positive_rate", "<=")][seed // 6]
+    goal = f"{objective} subject to {side} {relation} 0.5"
+    found = FrontierDisplay.from_predictions(
+        goal, y, s, values=np.linspace(0, 1, 30), ax=Figure()
+    ).frontier
+    for f in (
+        replace(found, gaps=rng.random(30) * rng.choice([0.001, 0.3, 3.0], 30)),
+        replace(found, gaps=np.full(30, 9.0), kind="lines"),
+        replace(found, gaps=np.where(rng.random(30) < 0.5, np.inf, 0.5)),
+    ):
+        display = FrontierDisplay(f).plot(Figure())
+        _, line, past = not_excluded(f, *display.ax_.get_xlim())
+        drawn = ~np.isnan(past)
+        assert (past[drawn] >= low).all()
+        assert (past[drawn] <= high).all()
+        best = 1 if goal.startswith("max") else -1
+        assert (best * (past - line)[drawn] >= 0).all()
+        at = np.concatenate([p.vertices for p in band(display)])[:, 1]
+        assert low <= at.min() <= at.max() <= high
+
+
+def test_the_band_is_drawn_where_it_is_wider_than_the_line():
+    gaps = np.array([0.0, 0.0, 0.2])
+    display = FrontierDisplay(frontier("steps", gaps=gaps)).plot(Figure())
+    (path,) = band(display)
+    assert (path.vertices.min(axis=0), path.vertices.max(axis=0)) == (
+        pytest.approx([0.5, 0.4]), pytest.approx([0.8, 0.6]),
+    )  # fmt: skip
+    lines = FrontierDisplay(frontier("lines", gaps=gaps)).plot(Figure())
+    (path,) = band(lines)
+    assert path.vertices[:, 0].min() == pytest.approx(0.5)
+    assert not band(FrontierDisplay(frontier("steps", gaps=np.full(3, 0.002))).plot(Figure()))
+    assert not band(FrontierDisplay(frontier("points", gaps=np.full(3, np.inf))).plot(Figure()))
+
+
+def test_whether_it_is_proved_that_no_rule_meets_a_bound():
+    values = (0.9, 0.7, np.nan)
+    for last, words in ((0.0, "no rule meets it"), (np.inf, "no rule found")):
+        f = frontier("points", values=values, gaps=np.array([0.0, 0.0, last]))
+        texts = [t.get_text() for t in FrontierDisplay(f).plot(Figure()).ax_.texts]
+        assert words in texts
 
 
 # -- groups -----------------------------------------------------------------------------
@@ -189,7 +264,7 @@ def test_groups_of_predictions():
     )
     assert display.level == 0.9
     report = evaluate(goal, y, pred, sensitive_features={"g": g}, datasets={"more": other})
-    assert [r.value for r in display.rows] == [r.value for r in report.groups]
+    assert [r.value for r in display.rows] == [r.value for r in report.groups if r.compared]
     assert display.rows[0].high < report.groups[0].high
     three = GroupRatesDisplay.from_predictions(
         "maximize accuracy.min('g')", np.arange(90) % 3, np.arange(90) % 2,

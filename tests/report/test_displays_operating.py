@@ -8,6 +8,7 @@ from sklearn import metrics as sk
 from setpoint import Goal, evaluate, solve
 from setpoint.goals.expressions import Metric
 from setpoint.report.displays import OperatingPointDisplay
+from setpoint.report.displays.curves import precision_band
 from setpoint.report.displays.plane import Plane
 from setpoint.report.operating import OperatingPoints
 from setpoint.rules import Argmax, Threshold
@@ -20,6 +21,10 @@ def data(seed=0, n=400):
     y = (rng.random(n) < 0.3).astype(int)
     weight = rng.exponential(1, n) if seed % 2 else None
     return y, np.round(rng.normal(size=n) + y, 1 + seed % 2), weight
+
+
+def caption(display):
+    return display.ax_.texts[-1].get_text().replace("\n", " ")
 
 
 def line(display, name):
@@ -51,7 +56,9 @@ def test_points_are_those_of_scikit_learn(seed):
 
 def test_precision_is_drawn_as_mixtures_have_it():
     y, s, _ = data(n=40)
-    display = draw("maximize f1", y, s, ax=Figure())
+    goal = "maximize recall subject to precision >= 0.6"
+    display = draw(goal, y, s, randomized=True, ax=Figure())
+    assert len(display.points.curves[0].chosen) == 2
     plane, points = display.plane, display.points
     r, p = line(display, "with draws")
     f = plane.fpr(r[1:], p[1:])
@@ -120,14 +127,14 @@ def test_groups_are_not_shaded_but_said():
     goal = "maximize recall subject to precision >= 0.5 and recall.difference('g') <= 0.05"
     display = draw(goal, y, s, sensitive_features=g, decide_on=None, ax=Figure())
     assert [str(c) for c in display.plane.left_out] == ['recall.difference("g") <= 0.05']
-    assert 'recall.difference("g") <= 0.05' in display.ax_.texts[0].get_text().replace("\n", " ")
+    assert "gap in recall between groups by g at most 0.05" in caption(display)
     (curve,) = display.points.curves
     drawn = [x for x in display.ax_.get_lines() if x.get_linewidth() == 3.6]
     shown = {tuple(np.round(p, 9)) for x in drawn for p in x.get_xydata()}
     for met, r, p in zip(curve.feasible[1:], curve.recall[1:], curve.precision[1:], strict=True):
         assert not met or tuple(np.round((r, p), 9)) in shown
     bare = draw("maximize f1", y, s, ax=Figure())
-    assert not bare.ax_.texts
+    assert "Not shaded" not in caption(bare)
     assert not [x for x in bare.ax_.get_lines() if x.get_linewidth() == 3.6]
 
 
@@ -192,3 +199,82 @@ def test_errors():
         draw("f1", y, s, rule=Argmax(np.eye(2)))
     with pytest.raises(ValueError, match="scores"):
         draw("f1", y, s[:, None] * np.ones(4))
+
+
+# -- what stands beside the curve -----------------------------------------------------------
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_band_is_wilsons_interval_of_precision(weighted):
+    y, s, _ = data(n=60)
+    w = np.random.default_rng(0).exponential(1.0, 60) if weighted else None
+    display = draw("maximize f1", y, s, sample_weight=w, ax=Figure())
+    (curve,) = display.points.curves
+    low, high = precision_band(curve, display.points)
+    z, shown = 1.6448536269514722, 0
+    scale = 1.0 if w is None else w.sum() / (w**2).sum()
+    for t, bottom, top in zip(curve.thresholds[1:], low, high, strict=True):
+        taken = s >= t
+        weight = np.ones(60) if w is None else w
+        n = scale * weight[taken].sum()
+        p = weight[taken & (y == 1)].sum() / weight[taken].sum()
+        half = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+        middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+        assert (bottom, top) == (
+            pytest.approx(0.0 if p == 0 else middle - half, abs=1e-9),
+            pytest.approx(1.0 if p == 1 else middle + half, abs=1e-9),
+        )
+        assert bottom <= p + 1e-12
+        assert top >= p - 1e-12
+        shown += 1
+    assert shown > 20
+    (band,) = (c for c in display.ax_.collections if c.get_label() == "90 % interval")
+    heights = np.concatenate([q.vertices for q in band.get_paths()])[:, 1]
+    assert (heights.min(), heights.max()) == pytest.approx((low.min(), high.max()))
+
+
+def test_the_deployed_model_is_a_hollow_dot():
+    y, s, _ = data()
+    display = draw("maximize f1", y, s, ax=Figure())
+    marked = OperatingPointDisplay(display.points, "maximize f1", deployed=(0.4, 0.5))
+    for kind in ("precision-recall", "roc"):
+        marked.plot(Figure(), kind=kind)
+        (dot,) = (c for c in marked.ax_.collections if c.get_label() == "deployed model")
+        fpr = 0.4 * y.sum() / (len(y) - y.sum())
+        want = (0.4, 0.5) if kind == "precision-recall" else (fpr, 0.4)
+        assert tuple(dot.get_offsets()[0]) == pytest.approx(want)
+        assert "deployed model" in [t.get_text() for t in marked.ax_.texts]
+    unknown = OperatingPointDisplay(display.points, "maximize f1", deployed=(0.0, 0.0))
+    unknown.plot(Figure(), kind="roc")
+    assert "deployed model" not in [c.get_label() for c in unknown.ax_.collections]
+
+
+@pytest.mark.parametrize("kind", ["precision-recall", "roc"])
+def test_bounds_are_said_with_their_direction(kind):
+    y, s, _ = data()
+    goal = "maximize f1 subject to specificity >= 0.75 and false_negative_rate <= 0.6"
+    texts = [t.get_text() for t in draw(goal, y, s, kind=kind, ax=Figure()).ax_.texts]
+    assert "asked: at least 40 %" in texts
+    assert ("asked: at most 25 %" in texts) == (kind == "roc")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_words_stay_in_the_picture_and_off_the_dots(seed):
+    y, s, _ = data(seed, n=200)
+    goal = f"maximize recall subject to precision >= {0.35 + 0.05 * seed}"
+    points = draw(goal, y, s, ax=Figure()).points
+    figure = Figure(figsize=(4.8, 2.9), layout="constrained")
+    display = OperatingPointDisplay(points, goal, deployed=(0.5, 0.3)).plot(figure.subplots())
+    figure.canvas.draw()
+    inside = display.ax_.get_window_extent()
+    dots = [(points.recall, points.precision), (0.5, 0.3)]
+    boxes = [t.get_window_extent() for t in display.ax_.texts[:-1]]
+    assert len(boxes) >= 3
+    for i, box in enumerate(boxes):
+        assert box.x0 >= inside.x0 - 2
+        assert box.x1 <= inside.x1 + 2
+        for dot in dots:
+            x, y_ = display.ax_.transData.transform(dot)
+            assert not (box.x0 < x < box.x1 and box.y0 < y_ < box.y1)
+        for other in boxes[:i]:
+            width = min(box.x1, other.x1) - max(box.x0, other.x0)
+            height = min(box.y1, other.y1) - max(box.y0, other.y0)
+            assert width <= 3 or height <= 3

@@ -30,7 +30,11 @@ def rates(accepted, y):
 
 def test_every_point_is_what_its_threshold_reaches():
     s, y, _ = rows()
-    points = solve("maximize recall subject to precision >= 0.7", s, y).report.operating
+    points = (
+        solve("maximize recall subject to precision >= 0.7", s, y)
+        .report.section("operating")
+        .points
+    )
     (curve,) = points.curves
     assert curve.n_points == len(np.unique(s)) + 1
     assert len(curve.recall) <= 400
@@ -51,7 +55,7 @@ def test_every_point_is_what_its_threshold_reaches():
 
 def test_the_hull_holds_all_points_below_it():
     s, y, _ = rows()
-    (curve,) = solve("f1", s, y).report.operating.curves
+    (curve,) = solve("f1", s, y).report.section("operating").points.curves
     at = list(curve.hull)
     fpr, recall = np.array(curve.false_positive_rate), np.array(curve.recall)
     assert (np.interp(fpr, fpr[at], recall[at]) >= recall - 1e-12).all()
@@ -62,7 +66,7 @@ def test_the_rule_is_where_its_decisions_are(randomized):
     s, y, g = rows()
     goal = "maximize accuracy subject to predicted_rate.difference(g) <= 0.02"
     found = solve(goal, s, y, sensitive_features={"g": g}, randomized=randomized)
-    points = found.report.operating
+    points = found.report.section("operating").points
     assert [c.name for c in points.curves] == ["g = a", "g = b"]
     segment = (g == "b").astype(int)
     p = found.rule.distribution(s, segment)[:, 1]
@@ -84,7 +88,10 @@ def test_weights_and_other_data_sets():
     weighted = solve(goal, s, y, sample_weight=w, datasets=new, randomized=False)
     again = np.repeat(np.arange(400), w.astype(int))
     twice = solve(goal, s[again], y[again], datasets=new, randomized=False)
-    one, other = weighted.report.operating, twice.report.operating
+    one, other = (
+        weighted.report.section("operating").points,
+        twice.report.section("operating").points,
+    )
     assert (one.recall, one.precision) == pytest.approx((other.recall, other.precision))
     assert one.positives == other.positives == w[y == 1].sum()
 
@@ -94,7 +101,10 @@ def test_a_report_goes_to_json_and_back():
     report = solve("maximize recall subject to precision >= 0.7", s, y).report
     again = GoalReport.from_json(report.to_json())
     assert again == report
-    assert OperatingPoints.from_dict(report.operating.to_dict()) == report.operating
+    assert (
+        OperatingPoints.from_dict(report.section("operating").points.to_dict())
+        == report.section("operating").points
+    )
 
 
 def test_evaluate_shows_the_rows_it_is_given():
@@ -103,7 +113,7 @@ def test_evaluate_shows_the_rows_it_is_given():
 
     X = s[:, None]
     clf = PlugInClassifier(LogisticRegression(), "f1", randomized=False).fit(X[:2000], y[:2000])
-    on_new = clf.evaluate(X[2000:], y[2000:]).operating
+    on_new = clf.evaluate(X[2000:], y[2000:]).section("operating").points
     assert on_new.recall == pytest.approx(recall_score(y[2000:], clf.predict(X[2000:])))
     assert on_new.positives == y[2000:].sum()
 

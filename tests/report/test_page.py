@@ -26,11 +26,12 @@ from report.pages import (
 )
 from setpoint import Goal
 from setpoint.goals.table import TABLE
-from setpoint.report import Comparison, Frontiers, GoalReport, RuleFacts, Run, TextSection
+from setpoint.goals.words import goal_in_words
+from setpoint.report import Comparison, GoalReport, RuleFacts, Run, TextSection
 from setpoint.report.findings import headline
-from setpoint.report.goal_words import goal_in_words
 from setpoint.report.page import page_text
 from setpoint.report.printable import cleaned
+from setpoint.report.sections.frontiers import pictures_of
 from thinning import thinned
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
@@ -208,7 +209,11 @@ def test_the_rule_what_it_looks_at_and_draws():
     [
         (
             floor,
-            ["Precision and recall", "What a higher precision costs"],
+            [
+                "Precision and recall",
+                "The objective at every cut-off",
+                "What a higher precision costs",
+            ],
             ["Hits and false alarms"],
         ),
         (lambda: fair()[0], ["Precision and recall"], ["Hits and false alarms", "Recall by group"]),
@@ -240,7 +245,7 @@ def test_pictures_where_there_are_numbers(make, shown, folded):
 )
 def test_frontiers_say_in_words_what_is_paid_for(side, relation, title):
     found = replace(line(), side=side, relation=relation)
-    assert [p.title for p in Frontiers((found,)).pictures(found.goal)] == [title]
+    assert [p.title for p in pictures_of((found,))] == [title]
 
 
 def test_pictures_of_two_kinds_of_rows_say_which():

@@ -89,6 +89,9 @@ def test_two_columns_in_any_order():
 
 def test_codes_refuse():
     rule = PerSegment([Threshold(0.1)] * 2, SEX)
+    many = {f"c{i}": ["F"] for i in range(100)}
+    with pytest.raises(ValueError, match=r"got only \['c0', .*'c15'\] and 92 more$"):
+        rule.segment_codes(many)
     with pytest.raises(ValueError, match=r"looks at \['sex'\], got only \['age'\]"):
         rule.segment_codes({"age": [1]})
     with pytest.raises(ValueError, match="one-dimensional"):

@@ -66,8 +66,8 @@ def test_a_climb_that_is_stopped_keeps_how_far_it_came(monkeypatch):
     with pytest.warns(StoppedWarning, match="stopped after 1 seconds"):
         report = solve(goal, p, y, evidence="soft", randomized=True).report
     assert len(seen) > 1
-    assert report.expected_violation <= 1e-9
-    assert "conditional gradients; stopped after 1 seconds" in report.why
+    assert report.certificate.violation <= 1e-9
+    assert "conditional gradients; stopped after 1 seconds" in report.search.why
 
 
 def test_no_rule_is_tried_when_time_is_up(monkeypatch):

@@ -33,5 +33,5 @@ def test_no_part_of_a_millionth(seed, least):
         "sensitive_features": {"g": g},
     }
     found = solve(GOAL, P, y, **asked)
-    assert found.report.expected_violation <= least + 2e-6
+    assert found.report.certificate.violation <= least + 2e-6
     assert min(probabilities(found.rule)) >= 1e-4

@@ -50,8 +50,8 @@ def test_every_solver_runs_and_is_named_in_the_report(name):
     if SOLVERS[name].family == "surrogates":
         clf.set_params(limits__evaluations=100, cv=2)
     report = clf.fit(X, Y).goal_report_
-    assert report.solver == ("exact" if name == "auto" else name)
-    assert report.family == SOLVERS[name].family
+    assert report.search.solver == ("exact" if name == "auto" else name)
+    assert report.search.family == SOLVERS[name].family
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -28,7 +28,7 @@ G3, GY, G = two_groups()
 def same(a, b):
     """Two fits found the same."""
     assert np.array_equal(a.parameters_, b.parameters_)
-    assert a.goal_report_.adaptive == b.goal_report_.adaptive
+    assert a.goal_report_.section("adaptive") == b.goal_report_.section("adaptive")
     assert len(a.path_) == len(b.path_)
     return True
 
@@ -52,7 +52,7 @@ def test_a_search_beats_the_cut_off_where_the_ordering_is_wrong(options):
     clf = adaptive(
         **{"budget": 400, **steps(options.get("solver", "adaptive-surrogates"), 12)} | options
     ).fit(X, Y)
-    summary = clf.goal_report_.adaptive
+    summary = clf.goal_report_.section("adaptive")
     assert clf.accepted_
     assert clf.best_value_ > clf.baseline_value_ + summary.error
     assert clf.n_evaluations_ == summary.evaluations <= 400
@@ -138,7 +138,7 @@ def test_a_baseline_that_is_not_beaten_is_kept():
     y = (Z[:, 0] + 0.5 * rng.normal(size=300) > 0.5).astype(int)
     metric = BlackBox(lambda y_true, y_pred: float(np.mean(y_true == y_pred)), name="accuracy")
     clf = adaptive(metric).fit(Z, y)
-    summary = clf.goal_report_.adaptive
+    summary = clf.goal_report_.section("adaptive")
     assert not clf.accepted_
     assert clf.goal_report_.objective.value == clf.baseline_value_ == summary.baseline_value
     logistic = LogisticRegression().fit((Z - Z.mean(axis=0)) / Z.std(axis=0), y)
@@ -162,7 +162,10 @@ def test_a_loss():
     assert np.array_equal(clf.parameters_, twin.parameters_)
     assert clf.best_value_ == -twin.best_value_
     assert clf.path_[0].value == -twin.path_[0].value
-    path, other = clf.goal_report_.adaptive.path, twin.goal_report_.adaptive.path
+    path, other = (
+        clf.goal_report_.section("adaptive").path,
+        twin.goal_report_.section("adaptive").path,
+    )
     assert [s.value for s in path] == [-s.value for s in other]
 
 
@@ -341,7 +344,7 @@ def test_a_network_is_searched_over_its_last_layer():
     np.testing.assert_allclose(clf.decision_function(V), scores, atol=1e-4)
     with pytest.raises(AttributeError, match="linear models only"):
         _ = clf.coef_
-    assert clf.goal_report_.adaptive.baseline.startswith("the network")
+    assert clf.goal_report_.section("adaptive").baseline.startswith("the network")
 
 
 # ---------------------------------------------------------------------- the same answer
@@ -411,7 +414,7 @@ def test_calls_never_exceed_the_budget(budget, solver):
     )
     clf.fit(V, VY)
     assert metric.calls == clf.n_evaluations_ <= budget
-    assert clf.goal_report_.adaptive.budget == budget
+    assert clf.goal_report_.section("adaptive").budget == budget
 
 
 def test_cut_offs_of_a_formula_cost_nothing():
@@ -449,7 +452,7 @@ def test_a_run_taken_up_again_makes_only_the_missing_calls(tmp_path, solver, k):
     kept = len(path.read_text().splitlines()) - 1
     again, clf = stopped_at(None, path, solver=solver)
     assert same(clf, twin)
-    resumed = clf.goal_report_.adaptive.resumed
+    resumed = clf.goal_report_.section("adaptive").resumed
     assert resumed == min(kept, whole.calls)
     assert again.calls == whole.calls - resumed + 1  # one is made again, to compare
     third, last = stopped_at(None, path, solver=solver)
@@ -464,7 +467,7 @@ def test_a_model_that_left_its_folds_is_not_kept(monkeypatch):
     monkeypatch.setattr(Sample, "own_scores", lambda self, models: np.ones(self.n_rows))
     astray = adaptive().fit(X, Y)
     assert not astray.accepted_
-    assert "the model of all rows reaches" in astray.goal_report_.adaptive.why
+    assert "the model of all rows reaches" in astray.goal_report_.section("adaptive").why
     assert astray.goal_report_.objective.value == astray.baseline_value_
 
 
@@ -532,7 +535,7 @@ def test_progress(capsys):
 # ---------------------------------------------------------------------- the way
 def test_the_path_is_reported():
     clf = adaptive(max_iter=5).fit(X, Y)
-    summary = clf.goal_report_.adaptive
+    summary = clf.goal_report_.section("adaptive")
     assert len(clf.path_) == len(summary.path) == 5
     assert [s.used for s in summary.path] == sorted(s.used for s in summary.path)
     assert set(Counter(s.start for s in summary.path)) <= {"post-shift", "logistic", "zero"}

@@ -17,16 +17,17 @@ from setpoint.goals.errors import GoalError
 __all__ = [
     "BROKEN_PIPE",
     "ERROR",
-    "NOT_REACHED",
-    "REACHED",
+    "FAILED",
+    "SHOWN",
     "STOPPED",
+    "TOO_CLOSE",
     "CommandError",
     "in_shell_words",
     "message_of",
     "require_packages",
 ]
 
-REACHED, ERROR, NOT_REACHED, STOPPED = 0, 1, 3, 130
+SHOWN, ERROR, FAILED, TOO_CLOSE, STOPPED = 0, 1, 3, 4, 130
 BROKEN_PIPE = 141
 """As other programs end whose reader has left."""
 

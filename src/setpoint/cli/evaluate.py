@@ -22,7 +22,7 @@ from setpoint.cli.options import (
 )
 from setpoint.cli.output import print_json, step
 from setpoint.cli.session import current, warnings_as_notes
-from setpoint.cli.verdicts import code_of, report_json, status_of, verdict
+from setpoint.cli.verdicts import accept_option, code_of, report_json, status_of, verdict
 
 __all__ = ["evaluate"]
 
@@ -41,6 +41,14 @@ __all__ = ["evaluate"]
 )
 @metric_options
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
+@click.option(
+    "--goal",
+    "goal_text",
+    metavar="TEXT",
+    help="Another goal to judge by, such as the bounds that are meant where the fit asked for "
+    "more; else that of the fit.",
+)
+@accept_option
 @datasets_option
 @new_groups_option
 @as_json
@@ -55,6 +63,8 @@ def evaluate(
     lower_is_better: bool,
     takes: str | None,
     report: str | None,
+    goal_text: str | None,
+    accept: str | None,
     datasets: tuple[str, ...],
     new_groups: str,
     as_json: bool,
@@ -64,7 +74,8 @@ def evaluate(
     """Judge a model file by a table with labels.
 
     Model files name a metric of your own and hold no code, so --metric is needed again.
-    The exit code is 0 if the goal is reached on these rows, and 3 if it is not.
+    The exit code is 0 if these rows show that the goal holds on new rows, 3 if they show
+    that it fails, and 4 if it is too close to call (--accept too-close makes that 0).
     """
     files = named_files(datasets)
     inputs = {"MODEL": model, "DATA": data}
@@ -73,18 +84,18 @@ def evaluate(
     check_outputs({"--report": report}, inputs | module_file(named))
     judged = opened(
         model, data, reading, trust=trust, target=target, baseline=baseline, files=files,
-        compare=True, metric=named,
+        compare=True, metric=named, goal_text=goal_text,
     )  # fmt: skip
     judged.model.classifier.unknown_group = "raise" if new_groups == "error" else "largest"
     with warnings_as_notes() as notes, step("judging the rule"), redirect_stdout(sys.stderr):
-        found = judged.model.classifier.evaluate(**judged.rows())
+        found = judged.model.classifier.evaluate(**judged.rows(), goal=judged.goal)
     more = tuple(note for note in notes if note not in found.warnings)
     found = replace(found, warnings=(*found.warnings, *more))
     n_rows = judged.part.n_rows
     if report is not None:
         from setpoint.report import TextSection
+        from setpoint.report.page import Header
 
-        table = judged.table
         about = [
             TextSection(
                 "The data", (f"{n_rows:,} rows from {judged.table.name}", *judged.table.notes)
@@ -93,7 +104,8 @@ def evaluate(
         ]
         current().expect(report)
         with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():
-            found.to_html(report, about=about)
+            header = Header(judged.table.name, model)
+            found.to_html(report, about=about, header=header)
     if as_json:
         out, run = report_json(found)
         what = {
@@ -111,4 +123,4 @@ def evaluate(
         click.echo(f"{verdict(found, f'{n_rows:,} rows')}\n\n{found}")
         if report is not None:
             click.echo(f"\nWrote the page to {report}.")
-    raise click.exceptions.Exit(code_of(found))
+    raise click.exceptions.Exit(code_of(found, accept))

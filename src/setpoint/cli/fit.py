@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.errors import NOT_REACHED, STOPPED, CommandError, require_packages
+from setpoint.cli.errors import FAILED, STOPPED, CommandError, require_packages
 from setpoint.cli.files import check_outputs
 from setpoint.cli.metric import Named, metric_of, metric_options, module_file
 from setpoint.cli.options import (
@@ -20,18 +20,25 @@ from setpoint.cli.options import (
     training_options,
 )
 from setpoint.cli.output import print_json, step
-from setpoint.cli.roles import Choices, find_roles
+from setpoint.cli.roles import Choices, ColumnRoles, find_roles
 from setpoint.cli.session import current
 from setpoint.cli.solvers import SOLVERS, check_goal, resolve_solver
 from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
 from setpoint.cli.telling import about_fit, fit_json, searched
 from setpoint.cli.training import Trained, train
-from setpoint.cli.verdicts import code_of, infeasible_json, infeasible_text, verdict
-from setpoint.cli.writing import write_fit
+from setpoint.cli.verdicts import (
+    accept_option,
+    code_of,
+    infeasible_json,
+    infeasible_text,
+    verdict,
+)
+from setpoint.cli.writing import Page, command_text, write_fit, write_infeasible_page
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.data import Table
 
 __all__ = ["fit"]
 
@@ -52,10 +59,20 @@ _EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates"
     metavar="TEXT",
     help="See setpoint goal. Required unless --metric is given.",
 )
+@click.option(
+    "--judge-by",
+    metavar="TEXT",
+    help="The goal that is meant, where --goal asks for a little more to be safe; else --goal.",
+)
+@accept_option
 @metric_options
 @click.option("--model", required=True, metavar="FILE", help="The model file to write.")
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
-@click.option("--positive", metavar="LABEL", help="The positive class; else the last of two.")
+@click.option(
+    "--positive",
+    metavar="LABEL",
+    help="The positive class of two; needed for other text than such words as no and yes.",
+)
 @click.option(
     "--solver",
     type=click.Choice(SOLVERS),
@@ -115,6 +132,8 @@ def fit(
     data: str,
     target: str,
     goal_text: str | None,
+    judge_by: str | None,
+    accept: str | None,
     metric: str | None,
     lower_is_better: bool,
     takes: str | None,
@@ -177,6 +196,7 @@ def fit(
     with step("loading packages"):
         check_goal(goal, way)
         _check_estimator(way.estimator)
+    meant = None if judge_by is None else _meant(judge_by, goal, test_size)
     files = check_datasets(goal, files)
     table = read(data, reading)
     roles = find_roles(table, goal, choices)
@@ -201,6 +221,8 @@ def fit(
         tell(used, roles.used)
     for name, why in roles.left_out.items():
         current().note(f"the model does not look at column {name!r}: {why}")
+    cautions = _suspects(table, target, roles)
+    page = Page(report, data, model, command_text(goal="{goal}", judge_by=None), cautions)
     from setpoint.search import InfeasibleError
 
     paths = {"data": data, "model": model, "report": report, "datasets": files} | (
@@ -209,16 +231,20 @@ def fit(
     if checkpoint is not None:
         current().expect(checkpoint)
     try:
-        trained = train(table, others, goal, choices, roles, judging)
+        trained = train(table, others, goal, choices, roles, judging, meant)
     except InfeasibleError as error:
+        if report is not None:
+            write_infeasible_page(error, goal, page)
         if as_json:
-            print_json({"command": "fit", "goal": str(goal), **infeasible_json(error)}, paths)
+            print_json({"command": "fit", "goal": str(goal), **infeasible_json(error, goal)}, paths)
         else:
-            click.echo(infeasible_text(error, "nothing was written"))
-        raise click.exceptions.Exit(NOT_REACHED) from error
-    _say_positive(trained, positive)
+            click.echo(infeasible_text(error, goal, "no model was written"))
+            if report is not None:
+                click.echo(f"\nWrote the page to {report}.")
+        raise click.exceptions.Exit(FAILED) from error
+    _say_positive(trained, goal, positive)
     about = about_fit(table, others, choices, roles, trained, judging)
-    write_fit(trained, roles, choices, goal.needs.datasets, model, report, about)
+    write_fit(trained, roles, choices, goal.needs.datasets, page, about)
     if as_json:
         out, run = fit_json(goal, choices, roles, trained)
         print_json(out, {**paths, **run})
@@ -229,8 +255,7 @@ def fit(
         if trained.held_out is not None and trained.report.satisfied is False:
             n_rows = trained.report.counts.n_rows
             click.echo(
-                f"On the {n_rows:,} rows that the rule was chosen on the goal is NOT reached: see "
-                "the page.\n"
+                f"The {n_rows:,} rows that the rule was chosen on miss a bound: see the page.\n"
             )
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
@@ -238,7 +263,7 @@ def fit(
     if current().stopped:
         click.echo(current().last_words(), err=True)
         raise click.exceptions.Exit(STOPPED)
-    raise click.exceptions.Exit(code_of(trained.judged))
+    raise click.exceptions.Exit(code_of(trained.judged, accept))
 
 
 def _goal(text: str | None, named: Named) -> tuple[Goal, BlackBox | None]:
@@ -260,6 +285,35 @@ def _goal(text: str | None, named: Named) -> tuple[Goal, BlackBox | None]:
     return goal, None
 
 
+def _suspects(table: Table, target: str, roles: ColumnRoles) -> list[str]:
+    """Columns that are too good to be true, noted."""
+    from setpoint.data import suspects
+
+    with step("looking for columns that know the target"):
+        hidden = [name for name in roles.hidden_in_use if name != target]
+        found = suspects(table.frame, target, [c.name for c in roles.features], hidden)
+    for sentence in found:
+        current().note(sentence)
+    return found
+
+
+def _meant(text: str, goal: Goal, test_size: float) -> Goal:
+    """The goal that rows held out are judged by; it names no more than the other."""
+    from setpoint.goals import as_goal
+
+    if test_size == 0:
+        raise CommandError("--judge-by judges by rows held out, and --test-size 0 leaves none")
+    from setpoint.report.worked import same_sides
+
+    meant = as_goal(text)
+    if not same_sides(meant, goal):
+        raise CommandError(
+            f"--judge-by is --goal with the bounds that are meant, and '{meant}' differs from "
+            f"'{goal}' in more; judge by another goal with setpoint evaluate --goal"
+        )
+    return meant
+
+
 def _check_estimator(name: str | None) -> None:
     """Know before a table is read that there is no such estimator."""
     from setpoint.data.learners import LEARNERS, learner_for
@@ -268,9 +322,9 @@ def _check_estimator(name: str | None) -> None:
         learner_for(name)
 
 
-def _say_positive(trained: Trained, asked: str | None) -> None:
+def _say_positive(trained: Trained, goal: Goal, asked: str | None) -> None:
+    from setpoint.inputs.positive import refers_to_positive
+
     positive = trained.report.counts.positive
-    if positive is not None and asked is None:
-        current().note(
-            f"the positive class is {positive!r}, the last in order; --positive names another"
-        )
+    if positive is not None and asked is None and refers_to_positive(goal):
+        current().note(f"the positive class is {positive!r}; --positive names another")

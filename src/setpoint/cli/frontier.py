@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.errors import NOT_REACHED, CommandError
+from setpoint.cli.errors import FAILED, CommandError
 from setpoint.cli.files import check_outputs, keep_old_on_error, writing
 from setpoint.cli.judging import opened
 from setpoint.cli.options import (
@@ -96,10 +96,10 @@ def frontier(
             found = frontier_of(judged.model.classifier, vary=vary, values=levels, **judged.rows())
     except InfeasibleError as error:
         if as_json:
-            print_json({"command": "frontier", **infeasible_json(error)}, paths)
+            print_json({"command": "frontier", **infeasible_json(error, judged.goal)}, paths)
         else:
-            click.echo(infeasible_text(error, "there is no frontier"))
-        raise click.exceptions.Exit(NOT_REACHED) from error
+            click.echo(infeasible_text(error, judged.goal, "there is no frontier"))
+        raise click.exceptions.Exit(FAILED) from error
     if picture is not None:
         current().expect(picture)
         _draw(found, picture)
@@ -181,7 +181,7 @@ def _text(found: Frontier) -> str:
     if len(shown.bounds) < len(found.bounds):
         lines += ["", f"{len(shown.bounds)} of {len(found.bounds):,} breakpoints."]
     if any("-" in row for row in rows):
-        proved = found.gap < float("inf")
+        proved = (found.gaps[found.values != found.values] < float("inf")).all()
         lines += ["", f"-: no rule {'meets' if proved else 'was found that meets'} this bound."]
     if found.gap == float("inf"):
         lines += ["", "It is not proved that no rule does better."]

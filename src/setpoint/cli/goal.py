@@ -39,7 +39,7 @@ def goal(text: str, as_json: bool) -> None:
 
 def _described(goal: Goal) -> dict[str, Any]:
     from setpoint.cli.made_up import solved, trained
-    from setpoint.report.goal_words import constraint_in_words, glossary, goal_in_words
+    from setpoint.goals.words import constraint_in_words, glossary, goal_in_words
 
     needs = goal.needs
     with warnings.catch_warnings():

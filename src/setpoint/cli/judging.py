@@ -58,6 +58,7 @@ def opened(
     vary: str | None = None,
     compare: bool = False,
     metric: Named | None = None,
+    goal_text: str | None = None,
 ) -> LoadedModel:
     """Open a model and read the rows to judge it on.
 
@@ -75,6 +76,8 @@ def opened(
         Whether the deployed model is wanted where the goal does not refer to it.
     metric : Named, optional
         What options say of a metric without a formula; None: there are no such options.
+    goal_text : str, optional
+        Another goal to judge by.
 
     Raises
     ------
@@ -89,6 +92,10 @@ def opened(
     clf = model.classifier
     goal = Goal.parse(clf.goal_report_.goal)
     own = None
+    if goal_text is not None and (metric is None or metric.path is None):
+        from setpoint.goals import as_goal
+
+        goal, metric = as_goal(goal_text), None
     if metric is not None:
         own = metric_for(clf.goal, metric, path)
     elif goal.is_blackbox:

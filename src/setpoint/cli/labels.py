@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError
 from setpoint.goals.errors import nearest
 
-__all__ = ["check_folds", "classes_in", "label_of", "value_named"]
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
+
+__all__ = ["check_folds", "check_positive", "classes_in", "label_of", "value_named"]
 
 _MOST_CLASSES = 200
 _FOLDS = 5  # of PlugInClassifier and AdaptiveSurrogateClassifier
@@ -40,6 +44,31 @@ def label_of(text: str | None, labels: Sequence[Any], target: str) -> Any:
             f"--positive: column {target!r} holds no class {text!r} ({nearest(text, labels)})"
         )
     return found
+
+
+def check_positive(labels: Sequence[Any], goal: Goal, target: str, name: str) -> None:
+    """Refuse two text labels where the goal refers to the positive one and nothing says which.
+
+    Parameters
+    ----------
+    labels : sequence
+        Sorted, of any number.
+    target, name : str
+        The column and the table, for messages.
+
+    Raises
+    ------
+    CommandError
+    """
+    from setpoint.inputs.positive import refers_to_positive, settled_positive
+
+    if len(labels) != 2 or not refers_to_positive(goal) or settled_positive(labels) is not None:
+        return
+    one, other = labels
+    raise CommandError(
+        f"{name}: column {target!r} holds {one!r} and {other!r}, and the goal refers to the "
+        f"positive class: say which it is, --positive {quote(one)} or --positive {quote(other)}"
+    )
 
 
 def value_named(text: str, values: Sequence[Any]) -> Any:

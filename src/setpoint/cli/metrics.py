@@ -9,7 +9,6 @@ import click
 
 from setpoint.cli.errors import CommandError
 from setpoint.cli.output import print_json
-from setpoint.goals.errors import nearest
 
 if TYPE_CHECKING:
     from setpoint.goals.table import Entry
@@ -28,11 +27,13 @@ _TITLES = {
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def metrics(name: str | None, as_json: bool) -> None:
     """Show the metrics that goals are made of, or one of them."""
-    from setpoint.goals.table import ELSEWHERE, TABLE
+    from setpoint.goals.synonyms import SYNONYMS, why_unknown
+    from setpoint.goals.table import TABLE
 
-    if name is not None and name not in TABLE:
-        here = ELSEWHERE.get(name)
-        hint = f"here it is {here}" if here else nearest(name, TABLE)
+    if name is not None and name.lower() in (*TABLE, *SYNONYMS):
+        name = SYNONYMS.get(name.lower(), name.lower())
+    elif name is not None:
+        hint = why_unknown(name)
         if ":" in name or name == "blackbox":
             function = name if ":" in name else "shop:revenue"
             hint = f"a function of your own is named by setpoint fit --metric {function}"
@@ -105,7 +106,7 @@ def _all(entries: list[Entry]) -> str:
     out += [
         "↑ higher is better, ↓ lower is better. k is the positive class of two, or the one that",
         "label= names. Any metric can be measured on part of the rows, .on(country='IN'), and by",
-        "group, .difference(sex). Other names, such as tpr: setpoint metrics tpr",
+        "group, .difference(sex). Other names, such as tpr, are understood: setpoint metrics tpr",
         "A metric of your own is a Python function: setpoint fit --metric shop:revenue",
     ]
     return "\n".join(out)

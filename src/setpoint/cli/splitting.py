@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HoldoutSplit", "counted", "hold_out", "hold_out_with"]
 
+_MANY = 20
+"""Different numbers that make a class improbable."""
+
 
 @dataclass(eq=False)
 class HoldoutSplit:
@@ -150,6 +153,12 @@ def _drawn(y: Any, n_rows: int, choices: Choices, name: str | None) -> NDArray[n
         if counts.min() < 2 or min(n_test, n_rows - n_test) < len(found):
             if name is not None:
                 few = found.tolist()[int(counts.argmin())]
+                if found.dtype.kind in "iuf" and len(found) > _MANY:
+                    raise CommandError(
+                        f"{name}: column {choices.target!r} is a number with {len(found)} values, "
+                        f"and class {few} has {counts.min()} of {n_rows} rows; a target has "
+                        "classes: make some, or name another column with --target"
+                    )
                 raise CommandError(
                     f"{name}: there are too few rows to hold some out (class {few!r} has "
                     f"{counts.min()} of {n_rows}); add rows, or judge by cross-validation with "

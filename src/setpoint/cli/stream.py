@@ -33,7 +33,11 @@ _NOT_CSV = (".parquet", ".gz", ".json", ".jsonl", ".ndjson", ".xlsx")
 @click.argument("data")
 @click.option("--target", metavar="COL", help="The column to predict.")
 @click.option("--goal", metavar="TEXT", help="See setpoint goal.  [default: f1]")
-@click.option("--positive", metavar="LABEL", help="The positive class; else the last of two.")
+@click.option(
+    "--positive",
+    metavar="LABEL",
+    help="The positive class of two; needed for other text than such words as no and yes.",
+)
 @click.option(
     "--classes",
     metavar="NO,YES",

@@ -168,10 +168,7 @@ def _begun(
     for note in stream.notes:
         current().note(f"{stream.name}: {note}")
     if asked.positive is None and asked.classes is None:
-        current().note(
-            f"the positive class is {schema.classes[1]!r}, the last in order; --positive names "
-            "another"
-        )
+        current().note(f"the positive class is {schema.classes[1]!r}; --positive names another")
     negative, positive = schema.classes
     classifier = OnlineFClassifier(**settings, classes=[negative, positive], pos_label=positive)
     return Run(stream, StreamState(classifier, schema), path, again)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError, in_shell_words
 from setpoint.cli.families import classifier_for, fit_classifier
-from setpoint.cli.labels import check_folds, classes_in, label_of
+from setpoint.cli.labels import check_folds, check_positive, classes_in, label_of
 from setpoint.cli.output import step
 from setpoint.cli.processes import worker_pool
 from setpoint.cli.roles import Choices, ColumnRoles
@@ -125,6 +125,7 @@ def train(
     choices: Choices,
     roles: ColumnRoles,
     validation: Table | None = None,
+    meant: Goal | None = None,
 ) -> Trained:
     """Split, fit and judge.
 
@@ -134,6 +135,8 @@ def train(
         The further data sets.
     validation : Table, optional
         What a metric is measured on.
+    meant : Goal, optional
+        The goal to judge by on rows held out; None: the same.
 
     Raises
     ------
@@ -177,6 +180,8 @@ def train(
             # Text of fixed width sorts several times faster than objects.
             whole = replace(whole, y=np.asarray(whole.y).astype(str))
         positive = label_of(choices.positive, labels, choices.target)
+        if positive is None:
+            check_positive(labels, goal, choices.target, table.name)
         classes = np.array(labels)
         if (
             baseline is not None and scores is None
@@ -232,7 +237,9 @@ def train(
             datasets = {
                 name: (made.judging or made.fitted).as_dataset() for name, made in halves.items()
             }
-            held_report = classifier.evaluate(held.X, held.y, datasets=datasets, **held.sides())
+            held_report = classifier.evaluate(
+                held.X, held.y, datasets=datasets, goal=meant, **held.sides()
+            )
         held_report = _with_notes(held_report, [*small, *notes], held_out=True)
     rows = {
         name: Rows(made.fitted.n_rows, int(made.held.sum()), made.shared)

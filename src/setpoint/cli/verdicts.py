@@ -1,50 +1,75 @@
-"""Outcomes: reached, not reached, infeasible; as words, JSON and exit codes."""
+"""Outcomes: shown, too close to call, shown to fail, infeasible; as words and exit codes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from setpoint.cli.errors import NOT_REACHED, REACHED, in_shell_words
+from setpoint.cli.errors import FAILED, SHOWN, TOO_CLOSE, in_shell_words
 from setpoint.cli.session import current
 
 if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
     from setpoint.report import GoalReport
     from setpoint.search import InfeasibleError
 
-__all__ = ["code_of", "infeasible_json", "infeasible_text", "report_json", "status_of", "verdict"]
+__all__ = [
+    "accept_option",
+    "code_of",
+    "infeasible_json",
+    "infeasible_text",
+    "report_json",
+    "status_of",
+    "verdict",
+]
 
-_STATUS = {True: "reached", False: "not reached", None: "not evaluated"}
+F = TypeVar("F", bound=Callable[..., Any])
+
+_COLORS = {"shown": "green", "shown to fail": "red", "too close to call": "yellow"}
+_CODES = {"shown": SHOWN, "shown to fail": FAILED, "too close to call": TOO_CLOSE}
+
+
+def accept_option(command: F) -> F:
+    """Which verdicts end with 0 beside "shown": the argument `accept`."""
+    return click.option(
+        "--accept",
+        type=click.Choice(["too-close"]),
+        help="End with 0 also where the goal is too close to call on these rows; else with 4.",
+    )(command)
 
 
 def status_of(report: GoalReport) -> str:
-    """The outcome in a word or two; "not evaluated" where rows for a constraint are missing."""
-    return _STATUS[report.satisfied]
+    """The verdict, or "measured" where the goal has no constraints."""
+    return report.verdict or "measured"
 
 
-def code_of(report: GoalReport) -> int:
-    """The exit code: what could not be evaluated is not reached, as far as anybody knows."""
-    return REACHED if report.satisfied else NOT_REACHED
+def code_of(report: GoalReport, accept: str | None = None) -> int:
+    """The exit code: 0 shown, 4 too close to call, 3 shown to fail.
+
+    Parameters
+    ----------
+    accept : {"too-close"}, optional
+        Then too close to call is 0 too.
+    """
+    code = SHOWN if report.verdict is None else _CODES[report.verdict]
+    return SHOWN if accept == "too-close" and code == TOO_CLOSE else code
 
 
 def verdict(report: GoalReport, where: str) -> str:
-    """Whether the goal is reached, as a line for a terminal.
+    """The verdict, as a line for a terminal.
 
     Parameters
     ----------
     where : str
         Such as "143 rows held out".
     """
-    if not report.constraints:
+    found = report.verdict
+    if found is None:
         return click.style(f"The rule was measured on {where}.", bold=True)
-    color = {True: "green", False: "red", None: "yellow"}[report.satisfied]
-    words = {
-        True: "The goal is reached",
-        False: "The goal is NOT reached",
-        None: "The goal could not be judged",
-    }
-    return f"{click.style(words[report.satisfied], fg=color, bold=True)} on {where}."
+    word = found[0].upper() + found[1:]
+    return f"{click.style(word, fg=_COLORS[found], bold=True)} on {where}."
 
 
 def report_json(report: GoalReport | None) -> tuple[Any, Any]:
@@ -56,10 +81,13 @@ def report_json(report: GoalReport | None) -> tuple[Any, Any]:
     return out, run
 
 
-def infeasible_json(error: InfeasibleError) -> dict[str, Any]:
-    """What is known of a goal that no rule meets."""
+def infeasible_json(error: InfeasibleError, goal: Goal) -> dict[str, Any]:
+    """What is known of a goal that no rule meets, and goals near it that some rule does."""
+    from setpoint.report.nearby import goals_nearby
+
     return {
         "status": "infeasible",
+        "goals": [str(near) for near in goals_nearby(goal, error.reachable)],
         "message": in_shell_words(str(error)),
         "violation": error.violation,
         "blame": error.blame,
@@ -68,7 +96,13 @@ def infeasible_json(error: InfeasibleError) -> dict[str, Any]:
     }
 
 
-def infeasible_text(error: InfeasibleError, consequence: str) -> str:
+def infeasible_text(error: InfeasibleError, goal: Goal, consequence: str) -> str:
     """The same in words."""
+    from setpoint.report.nearby import goals_nearby
+
     first = click.style("No rule was found that meets the goal", fg="red", bold=True)
-    return f"{first}, so {consequence}.\n{in_shell_words(str(error))}"
+    lines = [f"{first}, so {consequence}.", in_shell_words(str(error))]
+    near = goals_nearby(goal, error.reachable)
+    if near:
+        lines += ["", "These can be met on the same scores:", *(f"  {one}" for one in near)]
+    return "\n".join(lines)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+import click
+from click.core import ParameterSource
+
+from setpoint.cli.errors import in_shell_words
 from setpoint.cli.files import keep_old_on_error
 from setpoint.cli.output import step
 from setpoint.cli.roles import Choices, ColumnRoles
@@ -12,9 +18,105 @@ from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.training import Trained
 
 if TYPE_CHECKING:
-    from setpoint.search import Frontier
+    from setpoint.goals.goal import Goal
+    from setpoint.report.page import Header
+    from setpoint.search import Frontier, InfeasibleError
 
-__all__ = ["write_fit"]
+__all__ = ["Page", "command_text", "write_fit", "write_infeasible_page"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page to write, and what stands at its top.
+
+    Parameters
+    ----------
+    path : str or None
+        None: no page is wanted.
+    table, model : str
+        Names of files.
+    command : str
+        The command that was given, with ``{goal}`` for the goal.
+    cautions : sequence of str
+    """
+
+    path: str | None
+    table: str
+    model: str
+    command: str
+    cautions: Sequence[str]
+
+    def header(self, judge_by: str = "") -> Header:
+        """As the page takes it; with `judge_by` the command judges by that goal."""
+        from setpoint.report.page import Header
+
+        command = self.command
+        if judge_by:
+            command += f" --judge-by {shlex.quote(judge_by)}"
+        return Header(self.table, self.model, command, tuple(self.cautions))
+
+
+def command_text(**changed: str | None) -> str:
+    """The command that runs, as it can be typed again.
+
+    Parameters
+    ----------
+    **changed
+        Values of the goal's options in place of those given; None leaves the option out.
+    """
+    context = click.get_current_context()
+    words = ["setpoint", str(context.info_name)]
+    for param in context.command.params:
+        name = str(param.name)
+        given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        key = name.removesuffix("_text")
+        value: Any = changed[key] if key in changed else context.params[name] if given else None
+        if value is None:
+            continue
+        option = [] if isinstance(param, click.Argument) else [param.opts[0]]
+        if isinstance(value, bool):
+            words += option if value else param.secondary_opts[:1]
+            continue
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            words += [*option, str(one) if one == "{goal}" else shlex.quote(str(one))]
+    return " ".join(words)
+
+
+def write_infeasible_page(error: InfeasibleError, goal: Goal, page: Page) -> None:
+    """The page of a goal that no rule meets: what can be met, and at what price."""
+    from setpoint.report.nearby import goals_nearby
+    from setpoint.report.page import write_infeasible
+
+    assert page.path is not None
+    current().expect(page.path)
+    near = [str(one) for one in goals_nearby(goal, error.reachable)]
+    with step(f"writing {page.path}"), keep_old_on_error(page.path), warnings_as_notes():
+        write_infeasible(
+            page.path,
+            goal,
+            in_shell_words(str(error)),
+            list(error.reachable.items()),
+            _between(error, goal),
+            near,
+            page.header(),
+        )
+
+
+def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:
+    """The frontier between the bounds that cannot hold together, where the rows are there."""
+    from setpoint.plugin.frontier import frontier_of_evidence
+    from setpoint.report.nearby import between_bounds
+
+    found = between_bounds(goal, error.blame)
+    if found is None or error.evidence is None:
+        return None
+    other, moving = found
+    try:
+        return frontier_of_evidence(
+            other, error.evidence, moving, None, randomized=False, soft=False
+        ).thinned()
+    except ValueError:  # a shape that no method takes
+        return None
 
 
 def write_fit(
@@ -22,8 +124,7 @@ def write_fit(
     roles: ColumnRoles,
     choices: Choices,
     datasets: tuple[str, ...],
-    model: str,
-    report: str | None,
+    page: Page,
     about: list[tuple[str, list[str]]],
 ) -> None:
     """Write the model file and the page; the model first, as the page can be made again from it.
@@ -32,6 +133,7 @@ def write_fit(
     ----------
     datasets : tuple of str
         Those that the goal refers to.
+    page : Page
     about : list of (title, sentences)
         Sections of the page.
     """
@@ -39,6 +141,7 @@ def write_fit(
     from setpoint.estimators import save_model
 
     session = current()
+    model, report = page.model, page.path
     for path in (model, *([report] if report else [])):
         session.expect(path)
     frontiers = _frontiers(trained) if report else ()
@@ -52,9 +155,11 @@ def write_fit(
     from setpoint.report import Frontiers, TextSection
 
     sections = [TextSection(title, tuple(lines)) for title, lines in about]
-    page = replace(trained.report, sections=(*trained.report.sections, Frontiers(frontiers)))
+    fitted = replace(trained.report, sections=(*trained.report.sections, Frontiers(frontiers)))
+    # Advice that moves a bound keeps the one that is meant.
+    header = page.header(trained.judged.goal if trained.held_out is not None else "")
     with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():
-        page.to_html(report, held_out=trained.held_out, about=sections)
+        fitted.to_html(report, held_out=trained.held_out, about=sections, header=header)
 
 
 def _frontiers(trained: Trained) -> tuple[Frontier, ...]:

@@ -6,6 +6,7 @@ from setpoint.data.generators import tumours
 from setpoint.data.learners import LEARNERS
 from setpoint.data.reading import read_table
 from setpoint.data.schema import Column, conform, kinds_of
+from setpoint.data.suspects import suspects
 from setpoint.data.table import Table
 from setpoint.data.table_model import TableModel, labels_of
 
@@ -21,6 +22,7 @@ __all__ = [
     "labels_of",
     "model_for",
     "read_table",
+    "suspects",
     "transformer_for",
     "tumours",
     "unusable",

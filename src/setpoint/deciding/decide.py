@@ -120,8 +120,10 @@ def decide(
         seconds=time.perf_counter() - start,
     )
     if table is not None and table.deployed is not None:
-        decided = found.evidence.distribution(outcome.rule)[: len(table.deployed)]
-        against = against_deployed(linked.goal, found.evidence.classes, table, decided)
+        rows = replace(table, X=None).counted
+        assert rows.deployed is not None
+        decided = found.evidence.distribution(outcome.rule)[: len(rows.deployed)]
+        against = against_deployed(linked.goal, found.evidence.classes, rows, decided)
         report = replace(report, deployed=against)
     for w in caught:
         warn_caller(w.message)

@@ -18,6 +18,7 @@ from setpoint.deciding.decide import Decision
 from setpoint.deciding.opening import FitData, given_rows
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
+from setpoint.estimators.digest import RowDigest
 from setpoint.estimators.path import BoundPath
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
@@ -187,8 +188,10 @@ class GoalClassifier(DecidesByRule):
         )
         fitted = self.goal_report_
         drawn = inputs.undecided(decided) if self.rule_.randomized else 0.0
+        digest = getattr(self, "digest_", None)
         return replace(
             report,
+            counts=replace(report.counts, seen=0.0 if digest is None else digest.share_of(X)),
             constraints=with_worked(report.constraints, goal, own),
             sections=(*report.sections, *sections),
             deployed=against_deployed(goal, labels, inputs.tables[None], decided[None]),
@@ -328,6 +331,7 @@ class GoalClassifier(DecidesByRule):
         self.baseline_column_ = data.column
         self.evidence_ = evidence
         self.draw_key_, self.draw_columns_ = data.key, names
+        self.digest_ = RowDigest.of(data.X, names)
         sizes = evidence.rows.segment_weights
         self.largest_segment_ = int(np.argmax(sizes[sizes > 0.0]))  # the rule has no others
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.caller import warn_caller
+from setpoint.estimators.notebook import ShowsReport
 from setpoint.estimators.row_hash import column_draws, row_draws
 from setpoint.goals.errors import GoalError, listed, nearest
 from setpoint.inputs.arrays import column_names, column_of
@@ -31,7 +32,7 @@ class UnknownGroupWarning(UserWarning):
     """Rows of a group that was not there in ``fit`` were decided by another group's rule."""
 
 
-class DecidesByRule(ClassifierMixin, BaseEstimator):
+class DecidesByRule(ClassifierMixin, ShowsReport):
     """Prediction and distribution for whatever has scores and a fitted rule."""
 
     rule_: Rule

@@ -64,7 +64,9 @@ def evaluate(
     classes : array-like, optional
         All classes; by default those in `y_true` and `y_pred`.
     pos_label : label, optional
-        The positive class of two; by default the last in sorted order.
+        The positive class of two. Not needed where it is settled: the larger of two numbers,
+        True, the last of an ordered category, and the second of such words as no and yes; nor
+        where the goal refers to no positive class, as "maximize accuracy" does not.
 
     Returns
     -------
@@ -78,7 +80,8 @@ def evaluate(
     MetricError
         If the function of a BlackBox raises, or returns what is not a value.
     ValueError, TypeError
-        If an argument is wrong; the message names it.
+        If an argument is wrong, or nothing says which of two text labels is positive; the
+        message names it.
 
     Examples
     --------

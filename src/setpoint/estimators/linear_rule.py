@@ -13,7 +13,7 @@ from setpoint.estimators.base import GoalClassifier, atomic_fit
 from setpoint.estimators.features import checked_features, without_column
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import one_column
-from setpoint.inputs.classes import ClassOrder, two_classes_for
+from setpoint.inputs.classes import ClassOrder, two_classes
 from setpoint.rules import Threshold
 from setpoint.typing import Floats
 
@@ -109,7 +109,7 @@ class TrainedClassifier(GoalClassifier):
 
     def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
         used = y if weight is None or weight.all() else one_column(y, "y")[weight > 0]
-        return two_classes_for(goal, used, self.pos_label)
+        return two_classes(used, None, self.pos_label, goal=goal, category=y)
 
     @property
     def threshold_(self) -> float:

@@ -81,7 +81,7 @@ class GoalScorer:
             baseline=self._deployed(goal, estimator, baseline),
             sample_weight=sample_weight,
             classes=getattr(estimator, "classes_", None),
-            pos_label=self.pos_label,
+            pos_label=self._positive(estimator),
             X=X,
         )
         linked = link(goal, inputs.rows.codebook)
@@ -95,6 +95,9 @@ class GoalScorer:
         n_rows = int(_num_samples(X))
         return as_columns(given, n_rows=n_rows, X=X, wanted=names, free=names)
 
+    def _positive(self, estimator: Any) -> Any:
+        return getattr(estimator, "pos_label", None) if self.pos_label is None else self.pos_label
+
     def _given(self, estimator: Any, given: Any) -> Any:
         for known in (self.sensitive_features, getattr(estimator, "sensitive_features", None)):
             given = known if given is None else given
@@ -104,7 +107,7 @@ class GoalScorer:
         self, metric: BlackBox, estimator: Any, X: Any, y: Any, weight: Any, given: Any
     ) -> float:
         """The value of a metric without a formula, higher is better."""
-        classes = classes_of(y, getattr(estimator, "classes_", None), self.pos_label)
+        classes = classes_of(y, getattr(estimator, "classes_", None), self._positive(estimator))
         rows = GivenRows(int(_num_samples(X)), y, weight, self._given(estimator, given), None, X)
         bound = measured_on(metric, classes, rows, where=None)
         if metric.takes == "predictions":
@@ -213,6 +216,8 @@ def goal_scorer(
         A column of X with the deployed model's predictions, or the model; by default the
         `baseline` of an estimator of this library.
     pos_label : label, optional
+        The positive class of two; by default the estimator's own parameter of this name. Needed
+        as in :func:`setpoint.evaluate`.
 
     Raises
     ------

@@ -72,7 +72,7 @@ def frontier_exact(
     if randomized is True or (randomized == "auto" and _draws(cuts, program, tol)):
         try:
             found, kind = trace_frontier(cuts, program, i, levels, _POINTS)
-            if found.gap > SATISFIED and cuts.n_blocks == 1:
+            if (found.gaps > SATISFIED).any() and cuts.n_blocks == 1:
                 found = _against_steps(cuts, program, i, found)
             return frontier_of(program, i, found, kind)
         except ShapeError:
@@ -107,12 +107,14 @@ def _against_steps(
     """Thresholds without draws, where they are better than a stationary point."""
     steps = frontier_of(program, i, _steps(cuts, program, i), "steps")
     plain = steps.sampled(found.bounds)
-    better = program.sense * (plain.values - found.values) > 0.0
+    gain = program.sense * (plain.values - found.values)
+    better = gain > 0.0
     values = np.where(better, plain.values, found.values)
     reached = np.where(better, plain.reached, found.reached)
     both = zip(better, plain.choices, found.choices, strict=True)
     choices = tuple(step if gains else mixed for gains, step, mixed in both)
-    return FrontierPoints(found.bounds, values, reached, found.gap, choices)
+    gaps = np.where(better, np.maximum(found.gaps - gain, 0.0), found.gaps)
+    return FrontierPoints(found.bounds, values, reached, gaps, choices)
 
 
 def _steps(cuts: CutoffSet, program: Program, i: int) -> FrontierPoints:
@@ -140,7 +142,7 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> FrontierPoints:
     sizes = [segment.curve.n_cutoffs for segment in cuts.segments]
     numbers = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
     choices = tuple([{j: 1.0} for j in one] for one in numbers)
-    return FrontierPoints(bounds, program.sense * f, bounds.copy(), 0.0, choices)
+    return FrontierPoints(bounds, program.sense * f, bounds.copy(), np.zeros(len(f)), choices)
 
 
 def _features(cuts: CutoffSet) -> Iterator[tuple[int, Floats]]:
@@ -172,16 +174,13 @@ def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
 
 def _searched(cuts: CutoffSet, program: Program, i: int, levels: Floats) -> FrontierPoints:
     """Without draws, where there are too many combinations to try: a search for each bound."""
-    bound = INF
 
     def solve(level: float) -> tuple[Optimum | None, float]:
-        nonlocal bound
         try:
             found = find_rule(cuts, program.at_level(i, level), False, 0.0, Limits())
         except NoRuleError as error:
             # Unless that is proved, a rule may be there that was not found.
-            return None, 0.0 if error.certain else INF
-        bound = min(bound, found.bound)  # no stricter level has a better rule
-        return found, bound - program.score_at(found.v)
+            return None, -INF if error.certain else INF
+        return found, found.bound
 
     return solve_levels(program, i, levels, solve)

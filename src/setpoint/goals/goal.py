@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
+from html import escape
 from typing import Literal, Protocol, runtime_checkable
 
 from setpoint.goals.entries import TABLE
@@ -19,9 +20,9 @@ from setpoint.goals.expressions import (
 )
 from setpoint.goals.parse import parse_goal
 from setpoint.goals.requirements import Requirements, requirements_of
-from setpoint.goals.table import VOCABULARY
+from setpoint.goals.synonyms import metric_named
 
-__all__ = ["Goal", "SupportsGoal", "as_goal", "maximize", "minimize"]
+__all__ = ["Goal", "SupportsGoal", "as_goal", "expression_of", "maximize", "minimize"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,6 +142,16 @@ class Goal:
     def __repr__(self) -> str:
         return f"Goal.parse({str(self)!r})"
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the goal in words, its text, and what its words say."""
+        from setpoint.goals.words import glossary, goal_in_words
+
+        words = "".join(f"<li>{escape(name)}: {escape(text)}</li>" for name, text in glossary(self))
+        return (
+            f'<div class="setpoint-goal"><p><strong>{escape(goal_in_words(self))}.</strong></p>'
+            f"<p><code>{escape(str(self))}</code></p><ul>{words}</ul></div>"
+        )
+
     @cached_property
     def needs(self) -> Requirements:
         """The columns, data sets and deployed predictions that the goal refers to."""
@@ -207,7 +218,7 @@ def as_goal(goal: Goal | SupportsGoal | Expression | str) -> Goal:
     if isinstance(goal, SupportsGoal) and not isinstance(goal, type):
         return goal.__goal__()
     if isinstance(goal, str):
-        bare = VOCABULARY.get(goal.strip())
+        bare = metric_named(goal.strip())
         if not isinstance(bare, Metric):
             return Goal.parse(goal)
         goal = bare
@@ -219,3 +230,15 @@ def as_goal(goal: Goal | SupportsGoal | Expression | str) -> Goal:
         "goal is a Goal, its text, a metric, or a function as a black box, got "
         f"{type(goal).__name__}"
     )
+
+
+@lru_cache(maxsize=256)
+def expression_of(text: str) -> Expression:
+    """The expression that a text stands for.
+
+    Examples
+    --------
+    >>> print(expression_of("recall.difference(sex)"))
+    recall.difference("sex")
+    """
+    return Goal.parse(f"maximize {text}").objective

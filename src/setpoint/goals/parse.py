@@ -22,54 +22,20 @@ from setpoint.goals.expressions import (
 )
 from setpoint.goals.populations import plain_label
 from setpoint.goals.reducers import REDUCERS
-from setpoint.goals.table import ELSEWHERE, VOCABULARY, MetricFunction
+from setpoint.goals.source import Source, fail
+from setpoint.goals.synonyms import ANSWERS, ELSEWHERE, metric_named, why_unknown
+from setpoint.goals.table import MetricFunction
 
 __all__ = ["parse_goal"]
 
-_PIECES = re.compile(
-    r"""(?P<triple>\"{3}|'{3})|(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
-    r"""|(?P<subject>\bsubject\s+to\b|\bs\.\s?t\.)"""
-    r"""|(?P<word>\w+)|(?P<ge>≥|=>)|(?P<le>≤|=<)|(?P<space>\s+)|(?P<other>.)""",
-    re.DOTALL,
-)
+_SENSES: dict[str, Literal["maximize", "minimize"]] = {
+    "maximize": "maximize", "maximise": "maximize", "minimize": "minimize", "minimise": "minimize",
+}  # fmt: skip
+_COMPARES = re.compile(r"[<>≥≤]|\bat\s+(?:least|most)\b", re.IGNORECASE)
+_POINT = "numbers have a decimal point, as in 0.9"
 T = TypeVar("T")
 
 _METHODS = (*REDUCERS, "on", "baseline")
-
-
-class _Source:
-    """The text in Python's spelling, with the place in the original of each character."""
-
-    def __init__(self, text: str, start: int) -> None:
-        self.text = text
-        self.parts: list[list[str]] = [[]]
-        self.places: list[list[int]] = [[]]
-        for match in _PIECES.finditer(text, start):
-            piece = match.group()
-            kind = match.lastgroup
-            if kind == "subject":
-                self.parts.append([])
-                self.places.append([])
-                continue
-            if kind == "triple" or piece in ("#", "\0", ";", "\\"):
-                fail(text, f"the character {piece!r} has no meaning here", match.start())
-            spelled = {"space": " ", "ge": ">=", "le": "<="}.get(kind or "", piece)
-            self.parts[-1] += spelled
-            self.places[-1] += [
-                match.start() + (i if spelled == piece else 0) for i in range(len(spelled))
-            ]
-
-    def part(self, index: int) -> tuple[str, list[int]]:
-        code, places = "".join(self.parts[index]), self.places[index]
-        skip = len(code) - len(code.lstrip())
-        return code.strip(), places[skip:]
-
-
-def fail(text: str, message: str, place: int) -> NoReturn:
-    """Raise a GoalSyntaxError that shows where."""
-    start, end = max(0, place - 30), min(len(text), place + 30)
-    shown = ("..." if start else "") + text[start:end] + ("..." if end < len(text) else "")
-    raise GoalSyntaxError(f"{message}, at character {place + 1}: {shown!r}")
 
 
 Parsed: TypeAlias = tuple[Literal["maximize", "minimize"], Expression, tuple[Constraint, ...]]
@@ -93,18 +59,12 @@ def parse_goal(text: str) -> Parsed:
 
 def _parse(text: str) -> Parsed:
     head = re.match(r"\s*(\w*)", text)
-    word = head.group(1) if head else ""
-    if word not in ("maximize", "minimize"):
-        fail(
-            text,
-            f"a goal starts with 'maximize' or 'minimize', got {word or text[:10]!r} "
-            f"({nearest(word.lower(), ['maximize', 'minimize'])})",
-            head.start(1) if head else 0,
-        )
-    sense: Literal["maximize", "minimize"] = "maximize" if word == "maximize" else "minimize"
     assert head is not None
-    offset = head.end(1)
-    source = _Source(text, offset)
+    word, offset = head.group(1), head.end(1)
+    sense = _SENSES.get(word.lower())
+    if sense is None:
+        fail(text, _without_sense(text, word), head.start(1))
+    source = Source(text, offset)
     if len(source.parts) > 2:
         fail(text, "'subject to' appears twice; join constraints with 'and'", 0)
     if not source.part(0)[0]:
@@ -120,10 +80,28 @@ def _parse(text: str) -> Parsed:
     return sense, objective, tuple(constraints)
 
 
+def _without_sense(text: str, word: str) -> str:
+    """What to say of a text that does not begin with maximize or minimize."""
+    metric = metric_named(word)
+    if metric is not None:
+        if _COMPARES.search(text) and len(Source(text, 0).parts) == 1:
+            wanted = "precision" if str(metric) == "recall" else "recall"
+            bound = text.strip() if len(text) < 60 else "..."
+            return (
+                "this bounds a metric, and a goal says first what is wanted, as in "
+                f"'maximize {wanted} subject to {bound}'"
+            )
+        return f"a goal says first which way: put 'maximize' or 'minimize' before {word!r}"
+    if word.lower() in (*ANSWERS, *ELSEWHERE):
+        return f"unknown word {word!r}: {why_unknown(word)}"
+    near = nearest(word.lower(), ["maximize", "minimize"])
+    return f"a goal starts with 'maximize' or 'minimize', got {word or text[:10]!r} ({near})"
+
+
 class _Reader:
     """One part of the text, from Python's tree to expressions."""
 
-    def __init__(self, source: _Source, index: int) -> None:
+    def __init__(self, source: Source, index: int) -> None:
         self.source = source
         self.code, self.places = source.part(index)
         self.bytes = self.code.encode("utf-8", "surrogatepass")
@@ -134,7 +112,7 @@ class _Reader:
         except SyntaxError as error:
             at = min(max((error.offset or 1) - 1, 0), len(self.places) - 1)
             # After the last character Python points past the end.
-            fail(source.text, f"cannot read this ({error.msg})", self.places[at])
+            fail(source.text, _unread(self.code, str(error.msg)), self.places[at])
         except (ValueError, UnicodeError) as error:
             fail(source.text, f"cannot read this ({error})", self.places[0])
 
@@ -171,6 +149,8 @@ class _Reader:
                 out += self.comparison(node)
             elif isinstance(node, ast.BoolOp):
                 self.fail(node, "constraints are joined with 'and'; there is no 'or'")
+            elif isinstance(node, ast.Constant):  # after the comma of "precision >= 0,9"
+                self.fail(node, f"a number does not stand alone; {_POINT}")
             else:
                 self.fail(node, "a constraint compares with >= or <=")
         return out
@@ -196,6 +176,8 @@ class _Reader:
                 return self.build(node, lambda: left * right)
             if isinstance(node.op, ast.Div):
                 return self.build(node, lambda: left / right)
+            if isinstance(node.op, ast.Mod):
+                self.fail(node, "'%' stands behind a number, as in 90%; operators are + - * and /")
             self.fail(node, "operators are + - * and /")
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
             inner = self.expression(node.operand)
@@ -211,6 +193,8 @@ class _Reader:
             self.fail(node, f"'.{node.attr}' is called: write .{node.attr}(...)")
         if isinstance(node, ast.Compare):
             self.fail(node, "a comparison stands alone, after 'subject to'")
+        if isinstance(node, ast.Tuple):
+            self.fail(node, f"constraints follow 'subject to'; {_POINT}")
         return self.fail(node, f"{_kind(node)} has no meaning in a goal")
 
     def sum(self, node: ast.expr) -> Expression:
@@ -230,15 +214,15 @@ class _Reader:
         return found
 
     def named(self, node: ast.Name) -> Expression | MetricFunction:
-        found = VOCABULARY.get(node.id)
+        found = metric_named(node.id)
         if found is None:
             if node.id in FUNCTIONS:
                 self.fail(node, f"{node.id!r} is a function: {node.id}(...)")
             if node.id == "blackbox":
                 self.fail(node, 'a metric without a formula is blackbox("module:name")')
-            if node.id.lower() in ELSEWHERE:
-                self.fail(node, f"unknown word {node.id!r} (here: {ELSEWHERE[node.id.lower()]})")
-            self.fail(node, f"unknown word {node.id!r} ({nearest(node.id, VOCABULARY)})")
+            why = why_unknown(node.id)
+            clause = f": {why}" if node.id.lower() in ANSWERS else f" ({why})"
+            self.fail(node, f"unknown word {node.id!r}{clause}")
         return found
 
     def call(self, node: ast.Call) -> Expression:
@@ -323,6 +307,13 @@ class _Reader:
         return self.fail(
             node, f"{_kind(node)} cannot stand here: a label, a number or a dict of them can"
         )
+
+
+def _unread(code: str, message: str) -> str:
+    """What to say of a text that Python does not read."""
+    if re.search(r"(?:^|\band|,)\s*[<>]=", code):
+        return "the metric comes first, as in 'precision >= 0.9'"
+    return f"cannot read this ({message})"
 
 
 def _kind(node: ast.expr) -> str:

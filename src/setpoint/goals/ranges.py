@@ -14,10 +14,11 @@ from setpoint.goals.expressions import (
     Quotient,
     Reduce,
     Sum,
+    walk,
 )
 from setpoint.goals.table import TABLE
 
-__all__ = ["range_of"]
+__all__ = ["in_shares", "range_of"]
 
 Range = tuple[float, float]
 
@@ -55,6 +56,30 @@ def range_of(e: Expression) -> Range:
     if isinstance(e, Apply):
         return _applied(e.function, [range_of(a) for a in e.args])
     return _ANY
+
+
+def in_shares(e: Expression, bound: float) -> str:
+    """How a bound on shares is written that is given per cent, or as a number of rows.
+
+    Begins with "; ". Empty where the bound is neither; just above 1 it is another slip.
+
+    Examples
+    --------
+    >>> from setpoint.metrics import fp, precision, tp
+    >>> in_shares(precision, 90.0), in_shares(tp + fp, 200.0)
+    ('; for 90 per cent write 0.9 or 90%', '; for 200 of N rows write 200/N, with a number for N')
+    """
+    metrics = [x for x in walk(e) if isinstance(x, Metric)]
+    low, high = range_of(e)
+    if bound < 2 or low < 0 or not math.isfinite(high) or any(dict(m.params) for m in metrics):
+        return ""
+    ways = []
+    if bound <= 100:
+        ways.append(f"for {bound:.12g} per cent write {bound / 100:.12g} or {bound:.12g}%")
+    given = [TABLE[m.name].given for m in metrics]
+    if bound.is_integer() and all(x is not None and not x.words for x in given):
+        ways.append(f"for {bound:.12g} of N rows write {bound:.12g}/N, with a number for N")
+    return "; " + ", ".join(ways) if ways else ""
 
 
 def _metric(e: Metric) -> Range:

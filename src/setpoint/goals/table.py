@@ -16,7 +16,7 @@ from setpoint.goals.events import Event
 from setpoint.goals.expressions import Expression, Metric, log, signed_sum, sqrt
 from setpoint.goals.populations import Label
 
-__all__ = ["ELSEWHERE", "TABLE", "VOCABULARY", "Entry", "MetricFunction"]
+__all__ = ["TABLE", "VOCABULARY", "Entry", "MetricFunction"]
 
 
 VOCABULARY: dict[str, Metric | MetricFunction] = {}
@@ -113,28 +113,6 @@ def _confusion_rate(true: Label, predicted: Label) -> Expression:
 
 # fmt: off
 
-_BY_RANK = "a score of the ranking; bound one rate and optimise another, as in 'maximize precision subject to recall >= 0.8'"
-
-ELSEWHERE: dict[str, str] = {
-    **dict.fromkeys(("sensitivity", "hit_rate", "tpr", "true_positive_rate", "recall_score"), "recall"),
-    **dict.fromkeys(("tnr", "true_negative_rate", "specificity_score"), "specificity"),
-    **dict.fromkeys(("ppv", "positive_predictive_value", "precision_score"), "precision"),
-    **dict.fromkeys(("coverage", "selection_rate", "positive_rate"), "predicted_rate"),
-    **dict.fromkeys(("dice", "f1_score", "f_measure", "f_score"), "f1"),
-    **dict.fromkeys(("iou", "jaccard_score"), "jaccard"),
-    **dict.fromkeys(("geometric_mean", "geometric_mean_score", "gmean"), "g_mean"),
-    **dict.fromkeys(("auc", "roc_auc", "auprc", "average_precision", "prbep", "precision_at_k"), _BY_RANK),
-    "accuracy_score": "accuracy", "balanced_accuracy_score": "balanced_accuracy", "zero_one_loss": "error_rate",
-    "fpr": "false_positive_rate", "fnr": "false_negative_rate", "npv": "negative_predictive_value",
-    "f_beta": "fbeta(beta)", "fbeta_score": "fbeta(beta)", "f2": "fbeta(2)", "matthews_corrcoef": "mcc",
-    "demographic_parity_difference": "predicted_rate.difference(column)",
-    "demographic_parity_ratio": "predicted_rate.ratio(column)",
-    "equal_opportunity_difference": "recall.difference(column)",
-    "equalized_odds_difference": "maximum(recall.difference(column), false_positive_rate.difference(column))",
-    "prevalence": "prior", "max_recall": "recall.max()",
-}
-"""Names that other libraries and papers use, and what is written here."""
-
 # One metric, one line.
 
 # Rates: an event, and the rows it is a share of.
@@ -146,7 +124,7 @@ recall = _rate("recall", "predicted", "actual", "higher", "share of the class th
 specificity = _rate("specificity", "!predicted", "!actual", "higher", "share of the other classes left alone")
 false_positive_rate = _rate("false_positive_rate", "predicted", "!actual", "lower", "share of the other classes accepted")
 false_negative_rate = _rate("false_negative_rate", "!predicted", "actual", "lower", "share of the class that is missed")
-predicted_rate = _rate("predicted_rate", "predicted", "", None, "share of rows predicted the class")
+predicted_rate = _rate("predicted_rate", "predicted", "", None, "share of rows predicted to be of the class")
 prior = _rate("prior", "actual", "", None, "share of rows that are of the class")
 accuracy = _rate("accuracy", "correct", "", "higher", "share of right predictions")
 error_rate = _rate("error_rate", "!correct", "", "lower", "share of wrong predictions")

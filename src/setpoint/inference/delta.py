@@ -2,17 +2,21 @@
 
 A row of weight w moves the value by w times its influence, so the variance is the sum of
 ``w^2 influence^2``: the squares of a confusion are all that is needed (the delta method,
-or infinitesimal jackknife). At zero and at full marks that variance vanishes although
-nobody is certain. Therefore the influence is taken at smoothed counts, a few rows more,
-spread over the profiles, as Agresti and Caffo (2000) do for differences of proportions and
-Bonett and Price (2012) for paired ones.
+or infinitesimal jackknife). Limits that lie a multiple of its root away are right on both
+sides together and wrong on each: estimates are skewed, biased, and bend. Therefore the
+multiple is corrected for all three, and the counts themselves are moved along the
+influence, and not the value: DiCiccio and Efron's approximate bootstrap (ABC), which
+draws nothing. One side alone is then wrong as often as said, to second order.
+
+What no expansion sees is that counts are whole, and that at full marks nobody is certain.
+There half a row of the worst sort in each population draws each limit outwards. For one
+proportion the two together are the limits of Clopper and Pearson, nearly.
 
 References
 ----------
-A. Agresti and B. Caffo (2000), Simple and effective confidence intervals for proportions
-and differences of proportions result from adding two successes and two failures.
-D. G. Bonett and R. M. Price (2012), Adjusted Wald confidence interval for a difference of
-binomial proportions based on paired data. L. Kish (1965), Survey sampling.
+T. J. DiCiccio and B. Efron (1992), More accurate confidence intervals in exponential
+families. B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, chapter
+22. L. Kish (1965), Survey sampling.
 """
 
 from __future__ import annotations
@@ -23,36 +27,49 @@ import numpy as np
 
 from setpoint.inference.fraction import Fraction, value_at
 from setpoint.inference.profiles import Counted, RowProfiles
-from setpoint.inference.proportions import in_far_tails, quantile
-from setpoint.program.functions import RateFunction
-from setpoint.typing import Floats
+from setpoint.inference.proportions import clopper_pearson, quantile
+from setpoint.program.functions import INF, RateFunction
+from setpoint.typing import Bools, Floats
 
 __all__ = ["by_influence", "influence_of", "of_two_profiles", "unsmoothed"]
 
-SMOOTHING = (0.25, 0.75)
-"""Rows added in all, in equal parts to each profile, as multiples of the squared quantile.
+SMOOTHING = 0.1
+"""Rows added in all, in equal parts to each profile, before influences are taken."""
 
-At 95 % these are 1 and 3 rows, and the limits hold those of both. One row draws the
-middle too little away from zero and full marks, three draw it so far that the true value
-is passed. With both, 93.6 to 98.4 % were covered in simulations of 60 to 2,000 rows with
-rates of .3 to .99.
-"""
+WORST = 0.5
+"""Rows added to the profile that is worst for a limit, in each population."""
+
+_STEP = 0.1
+"""Of second differences, in standard deviations."""
+
+_MOST_SHIFT = 0.5
+"""In standard errors: a larger one does not correct, it says that there are few rows."""
+
+_MOST_ALONE = 20
+"""Populations that are looked at by themselves."""
+
+_LEFT = 1e-9
+"""The share of its rows that every profile keeps, however far counts are moved."""
+
+_AT_ONCE = 2_000_000
+"""Rates that are computed together."""
 
 _BORROWED = 10.0
 """Rows of average weight that a profile's own mean weight is drawn to."""
 
 
 def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float, float] | None:
-    """Wilson limits of a fraction that tells two profiles apart; None if it has more.
+    """Exact limits of a fraction that tells two profiles apart; None if it has more.
 
     With p the share of rows of the first profile, the value is
     ``(a1 w1 p + a2 w2 (1 - p)) / (b1 w1 p + b2 w2 (1 - p))``, where w1 and w2 are the
-    mean weights of the profiles. That is monotone in p, so Wilson's limits of p become
-    limits of the value. Equal weights give Wilson's interval on the rows themselves.
+    mean weights of the profiles. That is monotone in p, so limits of p become limits of
+    the value: those of Clopper and Pearson, on effective rows. Where all rows have one
+    weight these are the rows themselves, and the limits exact.
 
     Mean weights of few rows borrow from all rows of the same strata and true classes. Where
-    weights depend on the decision itself and few rows are accepted, that misleads: a
-    nominal 95 % for precision then covered 87 to 92 % of simulated draws.
+    weights depend on the decision itself and few rows are accepted, that misleads, and
+    limits of precision hold less often than said.
 
     Parameters
     ----------
@@ -61,13 +78,9 @@ def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float,
         Tail of the lower and of the upper limit.
     """
     two = fraction.merged
-    if len(two.counts) == 0:
-        return None
-    if len(two.counts) == 1:
-        return two.range
     if len(two.counts) > 2:
         return None
-    if two.counts.sum() <= 0:
+    if len(two.counts) < 2 or two.counts.sum() <= 0:
         return two.range
     unit = two.units
     weight = (two.squares + _BORROWED * unit * unit) / (two.counts + _BORROWED * unit)
@@ -75,7 +88,7 @@ def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float,
     a, b = two.above * weight, two.below * weight
     rising = a[0] * b[1] >= a[1] * b[0]
     tails = (low, high) if rising else (high, low)
-    ends = in_far_tails(float(rows[0]), float(rows.sum()), *tails)
+    ends = clopper_pearson(float(rows[0]), float(rows.sum()), *tails)
 
     first, last = (value_at(p, a, b, two.at_zero) for p in ends)
     return (first, last) if rising else (last, first)
@@ -105,9 +118,7 @@ def influence_of(
 
 
 def by_influence(x: RateFunction, counted: Counted, low: float, high: float) -> tuple[float, float]:
-    """Limits of a smooth expression, by influence at smoothed counts.
-
-    In a finite range the limits are symmetric on the logit scale, else on the plain one.
+    """Limits of a smooth expression, by influence, corrected to second order.
 
     Parameters
     ----------
@@ -116,38 +127,113 @@ def by_influence(x: RateFunction, counted: Counted, low: float, high: float) -> 
     low, high : float
         Tail of the lower and of the upper limit.
     """
-    bottom, top = counted.range(x)
     profiles = counted.profiles(x.features)
     value = counted.value(x)
     if profiles.counts.sum() <= 0 or not math.isfinite(value):
+        bottom, top = counted.range(x)
         return min(bottom, value), max(top, value)
+    first = _Side(x, profiles, counted.v, -1.0).limit(quantile(low))
+    last = _Side(x, profiles, counted.v, 1.0).limit(quantile(high))
+    return min(first, value), max(last, value)
 
-    def ends(z: float) -> list[float]:
-        out = [value]
-        for share in SMOOTHING:
-            extra = share * z * z / len(profiles.counts) * profiles.units
-            middle, influence = influence_of(x, profiles, profiles.counts + extra, counted.v)
-            variance = (profiles.squares + extra * profiles.units) @ (influence * influence)
-            out.append(shifted(middle, z * math.sqrt(float(variance)), bottom, top))
+
+class _Side:
+    """The value of an expression near some counts, for the limit on one side.
+
+    Parameters
+    ----------
+    x : Bound
+    profiles : RowProfiles
+        Of x's features, with some weight.
+    v : array of shape (d,)
+        All features.
+    side : float
+        -1 for the lower limit, 1 for the upper one.
+    """
+
+    def __init__(self, x: RateFunction, profiles: RowProfiles, v: Floats, side: float) -> None:
+        self.x, self.profiles, self.v, self.side = x, profiles, v, side
+        self.populations = np.unique(profiles.given != 0, axis=0)
+        even = SMOOTHING / len(profiles.counts) * profiles.units
+        added = even + self._worst(self._effect(profiles.counts + even)[1])
+        self.even, self.base = even, profiles.counts + added
+        self.squares = profiles.squares + added * profiles.units
+        self.middle, self.effect = self._effect(self.base)
+        by = np.minimum(_STEP * np.sqrt(profiles.squares + even), 0.5 * self.base)
+        ends = self._moved(self.base, by) + self._moved(self.base, -by)
+        self.curvature = (ends - 2.0 * self.middle) / by**2
+
+    def limit(self, z: float) -> float:
+        """The limit z > 0 standard errors away; infinite where the value has no effects."""
+        seen = self.profiles.counts > 0
+        ways = [np.ones(len(seen), bool)]
+        if not seen.all():
+            # A way that few rows or none have begun may end soon, where a share is 0 or 1;
+            # then those count that are counted, and each population by itself.
+            few = self.populations[:_MOST_ALONE]
+            ways += [seen, *(few if len(few) > 1 else [])]
+        found = [self._limit(z, way) for way in ways]
+        return self.side * max(self.side * x for x in found)
+
+    def _limit(self, z: float, way: Bools) -> float:
+        """The limit where only the counts of some profiles vary."""
+        squares = np.where(way, self.squares, 0.0)
+        error = math.sqrt(float(squares @ self.effect**2))
+        if not error < INF:
+            return self.side * INF
+        if error == 0.0:
+            return self.middle
+        along = squares * self.effect / error
+        skewness = float(squares**2 / self.base @ self.effect**3) / (6.0 * error**3)
+        ends = [self._value(self.base + step * along) for step in (_STEP, -_STEP)]
+        bend = (sum(ends) - 2.0 * self.middle) / (2.0 * error * _STEP**2)
+        counted = np.where(way, self.profiles.squares, 0.0)
+        bias = float(counted @ self.curvature) / (2.0 * error)
+        by = self.side * z + min(max(skewness + bend - bias, -_MOST_SHIFT), _MOST_SHIFT)
+        skewed = skewness * by
+        # The same to second order; the first cannot jump, the second not turn round.
+        by *= 1.0 + 2.0 * skewed if skewed > 0.0 else 1.0 / (1.0 - skewed) ** 2
+        found = self._value(self.base - self.even + by * along)
+        return self.side * INF if math.isnan(found) else found
+
+    def _worst(self, effect: Floats) -> Floats:
+        """Weight (profiles,) for the profiles that lie furthest to the side."""
+        out = np.zeros(len(effect))
+        for rows in self.populations:
+            seen = np.flatnonzero(rows)
+            worst = seen[np.argmax(self.side * effect[seen])]
+            out[worst] = WORST * self.profiles.units[worst]
         return out
 
-    return min(ends(-quantile(low))), max(ends(quantile(high)))
+    def _value(self, counts: Floats) -> float:
+        profiles, at = self.profiles, self.v.copy()
+        counts = np.maximum(counts, _LEFT * self.base)
+        at[profiles.index] = (profiles.event @ counts) / (profiles.given @ counts)
+        return float(self.x.value(at))
 
+    def _moved(self, counts: Floats, by: Floats) -> Floats:
+        """The value (profiles,) where the count of one profile after the other is moved."""
+        profiles, out = self.profiles, np.empty(len(by))
+        above, below = profiles.event @ counts, profiles.given @ counts
+        size = max(1, _AT_ONCE // len(self.v))
+        for first in range(0, len(by), size):
+            part = slice(first, first + size)
+            at = np.repeat(self.v[None], len(out[part]), axis=0)
+            up = above[:, None] + profiles.event[:, part] * by[part]
+            down = below[:, None] + profiles.given[:, part] * by[part]
+            at[:, profiles.index] = (up / down).T
+            out[part] = self.x.value(at)
+        return out
 
-def shifted(middle: float, by: float, bottom: float, top: float) -> float:
-    """`middle` moved `by` inside its range, on the logit scale where both ends are finite.
+    def _effect(self, counts: Floats) -> tuple[float, Floats]:
+        """The value, and what a unit of weight of each profile adds to it.
 
-    Examples
-    --------
-    >>> round(shifted(0.9, 0.2, 0.0, 1.0), 4), shifted(3.0, -4.0, 0.0, float("inf"))
-    (0.9881, 0.0)
-    """
-    if not (math.isfinite(bottom) and math.isfinite(top) and bottom < middle < top):
-        return min(max(middle + by, bottom), top)
-    below, above = middle - bottom, top - middle
-    t = math.log(below / above) + by * (top - bottom) / (below * above)
-    share = 1.0 / (1.0 + math.exp(-t)) if t > -700.0 else 0.0
-    return bottom + (top - bottom) * share
+        The influence, but no more than what a whole row adds: where nothing was counted, of
+        what a share is taken, influences have no end.
+        """
+        middle, influence = influence_of(self.x, self.profiles, counts, self.v)
+        row = (self._moved(counts, self.profiles.units) - middle) / self.profiles.units
+        return middle, np.where(np.abs(row) < 0.5 * np.abs(influence), row, influence)
 
 
 def unsmoothed(x: RateFunction, counted: Counted, low: float, high: float) -> tuple[float, float]:

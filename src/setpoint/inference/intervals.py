@@ -2,12 +2,12 @@
 
 Which interval an expression gets follows from what it is made of:
 
-``"wilson"``
+``"clopper-pearson"``
     Rates and everything that is a monotone function of one proportion (precision,
-    negative predictive value, Jaccard, F1, one minus them): Wilson's score interval on
-    effective rows.
+    negative predictive value, Jaccard, F1, one minus them): Clopper and Pearson's limits,
+    exact where all rows have one weight, else on effective rows.
 ``"delta"``
-    Smooth functions of several rates: by influence, at smoothed counts.
+    Smooth functions of several rates: by influence, corrected for skewness and bias.
 ``"groups"``
     The smallest or the largest of several, and deviations: simultaneous limits.
 ``"pairs"``
@@ -19,6 +19,9 @@ Which interval an expression gets follows from what it is made of:
 
 A metric without a formula has no interval from here; but one may be passed with its value,
 of the kind ``"bootstrap"``: quantiles over rows drawn anew.
+
+Each of the two limits is made to lie on the wrong side of the true value in no more than
+half of what the level leaves, so at level .90 each is a one-sided limit at 95 %.
 
 Logarithms, roots, absolute values and multiples pass the limits of their argument on.
 """
@@ -97,7 +100,7 @@ def interval(expression: Expression, confusion: Confusion, level: float = 0.95) 
     >>> found = Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]])
     >>> low, high, kind = interval(recall, found)
     >>> round(low, 3), round(high, 3), kind
-    (0.722, 0.875, 'wilson')
+    (0.719, 0.882, 'clopper-pearson')
     >>> interval(g_mean, found).kind
     'delta'
     """
@@ -147,7 +150,8 @@ def _varying(x: RateFunction) -> Sequence[RateFunction]:
 def _kind(x: RateFunction, counted: Counted) -> str:
     fraction = counted.fraction(x)
     if fraction is not None:
-        return "wilson" if len(fraction.merged.counts) <= 2 else "delta"
+        profiles = len(fraction.merged.counts)
+        return "delta" if profiles > 2 else "clopper-pearson" if profiles == 2 else "exact"
     if isinstance(x, (MaxMinusMin, MinOverMax)):
         return "pairs"
     if isinstance(x, (Max, Min)):

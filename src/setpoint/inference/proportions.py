@@ -4,7 +4,8 @@ Every limit has its own tail: the probability with which it may lie on the wrong
 
 References
 ----------
-E. B. Wilson (1927), Probable inference, the law of succession, and statistical inference.
+C. J. Clopper and E. S. Pearson (1934), The use of confidence or fiducial limits
+illustrated in the case of the binomial.
 R. G. Newcombe (1998), Interval estimation for the difference between independent
 proportions: comparison of eleven methods (method 10), and the paper on paired data.
 G. Y. Zou and A. Donner (2008), Construction of confidence limits about effect measures:
@@ -14,19 +15,15 @@ functions of the normal mean and standard deviation.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betainccinv, betaincinv
 
 from setpoint.typing import Floats
 
-__all__ = ["difference_above", "in_far_tails", "quantile", "ratio_above", "ratio_below", "wilson"]
-
-
-_FAR = 0.0249
+__all__ = ["clopper_pearson", "difference_above", "quantile", "ratio_above", "ratio_below"]
 
 
 @lru_cache(maxsize=256)
@@ -43,8 +40,13 @@ def quantile(tail: float) -> float:
     return -NormalDist().inv_cdf(tail)
 
 
-def wilson(hits: float, n: float, low: float = 0.025, high: float = 0.025) -> tuple[float, float]:
-    """Wilson's score limits of a proportion.
+def clopper_pearson(
+    hits: float, n: float, low: float = 0.025, high: float = 0.025
+) -> tuple[float, float]:
+    """Clopper and Pearson's limits of a proportion, also on effective rows.
+
+    Of whole rows they are those of :mod:`~setpoint.inference.tails`: whatever the share, each
+    lies on its wrong side no more often than its tail says.
 
     Parameters
     ----------
@@ -55,54 +57,16 @@ def wilson(hits: float, n: float, low: float = 0.025, high: float = 0.025) -> tu
 
     Examples
     --------
-    >>> [round(x, 4) for x in wilson(81, 263)]
-    [0.2553, 0.3662]
-    >>> wilson(0, 0)
+    >>> [round(x, 4) for x in clopper_pearson(81, 263)]
+    [0.2527, 0.3676]
+    >>> clopper_pearson(0, 0)
     (0.0, 1.0)
     """
-    if n <= 0.0:
-        return 0.0, 1.0
-    p = min(max(hits / n, 0.0), 1.0)
-
-    def limit(z: float) -> float:
-        root = abs(z) * math.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
-        middle = p + z * z / (2.0 * n)
-        return (middle + math.copysign(root, z)) / (1.0 + z * z / n)
-
-    bottom = 0.0 if p == 0.0 else limit(-quantile(low))
-    top = 1.0 if p == 1.0 else limit(quantile(high))
-    return max(bottom, 0.0), min(top, 1.0)
-
-
-def in_far_tails(
-    hits: float, n: float, low: float = 0.025, high: float = 0.025
-) -> tuple[float, float]:
-    """Wilson's limits, in tails below 2.5 % no nearer than those of Jeffreys.
-
-    Near 0 and 1 Wilson's limit on the side of the middle falls short in far tails, which
-    simultaneous limits need; the equal-tailed interval from Jeffreys' prior does not
-    (Cai 2005, One-sided confidence intervals in discrete distributions).
-
-    Parameters
-    ----------
-    hits, n, low, high : float
-        As in :func:`wilson`.
-
-    Examples
-    --------
-    >>> in_far_tails(81, 263) == wilson(81, 263)
-    True
-    >>> round(wilson(21, 25, 0.002, 0.002)[1], 4)
-    0.9569
-    >>> round(in_far_tails(21, 25, 0.002, 0.002)[1], 4)
-    0.9709
-    """
-    bottom, top = wilson(hits, n, low, high)
-    if n > 0 and low < _FAR and bottom > 0:
-        bottom = min(bottom, float(betaincinv(hits + 0.5, n - hits + 0.5, low)))
-    if n > 0 and high < _FAR and top < 1:
-        top = max(top, float(betaincinv(hits + 0.5, n - hits + 0.5, 1.0 - high)))
-    return bottom, top
+    rest = n - hits
+    bottom = float(betaincinv(hits, rest + 1.0, low)) if hits > 0.0 else 0.0
+    top = float(betainccinv(hits + 1.0, rest, high)) if rest > 0.0 else 1.0
+    # Of a tiny part of a row the limits are rounding.
+    return (min(bottom, hits / n), max(top, hits / n)) if n > 0.0 else (bottom, top)
 
 
 def difference_above(x: Floats, below: Floats, above: Floats, corr: Floats) -> Floats:
@@ -123,9 +87,10 @@ def difference_above(x: Floats, below: Floats, above: Floats, corr: Floats) -> F
 
     Examples
     --------
-    Newcombe's first example: 56/70 and 48/80 differ by 0.2, interval 0.0524 to 0.3339.
+    Newcombe's first example: 56/70 and 48/80 differ by 0.2, and from Wilson's limits of
+    each follows the interval 0.0524 to 0.3339.
 
-    >>> limits = np.array([wilson(56, 70), wilson(48, 80)]).T
+    >>> limits = np.array([[0.69183, 0.87695], [0.49045, 0.70038]]).T
     >>> out = difference_above(np.array([0.8, 0.6]), *limits, np.eye(2))
     >>> round(float(out[0, 1]), 4), round(float(-out[1, 0]), 4)
     (0.0524, 0.3339)

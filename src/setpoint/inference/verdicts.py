@@ -1,7 +1,8 @@
-"""What an interval says of a bound on new rows."""
+"""What an interval says of a bound: shown, shown to fail, or too close to call."""
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias
 
 from setpoint.tolerances import SATISFIED
@@ -9,31 +10,61 @@ from setpoint.tolerances import SATISFIED
 __all__ = ["FAILS", "OPEN", "SHOWN", "Verdict", "verdict_of"]
 
 Verdict: TypeAlias = Literal["shown", "too close to call", "shown to fail"]
+"""What some rows say of a bound on the population that they were drawn from."""
 
 SHOWN: Verdict = "shown"
 OPEN: Verdict = "too close to call"
 FAILS: Verdict = "shown to fail"
 
 
-def verdict_of(low: float, high: float, bound: float, relation: Literal[">=", "<="]) -> Verdict:
-    """Whether one-sided limits of a value lie clear of a bound.
+def verdict_of(low: float, high: float, bound: float, relation: str) -> Verdict:
+    """What the limits of a value say of a bound on it.
+
+    A bound is shown where all values between the limits meet it, and shown to fail where
+    none of them does. If each limit lies on the wrong side of the value in at most 5 % of
+    samples (an interval at level .90), a bound that is broken is called shown in at most
+    5 % of samples, and one that is met is called shown to fail in at most 5 %.
 
     Parameters
     ----------
     low, high : float
-        The value on new rows is at least `low`, and at most `high`, each with some confidence.
+        Limits of the value on the population.
     bound : float
-    relation : {">=", "<="}
+    relation : str
+        ``">="`` or ``"<="``.
+
+    Returns
+    -------
+    str
+        ``"shown"``, ``"too close to call"`` or ``"shown to fail"``. A limit that is not a
+        number says nothing.
+
+    Raises
+    ------
+    ValueError
+        If `relation` is another one.
 
     Examples
     --------
-    >>> verdict_of(0.91, 0.95, 0.9, ">="), verdict_of(0.8, 0.89, 0.9, ">=")
-    ('shown', 'shown to fail')
-    >>> verdict_of(0.88, 0.93, 0.9, "<=")
+    >>> verdict_of(0.82, 0.87, 0.8, ">="), verdict_of(0.79, 0.87, 0.8, ">=")
+    ('shown', 'too close to call')
+    >>> verdict_of(0.82, 0.87, 0.8, "<=")
+    'shown to fail'
+
+    A value at the bound meets it, so does a whole interval that ends there:
+
+    >>> verdict_of(0.8, 0.8, 0.8, ">="), verdict_of(0.8, 0.8, 0.8, "<=")
+    ('shown', 'shown')
+    >>> verdict_of(0.7, 0.8, 0.8, ">=")
     'too close to call'
     """
+    if relation not in (">=", "<="):
+        raise ValueError(f"the relation is '>=' or '<=', got {relation!r}")
+    if math.isnan(low) or math.isnan(high) or math.isnan(bound):
+        return OPEN
     if relation == "<=":
         low, high, bound = -high, -low, -bound
+    # A violation up to the tolerance is rounding.
     if low >= bound - SATISFIED:
         return SHOWN
     return FAILS if high < bound - SATISFIED else OPEN

@@ -12,11 +12,12 @@ from setpoint.goals.errors import nearest
 from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, plain_label
-from setpoint.inputs.arrays import Array, check_length
+from setpoint.inputs.arrays import Array, check_length, some
 from setpoint.inputs.labels import check_labels
+from setpoint.inputs.positive import refers_to_positive, settled_positive, unsettled
 from setpoint.typing import Codes
 
-__all__ = ["ClassOrder", "classes_of", "one_score", "posteriors", "two_classes", "two_classes_for"]
+__all__ = ["ClassOrder", "classes_of", "one_score", "posteriors", "two_classes"]
 
 _ROUNDING, _SINGLE, _MOST_OFF = 1e-9, 1e-6, 1e-3
 """How far a posterior may be below 0, a sum off without being divided (float32), and off at all."""
@@ -76,13 +77,33 @@ class ClassOrder:
         return np.array(table, np.int64)[codes]
 
 
-def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "y") -> ClassOrder:
-    """The classes of some labels; the positive one is `pos_label`, else the last.
+def classes_of(
+    y: Any,
+    classes: Any = None,
+    pos_label: Any = None,
+    name: str = "y",
+    *,
+    goal: Goal | None = None,
+    category: Any = None,
+) -> ClassOrder:
+    """The classes of some labels, and which of two is positive.
+
+    It is `pos_label`, else what :func:`setpoint.inputs.positive.settled_positive` says.
+
+    Parameters
+    ----------
+    goal : Goal, optional
+        Where it does not refer to the positive class, two text labels need not settle which
+        it is: then it is the last. None: they have to.
+    category : array-like, optional
+        The labels before a part of them was taken as `y`, where they may be an ordered
+        category.
 
     Raises
     ------
     ValueError
-        If there is one class only, or `pos_label` is not one of them.
+        If there is one class only, `pos_label` is not one of them, or nothing says which of
+        two is positive.
     """
     found, codes = check_labels(y, name) if classes is None else check_labels(classes, "classes")
     labels = [plain_label(v, f"a label in {name}") for v in found.tolist()]
@@ -96,21 +117,40 @@ def classes_of(y: Any, classes: Any = None, pos_label: Any = None, name: str = "
             raise ValueError(
                 f"pos_label {pos_label!r} is not a class ({nearest(pos_label, labels)})"
             )
-        if labels.index(pos_label) == 0:
-            labels.reverse()
+    elif len(labels) == 2:
+        pos_label = settled_positive(labels, y, classes, category)
+        if pos_label is None and (goal is None or refers_to_positive(goal)):
+            raise unsettled(labels, name)
+    if pos_label is not None and labels.index(pos_label) == 0:
+        labels.reverse()
     # The labels that the classes were found in need not be coded twice.
     return ClassOrder(found, tuple(labels), (y, codes) if classes is None else None)
 
 
-def two_classes(y: Any, classes: Any = None, pos_label: Any = None) -> ClassOrder:
+def two_classes(
+    y: Any,
+    classes: Any = None,
+    pos_label: Any = None,
+    *,
+    goal: Goal | None = None,
+    category: Any = None,
+) -> ClassOrder:
     """As :func:`classes_of`, for what is binary only.
+
+    Where all metrics of the goal name the same class by ``label=``, it is the positive one,
+    unless `pos_label` says otherwise.
 
     Raises
     ------
     ValueError
-        If there are not two.
+        If there are not two, or nothing says which is positive.
     """
-    found = classes_of(y, classes, pos_label)
+    if pos_label is None and goal is not None:
+        named = {e.label for x in goal.sides for e in walk(x) if isinstance(e, Metric)}
+        if len(named) == 1 and None not in named:
+            known = classes_of(y, classes, goal=goal, category=category).labels
+            pos_label = next((label for label in known if {label} == named), None)
+    found = classes_of(y, classes, pos_label, goal=goal, category=category)
     if len(found.labels) != 2:
         what = "y" if classes is None else "classes"
         raise ValueError(
@@ -118,20 +158,6 @@ def two_classes(y: Any, classes: Any = None, pos_label: Any = None) -> ClassOrde
             f"{what} holds {len(found.labels)} labels"
         )
     return found
-
-
-def two_classes_for(goal: Goal, y: Any, pos_label: Any = None) -> ClassOrder:
-    """As :func:`two_classes`; unless `pos_label` says so, the class that a goal names counts.
-
-    Where all metrics of the goal name the same class by ``label=``, it is the positive one.
-    """
-    classes = two_classes(y, pos_label=pos_label)
-    if pos_label is not None:
-        return classes
-    named = {e.label for x in goal.sides for e in walk(x) if isinstance(e, Metric)}
-    if named == {classes.labels[0]}:
-        return two_classes(y, pos_label=classes.labels[0])
-    return classes
 
 
 def one_score(scores: Any, classes: ClassOrder, name: str = "scores") -> NDArray[np.float64]:
@@ -157,7 +183,7 @@ def one_score(scores: Any, classes: ClassOrder, name: str = "scores") -> NDArray
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] not in (1, 2)):
         raise ValueError(
             f"{name} has shape {array.shape}; allowed are (N,) and posteriors (N, 2), one column "
-            f"for each of {classes.sorted.tolist()}"
+            f"for each of [{some(classes.sorted.tolist())}]"
         )
     if array.ndim == 2:
         array = array[:, -1 if array.shape[1] == 1 else classes.order[1]]
@@ -200,7 +226,7 @@ def posteriors(
     elif array.ndim != 2 or array.shape[1] != n:
         raise ValueError(
             f"{name} has shape {array.shape}; {n} classes need posteriors (N, {n}), one column "
-            f"for each of {classes.sorted.tolist()}"
+            f"for each of [{some(classes.sorted.tolist())}]"
         )
     else:
         out = np.ascontiguousarray(array[:, classes.order]) if classes.positive_first else array

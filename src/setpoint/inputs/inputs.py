@@ -93,6 +93,12 @@ class Table:
         assert self.true is not None
         return self.true
 
+    @property
+    def counted(self) -> Table:
+        """The rows that count: those of weight zero are as if they were not there."""
+        kept = counted_rows(self.weight)
+        return self if isinstance(kept, slice) else self.take(np.flatnonzero(kept))
+
     def take(self, index: NDArray[np.int64]) -> Table:
         """Some of the rows, in the order of `index`."""
         return Table(

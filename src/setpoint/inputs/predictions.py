@@ -51,7 +51,7 @@ def decided_inputs(
                 f"y_true and y_pred hold one class only, {classes.tolist()[0]!r}; pass all classes "
                 "as classes=, at least two"
             )
-    known = classes_of(y_true, classes, pos_label, "y_true")
+    known = classes_of(y_true, classes, pos_label, "y_true", goal=goal)
     decisions: dict[str | None, Codes] = {None: known.codes(y_pred, "y_pred")}
     n_rows = len(decisions[None])
     rows: dict[str | None, GivenRows] = {

@@ -80,7 +80,9 @@ class OnlineFClassifier(GoalClassifier):
     classes : array-like of shape (2,), default=None
         The two labels. None: those of the first batch, which then has to hold both.
     pos_label : label, default=None
-        The positive class; None: the last in sorted order.
+        The positive class; None: the class that the goal names, the larger of two numbers,
+        True, the last of an ordered category, or the second of such words as no and yes.
+        Other text needs it.
     buffer_size : int >= 1, default=10_000
         Rows that ``predict(X, ids=...)`` keeps until their labels come.
     random_state : int, generator or None, default=None
@@ -249,7 +251,9 @@ class OnlineFClassifier(GoalClassifier):
         if engine is None:
             self._check_random_state()
             declared = self.classes if classes is None else classes
-            engine = begin(self, self.n_features_in_, first_classes(y, declared, self.pos_label))
+            engine = begin(
+                self, self.n_features_in_, first_classes(self.goal, y, declared, self.pos_label)
+            )
         elif classes is not None:
             check_same_classes(classes, self.classes_)
         codes = as_codes(y, engine.labels, n_rows_of(rows))
@@ -293,7 +297,9 @@ class OnlineFClassifier(GoalClassifier):
         rows = self._as_rows(X, reset=engine is None)
         if engine is None:
             engine = begin(
-                self, self.n_features_in_, first_classes(None, self.classes, self.pos_label)
+                self,
+                self.n_features_in_,
+                first_classes(self.goal, None, self.classes, self.pos_label),
             )
         engine.waiting.check_new(names)
         scored = engine.score(rows)

@@ -23,6 +23,7 @@ except ImportError as error:
     ) from error
 
 from setpoint.goals.errors import nearest
+from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import two_classes
 from setpoint.inputs.labels import check_weight
 from setpoint.online import state as at
@@ -59,7 +60,8 @@ class OnlineF(base.Classifier):
         None: False and True, which 0 and 1 are equal to. Others have to be declared, because
         a row may be decided before its class ever came.
     pos_label : label, default=None
-        The positive class; None: the last in sorted order.
+        The positive class; None: the class that the goal names, the larger of two numbers,
+        True, or the second of such words as no and yes. Other text needs it.
     **settings
         `solver`, `learner` by its name, `step`, `window`, `constant_step` and `n`, as
         :class:`setpoint.OnlineFClassifier` takes them.
@@ -118,7 +120,9 @@ class OnlineF(base.Classifier):
                 "learner is 'nag', 'sgd' or 'adagrad' here; OnlineFClassifier takes one of your "
                 f"own, got {type(given.learner).__name__}"
             )
-        found = two_classes(None, (False, True) if classes is None else classes, pos_label)
+        found = two_classes(
+            None, (False, True) if classes is None else classes, pos_label, goal=as_goal(goal)
+        )
         negative, positive = found.labels
         self._engine = begin(given, _FEW, found)
         self._labels: tuple[Any, Any] = negative, positive

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import one_column
-from setpoint.inputs.classes import ClassOrder, classes_of, two_classes
-from setpoint.inputs.labels import check_weight
+from setpoint.inputs.classes import ClassOrder, two_classes
+from setpoint.inputs.labels import check_labels, check_weight
 from setpoint.online import state as at
 from setpoint.online.engine import Engine
 from setpoint.online.late_labels import Waiting
@@ -89,16 +90,16 @@ def _first_record(options: Options) -> Any:
     return record
 
 
-def first_classes(y: Any, declared: Any, pos_label: Any) -> ClassOrder:
+def first_classes(goal: Any, y: Any, declared: Any, pos_label: Any) -> ClassOrder:
     """The classes that were declared, or those of the first labels.
 
     Raises
     ------
     ValueError
-        If there are not two.
+        If there are not two, or nothing says which is positive.
     """
     try:
-        return two_classes(y, declared, pos_label)
+        return two_classes(y, declared, pos_label, goal=as_goal(goal))
     except ValueError as error:
         if declared is None and "one class only" in str(error):
             raise ValueError(
@@ -114,7 +115,7 @@ def check_same_classes(classes: Any, known: NDArray[Any]) -> None:
     ------
     ValueError
     """
-    found = classes_of(None, classes).sorted.tolist()
+    found = check_labels(classes, "classes")[0].tolist()
     if found != known.tolist():
         raise ValueError(f"classes are {found}, and were {known.tolist()} so far")
 

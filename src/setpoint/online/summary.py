@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from setpoint.report.codec import plain, read
 from setpoint.report.picture import Picture
 from setpoint.report.section import section
+
+if TYPE_CHECKING:
+    from setpoint.report.facts import Facts
 
 __all__ = ["StreamSummary"]
 
@@ -72,7 +75,7 @@ class StreamSummary:
         """What :meth:`to_dict` wrote."""
         return read(cls, data)
 
-    def pictures(self, goal: str) -> Iterable[Picture]:
+    def pictures(self, facts: Facts) -> Iterable[Picture]:
         """It has none."""
         return ()
 

@@ -76,7 +76,8 @@ class ExactPenaltyClassifier(TrainedClassifier):
         `seconds`: the best candidate by then is kept, with a warning, as on Ctrl-C.
     pos_label : label, default=None
         The positive class; None: the one that the goal names by ``label=``, if it names no
-        other, else the last in sorted order.
+        other, else the larger of two numbers, True, the last of an ordered category, or the
+        second of such words as no and yes. Other text needs it where the goal refers to it.
     on_infeasible : {"raise", "nearest"}, default="raise"
     random_state : int, generator or None, default=None
         For the rows held out, networks and the evolution strategy. None: always the same.

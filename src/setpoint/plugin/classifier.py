@@ -72,7 +72,9 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         :class:`setpoint.solvers.HoldOut`, one split whose model stays. "prefit", or a
         FrozenEstimator: `estimator` is fitted, all rows are counted.
     pos_label : label, default=None
-        The positive class; None: the last of ``classes_``.
+        The positive class; None: the larger of two numbers, True, the last of an ordered
+        category, or the second of such words as no and yes. Other text needs it where the
+        goal refers to it, as ``accuracy`` or ``f1(label="fraud")`` does not.
     sensitive_features : str or list of str, default=None
         Names of columns of X with side information; or pass columns to ``fit``.
     baseline : str or fitted classifier, default=None
@@ -306,7 +308,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         response = Response(self._answers.method, self._classes, posterior=True)
         response.name(self.estimator_)
         evidence = inputs.evidence({None: response(self.estimator_, X)})
-        decision = solve_evidence(goal, evidence, options, notes=notes)
+        decision = solve_evidence(goal, evidence, options, table=inputs.tables[None], notes=notes)
         if decision.rule.randomized:
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
         rule = None
@@ -360,7 +362,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         )
 
     def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
-        classes = classes_of(y, None, self.pos_label)
+        classes = classes_of(y, None, self.pos_label, goal=goal)
         if len(classes.labels) > 2 and waits_for_class(goal):
             raise GoalError(
                 f"Only binary classification is supported by the goal '{goal}': it refers to a "

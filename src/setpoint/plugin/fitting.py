@@ -105,7 +105,8 @@ class Task:
             name: fitted.scores if name is None else response(fitted.model, sets[name].X)
             for name in self.inputs.tables
         }
-        evidence = self.inputs.take(fitted.index).evidence(scores)
+        inputs = self.inputs.take(fitted.index)
+        evidence = inputs.evidence(scores)
         notes = self.notes + self._counted_twice(fitted)
         if metric is not None:
             metric = rows_taken(metric, fitted.index, self.inputs.n_rows[None])
@@ -113,6 +114,7 @@ class Task:
             self.goal,
             evidence,
             self.options,
+            table=inputs.tables[None],
             folds=fitted.folds,
             notes=notes,
             metric=metric,
@@ -195,6 +197,7 @@ class Task:
             self.goal,
             evidence,
             self.options,
+            table=inputs.tables[None],
             counted=counted,
             folds=fitted.folds,
             notes=self.notes + self._counted_twice(fitted),

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
@@ -135,5 +137,5 @@ def frontier_of_evidence(
     space, program = explored(goal, evidence, soft=soft, gap=gap)
     found, kind = trace_frontier(space, program, i, levels, _POINTS, gap)
     if not space.is_certain:
-        found = replace(found, gap=float("inf"))
+        found = replace(found, gaps=np.full(len(found.bounds), np.inf))
     return frontier_of(program, i, found, kind)

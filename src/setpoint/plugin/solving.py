@@ -21,7 +21,7 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.classes import ClassOrder, classes_of, one_score, posteriors
 from setpoint.inputs.dataset import as_datasets
-from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
+from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows, Table
 from setpoint.plugin.choose_evidence import search_by_either
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
@@ -31,6 +31,7 @@ from setpoint.program.program import LinkedGoal
 from setpoint.report import GoalReport
 from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
+from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome, Randomized
 from setpoint.solvers import SearchLimits, Solver
@@ -110,7 +111,8 @@ def solve(
         Name to (scores, y or None), or a Dataset of scores (its X) with side
         information.
     pos_label : label, optional
-        The positive class; by default the last in sorted order.
+        The positive class of two. Not needed where it is settled: the larger of two numbers,
+        True, the last of an ordered category, and the second of such words as no and yes.
     decide_on : "auto", None, str or sequence of str
         The columns that the rule may look at beside the score; "auto": those that the
         goal names.
@@ -186,7 +188,9 @@ def solve(
             "solver: an oracle is trained on features, and there are scores alone; "
             "PlugInClassifier takes ColumnGeneration(oracle=...)"
         )
-    known = classes_of(y, classes, pos_label)
+    # A single score is higher for the positive class, whatever the goal.
+    apart = goal if datasets is None and _has_two_columns(scores) else None
+    known = classes_of(y, classes, pos_label, goal=apart)
     posterior = options.takes_posteriors(len(known.labels))
     if posterior and classes is not None and list(classes) != known.sorted.tolist():
         raise ValueError(
@@ -209,6 +213,7 @@ def solve(
         goal,
         inputs.evidence(values),
         options,
+        table=inputs.tables[None],
         notes=notes,
         metric=measured,
         neutral=0.5 if not posterior and _within_unit(first) else 0.0,
@@ -226,6 +231,13 @@ def scores_for(
     return found, (note,) if note else ()
 
 
+def _has_two_columns(scores: Any) -> bool:
+    try:
+        return bool(np.shape(scores)[1:] == (2,))
+    except ValueError:  # a ragged list, which is refused by its name later
+        return False
+
+
 def _within_unit(scores: NDArray[np.float64]) -> bool:
     return bool(scores.min(initial=0.0) >= 0.0 and scores.max(initial=0.0) <= 1.0)
 
@@ -235,6 +247,7 @@ def solve_evidence(
     evidence: Evidence,
     options: Options,
     *,
+    table: Table | None = None,
     counted: Evidence | None = None,
     folds: int | None = None,
     notes: tuple[str, ...] = (),
@@ -260,9 +273,14 @@ def solve_evidence(
             notes += (_BLIND,)
 
         def find() -> Found:
-            return Found(_outcome(linked, evidence, options, counted), evidence)
+            try:
+                outcome = _outcome(linked, evidence, options, counted)
+            except InfeasibleError as error:
+                error.evidence = evidence
+                raise
+            return Found(outcome, evidence)
 
-    return decide(linked, find, family="plugin", folds=folds, notes=notes)
+    return decide(linked, find, family="plugin", folds=folds, notes=notes, table=table)
 
 
 def _outcome(

@@ -13,7 +13,7 @@ from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Const, Constraint, Expression
 from setpoint.goals.goal import Goal
-from setpoint.goals.ranges import range_of
+from setpoint.goals.ranges import in_shares, range_of
 from setpoint.program import algebra
 from setpoint.program.backend import Array, backend
 from setpoint.program.fold import Folder, Term
@@ -280,6 +280,6 @@ def _folded(folder: Folder, linked: LinkedConstraint) -> ProgramConstraint:
     if not met:
         raise GoalError(
             f"{written}: the bound {bound.level:.6g} is outside the range of {what}, "
-            f"which is [{low:.6g}, {high:.6g}]{where}"
+            f"which is [{low:.6g}, {high:.6g}]{where}{in_shares(bound.side, bound.level)}"
         )
     return replace(bound, function=function)

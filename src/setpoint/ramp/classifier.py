@@ -79,7 +79,8 @@ class RampClassifier(TrainedClassifier):
         scaled row may exceed its bound by in training, before it is corrected; None: 1e-3.
     pos_label : label, default=None
         The positive class; None: the one that the goal names by ``label=``, if it names no
-        other, else the last in sorted order.
+        other, else the larger of two numbers, True, the last of an ordered category, or the
+        second of such words as no and yes. Other text needs it where the goal refers to it.
     sensitive_features : str or list of str, default=None
         Columns of X that the goal refers to. Pass values to ``fit`` otherwise.
     baseline : str, classifier or Deployed, default=None

@@ -8,6 +8,7 @@ from setpoint.report.displays import (
     ConvergenceDisplay,
     FrontierDisplay,
     GroupRatesDisplay,
+    ObjectiveCurveDisplay,
     OperatingPointDisplay,
 )
 from setpoint.report.entry import Entry, GroupRow
@@ -33,6 +34,7 @@ __all__ = [
     "GroupRatesDisplay",
     "GroupRow",
     "Interval",
+    "ObjectiveCurveDisplay",
     "OperatingCurve",
     "OperatingPointDisplay",
     "OperatingPoints",

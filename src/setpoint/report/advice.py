@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from setpoint.goals.expressions import Const, Constraint
+from setpoint.goals.expressions import Const, Constraint, Expression
 from setpoint.goals.goal import Goal
+from setpoint.goals.words import in_words
 from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
 from setpoint.report.findings import SEARCHED, sentence
-from setpoint.report.goal_words import in_words
 from setpoint.report.numbers import percent
 from setpoint.report.units import asked, range_of, shown, unit_of
 from setpoint.tolerances import SATISFIED
@@ -50,14 +50,21 @@ def advice_of(facts: Facts, fitted: Facts | None = None) -> list[Advice]:
     """
     goal = Goal.parse(facts.goal)
     out = [*_unreachable(facts)]
-    before = (None,) * len(facts.constraints) if fitted is None else fitted.constraints
+    before = {} if fitted is None else _by_side(fitted)
     margins = stricter_goal(facts, goal)
-    for entry, first, written in zip(facts.constraints, before, goal.constraints, strict=True):
+    for entry, written in zip(facts.constraints, goal.constraints, strict=True):
+        first = before.get((written.lhs, written.relation))
         out += _constraint(entry, first, written, margins)
     if fitted is None and facts.status in SEARCHED and facts.constraints:
         remedy = "Measure the rule on rows that took no part in the search, and judge it by those."
         out.append(Advice("These rows chose the rule, so they flatter it.", remedy))
     return [*out, *_search(facts if fitted is None else fitted, goal)]
+
+
+def _by_side(facts: Facts) -> dict[tuple[Expression, str], Entry]:
+    """The entries by what they bound: the bounds may differ by a margin."""
+    written = Goal.parse(facts.goal).constraints
+    return {(c.lhs, c.relation): entry for c, entry in zip(written, facts.constraints, strict=True)}
 
 
 def _unreachable(facts: Facts) -> Iterator[Advice]:
@@ -168,8 +175,8 @@ def _closer(entry: Entry, written: Constraint, margins: Goal | None) -> Iterator
             # An interval shrinks with the root of the number of rows.
             times = ((past - entry.value) / entry.slack) ** 2
     if 1.0 < times <= _MOST_TIMES:
-        start = "Measure" if margins is None else "Or measure"
-        yield f"{start} on about {math.ceil(times)} times as many rows of this kind."
+        first = "Measure" if margins is None else "Or measure"
+        yield f"{first} on about {math.ceil(times)} times as many rows of this kind."
     elif margins is None:
         yield "Collect more rows of this kind."
     if entry.interval in ("pairs", "groups"):

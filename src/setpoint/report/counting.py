@@ -129,13 +129,17 @@ class Counter:
         return half > FEW_ROWS * unit
 
 
-def entries_on(linked: LinkedGoal, confusion: Confusion, level: float = LEVEL) -> list[Entry]:
+def entries_on(
+    linked: LinkedGoal, confusion: Confusion, level: float = LEVEL, *, checked: bool = True
+) -> list[Entry]:
     """The objective and the constraints of a goal, counted on a confusion.
 
     Parameters
     ----------
     level : float
         Confidence of each limit by itself.
+    checked : bool
+        Whether a bound that no data could reach is an error.
 
     Raises
     ------
@@ -146,7 +150,7 @@ def entries_on(linked: LinkedGoal, confusion: Confusion, level: float = LEVEL) -
     objective = counter.side(linked.objective)
     sides = [(c.written, *counter.sides(c)) for c in linked.constraints]
     counter.measure()
-    for parts in sides:
+    for parts in sides if checked else ():
         check_reachable(counter, *parts)
     text = str(linked.goal.objective)
     return [counter.entry(text, objective), *(counter.constraint(*parts) for parts in sides)]
@@ -187,4 +191,4 @@ def check_reachable(
 
 def _two_sided(level: float) -> float:
     """The level of an interval whose ends each hold with a level by themselves."""
-    return 2.0 * level - 1.0
+    return round(2.0 * level - 1.0, 12)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setpoint.goals.goal import Goal
 from setpoint.inference.sign_test import CONFIDENCE, POWER, ROUNDING, fresh_labels
 from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
 from setpoint.report.counts import Counts
 from setpoint.report.entry import Entry
-from setpoint.report.numbers import number, plural
+from setpoint.report.numbers import plural
 from setpoint.report.people import in_people
-from setpoint.report.units import Unit, shown
+from setpoint.report.units import Unit, shown, unit_of
 
 __all__ = ["TITLE", "Comparison", "compared"]
 
@@ -44,7 +45,8 @@ class Comparison:
     constraints : tuple of Entry
         The goal's constraints, as the deployed model meets them.
     confusion : tuple of n + 1 tuples of n floats
-        Weight of the rows by true class and the class that the deployed model decides.
+        Weight of the rows by true class and the class that the deployed model decides; empty for
+        more than 50 classes.
 
     Attributes
     ----------
@@ -79,13 +81,13 @@ class Comparison:
         object.__setattr__(self, "fresh_labels", None if needed is None else needed.labels)
         object.__setattr__(self, "fresh_rows", None if needed is None else needed.rows)
 
-    def lines(self, unit: Unit = "share", counts: Counts | None = None) -> list[str]:
+    def lines(self, goal: Goal | None = None, counts: Counts | None = None) -> list[str]:
         """The same in sentences, the goal's own objective first.
 
         Parameters
         ----------
-        unit : {"share", "amount", "number"}
-            Of the objective.
+        goal : Goal, optional
+            What was judged: its metrics are written in their units.
         counts : Counts, optional
             Of the new decisions, on the same rows: names the classes.
 
@@ -97,8 +99,14 @@ class Comparison:
         """
         if self.changed == 0.0:
             return [f"No decision on {plural(self.rows, 'row')} changes."]
+        unit: Unit = "share" if goal is None else unit_of(goal.objective)
         out = [] if self.difference is None else [self._gain(self.difference, unit)]
-        met = [f"{e.text}: {number(e.value)}" for e in self.constraints if e.value is not None]
+        sides = {} if goal is None else {str(c): unit_of(c.lhs) for c in goal.constraints}
+        met = [
+            f"{e.text}: {shown(e.value, sides.get(e.text, 'number'))}"
+            for e in self.constraints
+            if e.value is not None
+        ]
         if met:
             out.append(f"The deployed model on the same rows: {'; '.join(met)}.")
         if counts is not None and self.confusion:

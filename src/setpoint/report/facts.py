@@ -106,6 +106,9 @@ class RuleFacts:
     drawn: float = 0.0
     cutoffs: tuple[tuple[tuple[tuple[str, Label], ...], float], ...] = ()
 
+    def __str__(self) -> str:
+        return self.text
+
 
 @dataclass(frozen=True)
 class Run:

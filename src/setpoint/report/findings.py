@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE
+from setpoint.goals.words import in_words
 from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
-from setpoint.report.goal_words import in_words
 from setpoint.report.groups import smallest_group
 from setpoint.report.numbers import count, percent, plural
 from setpoint.report.people import named
@@ -41,6 +41,11 @@ _PLAIN = {
     "specificity": "{value} of the others are left out",
 }
 """Findings about metrics of all rows that people have words for."""
+
+_OVER_CLASSES = {
+    "min_recall", "balanced_accuracy", "g_mean", "h_mean", "q_mean", "macro_f1", "macro_precision",
+}  # fmt: skip
+"""Metrics that weigh all classes alike."""
 
 _ORDER = (FAILS, OPEN, None, SHOWN)
 
@@ -93,6 +98,7 @@ def _line(entry: Entry, x: Expression, wanted: str) -> Line:
     k, n = entry.numerator, entry.denominator
     # Counts speak for themselves only where they are a share, and the value is it.
     of_rows = isinstance(x, Metric) and x.name not in _NOT_OF_ROWS
+    of_rows = of_rows and unit == "share"
     if of_rows and k is not None and n and entry.value is not None and k <= n:
         counts = f"{count(k)} of {count(n)}" if abs(entry.value * n - k) <= 1e-9 * n else ""
     value = "not evaluated" if entry.value is None else shown(entry.value, unit)
@@ -175,6 +181,11 @@ def caveats(facts: Facts) -> list[str]:
             "constraint that just holds here fails on new rows about half the time. Judge it by "
             "rows that took no part."
         )
+    if facts.counts.seen > 0:
+        out.append(
+            f"{percent(facts.counts.seen)} of these rows are among those that the model was fitted "
+            "on, so it looks better here than on new ones. Judge it by rows that took no part."
+        )
     if facts.rule.drawn > 0:
         out.append(f"The decision on {percent(facts.rule.drawn)} of the rows is drawn.")
     return out + few_rows(facts)
@@ -202,12 +213,19 @@ def _behind(facts: Facts, entry: Entry, constraint: Constraint) -> str:
     small = smallest_group(constraint, facts.groups)
     if small is not None:
         return f"{small.rows:,} in the smallest group, {small.name}"
-    over_classes = any(isinstance(e, Reduce) and not e.columns for e in walk(constraint.lhs))
+    over_classes = any(_over_classes(e) for e in walk(constraint.lhs))
     sizes = list(_sizes(facts))
     if over_classes and sizes:
         label, size = min(sizes, key=lambda pair: pair[1])
         return f"{count(size)} in the smallest class, {label!r}"
     return f"{entry.effective_rows:,.0f} decide it"
+
+
+def _over_classes(e: Expression) -> bool:
+    """Whether the smallest class decides how much an expression varies."""
+    if isinstance(e, Reduce):
+        return not e.columns
+    return isinstance(e, Metric) and e.name in _OVER_CLASSES
 
 
 def _sizes(facts: Facts) -> Iterator[tuple[object, float]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from setpoint.goals.goal import expression_of
 from setpoint.goals.populations import Label
 from setpoint.report.entry import GroupRow
 from setpoint.report.facts import Facts
-from setpoint.report.groups import expression_of
 from setpoint.report.numbers import number
 from setpoint.report.units import shown, unit_of
 

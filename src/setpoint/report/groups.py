@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
-from setpoint.goals.errors import EmptyPopulationError
+from setpoint.goals.errors import EmptyPopulationError, UnlabelledError
 from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, map_metrics, walk
-from setpoint.goals.goal import Goal
+from setpoint.goals.goal import expression_of
 from setpoint.goals.populations import Key, Label, Other, value_in_words
 from setpoint.goals.table import TABLE
 from setpoint.inference.intervals import interval_of
@@ -21,7 +20,6 @@ from setpoint.report.entry import GroupRow
 
 __all__ = [
     "GroupMetric",
-    "expression_of",
     "group_metrics",
     "group_row",
     "lone_group",
@@ -34,12 +32,6 @@ EXPLAINING = {
     3: ("accuracy",),
 }
 """Metrics of each group that the goal names, for two classes and for more."""
-
-
-@cache
-def expression_of(text: str) -> Expression:
-    """The expression that a text stands for."""
-    return Goal.parse(f"maximize {text}").objective
 
 
 @dataclass(frozen=True)
@@ -63,7 +55,8 @@ def group_metrics(
 ) -> list[GroupMetric]:
     """Every expression under a reducer over columns, in every group it goes through.
 
-    After those that the goal compares, what explains them: rows, shares, what is found.
+    After those that the goal compares, what explains these groups and those that it names:
+    rows, shares, what is found.
 
     Parameters
     ----------
@@ -84,7 +77,9 @@ def group_metrics(
             if key not in out:
                 out[key] = _in_group(reduce.inner, population.where, linker, folder)
     explaining = EXPLAINING[min(linker.codebook.n_classes, 3)] if explained else ()
-    for where in dict.fromkeys(key for _, key in out):
+    named = [m.population for side in goal.sides for m in walk(side) if isinstance(m, Metric)]
+    wheres = [p.where for p in named if p.where and p.dataset is None]
+    for where in dict.fromkeys([*(key for _, key in out), *wheres]):
         for metric in explaining:
             if (metric, where) not in out:
                 inner = expression_of(metric)
@@ -144,7 +139,7 @@ def _in_group(inner: Expression, where: Key, linker: Linker, folder: Folder) -> 
 
     try:
         bound = folder.function(linker.link(map_metrics(inner, narrowed)))
-    except EmptyPopulationError as error:
+    except (EmptyPopulationError, UnlabelledError) as error:
         return GroupMetric(columns, str(inner), None, str(error))
     return GroupMetric(columns, str(inner), bound)
 

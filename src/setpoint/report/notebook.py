@@ -13,7 +13,6 @@ from setpoint.report.findings import Line, caveats, headline, lines_of, rows_in_
 from setpoint.report.people import in_people
 from setpoint.report.printable import cleaned
 from setpoint.report.text import rule_lines
-from setpoint.report.units import unit_of
 
 __all__ = ["report_html"]
 
@@ -39,7 +38,7 @@ def report_html(facts: Facts) -> str:
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>",
     ]
     if facts.deployed is not None:
-        lines = facts.deployed.lines(unit_of(goal.objective), facts.counts)
+        lines = facts.deployed.lines(goal, facts.counts)
         out.append(_bullets(TITLE, lines))
     out += [_bullets(s.title, s.lines()) for s in facts.sections]
     out.append(_bullets("What to do", [f"{a.what} {a.remedy}".strip() for a in advice_of(facts)]))

@@ -29,7 +29,7 @@ Numbers = tuple[float, ...]
 MOST_POINTS = 256
 """A picture shows no more; vertices of the hull come first."""
 
-_PROBES = 16_384
+_PROBES = 4_096
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,17 @@ class OperatingCurve:
         Descending, from infinity (nobody) to minus infinity (everybody).
     recall, false_positive_rate, precision : tuple of float
         At each threshold; precision of nobody is 0.
+    accepted : tuple of float
+        Share of the segment's rows that each threshold accepts, with or without a label.
+    objective : tuple of float
+        The goal's objective at each threshold for all rows; infinite where it has no value.
+        Empty where the rule has a threshold for each segment.
     feasible : tuple of bool
         Whether the threshold, for all rows, meets every constraint; empty where the rule
         has a threshold for each segment.
     hull : tuple of int
         The points on the upper hull of recall over false positive rate: what draws among
-        thresholds reach lies on and below it. Of more than 16,384 thresholds evenly
+        thresholds reach lies on and below it. Of more than 4,096 thresholds evenly
         spaced ones are looked at.
     chosen : tuple of (probability, threshold, recall, false positive rate, precision)
         The thresholds that the rule uses, with their probabilities.
@@ -62,6 +67,8 @@ class OperatingCurve:
     recall: Numbers
     false_positive_rate: Numbers
     precision: Numbers
+    accepted: Numbers
+    objective: Numbers
     feasible: tuple[bool, ...]
     hull: tuple[int, ...]
     chosen: tuple[tuple[float, float, float, float, float], ...]
@@ -81,6 +88,8 @@ class OperatingPoints:
     recall, false_positive_rate, precision : float
         Of the whole rule, expected over its draws.
     labels : tuple of (negative, positive)
+    rows_per_weight : float
+        How many rows a weight of 1 counts for, after Kish; 1 without weights.
     """
 
     curves: tuple[OperatingCurve, ...]
@@ -90,6 +99,7 @@ class OperatingPoints:
     false_positive_rate: float
     precision: float
     labels: tuple[Any, Any]
+    rows_per_weight: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and scalars; infinite thresholds as text that ``float`` reads."""
@@ -140,7 +150,7 @@ def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> Oper
             accepted += p * counts[:, j]
         name = segment_in_words(evidence.segments[s]) if evidence.decide_on else ""
         if counts[:, -1].all():
-            curves.append(_curve(name, curve, counts, atoms, program))
+            curves.append(_curve(name, curve, own, counts, atoms, program))
     fp, tp = accepted.tolist()
     negatives, positives = held.tolist()
     return OperatingPoints(
@@ -151,7 +161,17 @@ def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> Oper
         fp / negatives,
         tp / (tp + fp) if tp else 0.0,
         (evidence.classes[0], evidence.classes[1]),
+        _rows_per_weight(evidence, own),
     )
+
+
+def _rows_per_weight(evidence: Evidence, own: NDArray[np.bool_]) -> float:
+    """The effective number of the labelled rows of X over their weight."""
+    rows = evidence.rows
+    if rows.weight is None:
+        return 1.0
+    weight = rows.weight[own[rows.stratum] & (rows.true < 2)]
+    return float(weight.sum() / np.square(weight).sum())
 
 
 def _by_segment(rule: Rule, evidence: Evidence) -> list[Rule] | None:
@@ -196,6 +216,7 @@ def _atoms(rule: Rule, curve: Curve) -> list[tuple[float, int]]:
 def _curve(
     name: str,
     curve: Curve,
+    own: NDArray[np.bool_],
     counts: Floats,
     atoms: Sequence[tuple[float, int]],
     program: Program | None,
@@ -205,11 +226,15 @@ def _curve(
     probes = np.append(np.arange(0, len(fp) - 1, 1 + len(fp) // _PROBES), len(fp) - 1)
     upper = _upper(fp, tp, probes)
     shown = _shown(fp, tp, probes, upper, [j for _, j in atoms])
+    here = curve.counts[:, shown]
+    taken = here[[own[stratum] for stratum, _ in curve.kinds]].sum(axis=0)
     feasible: tuple[bool, ...] = ()
+    objective: Numbers = ()
     if program is not None:
         accepted = Accepted(program, curve.kinds, curve.counts[:, -1])
-        met = accepted.violation(curve.counts[:, shown].T) <= SATISFIED
-        feasible = tuple(met.tolist())
+        feasible = tuple((accepted.violation(here.T) <= SATISFIED).tolist())
+        score = np.nan_to_num(accepted.score(here.T), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        objective = tuple((program.sense * score).tolist())
 
     def rates(j: Any) -> tuple[Any, Any, Any]:
         both = tp[j] + fp[j]
@@ -223,6 +248,8 @@ def _curve(
         recall,
         fpr,
         precision,
+        tuple((taken / taken[-1]).tolist()),
+        objective,
         feasible,
         tuple(np.flatnonzero(np.isin(shown, upper)).tolist()),
         chosen,  # type: ignore[arg-type]  # five numbers each
@@ -269,5 +296,6 @@ def _plain(value: Any) -> Any:
 def _curve_from(data: Mapping[str, Any]) -> OperatingCurve:
     out: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
     out["thresholds"] = tuple(float(t) for t in data["thresholds"])
+    out["objective"] = tuple(float(x) for x in data["objective"])
     out["chosen"] = tuple(tuple(float(x) for x in c) for c in data["chosen"])
     return OperatingCurve(**out)

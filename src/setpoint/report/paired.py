@@ -18,6 +18,7 @@ from setpoint.goals.populations import Label
 from setpoint.inputs.inputs import Table
 from setpoint.program.link import link
 from setpoint.report.counting import LEVEL, entries_on
+from setpoint.report.counts import MOST_CLASSES
 from setpoint.report.deployed import Comparison, compared
 from setpoint.report.entry import Entry
 
@@ -73,14 +74,15 @@ def _with_objective(
     decided: NDArray[Any],
     level: float,
 ) -> Comparison:
-    """The goal of both models, where it refers to the rows of X alone."""
-    if goal.needs.datasets:
+    """The goal of both models, as far as it refers to the rows of X alone."""
+    if replace(goal, constraints=()).needs.datasets:
         return found
+    own = [c for c in goal.constraints if not replace(goal, constraints=(c,)).needs.datasets]
     objective = goal.objective.baseline()
     todays = Goal(
         goal.sense,
         objective,
-        tuple(Constraint(c.lhs.baseline(), c.relation, c.rhs.baseline()) for c in goal.constraints),
+        tuple(Constraint(c.lhs.baseline(), c.relation, c.rhs.baseline()) for c in own),
     )
     gain = Constraint(goal.objective - objective, _better(goal), Const(0.0))
     assert table.true is not None
@@ -90,14 +92,12 @@ def _with_objective(
     )  # fmt: skip
     confusion = rows.confusion(decided[counted_rows(table.weight)])
     linked = link(todays.subject_to(gain), rows.codebook)
-    entry, *constraints, difference = entries_on(linked, confusion, level)
+    entry, *constraints, difference = entries_on(linked, confusion, level, checked=False)
     return replace(
         found,
         objective=entry.value,
         difference=replace(difference, text=str(goal.objective)),
-        constraints=tuple(
-            replace(e, text=str(c)) for e, c in zip(constraints, goal.constraints, strict=True)
-        ),
+        constraints=tuple(replace(e, text=str(c)) for e, c in zip(constraints, own, strict=True)),
         confusion=_deployed_counts(confusion),
     )
 
@@ -109,6 +109,8 @@ def _better(goal: Goal) -> Relation:
 def _deployed_counts(confusion: Confusion) -> tuple[tuple[float, ...], ...]:
     """Weights by true class and what the deployed model decides, from strata that know it."""
     n = len(confusion.classes)
+    if n > MOST_CLASSES:
+        return ()
     out = np.zeros((n + 1, n))
     for stratum, counts in zip(confusion.strata, confusion.counts, strict=True):
         if stratum.dataset is None:

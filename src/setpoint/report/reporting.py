@@ -15,6 +15,7 @@ from setpoint.caller import warn_caller
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
+from setpoint.goals.words import in_words
 from setpoint.inference.intervals import is_group_gap
 from setpoint.inference.profiles import Counted
 from setpoint.program.link import Linker
@@ -24,7 +25,6 @@ from setpoint.report.counts import Counts
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Run
 from setpoint.report.findings import few_rows
-from setpoint.report.goal_words import in_words
 from setpoint.report.groups import GroupMetric, group_metrics, lone_group
 from setpoint.report.report import GoalReport
 from setpoint.report.section import Section
@@ -156,9 +156,7 @@ def _counts(confusion: Confusion) -> Counts:
     """The rows of X by true and decided class."""
     own = [i for i, stratum in enumerate(confusion.strata) if stratum.dataset is None]
     table = confusion.counts[own].sum(axis=0)
-    return Counts(
-        int(confusion.rows.sum()), confusion.classes, tuple(tuple(row) for row in table.tolist())
-    )
+    return Counts.of(int(confusion.rows.sum()), confusion.classes, table)
 
 
 def _prices(linked: LinkedGoal, counter: Counter, objective: Side) -> tuple[Section, ...]:

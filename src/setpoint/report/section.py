@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from setpoint.report.picture import Picture
+
+if TYPE_CHECKING:
+    from setpoint.report.facts import Facts
 
 __all__ = ["Section", "TextSection", "read_section", "section", "write_section"]
 
@@ -37,8 +40,8 @@ class Section(Protocol):
         """Its sentences; none where pictures say it all."""
         ...
 
-    def pictures(self, goal: str) -> Iterable[Picture]:
-        """Its pictures, for a goal."""
+    def pictures(self, facts: Facts) -> Iterable[Picture]:
+        """Its pictures, in the report that it is a part of."""
         ...
 
 
@@ -97,7 +100,7 @@ class TextSection:
         """Its sentences."""
         return self.sentences
 
-    def pictures(self, goal: str) -> Iterable[Picture]:
+    def pictures(self, facts: Facts) -> Iterable[Picture]:
         """It has none."""
         return ()
 

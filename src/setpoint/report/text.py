@@ -53,7 +53,7 @@ def report_text(facts: Facts) -> str:
     for line in lines_of(facts, goal):
         out += [_filled(text, 2 if i == 0 else 4, 4) for i, text in enumerate(entry_lines(line))]
     if facts.deployed is not None:
-        lines = facts.deployed.lines(unit_of(goal.objective), facts.counts)
+        lines = facts.deployed.lines(goal, facts.counts)
         out += ["", TITLE, *_listed(lines)]
     advice = [f"{a.what} {a.remedy}".strip() for a in advice_of(facts)]
     if advice:
@@ -85,7 +85,7 @@ def entry_lines(line: Line) -> list[str]:
     limits = f"on new rows {line.limits}" if line.limits else ""
     if limits and entry.interval == "bootstrap":
         limits += " (bootstrap)"
-    if entry.relation is not None:
+    if entry.relation is not None and entry.value is not None:
         limits += f"{': ' if limits else ''}{line.verdict}"
         if entry.worked is not None:
             limits += f" (searched with {entry.worked:g})"

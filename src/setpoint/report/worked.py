@@ -9,7 +9,7 @@ from setpoint.goals.expressions import Const
 from setpoint.goals.goal import Goal
 from setpoint.report.entry import Entry
 
-__all__ = ["with_worked"]
+__all__ = ["same_sides", "with_worked"]
 
 
 def with_worked(entries: Sequence[Entry], meant: Goal, searched: Goal) -> tuple[Entry, ...]:
@@ -39,3 +39,18 @@ def with_worked(entries: Sequence[Entry], meant: Goal, searched: Goal) -> tuple[
         else:
             out.append(entry)
     return tuple(out)
+
+
+def same_sides(one: Goal, other: Goal) -> bool:
+    """Whether two goals want the same, but for the numbers that bound it.
+
+    Examples
+    --------
+    >>> meant = Goal.parse("maximize recall subject to precision >= 0.5")
+    >>> same_sides(meant, Goal.parse("maximize recall subject to precision >= 0.54"))
+    True
+    >>> same_sides(meant, Goal.parse("maximize recall subject to accuracy >= 0.5"))
+    False
+    """
+    sides = [{(c.lhs, c.relation) for c in goal.constraints} for goal in (one, other)]
+    return (one.sense, one.objective, sides[0]) == (other.sense, other.objective, sides[1])

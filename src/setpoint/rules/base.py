@@ -6,6 +6,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from html import escape
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -172,6 +173,15 @@ class Rule(ABC):
         if not self.needs_segments:
             raise ValueError("this rule looks at no segment: leave `segments` out")
         return segment_codes(self.segment_keys, columns)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the rule in words, by class numbers, and whether it draws."""
+        words = self.explain(ClassNames(tuple(range(self.n_classes))))
+        drawn = "<p>It draws: the same score may be decided either way.</p>"
+        return (
+            f'<div class="setpoint-rule"><pre>{escape(words)}</pre>'
+            f"{drawn if self.randomized else ''}</div>"
+        )
 
     def explain(self, names: ClassNames) -> str:
         """Put the rule in words, for the person who set the goal.

@@ -13,6 +13,9 @@ from setpoint.goals.populations import Key, Label, Other, plain_label, value_in_
 
 __all__ = ["checked_segments", "segment_codes", "segment_in_words"]
 
+_SHOWN = 8
+"""Names in a message."""
+
 
 def checked_segments(segments: Sequence[Key]) -> tuple[Key, ...]:
     """Return the segments with plain values and sorted columns.
@@ -93,7 +96,9 @@ def segment_codes(
         )
     missing = [name for name in names if name not in columns]
     if missing:
-        raise ValueError(f"columns: the rule looks at {missing}, got only {sorted(columns)}")
+        found = sorted(columns)
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise ValueError(f"columns: the rule looks at {missing}, got only {found[:_SHOWN]}{more}")
     row: NDArray[np.int64] | None = None
     fits = np.ones((1, len(segments)), dtype=np.bool_)
     for position, name in enumerate(names):

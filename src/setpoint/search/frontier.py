@@ -22,6 +22,11 @@ __all__ = ["Frontier", "Vary", "frontier_of", "levels_of", "vary_of"]
 
 Vary: TypeAlias = "Constraint | str | int | None"
 
+_FEWEST = 7
+"""Bounds that a thin frontier has at least: the ends, those that can be met, what is asked."""
+_LINE = 1.0 / 250.0
+"""Of the extent of the values: less than the width of a line in a picture."""
+
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
@@ -50,9 +55,10 @@ class Frontier:
         of the next bound on the strict side. "lines": mixtures; it is linear in between.
         Both have all breakpoints, if `gap` is 0. "points": `values` are those of the bounds
         alone.
-    gap : float
-        By how much a value, or with steps and lines one in between, may fall short of the
-        best; infinite where nothing is proved.
+    gaps : array of shape (m,), optional
+        By how much each value may fall short of the best; with steps also one on the lax
+        side, up to the next bound, and with lines one on either side. Infinite where nothing
+        is proved, also not that there is no rule. By default 0.
     thresholds : array of shape (m,), optional
         Where one threshold decides everybody.
     choices : tuple of m choices
@@ -70,9 +76,18 @@ class Frontier:
     values: Floats
     reached: Floats
     kind: Literal["steps", "lines", "points"]
-    gap: float = 0.0
+    gaps: Floats = field(default_factory=lambda: np.zeros(0))
     thresholds: Floats | None = None
     choices: tuple[MixtureWeights | None, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if not len(self.gaps):
+            object.__setattr__(self, "gaps", np.zeros(len(self.bounds)))
+
+    @property
+    def gap(self) -> float:
+        """The largest of `gaps` where a rule is known."""
+        return float(self.gaps[~np.isnan(self.values)].max(initial=0.0))
 
     def at(self, bounds: Any) -> Floats:
         """The best objective under other bounds; NaN where no rule meets them.
@@ -125,6 +140,7 @@ class Frontier:
             bounds=levels,
             values=take(self.values),
             reached=take(self.reached),
+            gaps=np.where(none, 0.0, take(self.gaps)),
             kind="points",
             thresholds=cut,
             choices=tuple(
@@ -137,39 +153,60 @@ class Frontier:
     def thinned(self, most: int = 300) -> Frontier:
         """At most so many of the bounds, the ends and the one asked among them.
 
-        `gap` grows by what the bounds that are left out are worth.
+        Where these are enough, those that are left out differ from their neighbours by less
+        than the line of a picture is wide. Otherwise they are spread over bounds and values.
+        The gap of a bound that stays grows by what is left out beside it.
 
         Parameters
         ----------
         most : int
-            At least 4.
+            At least 7.
 
         Raises
         ------
         ValueError
             If it is less.
         """
-        if most < 4:
-            raise ValueError(f"most= is at least 4, for the ends and the bound asked, got {most}")
+        if most < _FEWEST:
+            raise ValueError(
+                f"most= is at least {_FEWEST}, for the ends and the bound asked, got {most}"
+            )
         m = len(self.bounds)
         if m <= most:
             return self
-        way = np.zeros(m)
-        for x in (self.bounds, self.values):
-            step = np.abs(np.diff(np.where(np.isfinite(x), x, 0.0)))
-            way[1:] += np.cumsum(step) / max(float(step.sum()), 1e-300)
-        keep = np.searchsorted(way, np.linspace(0.0, way[-1], most - 4))
+        moved = _way(self.values)
+        keep = self._strictest(np.floor(moved / _LINE))
+        if len(keep) > most - _FEWEST + 1:
+            way = _way(self.bounds) + moved
+            keep = self._strictest(np.floor(way / way[-1] * (most - _FEWEST)))
         strict = self.asked - SATISFIED if self.relation == ">=" else self.asked + SATISFIED
         side: Literal["left", "right"] = "left" if self.relation == ">=" else "right"
         asked = int(np.searchsorted(self.bounds, strict, side)) - (self.relation == "<=")
         # With lines the bound asked lies between two of them.
         lax = asked - 1 if self.relation == ">=" else asked + 1
-        keep = np.unique(np.clip([0, *keep, lax, asked, m - 1], 0, m - 1))
+        known = np.flatnonzero(~np.isnan(self.values))
+        ends = [0, *known[:1], *known[-1:], m - 1]
+        keep = np.unique(np.clip([*keep, *ends, lax, asked], 0, m - 1))
         thin = self._taken(keep)
+        if self.kind == "points":
+            return thin
         lost = np.abs(self.values - thin.at(self.bounds))
-        known = lost[np.isfinite(lost)]
-        gap = self.gap if self.kind == "points" else self.gap + float(known.max(initial=0.0))
-        return replace(thin, gap=gap)
+        short = np.where(np.isnan(lost), 0.0, lost + self.gaps)
+        gaps = thin.gaps.copy()
+        right = np.searchsorted(keep, np.arange(m))
+        left = right - (keep[right] != np.arange(m))
+        # Under a bound that is left out steps take the stricter value, lines one between both.
+        if self.kind == "lines" or self.relation == ">=":
+            np.maximum.at(gaps, right, short)
+        if self.kind == "lines" or self.relation == "<=":
+            np.maximum.at(gaps, left, short)
+        return replace(thin, gaps=gaps)
+
+    def _strictest(self, cells: Floats) -> NDArray[np.int64]:
+        """The strictest bound of each cell."""
+        ends = np.diff(cells) != 0.0
+        strict = np.append(ends, True) if self.relation == ">=" else np.append(True, ends)
+        return np.flatnonzero(strict)
 
     def _taken(self, index: NDArray[np.int64]) -> Frontier:
         cut = None if self.thresholds is None else self.thresholds[index]
@@ -178,6 +215,7 @@ class Frontier:
             bounds=self.bounds[index],
             values=self.values[index],
             reached=self.reached[index],
+            gaps=self.gaps[index],
             thresholds=cut,
             choices=tuple(self.choices[k] for k in index.tolist()) if self.choices else (),
         )
@@ -190,17 +228,25 @@ class Frontier:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Frontier:
         """The frontier that :meth:`to_dict` wrote."""
-        arrays = ("bounds", "values", "reached", "thresholds")
+        arrays = ("bounds", "values", "reached", "gaps", "thresholds")
         out: dict[str, Any] = {
             k: np.array(v, np.float64) if k in arrays else v for k, v in data.items()
         }
-        out["asked"], out["gap"] = float(data["asked"]), float(data["gap"])
+        out["asked"] = float(data["asked"])
         return cls(**out)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Frontier) and self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _way(x: Floats) -> Floats:
+    """How far numbers have moved up to each of them; up to the last by 1."""
+    with np.errstate(invalid="ignore"):
+        step = np.abs(np.diff(x))
+    step = np.where(np.isfinite(step), step, 0.0)
+    return np.append(0.0, np.cumsum(step) / max(float(step.sum()), 1e-300))
 
 
 def _plain(value: Any) -> Any:
@@ -325,7 +371,7 @@ def frontier_of(
         found.values,
         found.reached,
         kind,
-        float(found.gap) if found.gap > SATISFIED else 0.0,
+        np.where(found.gaps > SATISFIED, found.gaps, 0.0),
         thresholds,
         found.choices,
     )

@@ -32,6 +32,10 @@ INF = float("inf")
 Corner: TypeAlias = tuple[float, float]
 """Score and strictness: higher is better, and stricter."""
 
+Found: TypeAlias = tuple[Optimum | None, float]
+"""A rule, if one was found, and the score that none passes: -inf where it is proved that there
+is none, inf where nothing is."""
+
 _EDGE = 1e-9
 """A corner that stands out less, relative to the objective, is rounding."""
 MOST_CORNERS = 400
@@ -45,8 +49,9 @@ class FrontierPoints:
     ----------
     bounds, values, reached : array of shape (m,)
         Bound, objective and bounded side, in the user's units; NaN where there is no rule.
-    gap : float
-        By how much a value may fall short.
+    gaps : array of shape (m,)
+        By how much each value may fall short; infinite where nothing is proved, also not that
+        there is no rule.
     choices : tuple of m choices
         The rule of each point; None where there is none.
     """
@@ -54,7 +59,7 @@ class FrontierPoints:
     bounds: Floats
     values: Floats
     reached: Floats
-    gap: float
+    gaps: Floats
     choices: tuple[MixtureWeights | None, ...]
 
 
@@ -106,7 +111,7 @@ def trace_frontier(
 
 
 def solve_levels(
-    program: Program, i: int, levels: Floats, solve: Callable[[float], tuple[Optimum | None, float]]
+    program: Program, i: int, levels: Floats, solve: Callable[[float], Found]
 ) -> FrontierPoints:
     """What a search finds under each level of the i-th bound.
 
@@ -117,17 +122,18 @@ def solve_levels(
     levels : array of shape (m,)
         Ascending.
     solve : callable
-        From a level, the laxest first, to the best rule that was found, if any, and by how much
-        it may fall short.
+        From a level, the laxest first, to what was found under it.
     """
     side = program.constraints[i]
     values, reached = np.full((2, len(levels)), np.nan)
     choices: list[MixtureWeights | None] = [None] * len(levels)
-    gap = 0.0
+    most = np.full(len(levels), INF)
+    bound = INF
     lax_first = np.arange(len(levels))[:: int(side.sign)].tolist()
     for k in lax_first:
-        found, short = solve(float(levels[k]))
-        gap = max(gap, short)
+        found, passed_by_none = solve(float(levels[k]))
+        # No stricter level has a better rule.
+        bound = most[k] = min(bound, passed_by_none)
         if found is not None:
             values[k] = float(program.value(found.v))
             reached[k] = float(side.function.value(found.v))
@@ -138,12 +144,14 @@ def solve_levels(
         if better or (np.isnan(values[lax]) and not np.isnan(values[strict])):
             values[lax], reached[lax] = values[strict], reached[strict]
             choices[lax] = choices[strict]
-    return FrontierPoints(levels, values, reached, gap, tuple(choices))
+    short = np.maximum(most - program.sense * values, 0.0)
+    gaps = np.where(np.isnan(values), np.where(most == -INF, 0.0, INF), short)
+    return FrontierPoints(levels, values, reached, gaps, tuple(choices))
 
 
 def _mixtures(
     space: AchievableSet, program: Program, i: int, gap: float
-) -> Callable[[float], tuple[Optimum | None, float]]:
+) -> Callable[[float], Found]:
     """The best mixture under one level of the i-th bound after the other, from lax to strict."""
     master = Master(space)
     # Last, so that the rows of the others stay in the linear program.
@@ -152,7 +160,7 @@ def _mixtures(
     found: Optimum | None = None
     hopeless = False
 
-    def solve(level: float) -> tuple[Optimum | None, float]:
+    def solve(level: float) -> Found:
         nonlocal found, hopeless
         asked = ordered.at_level(len(others.constraints), level)
         # What was best under a laxer bound, and meets this one, still is.
@@ -162,8 +170,8 @@ def _mixtures(
             except InfeasibleMasterError:
                 hopeless = True  # under all stricter levels, too
             except UnfinishedError:
-                return None, 0.0
-        return (None, 0.0) if hopeless or found is None else (found, found.bound - found.value)
+                return None, INF
+        return (None, -INF) if hopeless or found is None else (found, found.bound)
 
     return solve
 
@@ -214,28 +222,30 @@ def breakpoints(space: AchievableSet, program: Program, i: int) -> FrontierPoint
         return corner
 
     first, last = furthest(1.0, 0.0), furthest(0.0, 1.0)
-    corners, left = _corners(first, last, furthest)
+    corners, short = _corners(first, last, furthest)
     kept = _undominated(corners)
     f, g = np.array(kept).T
+    gaps = np.array([short.get(corner, 0.0) for corner in kept])
     order = np.argsort(constraint.sign * g)
     bounds = constraint.sign * g[order]
     choices = tuple(choice_of[kept[k]] for k in order.tolist())
-    return FrontierPoints(bounds, program.sense * f[order], bounds.copy(), left, choices)
+    return FrontierPoints(bounds, program.sense * f[order], bounds.copy(), gaps[order], choices)
 
 
 def _corners(
     first: Corner, last: Corner, furthest: Callable[[float, float], Corner]
-) -> tuple[list[Corner], float]:
-    """Corners between two points; and how far a corner that was left out may stand out."""
+) -> tuple[list[Corner], dict[Corner, float]]:
+    """Corners between two points; and how far one that was left out beside them may stand out."""
     # The widest first: what is left out in the end lies in the smallest box.
     corners = [first, last]
     heap = [(-INF, first, last)]
-    left = 0.0
+    short: dict[Corner, float] = {}
     while heap:
-        most, p, q = heapq.heappop(heap)
         if len(corners) >= MOST_CORNERS:
-            left = -most
+            for most, *ends in heap:
+                short |= {end: max(-most, short.get(end, 0.0)) for end in ends}
             break
+        _, p, q = heapq.heappop(heap)
         a, b = q[1] - p[1], p[0] - q[0]
         size = max(abs(a), abs(b))
         if a <= 0.0 or b < 0.0 or size <= _EDGE:
@@ -248,7 +258,7 @@ def _corners(
         corners.append(r)
         for s, t in ((p, r), (r, q)):
             heapq.heappush(heap, (-abs(s[0] - t[0]), s, t))
-    return corners, left
+    return corners, short
 
 
 def _undominated(corners: list[Corner]) -> list[Corner]:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
+from setpoint.evidence import Evidence
 from setpoint.goals.errors import ShapeError
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.achievable_set import AchievableSet
@@ -32,7 +33,11 @@ class InfeasibleError(ValueError):
         The constraints that cannot hold together, with their shares of the proof.
     reachable : dict of str to float
         For each of them the best value of its left side, the other constraints kept.
+    evidence : Evidence or None
+        The rows that were searched, where a frontier may still be asked for; not copied.
     """
+
+    evidence: Evidence | None = None
 
     def __init__(
         self,

@@ -91,7 +91,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         way without making them again.
     preprocessor : "standardize", None or transformer, default="standardize"
     pos_label : label, default=None
-        The positive class; None: the last in sorted order, or the one that the goal names.
+        The positive class; None: the one that the goal names by ``label=``, if it names no
+        other, else the larger of two numbers, True, the last of an ordered category, or the
+        second of such words as no and yes. Other text needs it where the goal refers to it.
     sensitive_features : str or list of str, default=None
         Columns of X that goal, metric or groups refer to. Pass values to ``fit`` otherwise.
     baseline : str or classifier, default=None

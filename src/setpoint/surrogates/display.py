@@ -37,7 +37,7 @@ _OTHERS = ((style.GREEN, (0, (5, 2))), (style.MUTED, (0, (1, 1.5))), (style.INK,
 _WIDE, _LONGEST = 26, 60
 """Characters of a surrogate's name before it is broken, and before it is cut."""
 
-_LINE = 0.16
+_LINE = 0.185
 """Inches of one line of a name."""
 
 

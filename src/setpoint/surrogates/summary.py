@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from setpoint.report.codec import plain, read
 from setpoint.report.numbers import number
 from setpoint.report.picture import SIZE, Picture
 from setpoint.report.printable import cleaned
 from setpoint.report.section import section
+
+if TYPE_CHECKING:
+    from setpoint.report.facts import Facts
 
 __all__ = ["AdaptiveStep", "AdaptiveSummary"]
 
@@ -140,14 +143,14 @@ class AdaptiveSummary:
         """
         return read(cls, data)
 
-    def pictures(self, goal: str) -> Iterator[Picture]:
+    def pictures(self, facts: Facts) -> Iterator[Picture]:
         """The metric along the search, and the weights along its best path."""
         if not self.path:
             return
         from setpoint.surrogates.display import SurrogatePathDisplay
 
         found = replace(self, surrogates=tuple(cleaned(name) for name in self.surrogates))
-        display = SurrogatePathDisplay(found, goal)
+        display = SurrogatePathDisplay(found, facts.goal)
         yield Picture(
             "The metric along the search",
             display.plot,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from setpoint.data.kinds import Guess, Kind, guessed
 from setpoint.data.numbers import Decimal, as_numbers
 from setpoint.data.reading import decimal_mark_of
 from setpoint.goals.errors import nearest
+from setpoint.inputs.positive import settled_positive
 
 __all__ = [
     "MISSING_LABEL",
@@ -252,8 +254,16 @@ def two_classes(
                 f"{where} hold {len(known)} classes in column {target!r} ({shown}{more}); a stream "
                 "learns two: make a column that holds two"
             )
-    if wanted is None:
+    if wanted is None and classes is not None:
         wanted = known[1]
+    elif wanted is None:
+        wanted = settled_positive(known)
+        if wanted is None:
+            one, other = known
+            raise TableError(
+                f"{where} hold {one!r} and {other!r} in column {target!r}: say which is the "
+                f"positive class, --positive {quote(one)} or --positive {quote(other)}"
+            )
     if wanted not in known:
         raise TableError(
             f"--positive: column {target!r} holds no class {wanted!r} ({nearest(wanted, known)})"

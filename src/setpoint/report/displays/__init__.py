@@ -3,11 +3,13 @@
 from setpoint.report.displays.convergence import ConvergenceDisplay
 from setpoint.report.displays.frontier import FrontierDisplay
 from setpoint.report.displays.groups import GroupRatesDisplay
+from setpoint.report.displays.objective import ObjectiveCurveDisplay
 from setpoint.report.displays.operating import OperatingPointDisplay
 
 __all__ = [
     "ConvergenceDisplay",
     "FrontierDisplay",
     "GroupRatesDisplay",
+    "ObjectiveCurveDisplay",
     "OperatingPointDisplay",
 ]

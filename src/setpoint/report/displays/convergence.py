@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.report.displays import style
+from setpoint.report.displays.scales import Scale, scale_of
 from setpoint.report.facts import Facts
 from setpoint.tolerances import SATISFIED
 
@@ -56,7 +57,7 @@ class ConvergenceDisplay:
     >>> trace = [(1, 0.5, 0.9, 0.1), (2, 0.6, 0.8, 0.0), (3, 0.7, 0.72, 0.0)]
     >>> display = ConvergenceDisplay(trace, "maximize f1 subject to recall >= 0.5").plot()
     >>> display.ax_.get_ylabel(), display.violation.tolist()
-    ('f1', [0.1, 0.0, 0.0])
+    ('F1', [0.1, 0.0, 0.0])
     >>> plt.close(display.figure_)
     """
 
@@ -130,11 +131,14 @@ class ConvergenceDisplay:
         heights = (3.0, 1.2) if violated else (1.0,)
         self.figure_, panels, mode = style.axes(ax, (6.4, 4.6 if violated else 3.8), heights)
         self.ax_, self.violation_ax_ = panels[0], None
-        name = "objective" if self.goal is None else str(self.goal.objective)
-        self._objective(self.ax_, name)
-        calls = "oracle calls"
+        scale = Scale("objective", "number")
+        if self.goal is not None:
+            scale = scale_of(str(self.goal.objective))
+        self._objective(self.ax_)
+        calls = "steps of the search"
         below = violated and mode == "own"
-        style.finish(self.ax_, "" if below else calls, style.wrapped(name, 40))
+        style.finish(self.ax_, "" if below else calls, style.wrapped(scale.words, 56))
+        scale.apply(self.ax_.yaxis)
         if below:
             lower = self.violation_ax_ = panels[1]
             lower.sharex(self.ax_)
@@ -145,7 +149,8 @@ class ConvergenceDisplay:
             twin = self.ax_.twinx()
             self.violation_ax_ = twin
             self._violation(twin, alpha=0.5)
-            style.finish(twin, "", "violation")
+            style.finish(twin)
+            twin.set_ylabel("violation", fontsize=style.NAME, visible=True)
             twin.grid(visible=False)
             twin.spines["left"].set_visible(False)
             twin.spines["right"].set_visible(True)
@@ -159,7 +164,7 @@ class ConvergenceDisplay:
         style.legend(self.ax_, mode, columns=3)
         return self
 
-    def _objective(self, ax: Axes, name: str) -> None:
+    def _objective(self, ax: Axes) -> None:
         met = self.violation <= SATISFIED
         few = "o" if len(self.calls) == 1 else ""
         ax.plot(
@@ -179,7 +184,7 @@ class ConvergenceDisplay:
         ax.plot(
             self.calls,
             bound,
-            color=style.RED,
+            color=style.INK,
             drawstyle="steps-post",
             linewidth=1.2,
             linestyle=(0, (5, 2)),
@@ -195,7 +200,7 @@ class ConvergenceDisplay:
             where=(known & met).tolist(),
             step="post",
             color=style.BLUE,
-            alpha=0.12,
+            alpha=style.SHADE,
             linewidth=0,
             label="gap",
         )

@@ -5,20 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from setpoint.inference.proportions import clopper_pearson
 from setpoint.report.displays import style
-from setpoint.report.displays.plane import Plane, plain_bound
+from setpoint.report.displays.labels import Labels
+from setpoint.report.displays.plane import Plane, at_least, plain_bound
+from setpoint.report.displays.scales import SHARE
 from setpoint.report.operating import OperatingCurve, OperatingPoints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_bounds", "draw_chosen", "draw_curves", "draw_region"]
+__all__ = [
+    "draw_bounds",
+    "draw_chosen",
+    "draw_curves",
+    "draw_region",
+    "name_curve",
+    "name_region",
+    "precision_band",
+]
 
 _GRID = 241
 _MOST_NAMED = 8
 _FEW = 40
 """Up to so many thresholds are marked one by one."""
+
+BAND = 0.90
+"""Confidence of the band around precision, at each threshold by itself."""
 
 # Several segments differ by ink and by dashes, so in greyscale too.
 _LINES: tuple[tuple[str, Any], ...] = (
@@ -33,48 +48,74 @@ _LINES: tuple[tuple[str, Any], ...] = (
 )
 
 
-def draw_region(ax: Axes, plane: Plane, roc: bool) -> None:
+def draw_region(ax: Axes, plane: Plane, roc: bool) -> NDArray[np.float64]:
     """Shade where all constraints hold that a point of the plane settles.
 
     Parameters
     ----------
     roc : bool
         Recall over the false positive rate, else precision over recall.
+
+    Returns
+    -------
+    array of shape (m, 2)
+        Places well inside; none where there is nothing to meet, or no way to.
     """
     if not plane.constraints:
-        return
+        return np.zeros((0, 2))
     grid = np.linspace(0.0, 1.0, _GRID)
     x, y = np.meshgrid(grid, grid)
     if roc:
         slack = plane.slack(x, y)
     else:
         slack = plane.slack_by_precision(x, y)
-    if not (slack >= -1e-9).any():
-        return
-    ax.contourf(x, y, slack, levels=[-1e-9, 1e9], colors=[style.GREEN], alpha=0.14, zorder=0.5)
-    lines = [style.wrapped(str(c), 27) for c in plane.constraints]
-    if len(lines) > 3:
-        lines = [*lines[:3], f"{len(lines) - 3} more"]
-    label = "meets " + "\nand ".join(lines)
-    ax.fill_between([], [], color=style.GREEN, alpha=0.14, linewidth=0, label=label)
+    met = slack >= -1e-9
+    if not met.any():
+        return np.zeros((0, 2))
+    ax.contourf(
+        x, y, slack, levels=[-1e-9, 1e9], colors=[style.GREEN], alpha=style.SHADE, zorder=0.5
+    )
+    rows, columns = (slice(12, None, 24), slice(24, -24, 24))
+    inside = np.column_stack([x[rows, columns].ravel(), y[rows, columns].ravel()])
+    return inside[met[rows, columns].ravel()]
 
 
-def draw_bounds(ax: Axes, plane: Plane, positive: Any, roc: bool) -> None:
+def name_region(labels: Labels, inside: NDArray[np.float64]) -> None:
+    """Say what is shaded, where there is room for it."""
+    at = [(float(x), float(y)) for x, y in inside[np.argsort(-inside.sum(axis=1))]]
+    labels.add("allowed", at, style.GREEN, ways=[(0, 0)], most=1.0)
+
+
+def draw_bounds(ax: Axes, plane: Plane, positive: Any, roc: bool, labels: Labels) -> None:
     """A line where a constraint is a plain bound on recall, precision or false alarms."""
-    thin: Any = {"color": style.RED, "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder": 1.5}
+    low, high = 0.0, 1.0
     for c in plane.constraints:
         rate, level = plain_bound(c, positive) or ("", 0.0)
+        words = f"asked: {'at least' if at_least(c) else 'at most'} {SHARE.text(level)}"
         if rate == ("false positive rate" if roc else "recall"):
-            ax.axvline(level, **thin)
+            ax.axvline(level, **style.asked())
+            labels.avoid([level, level], [low, high])
+            anchors = [(level, y) for y in (0.04, 0.96, 0.3, 0.7)]
+            labels.add(words, anchors, style.INK, ways=[(1, 0), (-1, 0)])
         elif rate == ("recall" if roc else "precision"):
-            ax.axhline(level, **thin)
+            ax.axhline(level, **style.asked())
+            labels.avoid([low, high], [level, level])
+            anchors = [(x, level) for x in (0.02, 0.35, 0.5, 0.65)]
+            labels.add(words, anchors, style.INK, ways=[(1, -0.6), (1, 0.6)])
         elif rate == "precision" and level > 0:
             # Equal precision is a ray from the origin.
-            ax.plot([0.0, float(plane.fpr(1.0, level))], [0.0, 1.0], **thin)
+            end = float(plane.fpr(1.0, level))
+            ax.plot([0.0, end], [0.0, 1.0], **style.asked())
+            labels.avoid([0.0, end], [0.0, 1.0])
+            words = f"asked: precision {words.removeprefix('asked: ')}"
+            anchors = [(end * t, t) for t in (0.5, 0.35, 0.7) if end * t < 0.9]
+            labels.add(words, anchors, style.INK, ways=[(1, -1), (1, 0), (-1, 1)])
 
 
-def draw_curves(ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, goal: bool) -> None:
-    """Each segment's thresholds, the hull over them, thicker where the goal is met.
+def draw_curves(
+    ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, goal: bool, labels: Labels
+) -> None:
+    """Each segment's thresholds, the hull where rules draw, thicker where the goal is met.
 
     Parameters
     ----------
@@ -82,32 +123,43 @@ def draw_curves(ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, goal
         Whether there is any constraint to meet.
     """
     several = len(points.curves) > 1
+    draws = any(len(curve.chosen) > 1 for curve in points.curves)
     for i, curve in enumerate(points.curves):
         ink, dashes = _LINES[i % len(_LINES)]
         name = style.wrapped((curve.name if several else "") or "every threshold", 30)
         if i >= _MOST_NAMED:
             name = f"and {len(points.curves) - i} more" if i == _MOST_NAMED else "_"
         own = _plane_of(curve, plane, several)
-        path = own.path(curve.false_positive_rate, curve.recall, roc=roc)
-        ax.plot(*path, color=ink, linestyle=dashes, linewidth=1.5, label=name, zorder=2.5)
+        x, y = own.path(curve.false_positive_rate, curve.recall, roc=roc)
+        ax.plot(x, y, color=ink, linestyle=dashes, linewidth=style.LINE, label=name, zorder=2.5)
+        labels.avoid(x, y)
         if len(curve.recall) <= _FEW:
             ax.plot(*_shown(curve, roc), ".", color=ink, markersize=5, zorder=2.6)
+        if not roc and not several:
+            _band(ax, curve, points)
         if goal and any(curve.feasible):
             _thicker(ax, curve, own, roc)
-        if len(curve.hull) > 1 and (roc or not several):
+        if len(curve.hull) > 1 and (roc or (draws and not several)):
             fpr = [curve.false_positive_rate[j] for j in curve.hull]
             ax.plot(
                 *plane.path(fpr, [curve.recall[j] for j in curve.hull], roc=roc),
                 color=style.MUTED,
-                linewidth=0.9,
-                linestyle=(0, (3, 2)),
+                linewidth=style.THIN,
+                linestyle=(0, (1.5, 1.5)),
                 label="with draws" if i == len(points.curves) - 1 else "_",
                 zorder=2.2,
             )
 
 
-def draw_chosen(ax: Axes, points: OperatingPoints, plane: Plane, roc: bool) -> None:
-    """The rule as a filled marker; hollow ones where it draws, or has several thresholds."""
+def name_curve(curve: OperatingCurve, plane: Plane, roc: bool, labels: Labels) -> None:
+    """Of one curve: its name on it."""
+    x, y = plane.path(curve.false_positive_rate, curve.recall, roc=roc)
+    at = [int(t * (len(x) - 1)) for t in (0.3, 0.45, 0.6, 0.75, 0.9)]
+    labels.add("every threshold", [(float(x[j]), float(y[j])) for j in at], style.BLUE)
+
+
+def draw_chosen(ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, labels: Labels) -> None:
+    """The rule as a full dot; crosses where it draws, or has several thresholds."""
     several = len(points.curves) > 1
     atoms = [a for curve in points.curves for a in curve.chosen]
     if len(atoms) > 1:
@@ -120,29 +172,21 @@ def draw_chosen(ax: Axes, points: OperatingPoints, plane: Plane, roc: bool) -> N
         ax.scatter(
             [a[3] if roc else a[2] for a in atoms],
             [a[2] if roc else a[4] for a in atoms],
-            s=[18.0 + 110.0 * a[0] for a in atoms],
-            facecolors="none",
-            edgecolors=style.ORANGE,
-            linewidths=1.4,
+            s=[18.0 + 60.0 * a[0] for a in atoms],
+            marker="x",
+            color=style.ORANGE,
+            linewidths=1.6,
             zorder=4,
             clip_on=False,
             label="its thresholds",
         )
-    x, y, text = points.recall, points.precision, f"precision {points.precision:.3g}"
+    x, y, text = points.recall, points.precision, f"{SHARE.text(points.precision)} right"
     if roc:
         x, y = points.false_positive_rate, points.recall
-        text = f"false positives {points.false_positive_rate:.3g}"
-    ax.scatter(
-        [x],
-        [y],
-        s=64.0,
-        marker="D" if several else "o",
-        color=style.ORANGE,
-        linewidths=0,
-        zorder=5,
-        clip_on=False,
-        label=f"the rule:\nrecall {points.recall:.3g},\n{text}",
-    )
+        text = f"{SHARE.text(points.false_positive_rate)} false alarms"
+    style.mark_rule(ax, x, y)
+    text = f"the rule: {SHARE.text(points.recall)}\nfound, {text}"
+    labels.add(text, [(x, y)], style.ORANGE)
 
 
 def _shown(curve: OperatingCurve, roc: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -151,6 +195,43 @@ def _shown(curve: OperatingCurve, roc: bool) -> tuple[tuple[float, ...], tuple[f
         return curve.false_positive_rate, curve.recall
     first = int(curve.false_positive_rate[0] == curve.recall[0] == 0)
     return curve.recall[first:], curve.precision[first:]
+
+
+def precision_band(
+    curve: OperatingCurve, points: OperatingPoints, level: float = BAND
+) -> NDArray[np.float64]:
+    """Clopper and Pearson's limits (2, m) of precision at each threshold where anybody is accepted.
+
+    Each is by itself: that all hold at once is less sure.
+
+    Parameters
+    ----------
+    level : float
+        Confidence.
+    """
+    tail = 0.5 * (1.0 - level)
+    out = []
+    for recall, fpr in zip(curve.recall, curve.false_positive_rate, strict=True):
+        hits, alarms = points.positives * recall, points.negatives * fpr
+        if hits + alarms > 0:
+            k = points.rows_per_weight
+            out.append(clopper_pearson(k * hits, k * (hits + alarms), tail, tail))
+    return np.array(out, np.float64).reshape(-1, 2).T
+
+
+def _band(ax: Axes, curve: OperatingCurve, points: OperatingPoints) -> None:
+    low, high = precision_band(curve, points)
+    recall, _ = _shown(curve, roc=False)
+    ax.fill_between(
+        recall[len(recall) - len(low) :],
+        low,
+        high,
+        color=style.BLUE,
+        alpha=style.SHADE,
+        linewidth=0,
+        zorder=1.2,
+        label=f"{100 * BAND:g} % interval",
+    )
 
 
 def _thicker(ax: Axes, curve: OperatingCurve, plane: Plane, roc: bool) -> None:

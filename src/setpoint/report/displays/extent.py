@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.goals.errors import GoalError
-from setpoint.goals.goal import Goal
-from setpoint.goals.ranges import range_of
+from setpoint.report.displays.scales import range_of_text
 from setpoint.search.frontier import Frontier
 from setpoint.typing import Floats
 
-__all__ = ["known_line", "out_of_reach", "shown_bounds"]
+__all__ = ["known_line", "not_excluded", "out_of_reach", "shown_bounds"]
 
 
 def shown_bounds(f: Frontier) -> tuple[float, float]:
@@ -24,12 +22,40 @@ def shown_bounds(f: Frontier) -> tuple[float, float]:
     at = at[np.isfinite(at)]
     low, high = float(at.min()), float(at.max())
     air = 0.08 * (high - low) or 0.05
-    try:
-        least, most = range_of(Goal.parse(f"maximize {f.side}").objective)
-    except GoalError:
-        least, most = -np.inf, np.inf
+    least, most = range_of_text(f.side)
     low, high = max(low - air, min(least, low)), min(high + air, max(most, high))
     return (low, high) if low < high else (low - 0.05, high + 0.05)
+
+
+def not_excluded(f: Frontier, low: float, high: float) -> tuple[Floats, Floats, Floats]:
+    """What the best may be beyond the line: bounds, the line, and what no rule passes.
+
+    Each stretch between two bounds has two entries, one for either end. What no rule passes is
+    at most what the objective can be at all; NaN where nothing is proved.
+
+    Examples
+    --------
+    >>> at = np.array([0.5, 0.9])
+    >>> f = Frontier(
+    ...     "maximize recall subject to precision >= 0.5", "precision >= 0.5", "recall",
+    ...     "precision", ">=", 0.5, at, np.array([0.8, 0.4]), at, "steps", np.array([0.3, 0.1]),
+    ... )
+    >>> [x.tolist() for x in not_excluded(f, 0.25, 1.0)]
+    [[0.25, 0.5, 0.5, 0.9], [0.8, 0.8, 0.4, 0.4], [1.0, 1.0, 0.5, 0.5]]
+    """
+    least, most = range_of_text(f.objective)
+    if f.goal.startswith("maximize"):
+        past = np.minimum(f.values + f.gaps, most)
+    else:
+        past = np.maximum(f.values - f.gaps, least)
+    past = np.where(np.isfinite(f.gaps), past, np.nan)
+    x, y = known_line(f, low, high)
+    _, past = _extended(f, past, low, high)
+    here = np.arange(len(x)).repeat(2)[1:-1]
+    line = here
+    if f.kind == "steps":  # the value of a stretch is that of its stricter end
+        line = (np.arange(1, len(x)) if f.relation == ">=" else np.arange(len(x) - 1)).repeat(2)
+    return x[here], y[line], past[line]
 
 
 def known_line(f: Frontier, low: float, high: float) -> tuple[Floats, Floats]:
@@ -47,8 +73,12 @@ def known_line(f: Frontier, low: float, high: float) -> tuple[Floats, Floats]:
     >>> [x.tolist() for x in known_line(f, 0.25, 1.0)], out_of_reach(f, 0.25, 1.0)
     ([[0.25, 0.5], [0.8, 0.8]], (0.5, 1.0))
     """
+    return _extended(f, f.values, low, high)
+
+
+def _extended(f: Frontier, y: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     known = np.isfinite(f.values)
-    x, y = f.bounds[known], f.values[known]
+    x, y = f.bounds[known], y[known]
     if not len(x) or f.kind == "points":
         return x, y
     if f.relation == ">=" and low < x[0]:

@@ -9,17 +9,23 @@ import numpy as np
 
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals.words import constraint_in_words
 from setpoint.inputs.inputs import DecideOn
 from setpoint.report.displays import style
-from setpoint.report.displays.extent import known_line, out_of_reach, shown_bounds
+from setpoint.report.displays.extent import (
+    known_line,
+    not_excluded,
+    out_of_reach,
+    shown_bounds,
+)
 from setpoint.report.displays.fitted import fitted
 from setpoint.report.displays.inputs import scored_rows
+from setpoint.report.displays.labels import Labels
+from setpoint.report.displays.scales import scale_of
 from setpoint.report.facts import Facts
-from setpoint.report.numbers import number
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.outcome import Randomized
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FrontierDisplay"]
 
+
+_LINE = 0.01
+"""Of the height of the axes: about the width of the line."""
 
 _FEW = 40
 """Up to so many marks are large."""
@@ -200,33 +209,46 @@ class FrontierDisplay:
             With `ax_` and `figure_`.
         """
         f = self.frontier
-        self.figure_, (self.ax_,), mode = style.axes(ax, (6.4, 4.2))
+        self.figure_, (self.ax_,), mode = style.axes(ax, (6.8, 4.0))
         ax_ = self.ax_
+        below, left = scale_of(f.side), scale_of(f.objective)
+        how = "at least" if f.relation == ">=" else "at most"
+        style.finish(
+            ax_,
+            style.wrapped(f"{below.words} {how}", 56),
+            style.wrapped(f"best {left.words}", 56),
+        )
+        below.apply(ax_.xaxis)
+        left.apply(ax_.yaxis)
         low, high = shown_bounds(f)
         x, y = known_line(f, low, high)
         if len(x):
-            self._gap(ax_, x, y)
             marked = f.kind == "points"
             ax_.plot(
                 x,
                 y,
                 color=style.BLUE,
                 drawstyle=self._drawstyle if f.kind == "steps" else "default",
-                linewidth=1.0 if marked else 1.8,
-                marker="o" if marked else "",
-                markersize=4.5 if len(x) <= _FEW else 2.5,
+                linewidth=style.THIN if marked else style.LINE,
+                marker="." if marked else "",
+                markersize=7.0 if len(x) <= _FEW else 3.5,
                 label=f"best {f.objective}",
                 zorder=3,
             )
-        below = style.wrapped(f"bound on {f.side} ({f.relation})", 60)
-        style.finish(ax_, below, style.wrapped(f"best {f.objective}", 40))
         ax_.set_xlim(low, high)
         ax_.margins(y=0.08)
-        self._infeasible(ax_, low, high)
-        self._asked(ax_)
-        others = [str(c) for c in Goal.parse(f.goal).constraints if str(c) != f.vary]
+        open_ = self._beyond(ax_, low, high)
+        labels = Labels(ax_)
+        labels.avoid(*not_excluded(f, low, high)[:2])
+        self._infeasible(ax_, low, high, labels)
+        self._asked(ax_, labels)
+        others = [
+            constraint_in_words(c) for c in Goal.parse(f.goal).constraints if str(c) != f.vary
+        ]
         kept = f"With {' and '.join(others)}. " if others else ""
-        style.caption(ax_, mode, kept + self._proof())
+        style.caption(
+            ax_, mode, kept + self._proof() + (" Shaded: not ruled out." if open_ else "")
+        )
         return self
 
     @property
@@ -234,28 +256,28 @@ class FrontierDisplay:
         """Between two bounds the value is that of the stricter one."""
         return "steps-pre" if self.frontier.relation == ">=" else "steps-post"
 
-    def _gap(self, ax: Axes, x: Floats, y: Floats) -> None:
-        """What may be had beyond the line at most."""
-        f = self.frontier
-        if not SATISFIED < f.gap < np.inf:
-            return
-        step = {"steps-pre": "pre", "steps-post": "post"}[self._drawstyle]
-        past = y + f.gap if self._maximises else y - f.gap
+    def _beyond(self, ax: Axes, low: float, high: float) -> bool:
+        """What may be had beyond the line at most, where that is wider than the line anywhere."""
+        x, y, past = not_excluded(self.frontier, low, high)
+        bottom, top = ax.get_ylim()
+        wide = np.abs(past - y) > _LINE * (top - bottom)
+        # A stretch has two ends.
+        wide = (wide[::2] | wide[1::2]).repeat(2)
+        if not wide.any():
+            return False
         ax.fill_between(
             x,
             y,
             past,
-            step=step if f.kind == "steps" else None,  # type: ignore[arg-type]
+            where=wide.tolist(),
             color=style.BLUE,
-            alpha=0.15,
+            alpha=style.SHADE,
             linewidth=0,
+            label="not ruled out",
         )
+        return True
 
-    @property
-    def _maximises(self) -> bool:
-        return self.frontier.goal.startswith("maximize")
-
-    def _infeasible(self, ax: Axes, low: float, high: float) -> None:
+    def _infeasible(self, ax: Axes, low: float, high: float, labels: Labels) -> None:
         """Grey and hatched where no rule meets the bound."""
         span = out_of_reach(self.frontier, low, high)
         if span is None:
@@ -265,12 +287,16 @@ class FrontierDisplay:
         )
         ax.axvspan(*span, color=style.RED, alpha=0.06, linewidth=0, zorder=0.5)
         edge = span[0] if self.frontier.relation == ">=" else span[1]
+        unknown = self.frontier.gaps[np.isnan(self.frontier.values)]
         if low < edge < high:
             ax.axvline(edge, color=style.RED, linewidth=1.0, zorder=1.5)
+        middle = sum(span) / 2
+        bottom, top = ax.get_ylim()
+        labels.avoid([middle] * 2, [bottom + t * (top - bottom) for t in (0.15, 0.85)])
         ax.text(
-            sum(span) / 2,
+            middle,
             0.5,
-            "no rule meets it" if self.frontier.gap < np.inf else "no rule found",
+            "no rule found" if np.isinf(unknown).any() else "no rule meets it",
             transform=ax.get_xaxis_transform(),
             color=style.RED,
             fontsize=style.SMALL,
@@ -280,35 +306,28 @@ class FrontierDisplay:
             clip_on=True,
         )
 
-    def _asked(self, ax: Axes) -> None:
-        """A line at the bound asked, a marker, and words above the axes, clear of the data."""
+    def _asked(self, ax: Axes, labels: Labels) -> None:
+        """A line at the bound asked, a dot at the best rule there, and words beside them."""
         f, value = self.frontier, self.value_asked
-        label = f"asked {f.relation} {f.asked:.4g}"
-        if np.isfinite(value):
-            label += f": {f.objective} {number(value)}"
-            ax.plot([f.asked], [value], "o", color=style.ORANGE, markersize=8, zorder=5)
-        ax.axvline(f.asked, color=style.ORANGE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
-        left, right = ax.get_xlim()
-        near = (f.asked - left) / (right - left)
-        ax.annotate(
-            label,
-            (f.asked, 1.0),
-            xycoords=ax.get_xaxis_transform(),
-            xytext=(0, 3),
-            textcoords="offset points",
-            color=style.ORANGE,
-            fontsize=style.SMALL,
-            ha="left" if near < 0.35 else "right" if near > 0.65 else "center",
-            va="bottom",
-            annotation_clip=False,
-            parse_math=False,
-        )
+        ax.axvline(f.asked, **style.asked())
+        bottom, top = ax.get_ylim()
+        labels.avoid([f.asked, f.asked], [bottom, top])
+        best = f"\nbest: {scale_of(f.objective).text(value)}" if np.isfinite(value) else ""
+        if best:
+            style.mark_rule(ax, f.asked, value)
+            labels.mark(f.asked, value)
+        text = f"asked: {scale_of(f.side).text(f.asked)}"
+        heights = [bottom + t * (top - bottom) for t in (0.06, 0.9, 0.3, 0.6)]
+        anchors = [(f.asked, h) for h in ([value] if best else heights)]
+        ink = style.ORANGE if best else style.INK
+        labels.add(text + best, anchors, ink)
 
     def _proof(self) -> str:
         f = self.frontier
+        number = scale_of(f.objective).text
         if f.kind != "points" and SATISFIED < f.gap < np.inf:
             kind = "Rules without draws" if f.kind == "steps" else "The best mixtures"
-            return f"{kind}; breakpoints worth up to {number(f.gap)} are left out."
+            return f"{kind}; what is left out is worth up to {number(f.gap)}."
         caption = {
             "steps": "Rules without draws; every step is shown.",
             "lines": "The best mixtures; every breakpoint is shown.",

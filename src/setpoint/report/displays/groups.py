@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from setpoint.goals.expressions import Expression
+from setpoint.goals.expressions import Const, Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals.words import constraint_in_words
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.link import link
 from setpoint.report.counting import groups_on
 from setpoint.report.displays import style
 from setpoint.report.displays.group_bounds import Allowed, allowed_of, not_drawn
+from setpoint.report.displays.scales import scale_of
 from setpoint.report.entry import GroupRow
 from setpoint.report.facts import Facts
 
@@ -258,19 +260,22 @@ class GroupRatesDisplay:
             ink = style.RED if outside else style.BLUE
             low = row.value if row.low is None else row.low
             high = row.value if row.high is None else row.high
-            ax.plot([low, high], [y, y], color=ink, linewidth=1.4, zorder=3)
-            ax.plot([row.value], [y], "D" if outside else "o", color=ink, markersize=5.5, zorder=4)
+            ax.plot([low, high], [y, y], color=ink, linewidth=style.LINE, zorder=3)
+            ax.plot([row.value], [y], "D" if outside else "o", color=ink, markersize=7.0, zorder=4)
         if any(not a.holds(row) for a in allowed for row in rows):
-            ax.plot([], [], "D", color=style.RED, markersize=5.5, label="outside the bound")
-        percent = f"{100 * self.level:.4g} % interval"
-        style.finish(ax, f"{style.wrapped(metric, 60)} ({percent} of each group)", "", grid="x")
+            ax.plot([], [], "D", color=style.RED, markersize=7.0, label="outside what is allowed")
+        scale = scale_of(metric)
+        name = style.wrapped(f"{scale.words}, with its {100 * self.level:.4g} % interval", 56)
+        style.finish(ax, name, "", grid="x")
+        scale.apply(ax.xaxis)
         ax.set_yticks(range(len(rows)), [_name(row) for row in rows], parse_math=False)
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         self._limits(ax, rows, allowed)
         style.legend(ax, mode)
         left_out = not_drawn(self.goal, metric, rows)
-        style.caption(ax, mode, f"Not drawn: {'; '.join(left_out)}." if left_out else "")
+        words = [constraint_in_words(c) for c in self.goal.constraints if str(c) in left_out]
+        style.caption(ax, mode, f"Not drawn: {'; '.join(words)}." if words else "")
 
     def _bounds(self, ax: Axes, rows: list[GroupRow], allowed: Sequence[Allowed]) -> None:
         for i, a in enumerate(allowed):
@@ -284,25 +289,33 @@ class GroupRatesDisplay:
                     span[0],
                     span[1],
                     color=style.GREEN,
-                    alpha=0.16,
+                    alpha=style.SHADE,
                     linewidth=0,
-                    label=a.text,
+                    label=f"allowed: {self._words(a)}",
                     zorder=1,
                 )
                 ax.vlines([a.low, a.high], *span, colors=style.GREEN, linewidths=0.8, zorder=1.2)
             else:
                 edge = a.low if a.low is not None else a.high
                 assert edge is not None
-                dashes = (0, (4, 3)) if i % 2 == 0 else (0, (1, 1.5))
+                look = style.asked()
                 ax.vlines(
                     edge,
                     *span,
-                    colors=style.RED,
-                    linewidths=1.3,
-                    linestyles=dashes,
-                    label=a.text,
+                    colors=look["color"],
+                    linewidths=1.4,
+                    linestyles=look["linestyle"] if i % 2 == 0 else (0, (1, 1.5)),
+                    label=f"asked: {self._words(a)}",
                     zorder=2,
                 )
+
+    def _words(self, a: Allowed) -> str:
+        """A constraint in words, with its number as the axis has it."""
+        c = next(c for c in self.goal.constraints if str(c) == a.text)
+        how = "at least" if c.relation == ">=" else "at most"
+        assert isinstance(c.rhs, Const)
+        scale = scale_of(str(c.lhs))
+        return style.wrapped(f"{scale.words} {how} {scale.text(c.rhs.value)}", 48)
 
     @staticmethod
     def _limits(ax: Axes, rows: Sequence[GroupRow], allowed: Sequence[Allowed]) -> None:

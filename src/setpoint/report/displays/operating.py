@@ -9,13 +9,24 @@ from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals.words import constraint_in_words
 from setpoint.inputs.inputs import DecideOn
 from setpoint.program.link import link
 from setpoint.report.displays import style
-from setpoint.report.displays.curves import draw_bounds, draw_chosen, draw_curves, draw_region
+from setpoint.report.displays.curves import (
+    BAND,
+    draw_bounds,
+    draw_chosen,
+    draw_curves,
+    draw_region,
+    name_curve,
+    name_region,
+)
 from setpoint.report.displays.fitted import fitted
 from setpoint.report.displays.inputs import scored_rows
+from setpoint.report.displays.labels import Labels
 from setpoint.report.displays.plane import Plane
+from setpoint.report.displays.scales import SHARE
 from setpoint.report.facts import Facts
 from setpoint.report.operating import OperatingPoints, operating_points
 from setpoint.rules import Rule
@@ -41,6 +52,8 @@ class OperatingPointDisplay:
     goal : Goal, str or metric
         Constraints on the whole population are shaded. Those that refer to groups, data
         sets or the deployed model cannot be: a caption names them.
+    deployed : (recall, precision), optional
+        Of the deployed model on the same rows.
 
     Attributes
     ----------
@@ -65,15 +78,21 @@ class OperatingPointDisplay:
     >>> goal = "maximize recall subject to precision >= 0.7"
     >>> display = OperatingPointDisplay.from_predictions(goal, y, scores)
     >>> round(display.points.recall, 4), display.ax_.get_xlabel()
-    (0.6667, 'recall')
+    (0.6667, 'of the class, found')
     >>> plt.close(display.figure_)
     """
 
     ax_: Axes
     figure_: FigureBase
 
-    def __init__(self, points: OperatingPoints, goal: Goal | Expression | str) -> None:
+    def __init__(
+        self,
+        points: OperatingPoints,
+        goal: Goal | Expression | str,
+        deployed: tuple[float, float] | None = None,
+    ) -> None:
         self.points = points
+        self.deployed = deployed
         self.goal = as_goal(goal)
         self.plane = Plane.of(self.goal, points)
 
@@ -181,9 +200,22 @@ class OperatingPointDisplay:
 
     @classmethod
     def from_report(
-        cls, report: Facts, *, ax: style.Canvas = None, kind: Kind = "precision-recall"
+        cls,
+        report: Facts,
+        *,
+        deployed: tuple[float, float] | None = None,
+        ax: style.Canvas = None,
+        kind: Kind = "precision-recall",
     ) -> Self:
         """Draw what a report knows.
+
+        Parameters
+        ----------
+        report : GoalReport
+        deployed : (recall, precision), optional
+            Of the deployed model on the same rows.
+        ax, kind
+            As in :meth:`plot`.
 
         Raises
         ------
@@ -197,7 +229,7 @@ class OperatingPointDisplay:
                 "the report holds no operating points: it has them where two classes are decided "
                 "by thresholds on one score"
             )
-        return cls(found.points, report.goal).plot(ax, kind=kind)
+        return cls(found.points, report.goal, deployed).plot(ax, kind=kind)
 
     # -- drawing ------------------------------------------------------------------------
     def plot(self, ax: style.Canvas = None, *, kind: Kind = "precision-recall") -> Self:
@@ -217,33 +249,66 @@ class OperatingPointDisplay:
         """
         _check(kind)
         roc = kind == "roc"
-        self.figure_, (self.ax_,), mode = style.axes(ax, (7.4, 4.6))
+        several = len(self.points.curves) > 1
+        wide = 1.8 if several and not roc else 0.0
+        size = (5.4 + 1.8 * several, 4.9) if roc else (7.4 + wide, 4.0)
+        self.figure_, (self.ax_,), mode = style.axes(ax, size)
         ax_, points = self.ax_, self.points
-        draw_region(ax_, self.plane, roc)
-        draw_bounds(ax_, self.plane, points.labels[1], roc)
-        draw_curves(ax_, points, self.plane, roc, bool(self.goal.constraints))
-        draw_chosen(ax_, points, self.plane, roc)
-        names = ("false positive rate", "recall") if roc else ("recall", "precision")
-        style.finish(ax_, *names)
-        ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
-        if mode == "own":
+        found, right = "of the class, found", "of those accepted, right"
+        style.finish(ax_, *(("of the others, accepted", found) if roc else (found, right)))
+        ax_.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
+        for axis in (ax_.xaxis, ax_.yaxis):
+            axis.set_ticks([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+            SHARE.apply(axis)
+        if mode == "own" and roc:
             ax_.set_box_aspect(1.0)
-        style.legend(
-            ax_,
-            mode,
-            beside=True,
-            columns=2 if mode == "roomy" else 1,
-            inside="lower right" if roc else "best",
-            title=f"Positive class: {points.labels[1]}",
-        )
-        style.caption(ax_, mode, self._caption(), 96)
+        labels = Labels(ax_)
+        inside = draw_region(ax_, self.plane, roc)
+        draw_curves(ax_, points, self.plane, roc, bool(self.goal.constraints), labels)
+        rule = (points.false_positive_rate, points.recall) if roc else self._rule
+        deployed = self._deployed(roc)
+        for at in (rule, deployed):
+            if at is not None:
+                labels.mark(*at)
+        draw_bounds(ax_, self.plane, points.labels[1], roc, labels)
+        draw_chosen(ax_, points, self.plane, roc, labels)
+        if deployed is not None:
+            style.mark_deployed(ax_, *deployed)
+            labels.add("deployed model", [deployed], style.INK)
+        if several:
+            style.legend(ax_, mode, beside=True, columns=2 if mode == "roomy" else 1)
+        elif points.curves:
+            name_curve(points.curves[0], self.plane, roc, labels)
+        name_region(labels, inside)
+        style.caption(ax_, mode, self._caption(roc), 96)
         return self
 
-    def _caption(self) -> str:
-        notes = []
+    @property
+    def _rule(self) -> tuple[float, float]:
+        return self.points.recall, self.points.precision
+
+    def _deployed(self, roc: bool) -> tuple[float, float] | None:
+        """Where the deployed model stands; not known where nothing says how many it accepts."""
+        if self.deployed is None or not roc:
+            return self.deployed
+        recall, precision = self.deployed
+        return (float(self.plane.fpr(recall, precision)), recall) if precision else None
+
+    def _caption(self, roc: bool) -> str:
+        notes = [f"The class: {self.points.labels[1]}."]
+        if not roc and len(self.points.curves) == 1:
+            notes.append(f"Band: {100 * BAND:g} % interval at each threshold by itself.")
+        if len(self.points.curves) == 1:
+            (curve,) = self.points.curves
+            if any(curve.feasible) and self.goal.constraints:
+                notes.append("Thicker: meets the whole goal.")
+            if len(curve.chosen) > 1:
+                notes.append("Crosses: what the rule draws from.")
+            if len(curve.hull) > 1 and (roc or len(curve.chosen) > 1):
+                notes.append("Dotted: what draws among thresholds reach.")
         if self.plane.left_out:
-            names = "; ".join(str(c) for c in self.plane.left_out)
-            notes.append(f"Not shaded, for it takes more than this plane to tell: {names}.")
+            names = "; ".join(constraint_in_words(c) for c in self.plane.left_out)
+            notes.append(f"Not shaded, for this plane does not show it: {names}.")
         if len(self.points.curves) > 1:
             notes.append("Each curve is of one group; the rule and the shading, of all rows.")
         return " ".join(notes)

@@ -18,7 +18,7 @@ from setpoint.program.program import Program
 from setpoint.report.operating import OperatingPoints
 from setpoint.typing import Floats
 
-__all__ = ["Plane", "plain_bound"]
+__all__ = ["Plane", "at_least", "plain_bound"]
 
 
 _PIECES = 80
@@ -194,3 +194,16 @@ def plain_bound(c: Constraint, positive: Any) -> tuple[str, float] | None:
     if e.name == "specificity":
         return "false positive rate", 1.0 - level.value
     return None
+
+
+def at_least(c: Constraint) -> bool:
+    """Whether the rate that :func:`plain_bound` names is bounded from below.
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> at_least(Goal.parse("maximize recall subject to specificity >= 0.75").constraints[0])
+    False
+    """
+    turned = isinstance(c.lhs, Metric) and c.lhs.name in ("false_negative_rate", "specificity")
+    return (c.relation == ">=") != turned

@@ -1,4 +1,8 @@
-"""How displays look: a few inks that read on white, in greyscale and for colour-blind eyes."""
+"""How displays look: a few inks that read on white, in greyscale and for colour-blind eyes.
+
+One family: a full dot is the rule, a hollow one the deployed model, a dashed line what is asked,
+shading what is allowed. Letters are readable where 4.8 inches are drawn 400 pixels wide.
+"""
 
 from __future__ import annotations
 
@@ -19,32 +23,47 @@ __all__ = [
     "INK",
     "MUTED",
     "ORANGE",
+    "PAPER",
     "RED",
+    "SHADE",
+    "SMALL",
     "Canvas",
     "Mode",
+    "asked",
     "axes",
     "caption",
     "finish",
     "legend",
+    "mark_deployed",
+    "mark_rule",
     "require_matplotlib",
     "wrapped",
 ]
 
 INK = "#1b1f24"
-"""Text, spines, ticks."""
+"""Text, spines, ticks, what is asked."""
+PAPER = "#ffffff"
+"""Behind words that stand on lines."""
 MUTED = "#5b6470"
 """Captions, hulls, what stands back."""
 GRID = "#d5dae1"
 BLUE = "#1f5fbf"
 """Curves and objectives."""
 ORANGE = "#b3540b"
-"""What was chosen or asked for."""
+"""The rule."""
 GREEN = "#2c7a4b"
 """Where a goal is met."""
 RED = "#b3261e"
-"""Bounds, and where nothing meets them."""
+"""Where bounds are missed, and where nothing meets them."""
 
-SMALL = "small"
+SMALL, TICK, NAME = 9.5, 10.0, 10.5
+"""Sizes of letters in points: words inside a picture, numbers and names on its axes."""
+
+LINE, THIN = 1.8, 1.1
+"""Widths of lines in points: curves, and what they are compared with."""
+
+SHADE = 0.16
+"""How much ink there is in what is shaded."""
 
 Canvas: TypeAlias = "Axes | Figure | SubFigure | None"
 """Where to draw: axes, an empty figure, or (None) a new figure of pyplot."""
@@ -129,8 +148,67 @@ def axes(
     return figure, panels, "own"
 
 
+def asked() -> dict[str, Any]:
+    """How a bound that is asked for looks.
+
+    Examples
+    --------
+    >>> asked()["color"] == INK
+    True
+    """
+    return {"color": INK, "linewidth": THIN, "linestyle": (0, (4, 3)), "zorder": 2.1}
+
+
+def mark_rule(ax: Axes, x: float, y: float, label: str = "the rule") -> None:
+    """The rule: a full dot.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().add_subplot()
+    >>> mark_rule(ax, 0.5, 0.5)
+    >>> ax.collections[0].get_label()
+    'the rule'
+    """
+    ax.scatter(
+        [x],
+        [y],
+        s=78.0,
+        facecolors=ORANGE,
+        edgecolors=PAPER,
+        linewidths=1.2,
+        zorder=5,
+        clip_on=False,
+        label=label,
+    )
+
+
+def mark_deployed(ax: Axes, x: float, y: float, label: str = "deployed model") -> None:
+    """The deployed model: a hollow dot.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().add_subplot()
+    >>> mark_deployed(ax, 0.5, 0.5)
+    >>> ax.collections[0].get_label()
+    'deployed model'
+    """
+    ax.scatter(
+        [x],
+        [y],
+        s=58.0,
+        facecolors=PAPER,
+        edgecolors=INK,
+        linewidths=1.8,
+        zorder=4.8,
+        clip_on=False,
+        label=label,
+    )
+
+
 def finish(ax: Axes, xlabel: str = "", ylabel: str = "", grid: str = "both") -> None:
-    """Labels, spines, ticks and grid in our inks.
+    """Labels, spines, ticks and grid in our inks; the vertical axis has its name above it.
 
     Parameters
     ----------
@@ -146,9 +224,11 @@ def finish(ax: Axes, xlabel: str = "", ylabel: str = "", grid: str = "both") -> 
     >>> ax.xaxis.label.get_color() == INK
     True
     """
-    ax.set_xlabel(xlabel, color=INK, parse_math=False)
-    ax.set_ylabel(ylabel, color=INK, parse_math=False)
-    ax.tick_params(which="both", colors=INK)
+    ax.set_xlabel(xlabel, color=INK, fontsize=NAME, parse_math=False)
+    # Level words are read sooner, and leave the width to the picture.
+    ax.set_ylabel(ylabel, color=INK, parse_math=False, visible=False)
+    ax.set_title(ylabel, loc="left", color=INK, fontsize=NAME, parse_math=False)
+    ax.tick_params(which="both", colors=INK, labelsize=TICK)
     for side, spine in ax.spines.items():
         spine.set(color=INK, linewidth=0.8, visible=side in ("left", "bottom"))
     ax.grid(visible=False)
@@ -190,7 +270,10 @@ def legend(
     if mode == "own" and beside:
         where = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
     elif mode != "tight":
-        where = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.3}
+        # Clear of the name of the vertical axis.
+        lines = ax.get_ylabel().count("\n") + 1 if ax.get_ylabel() else 0
+        up = 1.0 + (14.0 * lines) / (72.0 * _inches(ax)[1])
+        where = {"loc": "lower left", "bbox_to_anchor": (0.0, up), "borderaxespad": 0.3}
     out = ax.legend(
         list(shown.values())[::-1],
         list(shown)[::-1],
@@ -211,10 +294,11 @@ def legend(
     return out
 
 
-def caption(ax: Axes, mode: Mode, text: str, width: int = 84) -> None:
+def caption(ax: Axes, mode: Mode, text: str, width: int = 84, below: float = 38.0) -> None:
     """A small line below the horizontal axis: what the picture leaves out.
 
-    Where there is no room around the axes there is none.
+    Where there is no room around the axes there is none. It begins so many points `below` the
+    axes.
 
     Examples
     --------
@@ -231,7 +315,7 @@ def caption(ax: Axes, mode: Mode, text: str, width: int = 84) -> None:
         wrapped(text, wide),
         xy=(0.0, 0.0),
         xycoords=ax.transAxes,
-        xytext=(0.0, -36.0),
+        xytext=(0.0, -below),
         textcoords="offset points",
         ha="left",
         va="top",
@@ -244,18 +328,26 @@ def caption(ax: Axes, mode: Mode, text: str, width: int = 84) -> None:
 
 def _columns(ax: Axes) -> int:
     """How many small characters fit below axes, at about 15 an inch."""
+    return max(24, int(15.0 * _inches(ax)[0]))
+
+
+def _inches(ax: Axes) -> tuple[float, float]:
+    """About the size of axes, before a layout has made room around them."""
     figure = ax.get_figure(root=True)
     assert figure is not None
-    inches = figure.get_figwidth() * ax.get_position().width
-    return max(24, int(15.0 * inches))
+    wide, high = figure.get_size_inches()
+    box = ax.get_position()
+    return float(wide * box.width), float(high * box.height)
 
 
 def wrapped(text: str, width: int) -> str:
-    r"""The text in lines of at most so many characters where words allow it.
+    r"""The text in lines of at most so many characters where words allow it; 5 % stay together.
 
     Examples
     --------
     >>> wrapped("recall at least 0.9", 12)
     'recall at\nleast 0.9'
     """
-    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    whole = text.replace(" %", "\u00a0%")
+    lines = textwrap.fill(whole, width, break_long_words=False, break_on_hyphens=False)
+    return lines.replace("\u00a0%", " %")

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from setpoint.goals.goal import expression_of
 from setpoint.report.entry import GroupRow
 from setpoint.report.facts import Facts
 from setpoint.report.group_table import GroupTable
-from setpoint.report.groups import expression_of
 from setpoint.report.page.axis import Bar, axis_for, bar_on
 from setpoint.report.printable import shortened
 from setpoint.report.units import unit_of

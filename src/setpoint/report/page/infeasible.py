@@ -10,16 +10,16 @@ from typing import Any
 
 from setpoint.goals.expressions import Const, Constraint
 from setpoint.goals.goal import Goal
+from setpoint.goals.words import goal_in_words, in_words
 from setpoint.inputs.files import atomic_write
 from setpoint.report.findings import sentence
-from setpoint.report.goal_words import goal_in_words, in_words
 from setpoint.report.numbers import number
 from setpoint.report.page.axis import axis_for, bar_on
 from setpoint.report.page.header import Header
 from setpoint.report.page.pictures import figure_of
 from setpoint.report.page.rendering import rendered
 from setpoint.report.page.verdict import command_for
-from setpoint.report.sections.frontiers import Frontiers
+from setpoint.report.sections.frontiers import pictures_of
 from setpoint.report.units import asked, shown, unit_of
 from setpoint.search.frontier import Frontier
 
@@ -85,7 +85,7 @@ def infeasible_page(
     """
     header = header or Header()
     written = {str(c): c for c in goal.constraints}
-    pictures = [] if frontier is None else list(Frontiers((frontier,)).pictures(str(goal)))
+    pictures = [] if frontier is None else list(pictures_of((frontier,)))
     values = {
         "header": _header(header),
         "headline": "No rule meets the goal",
@@ -94,7 +94,7 @@ def infeasible_page(
         "goal": str(goal),
         "goal_words": goal_in_words(goal),
         "parts": [_part(text, value, written.get(text)) for text, value in reachable],
-        "figures": [figure_of(p, i, alone=True) for i, p in enumerate(pictures, 1)],
+        "figures": [figure_of(p, i) for i, p in enumerate(pictures, 1)],
         "goals": [{"goal": text, "command": _command(text, header)} for text in goals],
     }
     return rendered("infeasible.html.j2", values)

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from setpoint.goals.goal import Goal
+from setpoint.goals.words import glossary, goal_in_words
 from setpoint.inputs.files import atomic_write
 from setpoint.report.advice import certificate
 from setpoint.report.deployed import TITLE
 from setpoint.report.facts import Facts
 from setpoint.report.findings import headline
-from setpoint.report.goal_words import glossary, goal_in_words
 from setpoint.report.numbers import plural
 from setpoint.report.page.group_rows import groups_shown
 from setpoint.report.page.header import Header
@@ -26,7 +26,7 @@ from setpoint.report.people import in_people
 from setpoint.report.printable import shortened
 from setpoint.report.section import Section, TextSection
 from setpoint.report.text import how_found, report_text, rule_lines
-from setpoint.report.units import unit_of
+from setpoint.report.worked import same_sides
 
 __all__ = ["page_text", "write_page"]
 
@@ -87,9 +87,9 @@ def page_text(
     ImportError
         If jinja2 or matplotlib is not installed.
     ValueError
-        If `held_out` refers to another goal.
+        If `held_out` refers to another goal, in more than the numbers of its bounds.
     """
-    if held_out is not None and held_out.goal != facts.goal:
+    if held_out is not None and not same_sides(Goal.parse(held_out.goal), Goal.parse(facts.goal)):
         raise ValueError(
             f"held_out is a report on another goal: {held_out.goal!r}, not {facts.goal!r}"
         )
@@ -108,8 +108,8 @@ def _values(
     facts: Facts, held_out: Facts | None, about: Sequence[TextSection], header: Header
 ) -> dict[str, Any]:
     """Everything that the template writes, as plain values."""
-    goal = Goal.parse(facts.goal)
     lead = facts if held_out is None else held_out
+    goal = Goal.parse(lead.goal)
     money = lead.section("prices")
     blocks = _blocks(facts, held_out)
     return {
@@ -119,7 +119,7 @@ def _values(
         "pieces": pieces_of(lead.counts),
         "money": [] if money is None else list(money.lines()),
         "box": box_of(facts, held_out, goal, header),
-        "goal": facts.goal,
+        "goal": lead.goal,
         "goal_words": goal_in_words(goal, lead.counts.positive),
         "glossary": glossary(goal),
         "parts": part_rows(lead, goal),
@@ -130,7 +130,7 @@ def _values(
         **_drawn(blocks, lead, goal),
         **_rule(facts, lead, goal),
         "how": [x for x in (how_found(facts), certificate(facts, goal)) if x],
-        "search_parts": part_rows(facts, goal) if held_out is not None else [],
+        "search_parts": part_rows(facts, Goal.parse(facts.goal)) if held_out is not None else [],
         "search_rows": plural(facts.counts.n_rows, "row"),
         "warnings": list(dict.fromkeys([*lead.warnings, *facts.warnings])),
         "about": [{"title": s.title, "lines": list(s.lines())} for s in about],
@@ -142,14 +142,14 @@ def _values(
 def _blocks(facts: Facts, held_out: Facts | None) -> list[Block]:
     """The sections, those of the rows held out first; prices are said at the top."""
 
-    def of(sections: Sequence[Section], rows: str) -> list[Block]:
-        return blocks_of([s for s in sections if s.name != "prices"], facts.goal, rows)
+    def of(report: Facts, sections: Sequence[Section], rows: str) -> list[Block]:
+        return blocks_of(report, [s for s in sections if s.name != "prices"], rows)
 
     if held_out is None:
-        return of(facts.sections, "")
+        return of(facts, facts.sections, "")
     seen = {s.name for s in held_out.sections}
     rest = [s for s in facts.sections if s.name not in seen or s.name == TextSection.name]
-    return of(held_out.sections, HELD_OUT) + of(rest, CHOSEN_ON)
+    return of(held_out, held_out.sections, HELD_OUT) + of(facts, rest, CHOSEN_ON)
 
 
 def _drawn(blocks: Sequence[Block], lead: Facts, goal: Goal) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def _drawn(blocks: Sequence[Block], lead: Facts, goal: Goal) -> dict[str, Any]:
         own = block.details if details else block.pictures
         for picture in own:
             number += 1
-            yield figure_of(picture, number, block.rows, alone=len(own) == 1)
+            yield figure_of(picture, number, block.rows)
 
     shown = [
         {"title": b.title, "lines": b.lines, "figures": list(figures(b))}
@@ -188,7 +188,7 @@ def _deployed(lead: Facts, goal: Goal) -> dict[str, Any] | None:
             {"who": "This rule", "pieces": pieces_of(lead.counts)},
             {"who": "The deployed model", "pieces": pieces_of(lead.counts, found.confusion)},
         ]
-    return {"lines": found.lines(unit_of(goal.objective), lead.counts), "both": both}
+    return {"lines": found.lines(goal, lead.counts), "both": both}
 
 
 def _rule(facts: Facts, lead: Facts, goal: Goal) -> dict[str, Any]:

@@ -6,21 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from setpoint.goals.goal import Goal
+from setpoint.goals.goal import Goal, expression_of
 from setpoint.goals.populations import Label
+from setpoint.goals.words import in_words
 from setpoint.report.entry import GroupRow
 from setpoint.report.facts import Facts
-from setpoint.report.goal_words import in_words
-from setpoint.report.groups import expression_of
 from setpoint.report.page.svg import drawn
 from setpoint.report.picture import SIZE, Picture
 from setpoint.report.printable import shortened
 from setpoint.report.section import Section
 
 __all__ = ["Block", "Figure", "blocks_of", "figure_of", "group_pictures"]
-
-_WIDE = (5.2, 3.1)
-"""Inches of a picture that has the page's width to itself."""
 
 _FRAME, _ROW = 0.9, 0.22
 """Inches: a picture of groups without its rows, and one row of it."""
@@ -63,7 +59,7 @@ class Block:
     rows: str
 
 
-def blocks_of(sections: Sequence[Section], goal: str, rows: str) -> list[Block]:
+def blocks_of(facts: Facts, sections: Sequence[Section], rows: str) -> list[Block]:
     """What sections say and draw, without those that are quiet here.
 
     Parameters
@@ -73,7 +69,7 @@ def blocks_of(sections: Sequence[Section], goal: str, rows: str) -> list[Block]:
     """
     out = []
     for section in sections:
-        drawn_all = tuple(section.pictures(goal))
+        drawn_all = tuple(section.pictures(facts))
         block = Block(
             section.title,
             tuple(section.lines()),
@@ -86,7 +82,7 @@ def blocks_of(sections: Sequence[Section], goal: str, rows: str) -> list[Block]:
     return out
 
 
-def figure_of(picture: Picture, number: int, rows: str = "", *, alone: bool = False) -> Figure:
+def figure_of(picture: Picture, number: int, rows: str = "") -> Figure:
     """A picture drawn.
 
     Parameters
@@ -95,23 +91,20 @@ def figure_of(picture: Picture, number: int, rows: str = "", *, alone: bool = Fa
         Of the picture in its page; its ids begin with it.
     rows : str
         On which rows, in words.
-    alone : bool
-        Whether it has the width to itself.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed.
     """
-    size = _WIDE if alone and picture.size == SIZE else picture.size
     svg = drawn(
         picture.plot,
-        size=size,
+        size=picture.size,
         prefix=f"p{number}-",
         description=picture.description,
         panels=picture.panels,
     )
-    return Figure(picture.title, svg, picture.caption, rows, size[1] > size[0])
+    return Figure(picture.title, svg, picture.caption, rows, picture.size[1] > picture.size[0])
 
 
 def group_pictures(facts: Facts, goal: Goal) -> Iterator[Picture]:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from setpoint.goals.expressions import Metric, Reduce
-from setpoint.report.goal_words import in_words
-from setpoint.report.groups import expression_of
+from setpoint.goals.goal import expression_of
+from setpoint.goals.words import in_words
 from setpoint.report.numbers import number
 from setpoint.report.picture import Picture
 from setpoint.report.section import section
 from setpoint.search.frontier import Frontier
 
-__all__ = ["Frontiers"]
+if TYPE_CHECKING:
+    from setpoint.report.facts import Facts
+
+__all__ = ["Frontiers", "pictures_of"]
+
+_WIDE = (4.8, 2.9)
+"""Inches."""
 
 
 @section
@@ -48,28 +54,32 @@ class Frontiers:
         """The pictures say it all."""
         return ()
 
-    def pictures(self, goal: str) -> Iterator[Picture]:
+    def pictures(self, facts: Facts) -> Iterator[Picture]:
         """The best objective over each bound."""
-        from setpoint.report.displays import FrontierDisplay
+        return pictures_of(self.items)
 
-        for frontier in (f.thinned() for f in self.items):
-            proof = ""
-            if math.isinf(frontier.gap):
-                proof = " It is not proved that no rule does better."
-            elif frontier.gap > 5e-5:
-                proof = f" The best may be better than the line by up to {number(frontier.gap)}."
-            strict = "right" if frontier.relation == ">=" else "left"
-            best = in_words(expression_of(frontier.objective))
-            side = in_words(expression_of(frontier.side))
-            yield Picture(
-                _title(frontier),
-                FrontierDisplay(frontier).plot,
-                f"The best {best} as the bound on {side} moves; the goal asks for "
-                f"{frontier.relation} {number(frontier.asked)}.",
-                f"The line shows the best {best} under each bound on {side}; further to the "
-                f"{strict} the bound is stricter. The marked bound is the one the goal asks "
-                f"for.{proof}",
-            )
+
+def pictures_of(frontiers: Sequence[Frontier]) -> Iterator[Picture]:
+    """A picture for each frontier."""
+    from setpoint.report.displays import FrontierDisplay
+
+    for frontier in (f.thinned() for f in frontiers):
+        proof = ""
+        if math.isinf(frontier.gap):
+            proof = " It is not proved that no rule does better."
+        elif frontier.gap > 5e-5:
+            proof = " The band is what the best may be better by."
+        strict = "right" if frontier.relation == ">=" else "left"
+        side, objective = _words(frontier.side), _words(frontier.objective)
+        yield Picture(
+            _title(frontier),
+            FrontierDisplay(frontier).plot,
+            f"The best {objective} as the bound on {side} moves; the goal asks for "
+            f"{frontier.relation} {number(frontier.asked)}.",
+            f"The line shows the best {objective} under each bound on {side}; further to the "
+            f"{strict} the bound is stricter. The mark is the bound that the goal asks for.{proof}",
+            _WIDE,
+        )
 
 
 def _title(frontier: Frontier) -> str:
@@ -81,3 +91,7 @@ def _title(frontier: Frontier) -> str:
     if isinstance(side, Metric):
         return f"What a {'higher' if frontier.relation == '>=' else 'lower'} {words} costs"
     return f"What the bound on {words} costs"
+
+
+def _words(text: str) -> str:
+    return in_words(expression_of(text))

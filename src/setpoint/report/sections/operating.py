@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from setpoint.report.numbers import number
+from setpoint.report.numbers import percent
 from setpoint.report.operating import OperatingCurve, OperatingPoints
 from setpoint.report.picture import Picture
 from setpoint.report.printable import cleaned, shortened
 from setpoint.report.section import section
+
+if TYPE_CHECKING:
+    from setpoint.report.facts import Facts
 
 __all__ = ["OperatingSection"]
 
@@ -18,6 +21,9 @@ T = TypeVar("T")
 
 _MOST_POINTS = 1000
 """Thresholds in one picture, over all of its curves."""
+
+_WIDE, _TALL = (4.8, 2.9), (4.8, 3.6)
+"""Inches."""
 
 _MOST_CURVES = 12
 """More are a tangle; the groups have a picture of their own."""
@@ -50,33 +56,75 @@ class OperatingSection:
         """The pictures say it all."""
         return ()
 
-    def pictures(self, goal: str) -> Iterator[Picture]:
-        """Precision over recall, and recall over the false positive rate."""
+    def pictures(self, facts: Facts) -> Iterator[Picture]:
+        """Precision over recall, the objective over cut-offs, and the ROC curve."""
         if not 1 <= len(self.points.curves) <= _MOST_CURVES:
             return
-        from setpoint.report.displays import OperatingPointDisplay
+        from setpoint.report.displays import ObjectiveCurveDisplay, OperatingPointDisplay
 
         points = _fit_to_draw(self.points)
-        display = OperatingPointDisplay(points, goal)
-        here = (
-            f"the rule has recall {number(points.recall)}, precision {number(points.precision)} "
-            f"and false positive rate {number(points.false_positive_rate)}"
+        today = None if facts.deployed is None else _place(facts.deployed.confusion)
+        display = OperatingPointDisplay(
+            points, facts.goal, deployed=None if today is None else (today.recall, today.precision)
         )
+        here = (
+            f"the rule finds {percent(points.recall)} of the class; {percent(points.precision)} "
+            "of those it accepts are right"
+        )
+        hollow = "" if today is None else " The hollow dot is the deployed model."
         yield Picture(
             "Precision and recall",
             lambda ax: display.plot(ax, kind="precision-recall"),
-            f"Precision against recall for every threshold; {here}.",
-            "Each point of a line is one threshold. To the right more of the class is found; "
-            "higher up, more of what is reported is right. The full dot or diamond is the rule.",
+            f"Precision against recall for every cut-off; {here}.",
+            "Each point of a line is one cut-off. To the right more of the class is found; higher "
+            f"up, more of those accepted are right. The full dot is the rule.{hollow}",
+            _WIDE,
         )
+        if len(points.curves) == 1 and points.curves[0].objective:
+            both = None
+            if today is not None and facts.deployed is not None:
+                value = facts.deployed.objective
+                both = None if value is None else (today.accepted, value)
+            curve = ObjectiveCurveDisplay(points, facts.goal, facts.objective.value, deployed=both)
+            yield Picture(
+                "The objective at every cut-off",
+                curve.plot,
+                "The goal's objective over the share of rows accepted, from nobody to everybody.",
+                "To the right the cut-off is lower and more rows are accepted. Where it is shaded "
+                f"every constraint holds on these rows. The full dot is the rule.{hollow}",
+                _WIDE,
+            )
         yield Picture(
             "Hits and false alarms",
             lambda ax: display.plot(ax, kind="roc"),
-            f"Recall against the false positive rate for every threshold; {here}.",
-            "Each point of a line is one threshold. Higher up more of the class is found; to the "
-            "left there are fewer false alarms. The full dot or diamond is the rule.",
+            f"Recall against the false positive rate for every cut-off; {here}, with a false "
+            f"positive rate of {percent(points.false_positive_rate)}.",
+            "Each point of a line is one cut-off. Higher up more of the class is found; to the "
+            f"left there are fewer false alarms. The full dot is the rule.{hollow}",
+            _TALL,
             detail=True,
         )
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where decisions stand among cut-offs."""
+
+    recall: float
+    precision: float
+    accepted: float
+
+
+def _place(confusion: Sequence[Sequence[float]]) -> _Place | None:
+    """The place of decisions by their counts; None where a class has no rows."""
+    if not confusion:
+        return None
+    (tn, fp), (fn, tp) = confusion[:2]
+    if not tp + fn > 0.0 or not tn + fp > 0.0:
+        return None
+    accepted = tp + fp
+    precision = tp / accepted if accepted > 0.0 else 0.0
+    return _Place(tp / (tp + fn), precision, accepted / (tn + fp + fn + tp))
 
 
 def _fit_to_draw(points: OperatingPoints) -> OperatingPoints:
@@ -106,6 +154,8 @@ def _thin(curve: OperatingCurve, most: int) -> OperatingCurve:
         recall=cut(curve.recall),
         false_positive_rate=cut(curve.false_positive_rate),
         precision=cut(curve.precision),
+        accepted=cut(curve.accepted),
+        objective=cut(curve.objective) if curve.objective else (),
         feasible=cut(curve.feasible) if curve.feasible else (),
         hull=tuple(i for i, j in enumerate(keep) if j in hull),
     )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from setpoint.report.codec import plain, read
 from setpoint.report.numbers import amount
 from setpoint.report.picture import Picture
 from setpoint.report.section import section
+
+if TYPE_CHECKING:
+    from setpoint.report.facts import Facts
 
 __all__ = ["PER", "Prices"]
 
@@ -64,6 +67,6 @@ class Prices:
         text = "; ".join([text, *(f"{who} {amount(PER * x)}" for who, x in others)])
         return (f"{text[0].upper()}{text[1:]}.",)
 
-    def pictures(self, goal: str) -> Iterable[Picture]:
+    def pictures(self, facts: Facts) -> Iterable[Picture]:
         """The curve of the objective over cut-offs belongs to the operating points."""
         return ()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from setpoint.report.codec import plain
 from setpoint.report.numbers import number
 from setpoint.report.picture import Picture
 from setpoint.report.section import section
+
+if TYPE_CHECKING:
+    from setpoint.report.facts import Facts
 
 __all__ = ["SearchTrace", "Step"]
 
@@ -49,7 +52,7 @@ class SearchTrace:
         """The picture says it all."""
         return ()
 
-    def pictures(self, goal: str) -> Iterator[Picture]:
+    def pictures(self, facts: Facts) -> Iterator[Picture]:
         """Objective, bound and violation over the calls."""
         if len(self.steps) < 3:
             return
@@ -64,7 +67,7 @@ class SearchTrace:
         steps = "passes over the data" if self.of_passes else "steps"
         yield Picture(
             self.title,
-            ConvergenceDisplay(self.steps, goal).plot,
+            ConvergenceDisplay(self.steps, facts.goal).plot,
             f"The best objective after each of {last[0]:,} {steps}; at the end {number(last[1])}.",
             f"To the right the search has looked longer. {bound}",
             panels=True,

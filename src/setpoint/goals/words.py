@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from setpoint.goals.expressions import (
     Apply,
     Baseline,
@@ -16,10 +18,12 @@ from setpoint.goals.expressions import (
     Sum,
     walk,
 )
-from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, Population, literal, value_in_words
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE
+
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
 
 __all__ = ["cases", "constraint_in_words", "glossary", "goal_in_words", "in_words"]
 
@@ -69,6 +73,7 @@ def goal_in_words(goal: Goal, positive: Label | None = None) -> str:
 
     Examples
     --------
+    >>> from setpoint import Goal
     >>> goal = Goal.parse("maximize recall subject to precision >= 0.97")
     >>> goal_in_words(goal, "malignant")
     'Find as many malignant cases as possible (recall as high as it goes), with precision at \
@@ -96,6 +101,7 @@ def constraint_in_words(constraint: Constraint) -> str:
 
     Examples
     --------
+    >>> from setpoint import Goal
     >>> goal = Goal.parse("maximize recall subject to recall.difference(sex) <= 0.05")
     >>> constraint_in_words(goal.constraints[0])
     'gap in recall between groups by sex at most 0.05'
@@ -109,6 +115,7 @@ def in_words(x: Expression) -> str:
 
     Examples
     --------
+    >>> from setpoint import Goal
     >>> goal = Goal.parse("maximize abs(predicted_rate - prior).max()")
     >>> in_words(goal.objective)
     'largest distance between predicted rate and prior over the classes'
@@ -140,6 +147,7 @@ def glossary(goal: Goal) -> list[tuple[str, str]]:
 
     Examples
     --------
+    >>> from setpoint import Goal
     >>> glossary(Goal.parse("maximize recall subject to precision >= 0.97"))
     [('recall', 'share of the class that is found'), \
 ('precision', 'share of the accepted that are right')]

@@ -15,12 +15,13 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from setpoint.report.displays.surrogates import _spread
 
 from report.pages import ODD, adaptive_summary, searched
-from setpoint.report import AdaptiveStep, AdaptiveSummary, GoalReport, SurrogatePathDisplay
+from setpoint.report import GoalReport
 from setpoint.report.displays import style
-from setpoint.report.displays.surrogates import _spread
 from setpoint.report.page.page import page_text
+from setpoint.surrogates import AdaptiveStep, AdaptiveSummary, SurrogatePathDisplay
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +37,7 @@ def test_a_report_with_a_search_goes_to_json_and_back(error, budget):
     report = searched(replace(adaptive_summary(), error=error, budget=budget, resumed=7))
     back = GoalReport.from_json(report.to_json())
     assert back == report
-    assert back.adaptive == report.adaptive
+    assert back.adaptive == report.section("adaptive")
     assert back.adaptive.resumed == 7
     assert isinstance(back.adaptive.path[0], AdaptiveStep)
     assert back.to_dict() == report.to_dict()

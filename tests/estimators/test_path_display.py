@@ -15,7 +15,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from setpoint import RampClassifier
-from setpoint.report import BoundPath, BoundPathDisplay
+from setpoint.estimators import BoundPath, BoundPathDisplay
 from setpoint.report.displays import style
 
 INKS = {style.INK, style.MUTED, style.GRID, style.BLUE, style.ORANGE, style.GREEN, style.RED}

@@ -1,0 +1,131 @@
+"""Columns that are too good to be true: one that decides the class, one that gives away a group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["decides_alone", "gives_away", "suspects"]
+
+_ALMOST = 0.999
+"""The share of rows of each class, or of a group, that a column has to get right."""
+
+_FEWEST = 20
+"""Rows of a class or a group below which nothing is said."""
+
+_MOST_LEVELS = 0.1
+"""A column with more values a row is an identifier, and knows every row by itself."""
+
+
+def decides_alone(column: pd.Series, y: pd.Series) -> bool:
+    """Whether one column, or whether it is filled, tells the classes apart all but perfectly.
+
+    Numbers of two classes do so by one cut-off, other values by the most frequent class of
+    each.
+
+    Parameters
+    ----------
+    column, y : Series of shape (N,)
+        Rows whose label is missing do not count.
+
+    Examples
+    --------
+    >>> y = pd.Series(["stays"] * 30 + ["leaves"] * 30)
+    >>> decides_alone(pd.Series([None] * 30 + ["May"] * 30), y)
+    True
+    >>> decides_alone(pd.Series(range(60)) % 7, y)
+    False
+    """
+    known = y.notna().to_numpy()
+    classes = pd.factorize(y[known])[0]
+    sizes = np.bincount(classes)
+    if len(sizes) < 2 or sizes.min() < _FEWEST:
+        return False
+    column = column[known]
+    missing = column.isna().to_numpy()
+    if missing.any() and _purity(missing.astype(np.int64), classes) >= _ALMOST:
+        return True
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return len(sizes) == 2 and _separation(values, classes) >= _ALMOST
+    codes, levels = pd.factorize(column, use_na_sentinel=False)
+    return len(levels) <= _MOST_LEVELS * len(codes) and _purity(codes, classes) >= _ALMOST
+
+
+def gives_away(column: pd.Series, group: pd.Series) -> bool:
+    """Whether the values of one column say which group a row is of.
+
+    Parameters
+    ----------
+    column, group : Series of shape (N,)
+
+    Examples
+    --------
+    >>> race = pd.Series(["black", "white", "asian"] * 40)
+    >>> gives_away(race == "black", race), gives_away(race.str.upper(), race)
+    (True, True)
+    >>> gives_away(pd.Series(["f", "m"] * 60), race)
+    False
+    """
+    codes, levels = pd.factorize(column, use_na_sentinel=False)
+    groups = pd.factorize(group, use_na_sentinel=False)[0]
+    sizes = np.bincount(groups)
+    if not 1 < len(levels) <= max(_MOST_LEVELS * len(codes), 2) or len(sizes) < 2:
+        return False
+    # One group alone that a value stands for is given away, though others are not.
+    for k in np.flatnonzero(sizes >= _FEWEST):
+        if _purity(codes, (groups == k).astype(np.int64)) >= _ALMOST:
+            return True
+    return False
+
+
+def suspects(
+    frame: pd.DataFrame, target: str, features: Sequence[str], hidden: Sequence[str]
+) -> list[str]:
+    """A sentence for each feature that decides the class alone, or gives away a hidden group.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    target : str
+    features : sequence of str
+        The columns that the model looks at.
+    hidden : sequence of str
+        Columns that it may not look at.
+    """
+    out = []
+    for name in features:
+        if decides_alone(frame[name], frame[target]):
+            out.append(
+                f"The column {name} alone decides {target}: if it is filled in after the fact, "
+                "this result will not be seen on new rows. Leave it out unless it is known in time."
+            )
+        out += [
+            f"The column {name} says which group of {group} a row is of, so the model looks at "
+            f"{group} though it is not shown to it. Leave it out too."
+            for group in hidden
+            if gives_away(frame[name], frame[group])
+        ]
+    return out
+
+
+def _purity(codes: np.ndarray, classes: np.ndarray) -> float:
+    """The smallest share of a class that is found where each value takes its likeliest class."""
+    table = np.zeros((codes.max() + 1, classes.max() + 1))
+    np.add.at(table, (codes, classes), 1.0)
+    sizes = table.sum(axis=0)
+    best = (table / sizes).argmax(axis=1)
+    right = np.bincount(best, table[np.arange(len(best)), best], minlength=len(sizes))
+    return float((right / sizes).min())
+
+
+def _separation(values: np.ndarray, classes: np.ndarray) -> float:
+    """The smaller share of two classes on its side of the best cut-off, missing as lowest."""
+    values = np.where(np.isnan(values), -np.inf, values)
+    order = np.argsort(values, kind="stable")
+    ends = np.append(values[order][1:] != values[order][:-1], True)
+    below = np.cumsum(classes[order])[ends] / max(classes.sum(), 1)
+    other = np.cumsum(1 - classes[order])[ends] / max((1 - classes).sum(), 1)
+    return float(np.maximum(np.minimum(below, 1 - other), np.minimum(other, 1 - below)).max())

@@ -1,0 +1,77 @@
+"""Whether rows were there in a fit: a sample of hashes of its rows, small enough for a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from setpoint.estimators.row_hash import row_draws
+from setpoint.typing import Floats
+
+__all__ = ["RowDigest"]
+
+_KEY = 0x5E7B01D5
+_MOST = 4096
+"""Hashes that are kept: all of so many rows, and a random sample of more."""
+
+_FEWEST = 20
+"""Fewer rows among the sample say nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowDigest:
+    """Hashes of the rows of a fit that fall below a limit, so that all rows are alike.
+
+    Parameters
+    ----------
+    hashes : array of shape (m,)
+        In [0, limit), ascending, each once.
+    limit : float
+        Rows whose hash lies below it are in the sample; 1 where all are.
+    repeated : float
+        The share of the sample's rows that equal another one of the fit. Of rows that repeat
+        by nature, such as those of a few categories, new ones look seen.
+    names : tuple of str or None
+        The columns, where the rows were those of a frame.
+    """
+
+    hashes: Floats
+    limit: float
+    repeated: float
+    names: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, X: Any, names: list[str] | None) -> RowDigest | None:
+        """The digest of the rows of a fit; None where they hold what cannot be hashed.
+
+        Examples
+        --------
+        >>> digest = RowDigest.of(np.arange(60.0).reshape(30, 2), None)
+        >>> digest.share_of(np.arange(40.0, 100.0).reshape(30, 2))
+        0.3333333333333333
+        """
+        try:
+            drawn = row_draws(X, key=_KEY, feature_names=names)
+        except TypeError:
+            return None
+        limit = 1.0 if len(drawn) <= _MOST else _MOST / len(drawn)
+        kept = drawn[drawn < limit]
+        hashes, times = np.unique(kept, return_counts=True)
+        repeated = float(times[times > 1].sum() / max(len(kept), 1))
+        return cls(hashes, limit, repeated, None if names is None else tuple(names))
+
+    def share_of(self, X: Any) -> float:
+        """The share of rows that were there in the fit, beyond what repeats by nature.
+
+        0 where too few rows fall in the sample, or rows of the fit repeat as often.
+        """
+        names = None if self.names is None else list(self.names)
+        drawn = row_draws(X, key=_KEY, feature_names=names)
+        known = drawn[drawn < self.limit]
+        if len(known) < _FEWEST:
+            return 0.0
+        share = float(np.isin(known, self.hashes).mean())
+        # Twice what repeats: distinct people with equal rows are not yet a leak.
+        return share if share > 2.0 * self.repeated else 0.0

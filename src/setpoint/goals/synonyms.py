@@ -1,0 +1,96 @@
+"""Words that other libraries, papers and people use: names of metrics here, or what to write.
+
+A word is looked up in any case. `SYNONYMS` are read as the metric, and the canonical text
+has our name; `ELSEWHERE` has what is written here; `ANSWERS` are sentences for what is not
+in the language.
+"""
+
+from __future__ import annotations
+
+from setpoint.goals.errors import nearest
+from setpoint.goals.expressions import Expression
+from setpoint.goals.table import VOCABULARY, MetricFunction
+
+__all__ = ["ANSWERS", "ELSEWHERE", "SYNONYMS", "metric_named", "why_unknown"]
+
+# fmt: off
+
+SYNONYMS: dict[str, str] = {
+    **dict.fromkeys(("sensitivity", "hit_rate", "tpr", "true_positive_rate", "recall_score"), "recall"),
+    **dict.fromkeys(("tnr", "true_negative_rate", "specificity_score", "selectivity"), "specificity"),
+    **dict.fromkeys(("ppv", "positive_predictive_value", "precision_score"), "precision"),
+    "npv": "negative_predictive_value",
+    **dict.fromkeys(("fpr", "fall_out", "fallout"), "false_positive_rate"),
+    **dict.fromkeys(("fnr", "miss_rate"), "false_negative_rate"),
+    **dict.fromkeys(("dice", "f1_score", "f_measure", "f_score", "f1score"), "f1"),
+    **dict.fromkeys(("f_beta", "fbeta_score"), "fbeta"),
+    **dict.fromkeys(("iou", "jaccard_score"), "jaccard"),
+    **dict.fromkeys(("geometric_mean", "geometric_mean_score", "gmean"), "g_mean"),
+    **dict.fromkeys(("matthews_corrcoef", "matthews_correlation_coefficient"), "mcc"),
+    "accuracy_score": "accuracy", "balanced_accuracy_score": "balanced_accuracy", "zero_one_loss": "error_rate",
+    "selection_rate": "predicted_rate", "prevalence": "prior", "base_rate": "prior",
+}
+"""Name elsewhere, in small letters, and the name in the table of metrics."""
+
+ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(("coverage", "positive_rate"), "predicted_rate"),
+    "f2": "fbeta(2)", "max_recall": "recall.max()", "lift": "precision / prior",
+    **dict.fromkeys(("fdr", "false_discovery_rate"), "1 - precision"),
+    "demographic_parity_difference": "predicted_rate.difference(column)",
+    "demographic_parity_ratio": "predicted_rate.ratio(column)",
+    "equal_opportunity_difference": "recall.difference(column)",
+    "equalized_odds_difference": "maximum(recall.difference(column), false_positive_rate.difference(column))",
+}
+"""Name elsewhere, and what is written here; not read as such, since it may mean something else."""
+
+BY_RANK = "a score of the ranking; bound one rate and optimise another, as in 'maximize precision subject to recall >= 0.8'"
+AT_K = "the best k of N rows are chosen by their share: 'maximize recall subject to predicted_rate <= k/N', with numbers for k and N"
+COUNTS = "rates here are shares of rows, not counts: for at most 500 of 10,000 rows predicted positive write 'predicted_rate <= 500/10000'"
+MONEY = (
+    "money enters as the cost of each pair of true and predicted class, with gains below 0, as in "
+    "'minimize cost({(1, 0): 60, (0, 1): 5})'; what no formula here says is a function of your own, "
+    "blackbox(\"module:name\")"
+)
+OF_SCORES = "a measure of probabilities, and a goal is about decisions, as in 'maximize f1'"
+
+ANSWERS: dict[str, str] = {
+    **dict.fromkeys(("auc", "roc_auc", "roc_auc_score", "auroc", "auprc", "pr_auc", "average_precision", "prbep", "gini", "ndcg"), BY_RANK),
+    **dict.fromkeys(("precision_at_k", "recall_at_k", "lift_at_k", "hits_at_k", "top_k", "topk"), AT_K),
+    **dict.fromkeys(("calls", "alerts", "alarms", "contacts", "count", "counts", "flagged", "positives", "predicted_positives", "capacity"), COUNTS),
+    **{word: f"here: {name}, a share of rows and not a count: for 100 of 10,000 rows write 100/10000"
+       for word, name in {"true_positives": "tp", "false_positives": "fp", "false_negatives": "fn", "true_negatives": "tn"}.items()},
+    **dict.fromkeys(("profit", "revenue", "income", "gain", "gains", "earnings", "savings", "money", "roi", "utility", "costs", "net_benefit"), MONEY),
+    **dict.fromkeys(("log_loss", "logloss", "cross_entropy", "brier", "brier_score", "brier_score_loss"), OF_SCORES),
+}
+"""Word, and the sentence that answers it."""
+
+# fmt: on
+
+
+def metric_named(word: str) -> Expression | MetricFunction | None:
+    """The metric of a name, of ours or of others, in any case; None where there is none.
+
+    Examples
+    --------
+    >>> metric_named("TPR"), metric_named("recall"), metric_named("auc")
+    (recall, recall, None)
+    """
+    name = word.lower()
+    return VOCABULARY.get(name if name in VOCABULARY else SYNONYMS.get(name, name))
+
+
+def why_unknown(word: str) -> str:
+    """What to write in place of a word that is not a metric.
+
+    Examples
+    --------
+    >>> why_unknown("Lift"), why_unknown("recal")
+    ('here: precision / prior', "did you mean 'recall' or 'min_recall'?")
+    """
+    name = word.lower()
+    if name in ELSEWHERE:
+        return f"here: {ELSEWHERE[name]}"
+    if name in ANSWERS:
+        return ANSWERS[name]
+    ours, others = nearest(name, VOCABULARY), nearest(name, SYNONYMS)
+    return others if others.startswith("did") and not ours.startswith("did") else ours

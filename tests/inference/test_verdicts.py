@@ -1,0 +1,184 @@
+"""The three verdicts, and how often those that intervals give are wrong."""
+
+import math
+
+import numpy as np
+import pytest
+
+from inference.samples import ONE, confusion, deployed, drawn, expression, grouped
+from setpoint.inference.intervals import interval, interval_of
+from setpoint.inference.profiles import bind_counted
+from setpoint.inference.verdicts import verdict_of
+
+TAIL = 0.05
+LEVEL = 0.90
+INF = float("inf")
+
+
+@pytest.mark.parametrize(("low", "high", "said", "of_cap"), [
+    (0.81, 0.9, "shown", "shown to fail"), (0.8, 0.9, "shown", "too close to call"),
+    (0.79, 0.81, "too close to call", "too close to call"),
+    (0.7, 0.8, "too close to call", "shown"), (0.7, 0.79, "shown to fail", "shown"),
+    (0.8, 0.8, "shown", "shown"), (0.9, 0.9, "shown", "shown to fail"),
+    (0.0, 1.0, "too close to call", "too close to call"),
+    (-INF, INF, "too close to call", "too close to call"), (0.85, INF, "shown", "shown to fail"),
+    (math.nan, 0.7, "too close to call", "too close to call"),
+    (0.9, math.nan, "too close to call", "too close to call"),
+])  # fmt: skip
+def test_what_limits_say_of_a_bound(low, high, said, of_cap):
+    assert verdict_of(low, high, 0.8, ">=") == said
+    assert verdict_of(low, high, 0.8, "<=") == of_cap
+    turned = verdict_of(-high, -low, -0.8, "<=")
+    assert turned == said
+
+
+def test_a_bound_that_is_unknown_and_another_relation():
+    assert verdict_of(0.1, 0.2, math.nan, ">=") == "too close to call"
+    with pytest.raises(ValueError, match="'>=' or '<='"):
+        verdict_of(0.1, 0.2, 0.1, "==")
+
+
+def said_of(text, relation, bound, table):
+    low, high, _ = interval(expression(text), confusion(ONE, table), LEVEL)
+    return verdict_of(low, high, bound, relation)
+
+
+@pytest.mark.parametrize("text", ["precision", "f1", "fbeta(2)", "g_mean", "recall"])
+@pytest.mark.parametrize("bound", [0.05, 0.3, 0.9])
+def test_nothing_is_shown_by_accepting_nobody(text, bound):
+    table = [[[20, 0], [3, 0], [0, 0]]]
+    assert said_of(text, ">=", bound, table) != "shown"
+    # Nor is a cap on what was never seen.
+    assert said_of("precision", "<=", bound, table) == "too close to call"
+
+
+def test_small_perfect_records():
+    def right(n):
+        return [[[50, 0], [0, n], [0, 0]]]
+
+    assert said_of("recall", ">=", 0.9, right(1)) == "too close to call"
+    assert said_of("recall", ">=", 0.9, right(28)) == "too close to call"
+    assert said_of("recall", ">=", 0.9, right(29)) == "shown"
+    assert said_of("recall", ">=", 1.0, right(1000)) == "too close to call"
+    assert said_of("precision", ">=", 0.9, right(29)) == "shown"
+    assert said_of("false_positive_rate", "<=", 0.05, right(5)) == "too close to call"
+    assert said_of("false_positive_rate", "<=", 0.06, right(5)) == "shown"
+    assert said_of("recall", "<=", 0.9, right(29)) == "shown to fail"
+    assert said_of("recall", ">=", 0.1, [[[50, 0], [40, 0], [0, 0]]]) == "shown to fail"
+
+
+# -- by summing over all draws ------------------------------------------------------------
+def chances(n, p):
+    return np.array([math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
+
+
+def all_limits(text, where, m, n):
+    """Limits (m + 1, n + 1, 2) at every pair of counts."""
+    out = np.empty((m + 1, n + 1, 2))
+    for i in range(m + 1):
+        for j in range(n + 1):
+            out[i, j] = interval(expression(text), where(i, j), LEVEL)[:2]
+    return out
+
+
+def wrong(limits, truth, first, second):
+    """Chances that the lower limit lies above the truth, and the upper one below it."""
+    weights = np.outer(first, second)
+    above = (weights * (limits[..., 0] > truth + 1e-9)).sum()
+    return above, (weights * (limits[..., 1] < truth - 1e-9)).sum()
+
+
+SHARES = [0.02, 0.05, 0.1, 0.2, 0.4]
+
+
+@pytest.mark.parametrize("text", ["balanced_accuracy", "g_mean", "recall - false_positive_rate"])
+def test_two_rates_of_few_rows(text):
+    m, n = 20, 12
+    limits = all_limits(text, lambda i, j: confusion(ONE, [[[m - i, i], [n - j, j], [0, 0]]]), m, n)
+    worst = []
+    for fpr in SHARES:
+        for miss in SHARES:
+            tpr = 1 - miss
+            truth = {
+                "balanced_accuracy": (tpr + 1 - fpr) / 2,
+                "g_mean": math.sqrt(tpr * (1 - fpr)),
+                "recall - false_positive_rate": tpr - fpr,
+            }[text]
+            worst.append(max(wrong(limits, truth, chances(m, fpr), chances(n, tpr))))
+    # Twelve rows, of which the expansion knows that they are whole through half a row only.
+    assert max(worst) <= 0.065
+    assert np.mean(worst) <= TAIL
+    assert max(worst) > 0.03  # and no more careful than that
+
+
+@pytest.mark.parametrize(("m", "n"), [(10, 10), (25, 8)])
+def test_differences_of_small_groups(m, n):
+    strata, _ = grouped(2, 0.5, 0.5, 0.1)
+
+    def where(i, j):
+        return confusion(strata, [[[5, 0], [m - i, i], [0, 0]], [[5, 0], [n - j, j], [0, 0]]])
+
+    limits = all_limits("recall.difference(g)", where, m, n)
+    low, high = [], []
+    for p in (0.1, 0.3, 0.5, 0.7, 0.9, 0.97):
+        for q in (0.1, 0.3, 0.5, 0.7, 0.9, 0.97):
+            above, below = wrong(limits, abs(p - q), chances(m, p), chances(n, q))
+            low.append(above)
+            high.append(below)
+    assert max(low) <= 0.06
+    assert max(high) <= 0.06
+    assert np.mean(high) <= TAIL
+
+
+# -- by drawing ---------------------------------------------------------------------------
+DRAWS = 2000
+MOST = TAIL + 2.33 * math.sqrt(TAIL * (1 - TAIL) / DRAWS)
+LEAST = 0.60 - 2.33 * math.sqrt(0.6 * 0.4 / DRAWS)
+COST = "cost({('yes', 'no'): 5, ('no', 'yes'): 1})"
+
+
+def sides(text, strata, shares, n, seed=0):
+    """The truth, the estimates and the limits of many draws."""
+    rng = np.random.default_rng(seed)
+    wanted = expression(text)
+    (bound,), counted = bind_counted([wanted], confusion(strata, shares * 1e9))
+    truth = counted.value(bound)
+    found = []
+    for _ in range(DRAWS):
+        (bound,), counted = bind_counted([wanted], drawn(rng, strata, shares, n))
+        found.append((counted.value(bound), *interval_of(bound, counted, LEVEL)[:2]))
+    return truth, np.array(found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", [300, 1000])
+@pytest.mark.parametrize("text", [
+    "recall", "precision", "f1", "accuracy", "predicted_rate", "balanced_accuracy", "g_mean",
+    "recall.difference(g)", COST, "fbeta(2)", "mcc", "precision.min(g)",
+])  # fmt: skip
+def test_a_rule_at_its_bound_is_seldom_called_shown(text, n):
+    strata, shares = grouped(2, 0.3, [0.85, 0.7], 0.1)
+    truth, found = sides(text, strata, shares, n)
+    for relation in (">=", "<="):
+        said = [verdict_of(low, high, truth, relation) for _, low, high in found]
+        assert said.count("shown") / DRAWS <= MOST
+        # One two standard errors better is seldom missed.
+        sign = 1 if relation == ">=" else -1
+        bound = truth - sign * 2 * found[:, 0].std()
+        said = [verdict_of(low, high, bound, relation) for _, low, high in found]
+        if n >= 1000 and ".min" not in text:
+            assert said.count("shown") / DRAWS >= LEAST - 0.06  # a bound at which noise is larger
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", [300, 1000])
+@pytest.mark.parametrize("text", ["recall", "precision", "f1", "accuracy", "g_mean", "mcc", COST])
+def test_against_the_deployed_model_on_the_same_rows(text, n):
+    strata, shares = deployed(0.3, 0.7, 0.1, 0.06)
+    truth, found = sides(f"{text} - {text}.baseline()", strata, shares, n)
+    assert (found[:, 1] > truth + 1e-9).mean() <= MOST
+    assert (found[:, 2] < truth - 1e-9).mean() <= MOST
+    # Far narrower than limits from rows of each one's own.
+    alone = sides(text, strata, shares, n)[1]
+    wide = math.sqrt(2) * (alone[:, 2] - alone[:, 1]).mean()
+    assert (found[:, 2] - found[:, 1]).mean() < 0.6 * wide
