@@ -103,7 +103,8 @@ def stricter_goal(facts: Facts, goal: Goal) -> Goal | None:
             if bound is None:
                 return None
         moved.append(written if bound is None else replace(written, rhs=Const(bound)))
-    return replace(goal, constraints=tuple(moved))
+    # Where nothing was counted there is no margin to move.
+    return None if moved == list(goal.constraints) else replace(goal, constraints=tuple(moved))
 
 
 def _tightened(entry: Entry, written: Constraint) -> float | None:
