@@ -10,7 +10,6 @@ from typing import Any
 from setpoint.goals.goal import Goal
 from setpoint.goals.words import glossary, goal_in_words
 from setpoint.inputs.files import atomic_write
-from setpoint.report.advice import certificate
 from setpoint.report.deployed import TITLE
 from setpoint.report.facts import Facts
 from setpoint.report.findings import headline
@@ -24,8 +23,9 @@ from setpoint.report.page.rows import pieces_of
 from setpoint.report.page.verdict import box_of
 from setpoint.report.people import in_people
 from setpoint.report.printable import shortened
+from setpoint.report.rule_words import certificate, how_found, rule_lines
 from setpoint.report.section import Section, TextSection
-from setpoint.report.text import how_found, report_text, rule_lines
+from setpoint.report.text import report_text
 from setpoint.report.worked import same_sides
 
 __all__ = ["page_text", "write_page"]
