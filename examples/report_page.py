@@ -38,7 +38,7 @@ def main():
     print(held_out.verdict)
     for entry in held_out.constraints:
         print(f"{entry.text}: {entry.value:.3f}, {entry.verdict}")
-    print(f"\n{path.name}: {len(page) // 1000} kB, {page.count('<svg')} pictures")
+    print(f"\n{path.name}: {len(page) // 1000} kB, {page.count('<figure')} pictures")
     print("scripts:", "<script" in page)
 
     return [OperatingPointDisplay.from_report(held_out).figure_]

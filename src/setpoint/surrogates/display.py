@@ -48,7 +48,7 @@ class SurrogatePathDisplay:
     ----------
     summary : AdaptiveSummary
     goal : Goal, str or metric, optional
-        Names the metric, and says whether greater is better.
+        Names the metric.
 
     Attributes
     ----------
@@ -192,10 +192,6 @@ class SurrogatePathDisplay:
             # An import path: it holds no spaces to break it at.
             return _cut(self.goal.objective.name, _LONGEST).replace(":", ":\n")
         return style.wrapped(str(self.goal.objective), 30)
-
-    @property
-    def _greater_is_better(self) -> bool:
-        return self.goal is None or self.goal.sense == "maximize"
 
     @property
     def _end(self) -> int:
