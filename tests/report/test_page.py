@@ -472,7 +472,11 @@ def test_the_rule_what_it_looks_at_and_draws():
 @pytest.mark.parametrize(
     ("make", "shown", "folded"),
     [
-        (floor, ["Precision and recall", "What precision costs"], ["Hits and false alarms"]),
+        (
+            floor,
+            ["Precision and recall", "The objective at every cut-off", "What precision costs"],
+            ["Hits and false alarms"],
+        ),
         (
             lambda: fair()[0],
             ["Precision and recall"],
