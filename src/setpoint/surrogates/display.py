@@ -194,10 +194,6 @@ class SurrogatePathDisplay:
         return style.wrapped(str(self.goal.objective), 30)
 
     @property
-    def _greater_is_better(self) -> bool:
-        return self.goal is None or self.goal.sense == "maximize"
-
-    @property
     def _end(self) -> int:
         """The last evaluation of the search; the bootstrap's come later."""
         return max(step.used for step in self.summary.path)
