@@ -50,7 +50,7 @@ def test_not_evaluated_without_a_measured_value():
     page = " ".join(page_text(report).split())
     assert "The metric shop:revenue was not evaluated" in page
     assert why in page
-    assert "<td style=\"text-align:left\">not evaluated</td>" in report._repr_html_()
+    assert '<td style="text-align:left">not evaluated</td>' in report._repr_html_()
     assert why in report._repr_html_()
     assert report.counts.n_rows == 120
 

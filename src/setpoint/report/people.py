@@ -52,7 +52,6 @@ def parts_of(
     total = sum(sum(row) for row in table[:n])
     if not total > 0.0:
         return ()
-    scale = PER / total
     if n == 2:
         (tn, fp), (fn, tp) = table[:2]
         named = (
@@ -61,11 +60,11 @@ def parts_of(
             ("missed", fn, False),
             ("left out rightly", tn, True),
         )
-        return tuple(Part(words, scale * x, right) for words, x, right in named)
+        return tuple(Part(words, PER * (x / total), right) for words, x, right in named)
     right = sum(table[i][i] for i in range(n))
     return (
-        Part("decided rightly", scale * right, True),
-        Part("decided wrongly", scale * (total - right), False),
+        Part("decided rightly", PER * (right / total), True),
+        Part("decided wrongly", PER * ((total - right) / total), False),
     )
 
 
@@ -123,7 +122,7 @@ def _mistakes(counts: Counts, table: Sequence[Sequence[float]]) -> list[str]:
     wrong = [(table[i][j], i, j) for i in range(n) for j in range(n) if i != j and table[i][j] > 0]
     wrong.sort(key=lambda cell: (-cell[0], cell[1:]))
     return [
-        f"{_people(PER * x / total)} {counts.classes[i]!r} taken for {counts.classes[j]!r}"
+        f"{_people(PER * x / total)} of {named(counts.classes[i])} taken for {counts.classes[j]!r}"
         for x, i, j in wrong[:_MOST]
     ]
 

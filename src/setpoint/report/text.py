@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable
 
 from setpoint.goals.goal import Goal
+from setpoint.goals.populations import column_in_words
 from setpoint.report.advice import advice_of, certificate
 from setpoint.report.deployed import TITLE
 from setpoint.report.facts import Facts
@@ -19,8 +20,9 @@ from setpoint.report.findings import (
     summary,
 )
 from setpoint.report.group_table import GroupTable
-from setpoint.report.numbers import percent
+from setpoint.report.numbers import percent, plural
 from setpoint.report.people import in_people
+from setpoint.report.printable import printed, shortened
 from setpoint.report.units import shown, unit_of
 
 __all__ = ["HOW", "how_found", "report_text", "rule_lines"]
@@ -36,6 +38,13 @@ HOW = {
 }
 
 _MOST_GROUPS = 40
+_MOST_COLUMNS = 16
+"""Of the table of groups."""
+
+_NAME = 30
+"""Characters of a group's name in the table."""
+
+_MOST_WARNINGS = 30
 
 
 def report_text(facts: Facts) -> str:
@@ -70,8 +79,10 @@ def report_text(facts: Facts) -> str:
     found = [how_found(facts), certificate(facts, goal)]
     out += ["", "How it was found", *(_filled(text, 2) for text in found if text)]
     if facts.warnings:
-        out += ["", "Please note", *_listed(facts.warnings)]
-    return "\n".join(out)
+        more = len(facts.warnings) - _MOST_WARNINGS
+        rest = [f"and {more:,} more notes like these"] if more > 0 else []
+        out += ["", "Please note", *_listed([*facts.warnings[:_MOST_WARNINGS], *rest])]
+    return printed("\n".join(out))
 
 
 def entry_lines(line: Line) -> list[str]:
@@ -99,7 +110,9 @@ def rule_lines(facts: Facts, goal: Goal) -> list[str]:
     rule = facts.rule
     lines = rule.text.split("\n") if rule.text else []
     if rule.decides_on:
-        lines.append(f"It looks at {', '.join(rule.decides_on)} beside the score.")
+        lines.append(
+            f"It looks at {', '.join(map(column_in_words, rule.decides_on))} beside the score."
+        )
     if rule.drawn > 0:
         lines.append(f"The decision on {percent(rule.drawn)} of the rows is drawn.")
     if facts.certificate.with_draws is not None:
@@ -122,18 +135,29 @@ def how_found(facts: Facts) -> str:
 
 
 def _group_lines(facts: Facts) -> list[str]:
-    """The groups as one table, and what the goal compares in each with its limits."""
+    """The groups as a table, in pieces where it is too wide; intervals of what is compared."""
     table = GroupTable.of(facts)
     rows = [table.head, *table.rows[:_MOST_GROUPS]]
+    names = [shortened(row[0], _NAME) for row in rows]
+    first = max(map(len, names))
     wide = [max(len(row[i]) for row in rows) for i in range(len(table.head))]
-    wide[0] = min(wide[0], 30)
-    out = []
-    for row in rows:
-        cells = [f"{row[0][: wide[0]]:<{wide[0]}}"]
-        cells += [f"{cell:>{w}}" for cell, w in zip(row[1:], wide[1:], strict=True)]
-        out.append(f"  {'  '.join(cells)}".rstrip())
+    out: list[str] = []
+    last = min(len(table.head), _MOST_COLUMNS)
+    start = 1
+    while start < last:
+        end, room = start + 1, WIDTH - 4 - first - wide[start]
+        while end < last and room >= wide[end] + 2:
+            room -= wide[end] + 2
+            end += 1
+        out += [""] if start > 1 else []
+        for name, row in zip(names, rows, strict=True):
+            cells = [f"{row[i]:>{wide[i]}}" for i in range(start, end)]
+            out.append(f"  {'  '.join([f'{name:<{first}}', *cells])}".rstrip())
+        start = end
     if len(table.rows) > _MOST_GROUPS:
-        out.append(f"  and {len(table.rows) - _MOST_GROUPS} more groups")
+        out.append(f"  and {plural(len(table.rows) - _MOST_GROUPS, 'more group')}")
+    if len(table.head) > last:
+        out.append(f"  and {plural(len(table.head) - last, 'more metric')} of each group")
     return out
 
 
