@@ -53,7 +53,7 @@ class SearchTrace:
         """
         steps = tuple((int(call), *map(float, rest)) for call, *rest in data["steps"])
         given = {"of_passes": data["of_passes"], **data, "steps": steps}
-        return cls(**given)  # type: ignore[arg-type]  # four numbers each
+        return cls(**given)
 
     def lines(self) -> Sequence[str]:
         """The picture says it all."""
