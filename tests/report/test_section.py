@@ -153,7 +153,7 @@ def test_an_unknown_section_needs_its_words(gone):
 
 
 @pytest.mark.parametrize("data", [None, "text", 3, [["name", "text"]]])
-def test_what_is_no_section(data):
+def test_what_is_not_a_section(data):
     with pytest.raises(ValueError, match="not a report"):
         GoalReport.from_dict(PLAIN.to_dict() | {"sections": [data]})
 

@@ -91,7 +91,7 @@ def test_limits_at_the_bound(low, high, way, found):
     assert Entry("x", 0.5, 0.5, low=low, high=high, relation=way).verdict == found
 
 
-def test_what_is_no_constraint_has_no_verdict():
+def test_only_constraints_have_verdicts():
     assert Entry("recall", 0.5, low=0.4, high=0.6).verdict is None
     assert Entry("recall", 0.5, 0.5, low=0.4, high=0.6).verdict is None
 

@@ -35,7 +35,7 @@ def printed(text: str) -> str:
 
 
 def _commands(c: str) -> bool:
-    """Whether a character moves, colours or turns what follows, and is no line's end."""
+    """Whether a character moves, colours or turns what follows, other than the end of a line."""
     return c not in _JOINERS and category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
