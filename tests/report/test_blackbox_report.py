@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 import pytest
-from setpoint.report.page.advice import notes_of
-from setpoint.report.page.cards import cards_of, verdict_of
 
 from report.pages import searched
 from setpoint import BlackBox, Goal, GoalReport
 from setpoint.evidence import Confusion
 from setpoint.program.link import link
-from setpoint.report import Entry, report_on
-from setpoint.report.page.page import page_text
+from setpoint.report import Entry, Search, SearchTrace, report_on
+from setpoint.report.advice import advice_of
+from setpoint.report.findings import headline, lines_of
+from setpoint.report.page import page_text
 
 NAMES = ["shop:revenue", "a$b$c_d^2:<lambda>", 'q"uote:f\\n', "m:<script>alert(1)</script>"]
 
@@ -41,33 +41,43 @@ def measured(name="shop:revenue", **more):
 
 def test_not_evaluated_without_a_measured_value():
     report = reported(goal_of())
-    assert report.objective == Entry('blackbox("shop:revenue")', None)
-    assert "not evaluated: it has no formula" in report.warnings[0]
-    assert "not evaluated" in str(report)
-    assert "no formula" in cards_of(report)[0].note
-    assert any("no formula" in line for line in verdict_of(report, "rows").lines)
+    why = "it has no formula; evaluate(BlackBox(...), ...) calls its function"
+    assert report.objective == Entry('blackbox("shop:revenue")', None, why=why)
+    assert headline(report, goal_of()) == "The metric shop:revenue was not evaluated"
+    assert f'blackbox("shop:revenue"): not evaluated, {why}' in " ".join(str(report).split())
+    (line,) = lines_of(report, goal_of())
+    assert (line.value, line.limits, line.counts) == ("not evaluated", "", "")
+    page = " ".join(page_text(report).split())
+    assert "The metric shop:revenue was not evaluated" in page
+    assert why in page
+    assert '<td style="text-align:left">not evaluated</td>' in report._repr_html_()
+    assert why in report._repr_html_()
     assert report.counts.n_rows == 120
 
 
 def test_a_measured_objective():
     report = measured()
     assert (report.objective.value, report.warnings) == (40.0, ())
-    assert 'blackbox("shop:revenue") = 40.0000; on 120 rows' in str(report)
+    assert 'blackbox("shop:revenue"): 40.0000, as high as possible' in str(report)
+    assert "Measured on 120 rows; the positive class is 'yes'." in str(report)
+    assert headline(report, goal_of()) == "The metric shop:revenue is 40.0000"
     assert GoalReport.from_json(report.to_json()) == report
 
 
 def test_a_bootstrap_interval_is_called_so():
     report = measured(low=35.0, high=44.0, interval="bootstrap")
-    assert "95 % bootstrap interval 35.0000 to 44.0000" in str(report)
-    assert ("95 % bootstrap interval", "35.0000 to 44.0000") in cards_of(report)[0].facts
+    assert "on new rows 35.0000 to 44.0000 (bootstrap)" in str(report)
+    page = " ".join(page_text(report).split())
+    assert 'data-head="On new rows">35.0000 to 44.0000<small>bootstrap</small>' in page
+    assert "35.0000 to 44.0000 (bootstrap)</td>" in report._repr_html_()
+    counted = replace(report, objective=replace(report.objective, interval="delta"))
+    assert "bootstrap" not in str(counted) + page_text(counted) + counted._repr_html_()
 
 
 def test_the_page_refers_to_the_metric():
-    report = measured()
-    assert cards_of(report)[0].title == "The metric shop:revenue, as high as it goes"
-    assert "The metric shop:revenue, to be as high as it goes, is 40" in " ".join(
-        verdict_of(report, "rows").lines
-    )
+    page = " ".join(page_text(measured()).split())
+    assert "The metric shop:revenue is 40.0000" in page
+    assert "Make the metric shop:revenue as high as possible" in page
 
 
 @pytest.mark.parametrize("status", ["feasible", "stationary"])
@@ -75,15 +85,21 @@ def test_advice_reads_as_a_sentence(status):
     goal = goal_of()
     entry = Entry(str(goal.objective), 40.0)
     report = reported(goal, status=status, objective=entry)
-    notes = [note.what for note in notes_of(report)]
-    assert any("another one may do better by the metric shop:revenue." in t for t in notes)
+    (advice,) = advice_of(report)
+    assert advice.what == (
+        "It is not proved that this rule is the best: another one may do better by the metric "
+        "shop:revenue."
+    )
 
 
 def test_an_adaptive_search_receives_its_budget():
     report = searched()
-    assert "Allow the search more evaluations if this matters." in [
-        note.remedy for note in notes_of(report)
-    ]
+    remedies = [advice.remedy for advice in advice_of(report)]
+    wanted = "Allow the search more evaluations, or start it elsewhere, if this matters."
+    assert wanted in remedies
+    assert "more time" not in " ".join(remedies)
+    plain = [advice.remedy for advice in advice_of(replace(report, sections=()))]
+    assert plain == [wanted.replace("evaluations", "time")]
 
 
 @pytest.mark.parametrize("interval", [None, "bootstrap"])
@@ -92,10 +108,13 @@ def test_the_page_explains_what_it_draws(interval):
     goal = goal_of()
     entry = Entry(str(goal.objective), 4280.0, rows=120, effective_rows=120.0, **ends)
     page = " ".join(page_text(reported(goal, objective=entry)).split())
-    assert ("the thick bar its 95 %" in page) is (interval is not None)
-    assert "On each line the dot is what was counted" in page
+    # A number without an interval and without a bound has nothing to be drawn against.
+    assert ("The dot is what was counted." in page) is (interval is not None)
+    bar = "The thick bar is where the value is on new rows of the same kind, each end with 95 %"
+    assert (bar in page) is (interval is not None)
     assert "The upright stroke" not in page
-    assert "4,4" in page
+    assert "The metric shop:revenue is 4280" in page
+    assert ("4150 to 4400" in page) is (interval is not None)
     assert "e+03" not in page
 
 
@@ -105,8 +124,10 @@ def test_every_form_of_a_report_takes_every_name(name, tmp_path):
     pytest.importorskip("matplotlib")
     goal = goal_of(name)
     entry = Entry(str(goal.objective), 40.0, low=3.0, high=44.0, interval="bootstrap", rows=120)
-    trace = [(i, 30.0 + i, float("inf"), 0.0) for i in range(1, 6)]
-    report = reported(goal, objective=entry, status="feasible", trace=trace, n_oracle_calls=5)
+    trace = SearchTrace(tuple((i, 30.0 + i, float("inf"), 0.0) for i in range(1, 6)))
+    report = reported(
+        goal, objective=entry, status="feasible", search=Search(calls=5), sections=(trace,)
+    )
     path = tmp_path / "report.html"
     report.to_html(path, held_out=reported(goal))
     page = path.read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ import pytest
 from setpoint import evaluate
 from setpoint.report import (
     Comparison,
+    Counts,
     Entry,
     GoalReport,
     compared,
@@ -15,7 +16,7 @@ from setpoint.report import (
 from setpoint.report.deployed import TITLE
 from setpoint.report.page import page_text
 
-PLAIN = GoalReport("maximize recall", Entry("recall", 0.8), n_rows=100)
+PLAIN = GoalReport("maximize recall", Entry("recall", 0.8), counts=Counts(100))
 
 
 # -- counting ---------------------------------------------------------------------------
@@ -110,36 +111,56 @@ def test_to_json_and_back(found):
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("found", "sentences"),
     list(
         zip(
             SEVERAL,
             [
-                "2 % of the decisions on 1,000 rows change (churn): 1.5 % from wrong to right "
-                "(wins), 0.5 % from right to wrong (losses). To show with 95 % confidence that the "
-                "new model is better, label fresh rows on which the two models differ until there "
-                "are 23 of them; that takes about 1,150 rows on average. If the shares above hold "
-                "for them too, the one-sided sign test then succeeds in 80 % of cases.",
-                "No decision on 1,000 rows changes.",
-                "30 % of the decisions on 1 row change (churn). Without labels it is unknown",
-                "no number of labels shows the new model to be better: it does not win more",
-                "20 % from one wrong class to another. To show with 95 % confidence that the new "
-                "model is better, label fresh rows on which the two models differ until 58 of them "
-                "are wins or losses; that takes about 97 labels and 194 rows on average.",
+                [
+                    "2 % of the decisions on 1,000 rows change (churn): 1.5 % from wrong to right "
+                    "(wins), 0.5 % from right to wrong (losses).",
+                    "To show with 95 % confidence that it is more often right, label fresh rows on "
+                    "which the two models differ until there are 23 of them; that takes about "
+                    "1,150 rows on average. If the shares above hold for them too, the one-sided "
+                    "sign test then succeeds in 80 % of cases.",
+                ],
+                ["No decision on 1,000 rows changes."],
+                [
+                    "30 % of the decisions on 1 row change (churn).",
+                    "Without labels it is unknown which of the changes are right.",
+                ],
+                [
+                    "50 % of the decisions on 7 rows change (churn): 0 % from wrong to right "
+                    "(wins), 50 % from right to wrong (losses).",
+                    "It is not more often right (it does not win more than it loses), so no number "
+                    "of labels would show that.",
+                ],
+                [
+                    "50 % of the decisions on 90 rows change (churn): 20 % from wrong to right "
+                    "(wins), 10 % from right to wrong (losses), 20 % from one wrong class to "
+                    "another.",
+                    "To show with 95 % confidence that it is more often right, label fresh rows on "
+                    "which the two models differ until 58 of them are wins or losses; that takes "
+                    "about 97 labels and 194 rows on average. If the shares above hold for them "
+                    "too, the one-sided sign test then succeeds in 80 % of cases.",
+                ],
             ],
             strict=True,
         )
     ),
 )
-def test_text_and_page_say_it(found, words):
+def test_text_and_page_say_it(found, sentences):
     report = replace(PLAIN, deployed=found)
-    assert words in " ".join(str(report).split())
+    assert found.lines() == sentences
+    text = " ".join(str(report).split())
+    assert f"{TITLE} - {' - '.join(sentences)} How it was found" in text
     assert f"\n{TITLE}\n" in str(report)
-    assert max(map(len, str(report).split("\n"))) <= 88
-    assert words in report._repr_html_()
+    assert max(map(len, str(report).split("\n"))) <= 79
+    listed = "".join(f"<li>{one}</li>" for one in sentences)
+    assert f"<strong>{TITLE}</strong></p><ul>{listed}</ul>" in report._repr_html_()
     page = page_text(report)
     assert page.count(f"<h2>{TITLE}</h2>") == 1
-    assert words in " ".join(page.replace("</p>", "").replace("<p>", "").split())
+    assert " ".join(f"<p>{one}</p>" for one in sentences) in " ".join(page.split())
     assert page_text(report, held_out=PLAIN).count(f"<h2>{TITLE}</h2>") == 0
     assert TITLE not in str(PLAIN)
     assert f"<h2>{TITLE}</h2>" not in page_text(PLAIN)
@@ -147,13 +168,21 @@ def test_text_and_page_say_it(found, words):
 
 def test_evaluate_compares_whatever_the_goal():
     y, old, new = ["a", "b", "b", "a"], ["a", "a", "b", "a"], ["a", "b", "b", "a"]
-    found = Comparison(4, 0.25, 0.25, 0.0)
     for goal in ("recall", "maximize recall subject to churn <= 0.5"):
-        assert evaluate(goal, y, new, baseline=old, pos_label="b").deployed == found
+        found = evaluate(goal, y, new, baseline=old, pos_label="b").deployed
+        assert (found.rows, found.changed, found.wins, found.losses) == (4, 0.25, 0.25, 0.0)
+        assert (found.objective, found.difference.value) == (0.5, 0.5)
+        assert found.confusion == ((2.0, 0.0), (1.0, 1.0), (0.0, 0.0))
+        assert [e.value for e in found.constraints] == ([0.0] if "churn" in goal else [])
     assert evaluate("recall", y, new, pos_label="b").deployed is None
     unlabelled = evaluate(
         "maximize predicted_rate", None, new, baseline=old, classes=["a", "b"], pos_label="b"
     )
     assert unlabelled.deployed == Comparison(4, 0.25)
-    weighted = evaluate("recall", y, new, baseline=old, sample_weight=[1, 2, 0, 1], pos_label="b")
-    assert weighted.deployed == Comparison(3, 0.5, 0.5, 0.0)
+    weighted = evaluate(
+        "recall", y, new, baseline=old, sample_weight=[1, 2, 0, 1], pos_label="b"
+    ).deployed
+    shares = (weighted.rows, weighted.changed, weighted.wins, weighted.losses)
+    assert shares == (3, 0.5, 0.5, 0.0)
+    assert (weighted.objective, weighted.difference.value) == (0.0, 1.0)
+    assert weighted.confusion == ((2.0, 0.0), (2.0, 0.0), (0.0, 0.0))

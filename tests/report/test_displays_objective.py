@@ -34,10 +34,14 @@ def solved(goal, **options):
     return solve(goal, s, y, **options).report
 
 
+def points_of(report):
+    return report.section("operating").points
+
+
 @pytest.mark.parametrize("goal", GOALS)
 def test_the_objective_at_every_threshold(goal):
     s, y, g = rows()
-    (curve,) = solved(goal).operating.curves
+    (curve,) = points_of(solved(goal)).curves
     assert (curve.accepted[0], curve.accepted[-1]) == (0.0, 1.0)
     groups = {"sensitive_features": {"g": g}} if "(g)" in goal else {}
     for t, share, value, met in zip(
@@ -54,7 +58,7 @@ def test_rows_without_labels_are_accepted_too():
     s, y, _ = rows(60)
     new = rows(40, seed=1)[0]
     goal = "maximize recall subject to predicted_rate.on('new') <= 0.5"
-    (curve,) = solve(goal, s, y, datasets={"new": (new, None)}).report.operating.curves
+    (curve,) = points_of(solve(goal, s, y, datasets={"new": (new, None)}).report).curves
     shares = [float((s >= t).mean()) for t in curve.thresholds]
     np.testing.assert_allclose(curve.accepted, shares, atol=1e-12)
 
@@ -63,7 +67,7 @@ def test_a_threshold_for_each_segment_has_no_objective():
     s, y, g = rows()
     goal = "maximize accuracy subject to predicted_rate.difference(g) <= 0.02"
     report = solve(goal, s, y, sensitive_features={"g": g}).report
-    assert [c.objective for c in report.operating.curves] == [(), ()]
+    assert [c.objective for c in points_of(report).curves] == [(), ()]
     for given in (report, GoalReport("maximize recall", report.objective)):
         with pytest.raises(ValueError, match="one threshold for all rows"):
             ObjectiveCurveDisplay.from_report(given, ax=Figure())
@@ -71,20 +75,20 @@ def test_a_threshold_for_each_segment_has_no_objective():
 
 def test_numbers_go_through_json():
     report = solved("minimize prior_divergence")
-    (curve,) = report.operating.curves
+    (curve,) = points_of(report).curves
     assert np.isinf(curve.objective[0])
-    again = OperatingPoints.from_dict(GoalReport.from_json(report.to_json()).operating.to_dict())
-    assert again == report.operating
+    again = OperatingPoints.from_dict(points_of(GoalReport.from_json(report.to_json())).to_dict())
+    assert again == points_of(report)
 
 
 def test_weights_count_for_fewer_rows():
     s, y, _ = rows()
     w = np.random.default_rng(0).exponential(2.0, 300)
-    points = solve("f1", s, y, sample_weight=w).report.operating
+    points = points_of(solve("f1", s, y, sample_weight=w).report)
     effective = points.rows_per_weight * (points.positives + points.negatives)
     assert effective == pytest.approx(w.sum() ** 2 / (w**2).sum())
-    assert solve("f1", s, y).report.operating.rows_per_weight == 1.0
-    same = solve("f1", s, y, sample_weight=np.full(300, 4.0)).report.operating
+    assert points_of(solve("f1", s, y).report).rows_per_weight == 1.0
+    same = points_of(solve("f1", s, y, sample_weight=np.full(300, 4.0)).report)
     assert same.rows_per_weight == pytest.approx(0.25)
 
 
@@ -94,7 +98,7 @@ def test_what_is_drawn(goal):
     report = solved(goal)
     display = ObjectiveCurveDisplay.from_report(report, deployed=(0.4, 0.3), ax=Figure())
     ax = display.ax_
-    (curve,) = report.operating.curves
+    (curve,) = points_of(report).curves
     line = ax.get_lines()[0]
     known = np.isfinite(curve.objective)
     np.testing.assert_array_equal(line.get_xdata(), curve.accepted)
@@ -147,7 +151,7 @@ def test_a_rule_that_draws_stands_beside_the_curve():
     assert len(display.curve.chosen) == 2
     assert share == pytest.approx(solution.rule.distribution(s, None)[:, 1].mean())
     assert value == solution.report.objective.value
-    assert np.isnan(ObjectiveCurveDisplay(solution.report.operating, goal).rule[1])
+    assert np.isnan(ObjectiveCurveDisplay(points_of(solution.report), goal).rule[1])
 
 
 def test_no_threshold_meets_the_goal():
@@ -161,7 +165,7 @@ def test_no_threshold_meets_the_goal():
 
 def test_a_rule_of_another_kind_has_no_objective_of_its_own():
     s, y, _ = rows()
-    points = solve(COST, s, y).report.operating
+    points = points_of(solve(COST, s, y).report)
     one = ObjectiveCurveDisplay(points, COST)
     best = min(evaluate(COST, y, (s >= t).astype(int)).objective.value for t in np.unique(s))
     assert one.rule[1] == pytest.approx(best)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from scipy.stats import beta, binomtest
 from sklearn import metrics as sk
 
 from setpoint import Goal, evaluate, solve
@@ -203,25 +204,29 @@ def test_errors():
 
 # -- what stands beside the curve -----------------------------------------------------------
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_band_is_wilsons_interval_of_precision(weighted):
+def test_the_band_is_the_exact_interval_of_precision(weighted):
     y, s, _ = data(n=60)
     w = np.random.default_rng(0).exponential(1.0, 60) if weighted else None
     display = draw("maximize f1", y, s, sample_weight=w, ax=Figure())
     (curve,) = display.points.curves
     low, high = precision_band(curve, display.points)
-    z, shown = 1.6448536269514722, 0
+    shown = 0
     scale = 1.0 if w is None else w.sum() / (w**2).sum()
     for t, bottom, top in zip(curve.thresholds[1:], low, high, strict=True):
         taken = s >= t
         weight = np.ones(60) if w is None else w
         n = scale * weight[taken].sum()
         p = weight[taken & (y == 1)].sum() / weight[taken].sum()
-        half = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-        middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-        assert (bottom, top) == (
-            pytest.approx(0.0 if p == 0 else middle - half, abs=1e-9),
-            pytest.approx(1.0 if p == 1 else middle + half, abs=1e-9),
+        wanted = (
+            0.0 if p == 0 else beta.ppf(0.05, n * p, n * (1 - p) + 1),
+            1.0 if p == 1 else beta.ppf(0.95, n * p + 1, n * (1 - p)),
         )
+        if weighted:  # with less than a row the limits may lie on the other side of the share
+            wanted = min(wanted[0], p), max(wanted[1], p)
+        else:
+            exact = binomtest(round(n * p), round(n)).proportion_ci(0.9, method="exact")
+            assert wanted == pytest.approx((exact.low, exact.high), abs=1e-9)
+        assert (bottom, top) == pytest.approx(wanted, abs=1e-9)
         assert bottom <= p + 1e-12
         assert top >= p - 1e-12
         shown += 1

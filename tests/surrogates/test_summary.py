@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from dataclasses import replace
+from html import unescape
 from itertools import pairwise
 
 import numpy as np
@@ -15,13 +16,15 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from setpoint.report.displays.surrogates import _spread
 
 from report.pages import ODD, adaptive_summary, searched
 from setpoint.report import GoalReport
 from setpoint.report.displays import style
-from setpoint.report.page.page import page_text
+from setpoint.report.page import page_text
 from setpoint.surrogates import AdaptiveStep, AdaptiveSummary, SurrogatePathDisplay
+from setpoint.surrogates.display import _spread
+
+HEADING = "<h2><bdi>Against the cut-off alone</bdi></h2>"
 
 
 @pytest.fixture(autouse=True)
@@ -37,24 +40,19 @@ def test_a_report_with_a_search_goes_to_json_and_back(error, budget):
     report = searched(replace(adaptive_summary(), error=error, budget=budget, resumed=7))
     back = GoalReport.from_json(report.to_json())
     assert back == report
-    assert back.adaptive == report.section("adaptive")
-    assert back.adaptive.resumed == 7
-    assert isinstance(back.adaptive.path[0], AdaptiveStep)
+    found = back.section("adaptive")
+    assert found == report.section("adaptive")
+    assert found.resumed == 7
+    assert isinstance(found.path[0], AdaptiveStep)
     assert back.to_dict() == report.to_dict()
     assert json.dumps(report.to_dict(), allow_nan=False)
-
-
-def test_a_report_of_an_earlier_version_is_read():
-    report = replace(searched(), adaptive=None)
-    data = report.to_dict()
-    assert data.pop("adaptive") is None
-    assert GoalReport.from_dict(data) == report
 
 
 @pytest.mark.parametrize("spoil", [lambda d: d.pop("why"), lambda d: d.update(more=1)])
 def test_a_search_with_other_fields_is_not_a_report(spoil):
     data = searched().to_dict()
-    spoil(data["adaptive"])
+    (section,) = data["sections"]
+    spoil(section["values"])
     with pytest.raises(ValueError, match="not a report"):
         GoalReport.from_dict(data)
 
@@ -74,7 +72,7 @@ def test_bad_values_are_refused():
 
 def test_the_best_step_is_one_of_the_best_path():
     assert adaptive_summary().best_step().used == 31 * 24
-    assert adaptive_summary(sense=-1.0).best_step(False) == adaptive_summary(sense=-1.0).path[-1]
+    assert adaptive_summary(sense=-1.0).best_step() == adaptive_summary(sense=-1.0).path[-1]
     assert replace(adaptive_summary(), start="elsewhere").best_step() is None
 
 
@@ -96,9 +94,10 @@ def test_lines_say_what_was_returned():
 
 def test_better_and_worse_are_the_users():
     loss = adaptive_summary(sense=-1.0)
-    assert "better by 0.0240" in loss.lines(False)[1]
-    assert "worse by 0.0240" in loss.lines(True)[1]
-    assert "no better" in replace(loss, best_value=loss.baseline_value).lines(False)[1]
+    assert loss.greater_is_better is False
+    assert "better by 0.0240" in loss.lines()[1]
+    assert "worse by 0.0240" in replace(loss, greater_is_better=True).lines()[1]
+    assert "no better" in replace(loss, best_value=loss.baseline_value).lines()[1]
     report = searched(loss, 'minimize blackbox("shop:waste")')
     assert "better by 0.0240" in str(report)
     assert "better by 0.0240" in page_text(report)
@@ -140,33 +139,33 @@ def test_the_report_shows_it(accepted):
         assert ("Not accepted: the baseline is what was returned." in text) is not accepted
         assert "evaluated 1,167 times of 2,000 allowed" in text
     assert "\nAgainst the cut-off alone\n" in str(report)
-    assert "Against the cut-off alone" not in str(replace(report, adaptive=None))
+    assert "Against the cut-off alone" not in str(replace(report, sections=()))
 
 
 # -- the page ----------------------------------------------------------------------------
 @pytest.mark.parametrize("accepted", [True, False])
-def test_the_page_has_a_table_and_a_picture(accepted):
-    page = page_text(searched(adaptive_summary(accepted=accepted)))
-    assert "<h2>Against the cut-off alone</h2>" in page
-    returned = "best model of the search (returned)"
-    if not accepted:
-        returned = "baseline: logistic regression with a smoothed cut-off (returned)"
-    assert page.count("(returned)</bdi>") == 1
-    assert f"<bdi>{returned}</bdi>" in page
-    assert "The metric along the search" in page
-    assert "best model of the search" not in page_text(replace(searched(), adaptive=None))
+def test_the_page_has_sentences_and_a_picture(accepted):
+    summary = adaptive_summary(2, accepted)
+    page = page_text(searched(summary))
+    assert HEADING in page
+    body = page.split(HEADING)[1].split("</section>")[0]
+    found = [" ".join(unescape(x).split()) for x in re.findall(r"<p><bdi>(.*?)</bdi></p>", body)]
+    assert found == summary.lines()
+    assert any(line.startswith("Not accepted: the baseline is") for line in found) is not accepted
+    assert "The metric along the search" in body
+    assert "Best model of the search" not in page_text(replace(searched(), sections=()))
 
 
 def test_the_page_shows_the_search_beside_rows_held_out():
-    held = replace(searched(), adaptive=None, status="evaluated")
+    held = replace(searched(), sections=(), status="evaluated")
     page = page_text(searched(), held)
-    assert page.count("<h2>Against the cut-off alone</h2>") == 1
+    assert page.count(HEADING) == 1
     assert "The metric along the search" in page
 
 
 def test_a_search_without_steps_has_no_picture():
     page = page_text(searched(replace(adaptive_summary(), path=())))
-    assert "<h2>Against the cut-off alone</h2>" in page
+    assert HEADING in page
     assert "The metric along the search" not in page
 
 
@@ -289,7 +288,7 @@ def test_bad_arguments():
     with pytest.raises(ValueError, match="the search made no step"):
         SurrogatePathDisplay(replace(adaptive_summary(), path=()))
     with pytest.raises(ValueError, match="is not on a search over surrogates"):
-        SurrogatePathDisplay.from_report(replace(searched(), adaptive=None))
+        SurrogatePathDisplay.from_report(replace(searched(), sections=()))
     with pytest.raises(TypeError, match="axes or a figure"):
         SurrogatePathDisplay(adaptive_summary()).plot(3)
 

@@ -14,7 +14,14 @@ import numpy as np
 
 from setpoint.evidence.columns import Column, compress
 from setpoint.goals.errors import EmptyPopulationError, GoalError
-from setpoint.goals.populations import Key, Label, Other, Population, value_in_words
+from setpoint.goals.populations import (
+    Key,
+    Label,
+    Other,
+    Population,
+    column_in_words,
+    value_in_words,
+)
 from setpoint.typing import Codes
 
 __all__ = ["Stratum", "encode", "segments_of", "strata_of"]
@@ -46,7 +53,7 @@ class Stratum:
 
     def __str__(self) -> str:
         parts = [] if self.dataset is None else [self.dataset]
-        parts += [f"{c} = {value_in_words(v)}" for c, v in self.key]
+        parts += [f"{column_in_words(c)} = {value_in_words(v)}" for c, v in self.key]
         parts += [] if self.baseline is None else [f"deployed class {self.baseline}"]
         return ", ".join(parts) or "all rows"
 

@@ -24,6 +24,7 @@ __all__ = [
     "Other",
     "Population",
     "chosen_rows",
+    "column_in_words",
     "literal",
     "parameter_text",
     "plain_label",
@@ -68,6 +69,17 @@ def value_in_words(value: object) -> str:
         return str(value)
     plain = value == value.strip() != "" and value.isprintable() and not set(value) & set(",;='\"")
     return value if plain and not _reads_otherwise(value) else repr(value)
+
+
+def column_in_words(column: str) -> str:
+    r"""A column's name as in a sentence: with escapes where it holds what cannot be printed.
+
+    Examples
+    --------
+    >>> print(column_in_words("sex"), column_in_words("two\nlines"))
+    sex 'two\nlines'
+    """
+    return column if column.isprintable() else repr(column)
 
 
 def _reads_otherwise(text: str) -> bool:
@@ -145,7 +157,7 @@ class Population:
     def in_words(self) -> str:
         """The rows that it holds, for messages."""
         parts = [] if self.dataset is None else [f"data set {self.dataset!r}"]
-        parts += [f"{c} = {value_in_words(v)}" for c, v in self.where]
+        parts += [f"{column_in_words(c)} = {value_in_words(v)}" for c, v in self.where]
         return "the rows of " + (", ".join(parts) or "X")
 
     def narrowed(self, dataset: str | None, where: Mapping[str, Label | Other]) -> Population:

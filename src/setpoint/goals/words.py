@@ -18,7 +18,7 @@ from setpoint.goals.expressions import (
     Sum,
     walk,
 )
-from setpoint.goals.populations import Label, Population, literal, value_in_words
+from setpoint.goals.populations import Label, Population, column_in_words, literal, value_in_words
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE
 
@@ -208,7 +208,7 @@ def _name(name: str) -> str:
 
 
 def _population(population: Population) -> str:
-    parts = [f"{column} = {value_in_words(value)}" for column, value in population.where]
+    parts = [f"{column_in_words(c)} = {value_in_words(v)}" for c, v in population.where]
     if population.dataset is not None:
         parts.insert(0, f"in the data set {population.dataset}")
     return f" ({', '.join(parts)})" if parts else ""
@@ -222,7 +222,7 @@ def _reduce(x: Reduce) -> str:
     inner = _part(x.inner)
     of, over = "classes", "over the classes"
     if x.columns:
-        of = f"groups by {_listed(list(x.columns))}"
+        of = f"groups by {_listed([column_in_words(c) for c in x.columns])}"
         over = f"over {of}"
     if x.kind == "difference":
         return f"gap in {inner} between {of if x.columns else 'the classes'}"

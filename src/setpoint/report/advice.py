@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from setpoint.goals.expressions import Const, Constraint, Expression
+from setpoint.goals.expressions import Const, Constraint, Expression, Reduce, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.words import in_words
 from setpoint.inference.verdicts import FAILS, OPEN
@@ -178,7 +178,7 @@ def _closer(entry: Entry, written: Constraint, margins: Goal | None) -> Iterator
         yield f"{first} on about {math.ceil(times)} times as many rows of this kind."
     elif margins is None:
         yield "Collect more rows of this kind."
-    if entry.interval in ("pairs", "groups"):
+    if any(isinstance(e, Reduce) and e.columns for e in walk(written.lhs)):
         yield "Small groups can be joined."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from setpoint.goals.populations import Label, value_in_words
+from setpoint.goals.populations import Label, column_in_words, value_in_words
 from setpoint.inference.verdicts import Verdict, verdict_of
 
 __all__ = ["Entry", "GroupRow"]
@@ -122,4 +122,4 @@ class GroupRow:
     @property
     def name(self) -> str:
         """The group in words."""
-        return ", ".join(f"{c} = {value_in_words(v)}" for c, v in self.columns)
+        return ", ".join(f"{column_in_words(c)} = {value_in_words(v)}" for c, v in self.columns)

@@ -12,7 +12,7 @@ from setpoint.report.codec import plain, read
 from setpoint.report.counts import Counts
 from setpoint.report.deployed import Comparison
 from setpoint.report.entry import Entry, GroupRow
-from setpoint.report.section import Section, read_section, write_section
+from setpoint.report.section import Section, read_section, section_named, write_section
 
 __all__ = ["FORMAT", "Certificate", "Facts", "RuleFacts", "Run", "Search", "Status"]
 
@@ -216,7 +216,7 @@ class Facts:
         >>> Facts("maximize recall", Entry("recall", 0.8)).section("stream") is None
         True
         """
-        return next((s for s in self.sections if s.name == name), None)
+        return section_named(self.sections, name)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and scalars for JSON, verdicts among them."""

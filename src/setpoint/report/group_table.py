@@ -9,7 +9,7 @@ from setpoint.goals.populations import Label
 from setpoint.report.entry import GroupRow
 from setpoint.report.facts import Facts
 from setpoint.report.numbers import number
-from setpoint.report.units import shown, unit_of
+from setpoint.report.units import Unit, shown, unit_of
 
 __all__ = ["GroupTable"]
 
@@ -43,30 +43,32 @@ class GroupTable:
     def of(cls, facts: Facts) -> GroupTable:
         """The table of a report's groups."""
         compared = tuple(dict.fromkeys(g.metric for g in facts.groups if g.compared))
-        explaining = [m for m in dict.fromkeys(g.metric for g in facts.groups) if m not in compared]
-        cells = {(g.columns, g.metric): g for g in facts.groups}
-        groups = list(dict.fromkeys(g.columns for g in facts.groups))
+        metrics = dict.fromkeys(g.metric for g in facts.groups)
+        explaining = [m for m in metrics if m not in compared]
+        units = {m: unit_of(expression_of(m)) for m in metrics}
+        groups: dict[tuple[tuple[str, Label], ...], dict[str, GroupRow]] = {}
+        for g in facts.groups:
+            groups.setdefault(g.columns, {})[g.metric] = g
         cutoffs = dict(facts.rule.cutoffs)
         cut = len(cutoffs) > 1
         head = ["group", "rows", *(_HEADS.get(m, m) for m in explaining)]
         head += ["cut-off"] if cut else []
         head += [_HEADS.get(m, m) for m in compared]
         rows = []
-        for columns in groups:
-            own = [g for g in facts.groups if g.columns == columns]
-            row = [own[0].name, f"{max(g.rows for g in own):,}"]
-            row += [_cell(cells.get((columns, m)), interval=False) for m in explaining]
+        for columns, own in groups.items():
+            name = next(iter(own.values())).name
+            row = [name, f"{max(g.rows for g in own.values()):,}"]
+            row += [_cell(own.get(m), units[m], interval=False) for m in explaining]
             if cut:
                 row.append(_cutoff(columns, cutoffs))
-            row += [_cell(cells.get((columns, m)), interval=True) for m in compared]
+            row += [_cell(own.get(m), units[m], interval=True) for m in compared]
             rows.append(tuple(row))
         return cls(tuple(head), tuple(rows), compared)
 
 
-def _cell(row: GroupRow | None, *, interval: bool) -> str:
+def _cell(row: GroupRow | None, unit: Unit, *, interval: bool) -> str:
     if row is None or row.value is None:
         return "no rows"
-    unit = unit_of(expression_of(row.metric))
     value = shown(row.value, unit)
     if not interval or row.low is None:
         return value

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from setpoint.goals.errors import EmptyPopulationError, UnlabelledError
 from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, map_metrics, walk
 from setpoint.goals.goal import expression_of
-from setpoint.goals.populations import Key, Label, Other, value_in_words
+from setpoint.goals.populations import Key, Label, Other, column_in_words, value_in_words
 from setpoint.goals.table import TABLE
 from setpoint.inference.intervals import interval_of
 from setpoint.inference.profiles import Counted
@@ -128,7 +128,7 @@ def _columns(where: Key) -> tuple[tuple[str, Label], ...]:
 
 
 def _named(columns: tuple[tuple[str, Label], ...]) -> str:
-    return ", ".join(f"{c} = {value_in_words(v)}" for c, v in columns)
+    return ", ".join(f"{column_in_words(c)} = {value_in_words(v)}" for c, v in columns)
 
 
 def _in_group(inner: Expression, where: Key, linker: Linker, folder: Folder) -> GroupMetric:

@@ -13,6 +13,7 @@ from setpoint.report.findings import Line, caveats, headline, lines_of, rows_in_
 from setpoint.report.people import in_people
 from setpoint.report.printable import cleaned
 from setpoint.report.rule_words import certificate, rule_lines
+from setpoint.report.units import shown
 
 __all__ = ["report_html"]
 
@@ -48,8 +49,16 @@ def report_html(facts: Facts) -> str:
 
 
 def _row(line: Line) -> str:
-    verdict = line.wanted if line.entry.relation is None else line.verdict
-    cells = (line.entry.text, line.value, line.counts, line.limits, verdict)
+    entry = line.entry
+    verdict = line.wanted if entry.relation is None else line.verdict
+    if entry.worked is not None:
+        verdict += f" (searched with {entry.worked:g})"
+    limits = line.limits
+    if limits and entry.interval == "bootstrap":
+        limits += " (bootstrap)"
+    if entry.certified is not None:
+        limits += f"{'; ' if limits else ''}certified: {shown(entry.certified, line.unit)}"
+    cells = (entry.text, line.value, line.counts or entry.why, limits, verdict)
     return "<tr>" + "".join(f"<td{_LEFT}>{_text(c)}</td>" for c in cells) + "</tr>"
 
 

@@ -52,7 +52,7 @@ def parts_of(
     found = _of(counts, confusion)
     if not found.labelled > 0.0:
         return ()
-    scale = PER / found.labelled
+    total = found.labelled
     if len(counts.classes) == 2:
         (tn, fp), (fn, tp) = found.confusion[:2]
         named = (
@@ -61,11 +61,11 @@ def parts_of(
             ("missed", fn, False),
             ("left out rightly", tn, True),
         )
-        return tuple(Part(words, scale * x, right) for words, x, right in named)
+        return tuple(Part(words, PER * (x / total), right) for words, x, right in named)
     right = sum(x for i, j, x in found.table() if i == j)
     return (
-        Part("decided rightly", scale * right, True),
-        Part("decided wrongly", scale * (found.labelled - right), False),
+        Part("decided rightly", PER * (right / total), True),
+        Part("decided wrongly", PER * ((total - right) / total), False),
     )
 
 
@@ -129,7 +129,7 @@ def _mistakes(counts: Counts) -> list[str]:
     wrong.sort(key=lambda cell: (-cell[0], cell[1:]))
     classes = counts.classes
     return [
-        f"{_people(PER * x / counts.labelled)} {classes[i]!r} taken for {classes[j]!r}"
+        f"{_people(PER * (x / counts.labelled))} of {named(classes[i])} taken for {classes[j]!r}"
         for x, i, j in wrong[:_MOST]
     ]
 

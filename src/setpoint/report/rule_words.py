@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from setpoint.goals.goal import Goal
+from setpoint.goals.populations import column_in_words
 from setpoint.report.facts import Facts
 from setpoint.report.findings import sentence
 from setpoint.report.numbers import percent
@@ -25,7 +26,8 @@ def rule_lines(facts: Facts, goal: Goal) -> list[str]:
     rule = facts.rule
     lines = rule.text.split("\n") if rule.text else []
     if rule.decides_on:
-        lines.append(f"It looks at {', '.join(rule.decides_on)} beside the score.")
+        columns = ", ".join(map(column_in_words, rule.decides_on))
+        lines.append(f"It looks at {columns} beside the score.")
     if rule.drawn > 0:
         lines.append(f"The decision on {percent(rule.drawn)} of the rows is drawn.")
     if facts.certificate.with_draws is not None:

@@ -11,7 +11,7 @@ from setpoint.report.picture import Picture
 if TYPE_CHECKING:
     from setpoint.report.facts import Facts
 
-__all__ = ["Section", "TextSection", "read_section", "section", "write_section"]
+__all__ = ["Section", "TextSection", "read_section", "section", "section_named", "write_section"]
 
 
 class Section(Protocol):
@@ -131,3 +131,16 @@ def read_section(data: Mapping[str, Any]) -> Section:
         return out
     stored = None if data["name"] == TextSection.name else dict(data)
     return TextSection(data["title"], tuple(data["lines"]), stored)
+
+
+def section_named(sections: Iterable[Section], name: str) -> Section | None:
+    """The section of that name, or None.
+
+    One that was read before its room was imported is read anew where it is there now; otherwise
+    it is the sentences that are stored of it.
+    """
+    for one in sections:
+        stored = one.stored if isinstance(one, TextSection) else None
+        if (one.name if stored is None else stored["name"]) == name:
+            return one if stored is None else read_section(stored)
+    return None

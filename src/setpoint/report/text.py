@@ -18,7 +18,9 @@ from setpoint.report.findings import (
     summary,
 )
 from setpoint.report.group_table import GroupTable
+from setpoint.report.numbers import plural
 from setpoint.report.people import in_people
+from setpoint.report.printable import printed, shortened
 from setpoint.report.rule_words import certificate, how_found, rule_lines
 from setpoint.report.units import shown
 
@@ -27,6 +29,13 @@ __all__ = ["report_text"]
 WIDTH = 79
 
 _MOST_GROUPS = 40
+_MOST_COLUMNS = 16
+"""Of the table of groups."""
+
+_NAME = 30
+"""Characters of a group's name in the table."""
+
+_MOST_WARNINGS = 30
 
 
 def report_text(facts: Facts) -> str:
@@ -61,8 +70,10 @@ def report_text(facts: Facts) -> str:
     found = [how_found(facts), certificate(facts, goal)]
     out += ["", "How it was found", *(_filled(text, 2) for text in found if text)]
     if facts.warnings:
-        out += ["", "Please note", *_listed(facts.warnings)]
-    return "\n".join(out)
+        more = len(facts.warnings) - _MOST_WARNINGS
+        rest = [f"and {more:,} more notes like these"] if more > 0 else []
+        out += ["", "Please note", *_listed([*facts.warnings[:_MOST_WARNINGS], *rest])]
+    return printed("\n".join(out))
 
 
 def entry_lines(line: Line) -> list[str]:
@@ -86,18 +97,29 @@ def entry_lines(line: Line) -> list[str]:
 
 
 def _group_lines(facts: Facts) -> list[str]:
-    """The groups as one table, and what the goal compares in each with its limits."""
+    """The groups as a table, in pieces where it is too wide; intervals of what is compared."""
     table = GroupTable.of(facts)
     rows = [table.head, *table.rows[:_MOST_GROUPS]]
+    names = [shortened(row[0], _NAME) for row in rows]
+    first = max(map(len, names))
     wide = [max(len(row[i]) for row in rows) for i in range(len(table.head))]
-    wide[0] = min(wide[0], 30)
-    out = []
-    for row in rows:
-        cells = [f"{row[0][: wide[0]]:<{wide[0]}}"]
-        cells += [f"{cell:>{w}}" for cell, w in zip(row[1:], wide[1:], strict=True)]
-        out.append(f"  {'  '.join(cells)}".rstrip())
+    out: list[str] = []
+    last = min(len(table.head), _MOST_COLUMNS)
+    start = 1
+    while start < last:
+        end, room = start + 1, WIDTH - 4 - first - wide[start]
+        while end < last and room >= wide[end] + 2:
+            room -= wide[end] + 2
+            end += 1
+        out += [""] if start > 1 else []
+        for name, row in zip(names, rows, strict=True):
+            cells = [f"{row[i]:>{wide[i]}}" for i in range(start, end)]
+            out.append(f"  {'  '.join([f'{name:<{first}}', *cells])}".rstrip())
+        start = end
     if len(table.rows) > _MOST_GROUPS:
-        out.append(f"  and {len(table.rows) - _MOST_GROUPS} more groups")
+        out.append(f"  and {plural(len(table.rows) - _MOST_GROUPS, 'more group')}")
+    if len(table.head) > last:
+        out.append(f"  and {plural(len(table.head) - last, 'more metric')} of each group")
     return out
 
 

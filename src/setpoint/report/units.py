@@ -54,10 +54,13 @@ def unit_of(x: Expression) -> Unit:
     metrics = [m for m in walk(x) if isinstance(m, Metric)]
     if any(m.name == "cost" for m in metrics):
         return "amount"
-    parts = [term for _, term in x.terms] if isinstance(x, Sum) else [x]
-    ranges = [range_of(part) for part in parts if not isinstance(part, Const)]
+    terms = x.terms if isinstance(x, Sum) else ((1.0, x),)
+    known = [(sign, part) for sign, part in terms if not isinstance(part, Const)]
+    ranges = [range_of(part) for _, part in known]
     shares = all(low >= 0.0 and high <= 1.0 for low, high in ranges)
-    return "share" if metrics and shares else "number"
+    # The difference of two shares is one; of their sum 150 % says nothing.
+    one_each = len({sign > 0.0 for sign, _ in known}) == len(known)
+    return "share" if metrics and shares and one_each else "number"
 
 
 def shown(x: float | None, unit: Unit) -> str:

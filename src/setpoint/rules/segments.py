@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setpoint.evidence.columns import Column
-from setpoint.goals.populations import Key, Label, Other, plain_label, value_in_words
+from setpoint.goals.populations import (
+    Key,
+    Label,
+    Other,
+    column_in_words,
+    plain_label,
+    value_in_words,
+)
 
 __all__ = ["checked_segments", "segment_codes", "segment_in_words"]
 
@@ -124,8 +131,10 @@ def segment_in_words(segment: Key) -> str:
     'country other than IN, sex = F'
     """
     return ", ".join(
-        f"{column} {value}" if isinstance(value, Other) else f"{column} = {value_in_words(value)}"
-        for column, value in segment
+        f"{column_in_words(c)} {v}"
+        if isinstance(v, Other)
+        else f"{column_in_words(c)} = {value_in_words(v)}"
+        for c, v in segment
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
-from setpoint.goals.populations import value_in_words
+from setpoint.goals.populations import column_in_words, value_in_words
 from setpoint.inputs.columns import as_columns
 from setpoint.surrogates.losses import POINTWISE, Losses, Own, Pointwise, Term
 from setpoint.surrogates.ranking import PRBEP, PrecisionAtK, PrecisionAtRecall, TopLoss
@@ -129,7 +129,8 @@ def groups_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[
         if isinstance(e, str):
             levels, codes = columns[e].levels, columns[e].codes
             out += [
-                RowGroup(f"{e} = {value_in_words(v)}", codes == i) for i, v in enumerate(levels)
+                RowGroup(f"{column_in_words(e)} = {value_in_words(v)}", codes == i)
+                for i, v in enumerate(levels)
             ]
         else:
             out.append(_where(e, columns))
@@ -152,7 +153,9 @@ def _where(wanted: Mapping[str, Any], columns: Mapping[str, Column]) -> RowGroup
         here = codes == levels.index(value)
         rows = here if rows is None else rows & here
     assert rows is not None
-    return RowGroup(" and ".join(f"{c} = {value_in_words(v)}" for c, v in wanted.items()), rows)
+    return RowGroup(
+        " and ".join(f"{column_in_words(c)} = {value_in_words(v)}" for c, v in wanted.items()), rows
+    )
 
 
 def losses_on(

@@ -47,8 +47,15 @@ class Frontiers:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Frontiers:
-        """The frontiers that :meth:`to_dict` wrote."""
-        return cls(tuple(Frontier.from_dict(f) for f in data["items"]))
+        """The frontiers that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        KeyError, TypeError
+            If a field is missing or unknown.
+        """
+        items = tuple(Frontier.from_dict(f) for f in data["items"])
+        return cls(**{**data, "items": items})
 
     def lines(self) -> Sequence[str]:
         """The pictures say it all."""

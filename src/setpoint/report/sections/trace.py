@@ -44,9 +44,16 @@ class SearchTrace:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> SearchTrace:
-        """The trace that :meth:`to_dict` wrote."""
+        """The trace that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        KeyError, TypeError
+            If a field is missing or unknown.
+        """
         steps = tuple((int(call), *map(float, rest)) for call, *rest in data["steps"])
-        return cls(steps, data["of_passes"])  # type: ignore[arg-type]  # four numbers each
+        given = {"of_passes": data["of_passes"], **data, "steps": steps}
+        return cls(**given)
 
     def lines(self) -> Sequence[str]:
         """The picture says it all."""

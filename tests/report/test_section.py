@@ -1,0 +1,187 @@
+"""Sections go through JSON; one of a room that is not imported keeps its words and its bytes."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from report.pages import adaptive_summary, floor, line, three
+from setpoint.online.summary import StreamSummary
+from setpoint.report import (
+    Entry,
+    Frontiers,
+    GoalReport,
+    Prices,
+    SearchTrace,
+    TextSection,
+)
+from setpoint.report.page import page_text
+from setpoint.report.section import read_section, write_section
+
+pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+
+PLAIN = GoalReport("maximize recall", Entry("recall", 0.8))
+
+KNOWN = [
+    Prices("mean cost", -3.5, (("accepting nobody", 7.0), ("accepting all", float("inf"))), 4.0),
+    Prices("mean cost", 3.0, ()),
+    SearchTrace(((1, 0.1, float("inf"), 0.5), (2, 0.2, 0.4, 0.0)), of_passes=False),
+    SearchTrace(()),
+    StreamSummary(
+        float("-inf"), None, 1.0, 2.0, 3.0, 4.0, 5, None, 1.0, 2.0, 0.5, 1.5, None, None, None
+    ),
+    StreamSummary(0.3, 0.1, 8, 2, 2, 88, 50, 0.8, 4, 1, 1, 44, 1.1, 0.0, 0.012, 3, 4),
+    adaptive_summary(),
+    TextSection("The data", ("569 rows", "from <wdbc>.csv")),
+    TextSection("Nothing", ()),
+]
+
+
+@pytest.mark.parametrize("section", KNOWN, ids=lambda s: s.name)
+def test_registered_sections_go_to_json_and_back(section):
+    data = json.loads(json.dumps(write_section(section), allow_nan=False))
+    assert set(data) == {"name", "title", "lines", "values"}
+    assert data["lines"] == list(section.lines())
+    back = read_section(data)
+    assert type(back) is type(section)
+    assert back == section
+    assert list(back.lines()) == list(section.lines())
+    report = replace(PLAIN, sections=(section,))
+    assert GoalReport.from_json(report.to_json()) == report
+    assert report.section(section.name) == section
+    assert report != PLAIN
+
+
+def test_frontiers_and_curves():
+    for report in (floor(), three()):
+        back = GoalReport.from_json(report.to_json())
+        assert [s.name for s in back.sections] == [s.name for s in report.sections]
+        assert back.section("operating") == report.section("operating")
+        assert back.to_json() == report.to_json()
+    (found,) = GoalReport.from_json(floor().to_json()).section("frontiers").items
+    np.testing.assert_array_equal(found.values, line().values)
+    assert isinstance(floor().section("frontiers"), Frontiers)
+
+
+# -- rooms that are not here --------------------------------------------------------------
+UNKNOWN = {
+    "title": "The weather",
+    "name": "weather",
+    "values": {"wind": [1, 2.5, "inf", None], "deep": {"b": True, "a": "é\u2028"}},
+    "lines": ["It rains.", "It <b>pours</b>."],
+}
+
+
+def stored():
+    return PLAIN.to_dict() | {"sections": [UNKNOWN]}
+
+
+def test_an_unknown_section_is_read_as_sentences():
+    report = GoalReport.from_dict(stored())
+    (found,) = report.sections
+    assert found == TextSection("The weather", ("It rains.", "It <b>pours</b>."), UNKNOWN)
+    assert "\nThe weather\n  It rains.\n" in str(report)
+    assert "<li>It &lt;b&gt;pours&lt;/b&gt;.</li>" in report._repr_html_()
+    page = page_text(report)
+    assert "The weather" in page
+    assert "<b>pours" not in page
+
+
+def test_an_unknown_section_is_written_back_byte_for_byte():
+    text = json.dumps(stored(), ensure_ascii=False)
+    report = GoalReport.from_json(text)
+    assert report.to_json() == text
+    assert GoalReport.from_json(report.to_json()) == report
+
+
+def test_what_is_read_does_not_hang_together_with_what_was_given():
+    data = stored()
+    report = GoalReport.from_dict(data)
+    written = report.to_dict()["sections"][0]
+    written["title"] = "other"
+    assert report.to_dict()["sections"] == [UNKNOWN]
+
+
+def test_a_room_that_is_not_imported():
+    """Who reads a report of a stream needs nothing of the room for streams."""
+    report = replace(PLAIN, sections=(KNOWN[5],))
+    code = (
+        "import sys\n"
+        "from setpoint.report import GoalReport, TextSection\n"
+        "text = sys.stdin.read()\n"
+        "report = GoalReport.from_json(text)\n"
+        "assert 'setpoint.online.summary' not in sys.modules\n"
+        "assert isinstance(report.sections[0], TextSection)\n"
+        "assert report.to_json() == text\n"
+        "print(report)\n"
+        "from setpoint.online.summary import StreamSummary\n"
+        "assert isinstance(report.section('stream'), StreamSummary)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], input=report.to_json(), capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == f"{report}\n"
+
+
+# -- what is not a section ----------------------------------------------------------------
+@pytest.mark.parametrize(
+    "section",
+    [*KNOWN[:7], "operating", "frontiers"],
+    ids=lambda s: s if isinstance(s, str) else s.name,
+)
+def test_unknown_and_missing_fields_raise(section):
+    data = write_section(floor().section(section) if isinstance(section, str) else section)
+    values = data["values"]
+    first = next(iter(values))
+    less = {k: v for k, v in values.items() if k != first}
+    for spoilt in (data | {"values": v} for v in (values | {"zzz": 1}, less)):
+        with pytest.raises(ValueError, match="not a report"):
+            GoalReport.from_dict(PLAIN.to_dict() | {"sections": [spoilt]})
+
+
+@pytest.mark.parametrize("gone", ["name", "title", "lines"])
+def test_an_unknown_section_needs_its_words(gone):
+    data = {k: v for k, v in UNKNOWN.items() if k != gone}
+    with pytest.raises(ValueError, match=f"not a report: '{gone}'"):
+        GoalReport.from_dict(PLAIN.to_dict() | {"sections": [data]})
+
+
+@pytest.mark.parametrize("data", [None, "text", 3, [["name", "text"]]])
+def test_what_is_not_a_section(data):
+    with pytest.raises(ValueError, match="not a report"):
+        GoalReport.from_dict(PLAIN.to_dict() | {"sections": [data]})
+
+
+def test_one_text_is_not_a_sequence_of_sentences():
+    with pytest.raises(TypeError, match="got one text"):
+        TextSection("The data", "569 rows")
+
+
+def test_any_object_with_the_four_parts_is_a_section():
+    @dataclass(frozen=True)
+    class Weather:
+        name: ClassVar[str] = "weather"
+        title: ClassVar[str] = "The weather"
+        wind: float = 2.0
+
+        def to_dict(self):
+            return {"wind": self.wind}
+
+        def lines(self):
+            return [f"Wind {self.wind:g}."]
+
+        def pictures(self, facts):
+            return ()
+
+    report = replace(PLAIN, sections=(Weather(),))
+    assert "\nThe weather\n  Wind 2.\n" in str(report)
+    back = GoalReport.from_json(report.to_json())
+    assert list(back.section("weather").lines()) == ["Wind 2."]
+    assert back.section("rain") is None
+    assert back.to_json() == report.to_json()
