@@ -24,7 +24,9 @@ def test_evaluate_agrees_with_the_library(run, folder, model, tmp_path):
     same.pop("run")
     assert out["evaluated"] == json.loads(json.dumps(same))
     assert out["status"] == report.verdict
-    assert done.exit_code == {"shown": 0, "too close to call": 4, "shown to fail": 3}[report.verdict]
+    assert (
+        done.exit_code == {"shown": 0, "too close to call": 4, "shown to fail": 3}[report.verdict]
+    )
     again = json.loads(run("evaluate", model, folder / "new.csv", "--json").stdout)
     out.pop("run")
     again.pop("run")

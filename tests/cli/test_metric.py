@@ -112,10 +112,11 @@ def fit(run, at):
 
 def error_of(done):
     assert done.exit_code == 1, done.output
-    assert done.stdout == ""
     line = done.stderr.splitlines()[-1]
     assert line.startswith("error: ")
-    return line.removeprefix("error: ")
+    message = line.removeprefix("error: ")
+    assert done.stdout == "" or json.loads(done.stdout)["error"] == message
+    return message
 
 
 def adaptive_of(done):

@@ -67,9 +67,11 @@ def json_of(done):
 
 
 def last(done):
+    """The error: one line for people, and in an object for who asked for JSON."""
     assert done.exit_code == 1
-    assert done.stdout == ""
-    return done.stderr.splitlines()[-1]
+    line = done.stderr.splitlines()[-1]
+    assert done.stdout == "" or line == f"error: {json.loads(done.stdout)['error']}"
+    return line
 
 
 @pytest.fixture
@@ -148,13 +150,11 @@ def test_options_reach_the_classifier(stream, table):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("code", [0, 4, 3])
-def test_the_exit_code_tells_of_constraints(stream, table, whole, code):
-    (found,) = (s["values"] for s in whole["report"]["sections"] if s["name"] == "stream")
-    recall = found["tp"] / (found["tp"] + found["fn"])
-    bound, verdict = {
-        0: (0.1, "shown"), 4: (round(recall, 3), "too close to call"), 3: (0.999, "shown to fail"),
-    }[code]  # fmt: skip
+@pytest.mark.parametrize(
+    ("bound", "code", "verdict"),
+    [(0.1, 0, "shown"), (0.8, 4, "too close to call"), (0.999, 3, "shown to fail")],
+)
+def test_the_exit_code_tells_of_constraints(stream, table, bound, code, verdict):
     asked = ("--goal", f"maximize f1 subject to recall >= {bound}")
     done = stream(table, *asked, state=None)
     assert done.exit_code == code

@@ -235,7 +235,7 @@ def test_columns_that_know_too_much_are_noted(run, leaking, tmp_path):
     assert "says which group" not in text
 
 
-def test_what_the_deployed_model_looks_at_is_no_leak(run, leaking, tmp_path):
+def test_what_the_deployed_model_looks_at_is_not_a_leak(run, leaking, tmp_path):
     table = pd.read_csv(leaking, keep_default_na=False).drop(columns=["cancelled", "race"])
     table["old"] = np.where(table.race_black == 1, "yes", "no")
     table.to_csv(leaking, index=False)
@@ -295,6 +295,6 @@ def test_an_error_is_an_object_for_who_asked_for_json(run, args, words):
     assert run(*args).stdout == ""
 
 
-def test_an_error_among_lines_of_json_is_no_line(run):
+def test_lines_of_json_hold_rows_and_not_errors(run):
     done = run("predict", "none.skops", "none.csv", "--json")
     assert (done.exit_code, done.stdout) == (1, "")

@@ -35,6 +35,7 @@ from setpoint.cli.verdicts import (
     verdict,
 )
 from setpoint.cli.writing import Page, command_text, write_fit, write_infeasible_page
+
 __all__ = ["fit"]
 
 _EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates")
