@@ -33,7 +33,7 @@ def main():
         path = Path(folder) / "leavers.html"
         clf.goal_report_.to_html(path, held_out=held_out)
         page = path.read_text(encoding="utf-8")
-    print(f"{path.name}: {len(page) // 1000} kB, {page.count('<svg')} pictures")
+    print(f"{path.name}: {len(page) // 1000} kB, {page.count('<figure')} pictures")
     print("scripts:", "<script" in page)
 
     return [OperatingPointDisplay.from_report(held_out).figure_]

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import re
 import signal
 
 import numpy as np

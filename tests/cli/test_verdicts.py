@@ -31,7 +31,7 @@ def fit(run, folder, tmp_path):
 
 def commands_of(page):
     """What a page has to paste."""
-    found = re.findall(r'<pre class="command"[^>]*>(.*?)</pre>', page.read_text("utf-8"), re.S)
+    found = re.findall(r'<pre class="command"[^>]*>(.*?)</pre>', page.read_text("utf-8"), re.DOTALL)
     return [html.unescape(one) for one in found]
 
 

@@ -142,14 +142,21 @@ def unfolded(page):
     return page.replace("<details", "<details open")
 
 
-def pages():
+def pages_of_two_classes():
     about = (TextSection("The data", ("500 rows of a table", "x" * 400)),)
     report, held_out = fair()
     return {
         "fair": page_text(report, held_out, about, HEADER),
-        "unfolded": unfolded(page_text(report, held_out, about, HEADER)),
         "floor": page_text(floor(), header=HEADER),
         "priced": page_text(priced()),
+    }
+
+
+def pages():
+    ordinary = pages_of_two_classes()
+    return {
+        **ordinary,
+        "unfolded": unfolded(ordinary["fair"]),
         "three": page_text(three()),
         "nearest": page_text(nearest()),
         "groups": page_text(many_groups()),
@@ -234,3 +241,21 @@ def test_pictures_hold_their_texts_at_a_readable_size(measured):
 def test_nothing_is_asked_for_from_outside(measured):
     _, found = measured
     assert [x["requests"] for x in found.values()] == [[]] * len(found)
+
+
+@pytest.mark.parametrize("name", ["fair", "floor", "priced"])
+def test_an_ordinary_report_prints_on_two_sheets(name, tmp_path):
+    page, printed = tmp_path / "page.html", tmp_path / "page.pdf"
+    page.write_text(pages_of_two_classes()[name], "utf-8")
+    done = subprocess.run(
+        [
+            BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
+            f"--user-data-dir={tmp_path / 'profile'}", f"--print-to-pdf={printed}", page.as_uri(),
+        ],
+        capture_output=True, text=True, encoding="utf-8", timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    sheets = re.findall(rb"/Type\s*/Page\b", printed.read_bytes())
+    assert 1 <= len(sheets) <= 2
+    sizes = set(re.findall(rb"/MediaBox\s*\[([^\]]*)\]", printed.read_bytes()))
+    assert {tuple(round(float(x)) for x in s.split()[2:]) for s in sizes} == {(595, 842)}

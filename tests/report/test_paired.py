@@ -101,3 +101,19 @@ def test_objectives_on_other_data_sets_are_not_compared():
     report = evaluate(goal, Y, NEW, baseline=OLD, datasets={"hard": (Y[:50], NEW[:50])})
     assert report.deployed.difference is None
     assert report.deployed.changed > 0
+
+
+def test_prices_stand_beside_each_other():
+    goal = "minimize cost({(1, 0): 5, (0, 1): 1})"
+    report = evaluate(goal, Y, NEW, baseline=OLD)
+    prices = report.section("prices")
+    for value, decided in zip(
+        (prices.rule, prices.constants[0][1], prices.constants[1][1], prices.deployed),
+        (NEW, np.zeros(N, int), np.ones(N, int), OLD),
+        strict=True,
+    ):
+        assert value == pytest.approx(evaluate(goal, Y, decided).objective.value, abs=1e-12)
+    (line,) = prices.lines()
+    assert "accepting nobody" in line
+    assert "the deployed model" in line
+    assert evaluate("recall", Y, NEW).section("prices") is None

@@ -21,12 +21,12 @@ from setpoint.cli.options import (
     training_options,
 )
 from setpoint.cli.output import print_json, step
-from setpoint.cli.roles import Choices, ColumnRoles, find_roles
+from setpoint.cli.roles import Choices, find_roles
 from setpoint.cli.session import current
 from setpoint.cli.solvers import SOLVERS, check_goal, resolve_solver
 from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
 from setpoint.cli.telling import about_fit, fit_json, noted_suspects, searched
-from setpoint.cli.training import Trained, train
+from setpoint.cli.training import train
 from setpoint.cli.verdicts import (
     accept_option,
     code_of,

@@ -15,7 +15,7 @@ from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
 from setpoint.report import Entry, GoalReport, report_on_outcome
 from setpoint.report.facts import Search
-from setpoint.report.paired import against_deployed
+from setpoint.report.paired import against_deployed, with_deployed
 from setpoint.report.reporting import warn_few_rows
 from setpoint.rules import PerSegment, Rule
 from setpoint.rules.segments import segment_in_words
@@ -124,7 +124,7 @@ def decide(
         assert rows.deployed is not None
         decided = found.evidence.distribution(outcome.rule)[: len(rows.deployed)]
         against = against_deployed(linked.goal, found.evidence.classes, rows, decided)
-        report = replace(report, deployed=against)
+        report = with_deployed(report, against)
     for w in caught:
         warn_caller(w.message)
     warn_few_rows(report)

@@ -34,7 +34,7 @@ from setpoint.program.link import link
 from setpoint.report import Entry, GoalReport, operating_points, report_on
 from setpoint.report.facts import Search
 from setpoint.report.measured import measured_entry
-from setpoint.report.paired import against_deployed
+from setpoint.report.paired import against_deployed, with_deployed
 from setpoint.report.section import Section
 from setpoint.report.sections import OperatingSection
 from setpoint.report.worked import with_worked
@@ -189,15 +189,16 @@ class GoalClassifier(DecidesByRule):
         fitted = self.goal_report_
         drawn = inputs.undecided(decided) if self.rule_.randomized else 0.0
         digest = getattr(self, "digest_", None)
-        return replace(
+        report = replace(
             report,
             counts=replace(report.counts, seen=0.0 if digest is None else digest.share_of(X)),
             constraints=with_worked(report.constraints, goal, own),
             sections=(*report.sections, *sections),
-            deployed=against_deployed(goal, labels, inputs.tables[None], decided[None]),
             search=Search(fitted.search.family, fitted.search.solver),
             rule=replace(fitted.rule, drawn=drawn),
         )
+        against = against_deployed(goal, labels, inputs.tables[None], decided[None])
+        return with_deployed(report, against)
 
     def _measured(
         self,

@@ -16,6 +16,9 @@ _KEY = 0x5E7B01D5
 _MOST = 4096
 """Hashes that are kept: all of so many rows, and a random sample of more."""
 
+_LEAST = 0.02
+"""A smaller share makes no difference, and some rows are equal by chance."""
+
 _FEWEST = 20
 """Fewer rows among the sample say nothing."""
 
@@ -65,7 +68,7 @@ class RowDigest:
     def share_of(self, X: Any) -> float:
         """The share of rows that were there in the fit, beyond what repeats by nature.
 
-        0 where too few rows fall in the sample, or rows of the fit repeat as often.
+        0 below 0.02, where too few rows fall in the sample, or rows of the fit repeat as often.
         """
         names = None if self.names is None else list(self.names)
         drawn = row_draws(X, key=_KEY, feature_names=names)
@@ -74,4 +77,4 @@ class RowDigest:
             return 0.0
         share = float(np.isin(known, self.hashes).mean())
         # Twice what repeats: distinct people with equal rows are not yet a leak.
-        return share if share > 2.0 * self.repeated else 0.0
+        return share if share > max(2.0 * self.repeated, _LEAST) else 0.0

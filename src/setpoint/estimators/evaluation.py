@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from setpoint.program.link import link
 from setpoint.report import GoalReport, report_on
 from setpoint.report.counting import LEVEL
 from setpoint.report.measured import measured_entry
-from setpoint.report.paired import against_deployed
+from setpoint.report.paired import against_deployed, with_deployed
 from setpoint.typing import Codes
 
 __all__ = ["evaluate", "value_of"]
@@ -128,7 +127,7 @@ def evaluate(
     linked, confusion = link(goal, inputs.rows.codebook), inputs.confusion(decisions)
     report = report_on(linked, confusion, objective=objective, level=level)
     against = against_deployed(goal, inputs.classes.labels, table, decisions[None], both, level)
-    return replace(report, deployed=against)
+    return with_deployed(report, against)
 
 
 def value_of(metric: RowMetric, second: Codes | NDArray[np.float64]) -> float:

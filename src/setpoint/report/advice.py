@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 from setpoint.goals.expressions import Const, Constraint, Expression
 from setpoint.goals.goal import Goal
 from setpoint.goals.words import in_words
-from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
+from setpoint.inference.verdicts import FAILS, OPEN
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
 from setpoint.report.findings import SEARCHED, sentence
 from setpoint.report.numbers import percent
-from setpoint.report.units import asked, range_of, shown, unit_of
+from setpoint.report.rule_words import certificate
+from setpoint.report.units import asked, range_of
 from setpoint.tolerances import SATISFIED
 
-__all__ = ["Advice", "advice_of", "certificate", "stricter_goal"]
+__all__ = ["Advice", "advice_of", "stricter_goal"]
 
 _SURE = 1.7
 """Margins are so many times the distance from the value to its limit.
@@ -103,7 +104,8 @@ def stricter_goal(facts: Facts, goal: Goal) -> Goal | None:
             if bound is None:
                 return None
         moved.append(written if bound is None else replace(written, rhs=Const(bound)))
-    return replace(goal, constraints=tuple(moved))
+    # Where nothing was counted there is no margin to move.
+    return None if moved == list(goal.constraints) else replace(goal, constraints=tuple(moved))
 
 
 def _tightened(entry: Entry, written: Constraint) -> float | None:
@@ -148,8 +150,6 @@ def _constraint(
             f"{what} may lie on either side of the bound on new rows.",
             " ".join(_closer(entry, written, margins)),
         )
-    if entry.verdict == SHOWN and entry.few_rows:
-        yield Advice(f"{what} was measured on few rows.", "Collect more rows of this kind.")
 
 
 def _closer(entry: Entry, written: Constraint, margins: Goal | None) -> Iterator[str]:
@@ -180,42 +180,6 @@ def _closer(entry: Entry, written: Constraint, margins: Goal | None) -> Iterator
         yield "Collect more rows of this kind."
     if entry.interval in ("pairs", "groups"):
         yield "Small groups can be joined."
-
-
-def certificate(facts: Facts, goal: Goal) -> str:
-    """What is known of the objective beyond the rows, and what the gap says."""
-    known, unit = facts.certificate, unit_of(goal.objective)
-    sentences = []
-    if facts.objective.posteriors is not None:
-        sentences.append(_by_posteriors(facts, shown(facts.objective.posteriors, unit)))
-    if known.gap is not None:
-        out = f"{'Then no' if sentences else 'No'} other {known.rivals} on these scores has "
-        if known.gap <= SATISFIED:
-            out += "a better objective (certified)."
-        else:
-            out += f"an objective better by more than {shown(known.gap, unit)} (certified)."
-        sentences.append(out)
-        if any(e.denominator is not None for e in facts.entries):
-            sentences.append(
-                "Ratios with a denominator of less than one expected row are excluded."
-            )
-    return " ".join(sentences)
-
-
-def _by_posteriors(facts: Facts, value: str) -> str:
-    """What soft evidence says."""
-    known = facts.certificate
-    past = known.violation or 0.0
-    met = "" if not facts.constraints else " and every constraint is met"
-    if past > SATISFIED:
-        met = f" and a constraint is violated by {past:.3g}"
-    out = "The rule was found on posteriors"
-    if known.calibration is not None:
-        out += (
-            f", which differ from the labels by up to {percent(known.calibration)} of the rows in "
-            "a pair of true and predicted class"
-        )
-    return f"{out}. If they are right, the objective is {value}{met}."
 
 
 def _search(facts: Facts, goal: Goal) -> Iterator[Advice]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from setpoint.goals.populations import Label
+from setpoint.typing import Floats
 
-__all__ = ["Counts"]
+__all__ = ["MOST_CLASSES", "Counts"]
+
+MOST_CLASSES = 50
+"""Of more classes the confusion is not kept whole: it grows with their square."""
+
+_MOST_MISTAKES = 100
 
 
 @dataclass(frozen=True)
@@ -21,7 +28,12 @@ class Counts:
         With two classes, (negative, positive).
     confusion : tuple of n + 1 tuples of n floats
         Weight of the rows of X by true class (the last: unlabelled) and decided class. A rule
-        that draws is counted in expectation.
+        that draws is counted in expectation. Empty for more than 50 classes.
+    cells : tuple of (true class, decided class, weight)
+        For more than 50 classes the diagonal and the 100 most frequent mistakes, by class
+        codes.
+    labelled : float
+        Weight of the rows of X that have a label.
     seen : float
         The share of the rows of X that are rows of the fit too, by their hashes.
 
@@ -34,7 +46,33 @@ class Counts:
     n_rows: int = 0
     classes: tuple[Label, ...] = ()
     confusion: tuple[tuple[float, ...], ...] = ()
+    cells: tuple[tuple[int, int, float], ...] = ()
+    labelled: float = 0.0
     seen: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.confusion:
+            rows = self.confusion[: len(self.classes)]
+            object.__setattr__(self, "labelled", float(sum(sum(row) for row in rows)))
+
+    @classmethod
+    def of(cls, n_rows: int, classes: tuple[Label, ...], table: Floats) -> Counts:
+        """Those of a table (n + 1, n) of weights by true and decided class."""
+        n = len(classes)
+        if n <= MOST_CLASSES:
+            return cls(n_rows, classes, tuple(tuple(row) for row in table.tolist()))
+        wrong = [(i, j, float(table[i, j])) for i, j in zip(*table[:n].nonzero(), strict=True)]
+        wrong = [(int(i), int(j), x) for i, j, x in wrong if i != j]
+        wrong.sort(key=lambda cell: (-cell[2], cell))
+        right = [(i, i, float(table[i, i])) for i in range(n)]
+        return cls(n_rows, classes, (), (*right, *wrong[:_MOST_MISTAKES]), float(table[:n].sum()))
+
+    def table(self) -> Iterator[tuple[int, int, float]]:
+        """The cells of labelled rows that are known: true class, decided class, weight."""
+        if self.cells:
+            yield from self.cells
+        for i, row in enumerate(self.confusion[: len(self.classes)]):
+            yield from ((i, j, x) for j, x in enumerate(row))
 
     @property
     def positive(self) -> Label | None:

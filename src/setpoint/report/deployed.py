@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setpoint.goals.goal import Goal
+from setpoint.goals.words import in_words
 from setpoint.inference.sign_test import CONFIDENCE, POWER, ROUNDING, fresh_labels
 from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
 from setpoint.report.counts import Counts
@@ -45,7 +46,8 @@ class Comparison:
     constraints : tuple of Entry
         The goal's constraints, as the deployed model meets them.
     confusion : tuple of n + 1 tuples of n floats
-        Weight of the rows by true class and the class that the deployed model decides.
+        Weight of the rows by true class and the class that the deployed model decides; empty for
+        more than 50 classes.
 
     Attributes
     ----------
@@ -99,7 +101,9 @@ class Comparison:
         if self.changed == 0.0:
             return [f"No decision on {plural(self.rows, 'row')} changes."]
         unit: Unit = "share" if goal is None else unit_of(goal.objective)
-        out = [] if self.difference is None else [self._gain(self.difference, unit)]
+        what = "The objective" if goal is None else in_words(goal.objective)
+        what = what[0].upper() + what[1:]
+        out = [] if self.difference is None else [self._gain(what, self.difference, unit)]
         sides = {} if goal is None else {str(c): unit_of(c.lhs) for c in goal.constraints}
         met = [
             f"{e.text}: {shown(e.value, sides.get(e.text, 'number'))}"
@@ -110,15 +114,15 @@ class Comparison:
             out.append(f"The deployed model on the same rows: {'; '.join(met)}.")
         if counts is not None and self.confusion:
             people = in_people(counts, self.confusion)
-            out.append(f"Of the deployed model: {people[0].lower()}{people[1:]}")
+            out.append(f"By the deployed model, {people[0].lower()}{people[1:]}")
         return [*out, *self._changes()]
 
-    def _gain(self, entry: Entry, unit: Unit) -> str:
+    def _gain(self, what: str, entry: Entry, unit: Unit) -> str:
         """The objective against the deployed model's, and whether that is shown."""
         assert self.objective is not None
         assert entry.value is not None
         new, old = shown(self.objective + entry.value, unit), shown(self.objective, unit)
-        text = f"{entry.text} is {new}; the deployed model has {old}"
+        text = f"{what} is {new}; the deployed model has {old}"
         if entry.low is None or entry.high is None:
             return f"{text}."
         verdict = entry.verdict or OPEN

@@ -69,7 +69,7 @@ class Line:
         "32.3 % to 37.6 %"; "" without an interval.
     verdict : str
         Of a constraint; "not evaluated" without rows.
-    unit : str
+    unit : {"share", "amount", "number"}
     """
 
     entry: Entry

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from html import escape
 
 from setpoint.goals.goal import Goal
-from setpoint.report.advice import advice_of, certificate
+from setpoint.report.advice import advice_of
 from setpoint.report.deployed import TITLE
 from setpoint.report.facts import Facts
 from setpoint.report.findings import Line, caveats, headline, lines_of, rows_in_words, summary
 from setpoint.report.people import in_people
 from setpoint.report.printable import cleaned
-from setpoint.report.text import rule_lines
+from setpoint.report.rule_words import certificate, rule_lines
 
 __all__ = ["report_html"]
 

@@ -30,6 +30,8 @@ MOST_POINTS = 256
 """A picture shows no more; vertices of the hull come first."""
 
 _PROBES = 4_096
+_STEPS = 256
+"""Thresholds that are looked at before the distance between them doubles."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ class OperatingCurve:
         has a threshold for each segment.
     hull : tuple of int
         The points on the upper hull of recall over false positive rate: what draws among
-        thresholds reach lies on and below it. Of more than 4,096 thresholds evenly
-        spaced ones are looked at.
+        thresholds reach lies on and below it. Of more than 4,096 thresholds some are
+        looked at, most of them strict.
     chosen : tuple of (probability, threshold, recall, false positive rate, precision)
         The thresholds that the rule uses, with their probabilities.
     n_points : int
@@ -222,8 +224,7 @@ def _curve(
     program: Program | None,
 ) -> OperatingCurve:
     fp, tp = counts
-    # Some of a long curve tell how it runs.
-    probes = np.append(np.arange(0, len(fp) - 1, 1 + len(fp) // _PROBES), len(fp) - 1)
+    probes = _probes(len(fp))
     upper = _upper(fp, tp, probes)
     shown = _shown(fp, tp, probes, upper, [j for _, j in atoms])
     here = curve.counts[:, shown]
@@ -255,6 +256,22 @@ def _curve(
         chosen,  # type: ignore[arg-type]  # five numbers each
         curve.n_cutoffs,
     )
+
+
+def _probes(m: int) -> NDArray[np.int64]:
+    """Thresholds that say how a long curve runs: every one of a few thousand.
+
+    Of more, those at the strict end, where a rare class is, lie closest together.
+    """
+    if m <= _PROBES:
+        return np.arange(m)
+    last, start, stride = 1 + m // (_PROBES // 2), 0, 1
+    parts = []
+    while stride < last and start + _STEPS * stride < m:
+        parts.append(np.arange(start, start + _STEPS * stride, stride))
+        start += _STEPS * stride
+        stride *= 2
+    return np.concatenate([*parts, np.arange(start, m - 1, min(stride, last)), [m - 1]])
 
 
 def _upper(fp: Floats, tp: Floats, probes: NDArray[np.int64]) -> NDArray[np.int64]:

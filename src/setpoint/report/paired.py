@@ -18,10 +18,13 @@ from setpoint.goals.populations import Label
 from setpoint.inputs.inputs import Table
 from setpoint.program.link import link
 from setpoint.report.counting import LEVEL, entries_on
+from setpoint.report.counts import MOST_CLASSES
 from setpoint.report.deployed import Comparison, compared
 from setpoint.report.entry import Entry
+from setpoint.report.report import GoalReport
+from setpoint.report.sections.prices import Prices
 
-__all__ = ["against_deployed", "measured_difference"]
+__all__ = ["against_deployed", "measured_difference", "with_deployed"]
 
 
 def against_deployed(
@@ -57,6 +60,17 @@ def against_deployed(
         return _with_objective(found, goal, classes, table, decided, level)
     except GoalError:  # such as a goal that is too long with both models in it
         return found
+
+
+def with_deployed(report: GoalReport, found: Comparison | None) -> GoalReport:
+    """The report with the comparison, and the deployed model's price beside the others."""
+    if found is None:
+        return report
+    sections = tuple(
+        replace(s, deployed=found.objective) if isinstance(s, Prices) else s
+        for s in report.sections
+    )
+    return replace(report, deployed=found, sections=sections)
 
 
 def measured_difference(found: Comparison, goal: Goal, ours: float, todays: float) -> Comparison:
@@ -108,6 +122,8 @@ def _better(goal: Goal) -> Relation:
 def _deployed_counts(confusion: Confusion) -> tuple[tuple[float, ...], ...]:
     """Weights by true class and what the deployed model decides, from strata that know it."""
     n = len(confusion.classes)
+    if n > MOST_CLASSES:
+        return ()
     out = np.zeros((n + 1, n))
     for stratum, counts in zip(confusion.strata, confusion.counts, strict=True):
         if stratum.dataset is None:

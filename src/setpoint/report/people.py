@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from setpoint.goals.populations import Label
 from setpoint.report.counts import Counts
 
@@ -47,14 +49,12 @@ def parts_of(
     missed 300
     left out rightly 8800
     """
-    table = counts.confusion if confusion is None else confusion
-    n = len(counts.classes)
-    total = sum(sum(row) for row in table[:n])
-    if not total > 0.0:
+    found = _of(counts, confusion)
+    if not found.labelled > 0.0:
         return ()
-    scale = PER / total
-    if n == 2:
-        (tn, fp), (fn, tp) = table[:2]
+    scale = PER / found.labelled
+    if len(counts.classes) == 2:
+        (tn, fp), (fn, tp) = found.confusion[:2]
         named = (
             ("accepted rightly", tp, True),
             ("accepted wrongly", fp, False),
@@ -62,11 +62,18 @@ def parts_of(
             ("left out rightly", tn, True),
         )
         return tuple(Part(words, scale * x, right) for words, x, right in named)
-    right = sum(table[i][i] for i in range(n))
+    right = sum(x for i, j, x in found.table() if i == j)
     return (
         Part("decided rightly", scale * right, True),
-        Part("decided wrongly", scale * (total - right), False),
+        Part("decided wrongly", scale * (found.labelled - right), False),
     )
+
+
+def _of(counts: Counts, confusion: Sequence[Sequence[float]] | None) -> Counts:
+    """The counts of other decisions on the same rows."""
+    if confusion is None:
+        return counts
+    return Counts.of(counts.n_rows, counts.classes, np.array(confusion))
 
 
 def in_people(counts: Counts, confusion: Sequence[Sequence[float]] | None = None) -> str:
@@ -101,7 +108,7 @@ missed."
         f"Of {PER:,} rows like these {_people(right.rows)} are decided rightly, "
         f"{_people(wrong.rows)} wrongly"
     )
-    mistakes = _mistakes(counts, counts.confusion if confusion is None else confusion)
+    mistakes = _mistakes(_of(counts, confusion))
     return f"{text}; most often {', '.join(mistakes)}." if mistakes else f"{text}."
 
 
@@ -116,14 +123,13 @@ def named(label: Label) -> str:
     return f"class {label!r}"
 
 
-def _mistakes(counts: Counts, table: Sequence[Sequence[float]]) -> list[str]:
+def _mistakes(counts: Counts) -> list[str]:
     """The most frequent mistakes."""
-    n = len(counts.classes)
-    total = sum(sum(row) for row in table[:n])
-    wrong = [(table[i][j], i, j) for i in range(n) for j in range(n) if i != j and table[i][j] > 0]
+    wrong = [(x, i, j) for i, j, x in counts.table() if i != j and x > 0]
     wrong.sort(key=lambda cell: (-cell[0], cell[1:]))
+    classes = counts.classes
     return [
-        f"{_people(PER * x / total)} {counts.classes[i]!r} taken for {counts.classes[j]!r}"
+        f"{_people(PER * x / counts.labelled)} {classes[i]!r} taken for {classes[j]!r}"
         for x, i, j in wrong[:_MOST]
     ]
 

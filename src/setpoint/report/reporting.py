@@ -156,9 +156,7 @@ def _counts(confusion: Confusion) -> Counts:
     """The rows of X by true and decided class."""
     own = [i for i, stratum in enumerate(confusion.strata) if stratum.dataset is None]
     table = confusion.counts[own].sum(axis=0)
-    return Counts(
-        int(confusion.rows.sum()), confusion.classes, tuple(tuple(row) for row in table.tolist())
-    )
+    return Counts.of(int(confusion.rows.sum()), confusion.classes, table)
 
 
 def _prices(linked: LinkedGoal, counter: Counter, objective: Side) -> tuple[Section, ...]:

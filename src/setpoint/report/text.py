@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 
 from setpoint.goals.goal import Goal
-from setpoint.report.advice import advice_of, certificate
+from setpoint.report.advice import advice_of
 from setpoint.report.deployed import TITLE
 from setpoint.report.facts import Facts
 from setpoint.report.findings import (
@@ -15,25 +15,16 @@ from setpoint.report.findings import (
     headline,
     lines_of,
     rows_in_words,
-    sentence,
     summary,
 )
 from setpoint.report.group_table import GroupTable
-from setpoint.report.numbers import percent
 from setpoint.report.people import in_people
-from setpoint.report.units import shown, unit_of
+from setpoint.report.rule_words import certificate, how_found, rule_lines
+from setpoint.report.units import shown
 
-__all__ = ["HOW", "how_found", "report_text", "rule_lines"]
+__all__ = ["report_text"]
 
 WIDTH = 79
-
-HOW = {
-    "optimal": "the best rule of its kind, proved",
-    "feasible": "a rule that meets the goal; a better one may exist",
-    "stationary": "no small change improves the rule; a better one may exist",
-    "nearest": "no rule meets the goal; this one comes nearest",
-    "evaluated": "decisions were measured",
-}
 
 _MOST_GROUPS = 40
 
@@ -92,33 +83,6 @@ def entry_lines(line: Line) -> list[str]:
     if entry.certified is not None:
         limits += f"; certified: {shown(entry.certified, line.unit)}"
     return [*out, limits] if limits else out
-
-
-def rule_lines(facts: Facts, goal: Goal) -> list[str]:
-    """The rule in words, what it looks at, and what draws would gain."""
-    rule = facts.rule
-    lines = rule.text.split("\n") if rule.text else []
-    if rule.decides_on:
-        lines.append(f"It looks at {', '.join(rule.decides_on)} beside the score.")
-    if rule.drawn > 0:
-        lines.append(f"The decision on {percent(rule.drawn)} of the rows is drawn.")
-    if facts.certificate.with_draws is not None:
-        unit, entry = unit_of(goal.objective), facts.objective
-        now = entry.value if entry.posteriors is None else entry.posteriors
-        better = shown(facts.certificate.with_draws, unit)
-        lines.append(f"With draws {entry.text} could reach {better} ({shown(now, unit)} without).")
-    return lines
-
-
-def how_found(facts: Facts) -> str:
-    """How the rule was found, by whom and why this way."""
-    how = sentence(HOW[facts.status])
-    search = facts.search
-    if search.evidence == "soft" and facts.status in ("optimal", "feasible", "stationary"):
-        how += ", judged by posteriors"
-    who = ", ".join(x for x in (search.family, search.solver) if x)
-    how += f" ({facts.status}; {who})." if who else f" ({facts.status})."
-    return f"{how} {sentence(search.why)}." if search.why else how
 
 
 def _group_lines(facts: Facts) -> list[str]:

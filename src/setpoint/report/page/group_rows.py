@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from setpoint.goals.goal import expression_of
@@ -22,7 +24,7 @@ _MOST = 60
 
 _ENDS = 20
 
-_MOST_FOLDED = 300
+_MOST_FOLDED = 200
 
 
 @dataclass(frozen=True)
@@ -76,20 +78,18 @@ def groups_shown(facts: Facts) -> GroupsShown | None:
     start = len(table.head) - 1 - len(table.metrics)
     if len(lines) <= _MOST:
         return GroupsShown(table.head[1:], tuple(lines), (), start, shared, "")
-    order = list(range(len(lines)))
-    what = "first"
-    if table.metrics:
-        metric = table.metrics[0]
-        order.sort(key=lambda i: _height(cells.get((groups[i], metric))))
-        what = f"lowest and the {_ENDS} highest by {table.head[-len(table.metrics)]}"
-    lines = [lines[i] for i in order]
-    rest = lines[_ENDS:-_ENDS]
-    note = f"Of {len(lines):,} groups the {_ENDS} {what}; the others are folded below."
+    by = (table.metrics or (facts.groups[0].metric,))[0]
+    first, last, rest = _ends(lines, [_height(cells.get((key, by))) for key in groups])
+    what = table.head[-len(table.metrics)] if table.metrics else by
+    note = (
+        f"Of {len(lines):,} groups the {len(first)} lowest and the {len(last)} highest by {what}; "
+        "the others are folded below."
+    )
     if len(rest) > _MOST_FOLDED:
         note = f"{note[:-1]}, {_MOST_FOLDED} of them."
     return GroupsShown(
         table.head[1:],
-        (*lines[:_ENDS], *lines[-_ENDS:]),
+        (*first, *last),
         tuple(replace(line, bars=(None,) * len(line.bars)) for line in rest[:_MOST_FOLDED]),
         start,
         shared,
@@ -98,7 +98,21 @@ def groups_shown(facts: Facts) -> GroupsShown | None:
 
 
 def _height(row: GroupRow | None) -> float:
-    return -1.0 if row is None or row.value is None else row.value
+    """The value of a group; not a number without rows."""
+    return math.nan if row is None or row.value is None else row.value
+
+
+def _ends(
+    lines: list[GroupLine], heights: Sequence[float]
+) -> tuple[list[GroupLine], list[GroupLine], list[GroupLine]]:
+    """The lowest, the highest, and the others, those without rows last."""
+    known = sorted((h, i) for i, h in enumerate(heights) if not math.isnan(h))
+    order = [i for _, i in known]
+    low, high = order[:_ENDS], order[_ENDS:][-_ENDS:]
+    shown = {*low, *high}
+    rest = [i for i in order if i not in shown]
+    rest += [i for i, h in enumerate(heights) if math.isnan(h)]
+    return ([lines[i] for i in low], [lines[i] for i in high], [lines[i] for i in rest])
 
 
 def _bars(facts: Facts, metric: str) -> dict[object, Bar | None]:

@@ -18,7 +18,7 @@ class Header:
         File names; "" where they are not known.
     command : str
         A command line to copy, with ``{goal}`` where the goal belongs; "" if there is none.
-    cautions : tuple of str
+    cautions : sequence of str
         Sentences that are said at the top.
 
     Raises

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Any
 
 from setpoint.goals.expressions import Const, Constraint
@@ -14,7 +16,6 @@ from setpoint.report.findings import sentence
 from setpoint.report.numbers import number
 from setpoint.report.page.axis import axis_for, bar_on
 from setpoint.report.page.header import Header
-from setpoint.report.page.page import header_line
 from setpoint.report.page.pictures import figure_of
 from setpoint.report.page.rendering import rendered
 from setpoint.report.page.verdict import command_for
@@ -86,17 +87,23 @@ def infeasible_page(
     written = {str(c): c for c in goal.constraints}
     pictures = [] if frontier is None else list(pictures_of((frontier,)))
     values = {
-        "header": header_line(header),
+        "header": _header(header),
         "headline": "No rule meets the goal",
         "message": sentence(message),
         "cautions": header.cautions,
         "goal": str(goal),
         "goal_words": goal_in_words(goal),
         "parts": [_part(text, value, written.get(text)) for text, value in reachable],
-        "figures": [figure_of(p, i, alone=True) for i, p in enumerate(pictures, 1)],
+        "figures": [figure_of(p, i) for i, p in enumerate(pictures, 1)],
         "goals": [{"goal": text, "command": _command(text, header)} for text in goals],
     }
     return rendered("infeasible.html.j2", values)
+
+
+def _header(header: Header) -> list[str]:
+    today = datetime.now(UTC).date().isoformat()
+    parts = (header.table, today, header.model, f"setpoint {version('setpoint')}")
+    return [text for text in parts if text]
 
 
 def _command(text: str, header: Header) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 from setpoint.goals.goal import Goal
 from setpoint.goals.words import glossary, goal_in_words
 from setpoint.inputs.files import atomic_write
-from setpoint.report.advice import certificate
 from setpoint.report.deployed import TITLE
 from setpoint.report.facts import Facts
 from setpoint.report.findings import headline
@@ -24,11 +23,12 @@ from setpoint.report.page.rows import pieces_of
 from setpoint.report.page.verdict import box_of
 from setpoint.report.people import in_people
 from setpoint.report.printable import shortened
+from setpoint.report.rule_words import certificate, how_found, rule_lines
 from setpoint.report.section import Section, TextSection
-from setpoint.report.text import how_found, report_text, rule_lines
+from setpoint.report.text import report_text
 from setpoint.report.worked import same_sides
 
-__all__ = ["header_line", "page_text", "write_page"]
+__all__ = ["page_text", "write_page"]
 
 HELD_OUT = "On rows that took no part in choosing the rule"
 CHOSEN_ON = "On the rows the rule was chosen on"
@@ -96,15 +96,12 @@ def page_text(
     return rendered("page.html.j2", _values(facts, held_out, about, header or Header()))
 
 
-def header_line(header: Header, facts: Facts | None = None) -> list[str]:
+def _header(header: Header, facts: Facts) -> list[str]:
     """Table, rows, day, model and version: what is known of them."""
-    out = [header.table]
-    if facts is not None:
-        out += [plural(facts.counts.n_rows, "row"), facts.run.when[:10]]
-    out.append(header.model)
-    if facts is not None and "setpoint" in facts.run.versions:
-        out.append(f"setpoint {facts.run.versions['setpoint']}")
-    return [text for text in out if text]
+    rows, day = plural(facts.counts.n_rows, "row"), facts.run.when[:10]
+    own = facts.run.versions.get("setpoint")
+    parts = (header.table, rows, day, header.model, f"setpoint {own}" if own else "")
+    return [text for text in parts if text]
 
 
 def _values(
@@ -116,7 +113,7 @@ def _values(
     money = lead.section("prices")
     blocks = _blocks(facts, held_out)
     return {
-        "header": header_line(header, lead),
+        "header": _header(header, lead),
         "headline": shortened(headline(lead, goal), _LONGEST),
         "people": shortened(in_people(lead.counts), _LONGEST_SENTENCE),
         "pieces": pieces_of(lead.counts),
@@ -164,7 +161,7 @@ def _drawn(blocks: Sequence[Block], lead: Facts, goal: Goal) -> dict[str, Any]:
         own = block.details if details else block.pictures
         for picture in own:
             number += 1
-            yield figure_of(picture, number, block.rows, alone=len(own) == 1)
+            yield figure_of(picture, number, block.rows)
 
     shown = [
         {"title": b.title, "lines": b.lines, "figures": list(figures(b))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 __all__ = ["rounded", "shorter"]
 
@@ -22,34 +23,50 @@ def rounded(text: str) -> str:
 
 
 def shorter(d: str) -> str:
-    """A path of straight lines without points that a straight line passes anyway.
+    """A path of straight lines to a tenth of a point, each step from the last one.
+
+    Points that a level or an upright line passes anyway are left out; other paths are rounded.
 
     Examples
     --------
-    >>> shorter("M 0 0 L 1.001 0 L 2 0 L 2 5.5 z")
-    'M0 0 2 0 2 5.5z'
+    >>> shorter("M 0 0 L 1.001 0 L 2 0 L 2 5.52 L 3.26 7 z")
+    'M0 0h2v5.5l1.3 1.5z'
     """
-    path = rounded(" ".join(d.split()))
+    path = " ".join(d.split())
     if _LINES.fullmatch(path) is None:
-        return path
+        return rounded(path)
     end = "z" if path.endswith("z") else ""
-    points = [tuple(p.split()) for p in path.removesuffix(" z")[2:].split(" L ")]
-    kept: list[tuple[str, ...]] = []
-    for point in points:
-        while len(kept) > 1 and _passes(kept[-2], kept[-1], point):
+    kept: list[tuple[int, int]] = []
+    for point in path.removesuffix(" z")[2:].split(" L "):
+        # In tenths, so that no error adds up.
+        x, y = (round(10.0 * float(number)) for number in point.split())
+        while len(kept) > 1 and _passes(kept[-2], kept[-1], (x, y)):
             kept.pop()
-        if not kept or kept[-1] != point:
-            kept.append(point)
-    if len(kept) == 1:  # a point is drawn where caps are round
-        kept *= 2
-    return f"M{' '.join(' '.join(p) for p in kept)}{end}"
+        if not kept or kept[-1] != (x, y):
+            kept.append((x, y))
+    steps = [_step(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(kept)]
+    # A lone point is drawn where caps are round.
+    return f"M{_tenths(kept[0][0])} {_tenths(kept[0][1])}{''.join(steps) or 'h0'}{end}"
 
 
-def _passes(first: tuple[str, ...], middle: tuple[str, ...], last: tuple[str, ...]) -> bool:
+def _step(x: int, y: int) -> str:
+    if y == 0:
+        return f"h{_tenths(x)}"
+    if x == 0:
+        return f"v{_tenths(y)}"
+    return f"l{_tenths(x)}{'' if y < 0 else ' '}{_tenths(y)}"
+
+
+def _tenths(x: int) -> str:
+    sign, (whole, rest) = "-" if x < 0 else "", divmod(abs(x), 10)
+    return f"{sign}{whole}.{rest}" if rest else f"{sign}{whole}"
+
+
+def _passes(first: tuple[int, int], middle: tuple[int, int], last: tuple[int, int]) -> bool:
     """Whether a level or upright line from the first to the last goes through the middle."""
     for fixed, moving in ((0, 1), (1, 0)):
         if first[fixed] == middle[fixed] == last[fixed]:
-            a, b, c = (float(p[moving]) for p in (first, middle, last))
+            a, b, c = first[moving], middle[moving], last[moving]
             return a <= b <= c or a >= b >= c
     return False
 

@@ -18,9 +18,6 @@ from setpoint.report.section import Section
 
 __all__ = ["Block", "Figure", "blocks_of", "figure_of", "group_pictures"]
 
-_WIDE = (5.2, 3.1)
-"""Inches of a picture that has the page's width to itself."""
-
 _FRAME, _ROW = 0.9, 0.22
 """Inches: a picture of groups without its rows, and one row of it."""
 
@@ -85,7 +82,7 @@ def blocks_of(facts: Facts, sections: Sequence[Section], rows: str) -> list[Bloc
     return out
 
 
-def figure_of(picture: Picture, number: int, rows: str = "", *, alone: bool = False) -> Figure:
+def figure_of(picture: Picture, number: int, rows: str = "") -> Figure:
     """A picture drawn.
 
     Parameters
@@ -94,23 +91,20 @@ def figure_of(picture: Picture, number: int, rows: str = "", *, alone: bool = Fa
         Of the picture in its page; its ids begin with it.
     rows : str
         On which rows, in words.
-    alone : bool
-        Whether it has the width to itself.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed.
     """
-    size = _WIDE if alone and picture.size == SIZE else picture.size
     svg = drawn(
         picture.plot,
-        size=size,
+        size=picture.size,
         prefix=f"p{number}-",
         description=picture.description,
         panels=picture.panels,
     )
-    return Figure(picture.title, svg, picture.caption, rows, size[1] > size[0])
+    return Figure(picture.title, svg, picture.caption, rows, picture.size[1] > picture.size[0])
 
 
 def group_pictures(facts: Facts, goal: Goal) -> Iterator[Picture]:

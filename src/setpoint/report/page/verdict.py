@@ -63,7 +63,7 @@ def box_of(facts: Facts, held_out: Facts | None, goal: Goal, header: Header) -> 
     advice = tuple(dict.fromkeys(advice_of(lead, None if held_out is None else facts)))
     stricter = stricter_goal(lead, goal)
     command = words = ""
-    if stricter is not None and stricter != goal:
+    if stricter is not None:
         command = command_for(stricter, header)
         words = "To search with the margin, the goal is" if command == str(stricter) else ""
         words = words or "To search with the margin"

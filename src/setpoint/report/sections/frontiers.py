@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from setpoint.goals.expressions import Metric, Reduce
 from setpoint.goals.goal import expression_of
 from setpoint.goals.words import in_words
 from setpoint.report.numbers import number
@@ -71,7 +72,7 @@ def pictures_of(frontiers: Sequence[Frontier]) -> Iterator[Picture]:
         strict = "right" if frontier.relation == ">=" else "left"
         side, objective = _words(frontier.side), _words(frontier.objective)
         yield Picture(
-            f"What {side} costs",
+            _title(frontier),
             FrontierDisplay(frontier).plot,
             f"The best {objective} as the bound on {side} moves; the goal asks for "
             f"{frontier.relation} {number(frontier.asked)}.",
@@ -79,6 +80,17 @@ def pictures_of(frontiers: Sequence[Frontier]) -> Iterator[Picture]:
             f"{strict} the bound is stricter. The mark is the bound that the goal asks for.{proof}",
             _WIDE,
         )
+
+
+def _title(frontier: Frontier) -> str:
+    """What is paid for, in words."""
+    side = expression_of(frontier.side)
+    words = in_words(side)
+    if isinstance(side, Reduce) and side.kind == "difference" and frontier.relation == "<=":
+        return f"What a smaller {words} costs"
+    if isinstance(side, Metric):
+        return f"What a {'higher' if frontier.relation == '>=' else 'lower'} {words} costs"
+    return f"What the bound on {words} costs"
 
 
 def _words(text: str) -> str:

@@ -1,0 +1,83 @@
+"""The rule, how it was found and what is certified of it, in sentences."""
+
+from __future__ import annotations
+
+from setpoint.goals.goal import Goal
+from setpoint.report.facts import Facts
+from setpoint.report.findings import sentence
+from setpoint.report.numbers import percent
+from setpoint.report.units import shown, unit_of
+from setpoint.tolerances import SATISFIED
+
+__all__ = ["certificate", "how_found", "rule_lines"]
+
+_HOW = {
+    "optimal": "the best rule of its kind, proved",
+    "feasible": "a rule that meets the goal; a better one may exist",
+    "stationary": "no small change improves the rule; a better one may exist",
+    "nearest": "no rule meets the goal; this one comes nearest",
+    "evaluated": "decisions were measured",
+}
+
+
+def rule_lines(facts: Facts, goal: Goal) -> list[str]:
+    """The rule in words, what it looks at, and what draws would gain."""
+    rule = facts.rule
+    lines = rule.text.split("\n") if rule.text else []
+    if rule.decides_on:
+        lines.append(f"It looks at {', '.join(rule.decides_on)} beside the score.")
+    if rule.drawn > 0:
+        lines.append(f"The decision on {percent(rule.drawn)} of the rows is drawn.")
+    if facts.certificate.with_draws is not None:
+        unit, entry = unit_of(goal.objective), facts.objective
+        now = entry.value if entry.posteriors is None else entry.posteriors
+        better = shown(facts.certificate.with_draws, unit)
+        lines.append(f"With draws {entry.text} could reach {better} ({shown(now, unit)} without).")
+    return lines
+
+
+def how_found(facts: Facts) -> str:
+    """How the rule was found, by whom and why this way."""
+    how = sentence(_HOW[facts.status])
+    search = facts.search
+    if search.evidence == "soft" and facts.status in ("optimal", "feasible", "stationary"):
+        how += ", judged by posteriors"
+    who = ", ".join(x for x in (search.family, search.solver) if x)
+    how += f" ({facts.status}; {who})." if who else f" ({facts.status})."
+    return f"{how} {sentence(search.why)}." if search.why else how
+
+
+def certificate(facts: Facts, goal: Goal) -> str:
+    """What is known of the objective beyond the rows, and what the gap says."""
+    known, unit = facts.certificate, unit_of(goal.objective)
+    sentences = []
+    if facts.objective.posteriors is not None:
+        sentences.append(_by_posteriors(facts, shown(facts.objective.posteriors, unit)))
+    if known.gap is not None:
+        out = f"{'Then no' if sentences else 'No'} other {known.rivals} on these scores has "
+        if known.gap <= SATISFIED:
+            out += "a better objective (certified)."
+        else:
+            out += f"an objective better by more than {shown(known.gap, unit)} (certified)."
+        sentences.append(out)
+        if any(e.denominator is not None for e in facts.entries):
+            sentences.append(
+                "Ratios with a denominator of less than one expected row are excluded."
+            )
+    return " ".join(sentences)
+
+
+def _by_posteriors(facts: Facts, value: str) -> str:
+    """What soft evidence says."""
+    known = facts.certificate
+    past = known.violation or 0.0
+    met = "" if not facts.constraints else " and every constraint is met"
+    if past > SATISFIED:
+        met = f" and a constraint is violated by {past:.3g}"
+    out = "The rule was found on posteriors"
+    if known.calibration is not None:
+        out += (
+            f", which differ from the labels by up to {percent(known.calibration)} of the rows in "
+            "a pair of true and predicted class"
+        )
+    return f"{out}. If they are right, the objective is {value}{met}."
