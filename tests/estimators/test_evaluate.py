@@ -255,7 +255,7 @@ def test_the_level_is_that_of_each_limit(level, verdict):
 
 @pytest.mark.parametrize("level", [0.5, 1.0, float("nan")])
 def test_levels_that_are_none(level):
-    with pytest.raises(ValueError, match="level is above 0.5 and below 1, got"):
+    with pytest.raises(ValueError, match=r"level is above 0.5 and below 1, got"):
         evaluate("maximize recall", [0, 1], [0, 1], level=level)
 
 
