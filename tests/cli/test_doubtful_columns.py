@@ -25,7 +25,7 @@ def german(tmp_path):
 def test_thousands_are_never_read_as_decimals(run, german, tmp_path):
     model = tmp_path / "m.skops"
     done = run("fit", german, "--target", "y", "--goal", "f1", "--model", model)
-    assert done.exit_code in (0, 3), done.stderr
+    assert done.exit_code in (0, 3, 4), done.stderr
     all_rows = run("predict", model, german).stdout.splitlines()[1:]
     lines = german.read_text("utf-8").splitlines()
     doubtful = tmp_path / "some.csv"
@@ -64,11 +64,12 @@ def test_many_groups(run, tmp_path):
     goal = "maximize recall subject to predicted_rate.difference(g) <= 0.2 and precision >= 0.5"
     model = tmp_path / "m.skops"
     words = ("fit", tmp_path / "t.csv", "--target", "y", "--goal", goal, "--model", model)
-    assert run(*words).exit_code in (0, 3)
+    assert run(*words).exit_code in (0, 3, 4)
     assert model.exists()
     levels = "0.6,0.65,0.7,0.75"
     output = run("frontier", model, tmp_path / "t.csv", "--vary", "precision", "--values", levels)
-    values = [float(line.split()[1]) for line in output.stdout.splitlines() if line[:2] == "0."]
+    rows = [line.split() for line in output.stdout.splitlines() if line[2:5] == ".0 "]
+    values = [float(row[2]) for row in rows]
     assert len(values) == 4
     assert (np.diff(values) <= 0).all()
 

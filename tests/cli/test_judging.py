@@ -23,7 +23,10 @@ def test_evaluate_agrees_with_the_library(run, folder, model, tmp_path):
     same = report.to_dict()
     same.pop("run")
     assert out["evaluated"] == json.loads(json.dumps(same))
-    assert done.exit_code == (0 if report.satisfied else 3)
+    assert out["status"] == report.verdict
+    assert (
+        done.exit_code == {"shown": 0, "too close to call": 4, "shown to fail": 3}[report.verdict]
+    )
     again = json.loads(run("evaluate", model, folder / "new.csv", "--json").stdout)
     out.pop("run")
     again.pop("run")
@@ -37,8 +40,8 @@ def test_evaluate_takes_other_names_and_writes_a_page(run, folder, model, tmp_pa
     assert (missing.exit_code, "t.csv has no column 'y'" in missing.stderr) == (1, True)
     page = tmp_path / "r.html"
     done = run("evaluate", model, tmp_path / "t.csv", "--target", "truth", "--report", page)
-    assert done.exit_code in (0, 3)
-    assert done.stdout.startswith("The goal is")
+    assert done.exit_code == 3
+    assert done.stdout.startswith("Shown to fail on 300 rows.\n\nGoal: maximize recall subject to")
     assert "300 rows from t.csv" in page.read_text("utf-8")
 
 
@@ -49,7 +52,7 @@ def test_evaluate_compares_with_the_deployed_model(run, folder, model, tmp_path)
     table.rename(columns={"old": "today"}).to_csv(tmp_path / "t.csv", index=False)
     assert title in run("evaluate", model, tmp_path / "t.csv", "--baseline", "today").stdout
     without = run("evaluate", model, tmp_path / "t.csv")
-    assert without.exit_code in (0, 3), without.stderr
+    assert without.exit_code in (0, 3, 4), without.stderr
     assert title not in without.stdout
     missing = run("evaluate", model, tmp_path / "t.csv", "--baseline", "old")
     assert (missing.exit_code, "t.csv has no column 'old'" in missing.stderr) == (1, True)
@@ -83,6 +86,31 @@ def test_frontier_table_and_json(run, folder, model, tmp_path):
     assert text.exit_code == 0
     assert text.stdout.split("\n")[3].split("  ")[0] == "bound >="
     assert "-: no rule meets this bound." in text.stdout
+    marked = [line.split() for line in text.stdout.splitlines() if line.endswith("  asked")]
+    assert [row[:2] for row in marked] == [["70.0", "%"]]
+
+
+def test_the_table_of_a_frontier_has_the_bound_that_is_asked(run, folder, tmp_path):
+    """Breakpoints are elsewhere: of rules without draws the asked bound gets the next one's."""
+    model = tmp_path / "m.skops"
+    goal = "maximize recall subject to precision >= 0.7"
+    run("fit", folder / "loans.csv", "--target", "y", "--goal", goal, "--drop", "id",
+        "--model", model)  # fmt: skip
+    found = json.loads(run("frontier", model, folder / "loans.csv", "--json").stdout)["frontier"]
+    k = next(i for i, bound in enumerate(found["bounds"]) if bound >= 0.7)
+    assert found["bounds"][k] > 0.7
+    lines = run("frontier", model, folder / "loans.csv").stdout.splitlines()
+    assert "The bound of precision >= 0.7 moves; the goal asks for 70 %." in lines
+    head = next(line for line in lines if line.startswith("bound >="))
+    assert [name.strip() for name in head.split("  ") if name] == [
+        "bound >=", "best recall", "precision reached", "threshold",
+    ]  # fmt: skip
+    (row,) = (line.split() for line in lines if line.endswith("asked"))
+    share = f"{100 * found['values'][k]:.1f}", f"{100 * found['reached'][k]:.1f}"
+    assert row[:6] == ["70.0", "%", share[0], "%", share[1], "%"]
+    assert float(row[6]) == pytest.approx(found["thresholds"][k], abs=5e-5)
+    bounds = [float(line.split()[0]) for line in lines if line[2:3] == "." and " % " in line]
+    assert bounds == sorted(bounds)
 
 
 def test_frontier_of_a_new_constraint_and_its_picture(run, folder, model, tmp_path):

@@ -10,6 +10,7 @@ from fairlearn import metrics as fairlearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from imblearn import metrics as imblearn
+from scipy.stats import beta
 from sklearn import metrics as sklearn
 from sklearn.linear_model import LogisticRegression
 
@@ -233,6 +234,29 @@ def test_a_classifier_compares_with_the_deployed_model():
     before = Deployed.asked
     assert model.evaluate(X, s.y).deployed.rows == 200
     assert Deployed.asked == before + 1
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict"), [(0.7, "shown"), (0.8, "shown"), (0.95, "too close to call")]
+)
+def test_the_level_is_that_of_each_limit(level, verdict):
+    y, ones = np.repeat([1, 0], [80, 20]), np.ones(100, dtype=int)
+    goal = "maximize recall subject to precision >= 0.75"
+    report = evaluate(goal, y, ones, baseline=1 - y, level=level)
+    (entry,) = report.constraints
+    assert (entry.low, entry.high) == pytest.approx(
+        (beta.ppf(1 - level, 80, 21), beta.ppf(level, 81, 20))
+    )
+    assert (report.level, report.verdict) == (level, verdict)
+    (theirs,) = report.deployed.constraints
+    assert theirs.high == pytest.approx(beta.ppf(level, 1, 20))
+    assert f"each end with {100 * level:g} % confidence" in str(report)
+
+
+@pytest.mark.parametrize("level", [0.5, 1.0, float("nan")])
+def test_levels_that_are_none(level):
+    with pytest.raises(ValueError, match=r"level is above 0.5 and below 1, got"):
+        evaluate("maximize recall", [0, 1], [0, 1], level=level)
 
 
 def test_status():

@@ -222,6 +222,8 @@ def test_a_laxer_bound_is_never_worse_even_at_stationary_points():
 def test_points_say_nothing_of_bounds_outside():
     found = frontier_exact(*rows(), values=[0.6, 0.7], randomized=False)
     assert np.isnan(found.at([0.5, 0.8])).all()
+    assert type(found.at(0.6)) is float
+    assert found.at([0.6]).shape == (1,)
     assert np.isfinite(found.at([0.6, 0.65])).all()
 
 

@@ -358,6 +358,12 @@ FIT = {
         AttributeError,
         "estimator: SVR has no predict_proba and no decision_function; a rule needs scores",
     ),
+    "no scores at the end of a pipeline": (
+        {"estimator": make_pipeline(make_pipeline(SVR()))},
+        AttributeError,
+        "estimator: Pipeline (its last step is Pipeline (its last step is SVR)) has no "
+        "predict_proba and no decision_function; a rule needs scores",
+    ),
 }
 
 

@@ -121,6 +121,14 @@ def test_other_errors_propagate():
         on("maximize recall.min(sex)")
     with pytest.raises(GoalError, match="outside the range"):
         on("maximize recall subject to precision >= 1.2")
+    hint = r"which is \[0, 1\]; for 90 per cent write 0.9 or 90%$"
+    with pytest.raises(GoalError, match=hint):
+        on("maximize recall subject to precision >= 90")
+    hint = r"which is \[0, 1\]; for 200 of N rows write 200/N, with a number for N$"
+    with pytest.raises(GoalError, match=hint):
+        on("maximize recall subject to tp + fp <= 200")
+    with pytest.raises(GoalError, match=r"which is \[-1, 1\]$"):  # no share is asked for
+        on("maximize recall subject to recall - precision >= 2")
     # What these data happen to allow is not a reason to refuse.
     assert on("maximize recall subject to tp >= 0.5").constraints[0].satisfied is False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import click
 
 from setpoint.cli.completion import completion
 from setpoint.cli.demo import demo
-from setpoint.cli.errors import BROKEN_PIPE, ERROR, STOPPED, report_error, silence
+from setpoint.cli.errors import BROKEN_PIPE, ERROR, STOPPED, message_of, report_error, silence
 from setpoint.cli.evaluate import evaluate
 from setpoint.cli.fit import fit
 from setpoint.cli.frontier import frontier
@@ -74,9 +75,19 @@ class App(click.Group):
             if session.interrupted:  # what Ctrl-C made of code that was not ready for it
                 return _stopped(session)
             with suppress(OSError):
-                written = session.written()
-                report_error(error, session.debug, session.describe_written() if written else "")
+                more = session.describe_written() if session.written() else ""
+                report_error(error, session.debug, more)
+                self._error_as_json(error, sys.argv[1:] if args is None else args, more)
             return ERROR
+
+    def _error_as_json(self, error: Exception, args: Sequence[str], more: str) -> None:
+        """An object on stdout for who asked for one; ``predict`` writes a line for each row."""
+        name = next((arg for arg in args if arg in self.commands), None)
+        if "--json" not in args or name in (None, "predict"):
+            return
+        text = message_of(error) + (f"; {more}" if more else "")
+        out = {"command": name, "status": "error", "error": text}
+        click.echo(json.dumps(out, sort_keys=True))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command of a context; see :meth:`main`."""
@@ -130,8 +141,8 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
     A goal is a sentence such as 'maximize recall subject to precision >= 0.9'. Begin with
     'setpoint demo'.
 
-    Exit codes: 0 the goal is reached, 1 an error, 3 the goal cannot be reached or is not
-    reached on the rows that judge it, 130 stopped by Ctrl-C.
+    Exit codes: 0 the goal is shown to hold on new rows, 1 an error, 3 it is shown to fail or
+    no rule can meet it, 4 it is too close to call, 130 stopped by Ctrl-C.
     """
     session = ctx.find_object(Session)
     if session is not None:

@@ -32,7 +32,7 @@ def demo(ctx: click.Context, folder: str) -> None:
     args = [
         table,
         *("--target", "diagnosis", "--positive", "malignant"),
-        *("--goal", "maximize f1 subject to recall >= 0.85"),
+        *("--goal", "maximize precision subject to recall >= 0.9"),
         *("--model", model, "--report", report),
     ]
     session = current()

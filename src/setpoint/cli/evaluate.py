@@ -28,7 +28,7 @@ __all__ = ["evaluate"]
 
 
 @click.command(
-    epilog="\b\nFor example:\n  setpoint evaluate loans.skops this-month.csv && echo reached"
+    epilog="\b\nFor example:\n  setpoint evaluate loans.skops this-month.csv && echo shown"
 )
 @click.argument("model")
 @click.argument("data")
@@ -45,8 +45,8 @@ __all__ = ["evaluate"]
     "--goal",
     "goal_text",
     metavar="TEXT",
-    help="Another goal to judge by, such as the bounds that are meant where the fit asked for "
-    "more; else that of the fit.",
+    help="Another goal to judge by, such as one with other bounds; else that of the fit, or what "
+    "its --judge-by says.",
 )
 @accept_option
 @datasets_option
@@ -84,7 +84,7 @@ def evaluate(
     check_outputs({"--report": report}, inputs | module_file(named))
     judged = opened(
         model, data, reading, trust=trust, target=target, baseline=baseline, files=files,
-        compare=True, metric=named, goal_text=goal_text,
+        judging=True, metric=named, goal_text=goal_text,
     )  # fmt: skip
     judged.model.classifier.unknown_group = "raise" if new_groups == "error" else "largest"
     with warnings_as_notes() as notes, step("judging the rule"), redirect_stdout(sys.stderr):

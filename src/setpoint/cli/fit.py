@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from setpoint.cli.asked import check_estimator, goal_asked, goal_meant, say_positive
 from setpoint.cli.errors import FAILED, STOPPED, CommandError, require_packages
 from setpoint.cli.files import check_outputs
-from setpoint.cli.metric import Named, metric_of, metric_options, module_file
+from setpoint.cli.metric import Named, metric_options, module_file
 from setpoint.cli.options import (
     Reading,
     as_json,
@@ -20,12 +21,12 @@ from setpoint.cli.options import (
     training_options,
 )
 from setpoint.cli.output import print_json, step
-from setpoint.cli.roles import Choices, ColumnRoles, find_roles
+from setpoint.cli.roles import Choices, find_roles
 from setpoint.cli.session import current
 from setpoint.cli.solvers import SOLVERS, check_goal, resolve_solver
 from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
-from setpoint.cli.telling import about_fit, fit_json, searched
-from setpoint.cli.training import Trained, train
+from setpoint.cli.telling import about_fit, fit_json, noted_suspects, searched
+from setpoint.cli.training import train
 from setpoint.cli.verdicts import (
     accept_option,
     code_of,
@@ -34,11 +35,6 @@ from setpoint.cli.verdicts import (
     verdict,
 )
 from setpoint.cli.writing import Page, command_text, write_fit, write_infeasible_page
-from setpoint.goals.goal import Goal
-
-if TYPE_CHECKING:
-    from setpoint.blackbox.blackbox import BlackBox
-    from setpoint.data import Table
 
 __all__ = ["fit"]
 
@@ -167,7 +163,7 @@ def fit(
     parameters name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
     """
     named = Named(metric, lower_is_better, takes)
-    goal, own = _goal(goal_text, named)
+    goal, own = goal_asked(goal_text, named)
     files = named_files(datasets)
     tables = {} if validation is None else {"--validation": validation}
     only_one_stdin([data, *tables.values(), *files.values()])
@@ -195,17 +191,15 @@ def fit(
     )  # fmt: skip
     with step("loading packages"):
         check_goal(goal, way)
-        _check_estimator(way.estimator)
-    meant = None if judge_by is None else _meant(judge_by, goal, test_size)
+        check_estimator(way.estimator)
+    meant = None if judge_by is None else goal_meant(judge_by, goal, test_size)
     files = check_datasets(goal, files)
     table = read(data, reading)
     roles = find_roles(table, goal, choices)
     if baseline is not None and roles.scores is None and not goal.needs.baseline:
-        looked = "is not looked at"
-        if way.family in ("ramp", "surrogates"):
-            looked = "is only compared with"
-        if test_size > 0:
-            looked = "is only compared with, on the rows held out"
+        looked = "is only compared with"
+        if way.family == "penalty":
+            looked = f"{looked}, on the rows held out" if test_size > 0 else "is not looked at"
         current().note(
             f"--baseline {baseline}: the goal does not refer to the deployed model, so the column "
             f"{looked}"
@@ -221,8 +215,10 @@ def fit(
         tell(used, roles.used)
     for name, why in roles.left_out.items():
         current().note(f"the model does not look at column {name!r}: {why}")
-    cautions = _suspects(table, target, roles)
-    page = Page(report, data, model, command_text(goal="{goal}", judge_by=None), cautions)
+    cautions = noted_suspects(table, target, roles)
+    again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
+    held_out = again if test_size > 0 else again | {"test_size": None}
+    page = Page(report, data, model, command_text(**again), command_text(**held_out), cautions)
     from setpoint.search import InfeasibleError
 
     paths = {"data": data, "model": model, "report": report, "datasets": files} | (
@@ -242,7 +238,7 @@ def fit(
             if report is not None:
                 click.echo(f"\nWrote the page to {report}.")
         raise click.exceptions.Exit(FAILED) from error
-    _say_positive(trained, goal, positive)
+    say_positive(trained, goal, positive)
     about = about_fit(table, others, choices, roles, trained, judging)
     write_fit(trained, roles, choices, goal.needs.datasets, page, about)
     if as_json:
@@ -264,67 +260,3 @@ def fit(
         click.echo(current().last_words(), err=True)
         raise click.exceptions.Exit(STOPPED)
     raise click.exceptions.Exit(code_of(trained.judged, accept))
-
-
-def _goal(text: str | None, named: Named) -> tuple[Goal, BlackBox | None]:
-    """The goal, and its function where it has no formula."""
-    from setpoint.goals import as_goal
-
-    if (text is None) == (named.path is None):
-        what = "one of the two is wanted" if text is None else "they are not taken together"
-        raise click.UsageError(
-            f"--goal 'maximize ...' says what is wanted, or --metric module:function does: {what}"
-        )
-    metric = metric_of(named)
-    if metric is not None:
-        return metric.goal, metric
-    assert text is not None
-    goal = as_goal(text)
-    if goal.is_blackbox:
-        raise CommandError("--goal names a metric without a formula: name its function, --metric")
-    return goal, None
-
-
-def _suspects(table: Table, target: str, roles: ColumnRoles) -> list[str]:
-    """Columns that are too good to be true, noted."""
-    from setpoint.data import suspects
-
-    with step("looking for columns that know the target"):
-        hidden = [name for name in roles.hidden_in_use if name != target]
-        found = suspects(table.frame, target, [c.name for c in roles.features], hidden)
-    for sentence in found:
-        current().note(sentence)
-    return found
-
-
-def _meant(text: str, goal: Goal, test_size: float) -> Goal:
-    """The goal that rows held out are judged by; it names no more than the other."""
-    from setpoint.goals import as_goal
-
-    if test_size == 0:
-        raise CommandError("--judge-by judges by rows held out, and --test-size 0 leaves none")
-    from setpoint.report.worked import same_sides
-
-    meant = as_goal(text)
-    if not same_sides(meant, goal):
-        raise CommandError(
-            f"--judge-by is --goal with the bounds that are meant, and '{meant}' differs from "
-            f"'{goal}' in more; judge by another goal with setpoint evaluate --goal"
-        )
-    return meant
-
-
-def _check_estimator(name: str | None) -> None:
-    """Know before a table is read that there is no such estimator."""
-    from setpoint.data.learners import LEARNERS, learner_for
-
-    if name is not None and name not in LEARNERS:
-        learner_for(name)
-
-
-def _say_positive(trained: Trained, goal: Goal, asked: str | None) -> None:
-    from setpoint.inputs.positive import refers_to_positive
-
-    positive = trained.report.counts.positive
-    if positive is not None and asked is None and refers_to_positive(goal):
-        current().note(f"the positive class is {positive!r}; --positive names another")

@@ -22,6 +22,7 @@ from setpoint.cli.output import aligned, print_json, step
 from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.verdicts import infeasible_json, infeasible_text
 from setpoint.goals.goal import Goal
+from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.search import Frontier
@@ -161,33 +162,67 @@ def _levels(text: str | None) -> list[float] | None:
 
 
 def _text(found: Frontier) -> str:
+    """The goal, the table with the bound that is asked for, and what is not known."""
     from setpoint.report.numbers import number
+    from setpoint.report.units import shown, shown_bound, unit_of
 
-    shown = found.thinned(_LINES)
+    goal = Goal.parse(found.goal)
+    worth = unit_of(goal.objective)
+    side = unit_of(next(c.lhs for c in goal.constraints if str(c) == found.vary))
+    thin = found.thinned(_LINES)
+    points = _points(thin)
+    asked = _asked(found)
+    if asked is not None:
+        points = sorted([p for p in points if p[0] != asked[0]] + [asked])
     head = [f"bound {found.relation}", f"best {found.objective}", f"{found.side} reached"]
-    columns: list[Any] = [shown.bounds, shown.values, shown.reached]
-    if shown.thresholds is not None:
-        head.append("threshold")
-        columns.append(shown.thresholds)
-    rows = [
-        ["-" if x != x else number(float(x)) for x in row] for row in zip(*columns, strict=True)
-    ]
+    units = [side, worth, side]
+    cut = thin.thresholds is not None
+    rows = []
+    for point in points:
+        row = ["-" if x != x else shown(x, u) for x, u in zip(point, units, strict=False)]
+        row += ["-" if point[3] != point[3] else number(point[3])] if cut else []
+        rows.append([*row, "asked" if asked is not None and point[0] == asked[0] else ""])
     lines = [
         f"Goal: {found.goal}",
-        f"The bound of {found.vary} moves; the goal asks for {number(found.asked)}.",
+        f"The bound of {found.vary} moves; the goal asks for {shown_bound(found.asked, side)}.",
         "",
-        aligned(head, rows),
+        aligned([*head, *(["threshold"] if cut else []), ""], rows),
     ]
-    if len(shown.bounds) < len(found.bounds):
-        lines += ["", f"{len(shown.bounds)} of {len(found.bounds):,} breakpoints."]
+    if len(thin.bounds) < len(found.bounds):
+        lines += ["", f"{len(thin.bounds)} of {len(found.bounds):,} breakpoints."]
     if any("-" in row for row in rows):
-        proved = (found.gaps[found.values != found.values] < float("inf")).all()
+        proved = (found.gaps < float("inf")).all()
         lines += ["", f"-: no rule {'meets' if proved else 'was found that meets'} this bound."]
     if found.gap == float("inf"):
         lines += ["", "It is not proved that no rule does better."]
     elif found.gap > 0:
-        lines += ["", f"The best may be better by up to {number(found.gap)}."]
+        lines += ["", f"The best may be better by up to {shown(found.gap, worth)}."]
     return "\n".join(lines)
+
+
+def _points(found: Frontier) -> list[tuple[float, float, float, float]]:
+    """Bound, best, what is reached and threshold of each point; NaN where there is none."""
+    cut = found.thresholds
+    columns = [found.bounds, found.values, found.reached]
+    columns.append(found.bounds * float("nan") if cut is None else cut)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _asked(found: Frontier) -> tuple[float, float, float, float] | None:
+    """The point of the bound that the goal asks for; None where it was not looked at."""
+    import numpy as np
+
+    at = float(found.asked)
+    own = [point for point in _points(found) if abs(point[0] - at) <= SATISFIED]
+    if own:
+        return own[0]
+    if found.kind == "steps":
+        return _points(found.sampled(np.array([at])))[0]
+    if found.kind == "lines":  # a mixture uses the bound up, or is the best without it
+        best = found.at(at)
+        reached = float(np.interp(at, found.bounds, found.reached))
+        return (at, best, reached if best == best else float("nan"), float("nan"))
+    return None
 
 
 def _draw(found: Frontier, path: str) -> None:

@@ -56,7 +56,7 @@ def opened(
     baseline: str | None,
     files: Mapping[str, str],
     vary: str | None = None,
-    compare: bool = False,
+    judging: bool = False,
     metric: Named | None = None,
     goal_text: str | None = None,
 ) -> LoadedModel:
@@ -72,8 +72,9 @@ def opened(
         Further data sets.
     vary : str, optional
         A constraint to add to the goal.
-    compare : bool
-        Whether the deployed model is wanted where the goal does not refer to it.
+    judging : bool
+        Whether the goal is the one that was meant in the fit, and the deployed model is wanted
+        where the goal does not refer to it.
     metric : Named, optional
         What options say of a metric without a formula; None: there are no such options.
     goal_text : str, optional
@@ -92,6 +93,8 @@ def opened(
     clf = model.classifier
     goal = Goal.parse(clf.goal_report_.goal)
     own = None
+    if goal_text is None and judging:
+        goal_text = model.judge_by
     if goal_text is not None and (metric is None or metric.path is None):
         from setpoint.goals import as_goal
 
@@ -121,7 +124,7 @@ def opened(
     named = Deployed.of(clf.baseline)
     own_column = None if named is None else named.column
     deployed = own_column if baseline is None else baseline
-    if not compare and not goal.needs.baseline:
+    if not judging and not goal.needs.baseline:
         deployed = None
     threshold = None if named is None else named.threshold
     scored = threshold is not None

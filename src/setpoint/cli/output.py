@@ -91,7 +91,7 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        float(text.removesuffix(" %").replace(",", ""))
     except ValueError:
         return text in ("", "-")
     return True

@@ -17,7 +17,7 @@ from setpoint.cli.stream_begin import Asked, opened
 from setpoint.cli.stream_live import SaveEvery, SignalHandler
 from setpoint.cli.stream_output import Decisions
 from setpoint.cli.stream_run import Run
-from setpoint.cli.verdicts import code_of, report_json, status_of, verdict
+from setpoint.cli.verdicts import accept_option, code_of, report_json, status_of, verdict
 
 __all__ = ["stream_command"]
 
@@ -85,6 +85,7 @@ _NOT_CSV = (".parquet", ".gz", ".json", ".jsonl", ".ndjson", ".xlsx")
     default=None,
     help="Follow classes that change: learn without averaging.",
 )
+@accept_option
 @as_json
 @reading_options
 def stream_command(
@@ -104,6 +105,7 @@ def stream_command(
     learner: str | None,
     window: int | None,
     constant_step: bool | None,
+    accept: str | None,
     as_json: bool,
     reading: Reading,
 ) -> None:
@@ -140,7 +142,7 @@ def stream_command(
     _tell(run, data, output, as_json)
     if run.stopped:
         raise StoppedByUser
-    raise click.exceptions.Exit(code_of(run.report()))
+    raise click.exceptions.Exit(code_of(run.report(), accept))
 
 
 def _tell(run: Run, data: str, output: str | None, as_json: bool) -> None:

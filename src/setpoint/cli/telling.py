@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from setpoint.cli.output import step
 from setpoint.cli.roles import Choices, ColumnRoles
 from setpoint.cli.session import current
 from setpoint.cli.training import Trained
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Table
 
-__all__ = ["about_fit", "fit_json", "searched"]
+__all__ = ["about_fit", "fit_json", "noted_suspects", "searched"]
 
 _MOST = 12
 _NOUNS = {"linear": "A linear model", "mlp": "A network with three layers of 64"}
@@ -134,6 +135,18 @@ def _tried(trained: Trained) -> list[str]:
             line += f", misses the constraints by {number(found['violation'])}"
         lines.append(line)
     return lines
+
+
+def noted_suspects(table: Table, target: str, roles: ColumnRoles) -> list[str]:
+    """Sentences about columns that are too good to be true, noted."""
+    from setpoint.data import suspects
+
+    with step("looking for columns that know the target"):
+        hidden = [name for name, why in roles.hidden.items() if why == "sensitive"]
+        found = suspects(table.frame, target, [c.name for c in roles.features], hidden)
+    for sentence in found:
+        current().note(sentence)
+    return found
 
 
 def searched(trained: Trained) -> list[str]:

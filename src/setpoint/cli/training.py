@@ -153,9 +153,9 @@ def train(
         looking = {c.name: "the rule" for c in roles.decides_on}
         looking |= dict.fromkeys(roles.grouped, "--surrogate-group")
         scores = None if roles.scores is None else roles.scores.name
-        # Where the goal is silent on the deployed model, the rows held out are compared with it.
+        # Where the goal is silent on the deployed model, the decisions are compared with it.
         way = choices.way
-        compared = choices.test_size > 0 or way.family in ("ramp", "surrogates")
+        compared = choices.test_size > 0 or way.family != "penalty"
         wanted = goal.needs.baseline or compared
         baseline = choices.baseline if wanted else None
 

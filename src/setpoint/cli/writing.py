@@ -37,6 +37,8 @@ class Page:
         Names of files.
     command : str
         The command that was given, with ``{goal}`` for the goal.
+    judging : str
+        The same with rows held out, which --judge-by needs.
     cautions : sequence of str
     """
 
@@ -44,6 +46,7 @@ class Page:
     table: str
     model: str
     command: str
+    judging: str
     cautions: Sequence[str]
 
     def header(self, judge_by: str = "") -> Header:
@@ -52,7 +55,7 @@ class Page:
 
         command = self.command
         if judge_by:
-            command += f" --judge-by {shlex.quote(judge_by)}"
+            command = f"{self.judging} --judge-by {shlex.quote(judge_by)}"
         return Header(self.table, self.model, command, tuple(self.cautions))
 
 
@@ -146,7 +149,12 @@ def write_fit(
         session.expect(path)
     frontiers = _frontiers(trained) if report else ()
     notes = tuple(line for _, lines in about for line in lines)
-    stored = TableModel(trained.classifier, roles.columns, choices.target, datasets, notes)
+    # Later months are judged by what is meant, not by the margin on top.
+    meant = trained.judged.goal
+    stored = TableModel(
+        trained.classifier, roles.columns, choices.target, datasets, notes,
+        judge_by=None if meant == trained.report.goal else meant,
+    )  # fmt: skip
     with step(f"writing {model}"), keep_old_on_error(model):
         save_model(stored, model)
         _say_foreign(choices.way.estimator, model)
@@ -157,7 +165,7 @@ def write_fit(
     sections = [TextSection(title, tuple(lines)) for title, lines in about]
     fitted = replace(trained.report, sections=(*trained.report.sections, Frontiers(frontiers)))
     # Advice that moves a bound keeps the one that is meant.
-    header = page.header(trained.judged.goal if trained.held_out is not None else "")
+    header = page.header(trained.judged.goal)
     with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():
         fitted.to_html(report, held_out=trained.held_out, about=sections, header=header)
 

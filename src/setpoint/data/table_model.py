@@ -40,6 +40,8 @@ class TableModel:
         The further data sets that the goal refers to.
     notes : tuple of str
         What is done to the columns, in sentences.
+    judge_by : str or None
+        The goal that is meant, as text, where the fit asked for a margin on top.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class TableModel:
     target: str
     dataset_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    judge_by: str | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Names and kinds apart: a file of thousands of small objects is slow to read."""

@@ -18,6 +18,7 @@ from setpoint.inputs.inputs import GivenRows
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.link import link
 from setpoint.report import GoalReport, report_on
+from setpoint.report.counting import LEVEL
 from setpoint.report.measured import measured_entry
 from setpoint.report.paired import against_deployed, with_deployed
 from setpoint.typing import Codes
@@ -37,6 +38,7 @@ def evaluate(
     datasets: Mapping[str, Any] | None = None,
     classes: Any = None,
     pos_label: Any = None,
+    level: float = LEVEL,
 ) -> GoalReport:
     """How far some decisions reach a goal, with intervals.
 
@@ -66,6 +68,9 @@ def evaluate(
         The positive class of two. Not needed where it is settled: the larger of two numbers,
         True, the last of an ordered category, and the second of such words as no and yes; nor
         where the goal refers to no positive class, as "maximize accuracy" does not.
+    level : float
+        Confidence of each limit of an interval by itself, above 0.5 and below 1. A bound
+        is shown to hold, or to fail, with this confidence.
 
     Returns
     -------
@@ -89,6 +94,8 @@ def evaluate(
     >>> report.objective.value, report.constraints[0].satisfied
     (0.5, True)
     """
+    if not 0.5 < level < 1.0:
+        raise ValueError(f"level is above 0.5 and below 1, got {level}")
     metric = goal if isinstance(goal, BlackBox) else None
     of_scores = metric is not None and metric.takes == "scores"
     if scores is None and of_scores:
@@ -117,10 +124,9 @@ def evaluate(
         objective = measured_entry(metric, bound, ours)
         if table.deployed is not None and not of_scores:
             both = ours, value_of(bound, table.deployed)
-    report = report_on(
-        link(goal, inputs.rows.codebook), inputs.confusion(decisions), objective=objective
-    )
-    against = against_deployed(goal, inputs.classes.labels, table, decisions[None], both)
+    linked, confusion = link(goal, inputs.rows.codebook), inputs.confusion(decisions)
+    report = report_on(linked, confusion, objective=objective, level=level)
+    against = against_deployed(goal, inputs.classes.labels, table, decisions[None], both, level)
     return with_deployed(report, against)
 
 

@@ -50,7 +50,7 @@ class Response:
             if not hasattr(model, "predict_proba") or self.method == "decision_function":
                 raise AttributeError(
                     f"estimator: rules over more than two classes, and soft evidence, need "
-                    f"predict_proba of {type(model).__name__}; calibrate='sigmoid' or 'isotonic' "
+                    f"predict_proba of {_name(model)}; calibrate='sigmoid' or 'isotonic' "
                     "of ModelResponse makes probabilities of its decision function"
                 )
             return "predict_proba"
@@ -58,8 +58,7 @@ class Response:
             if hasattr(model, name):
                 return name
         raise AttributeError(
-            f"estimator: {type(model).__name__} has no {' and no '.join(names)}; a rule needs "
-            "scores"
+            f"estimator: {_name(model)} has no {' and no '.join(names)}; a rule needs scores"
         )
 
     def __call__(self, model: Any, X: Any) -> Floats:
@@ -87,6 +86,13 @@ class Response:
             if self.posterior
             else one_score(out, self.classes, what)
         )
+
+
+def _name(model: Any) -> str:
+    """The class of a model; of a pipeline, that of its last step, which gives the scores."""
+    out = type(model).__name__
+    steps = getattr(model, "steps", None)
+    return f"{out} (its last step is {_name(steps[-1][1])})" if isinstance(steps, list) else out
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from setpoint.evidence import Confusion
 from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
 from setpoint.goals.expressions import Constraint
+from setpoint.goals.ranges import in_shares
 from setpoint.inference.intervals import Interval, interval_of
 from setpoint.inference.profiles import Counted
 from setpoint.program.fold import Folder, Term
@@ -179,13 +180,14 @@ def check_reachable(
     if counter.counted.is_large:
         return
     what, level = str(written.lhs), counter.counted.value(right.bound)
+    hint = in_shares(written.lhs, level)
     if both is not left:
-        what, level = "the left side minus the right one", 0.0
+        what, level, hint = "the left side minus the right one", 0.0, ""
     low, high = counter.counted.range(both.bound)
     if not low - SATISFIED <= level <= high + SATISFIED:
         raise GoalError(
             f"{written}: the bound {level:.6g} is outside the range of {what}, which is "
-            f"[{low:.6g}, {high:.6g}]"
+            f"[{low:.6g}, {high:.6g}]{hint}"
         )
 
 

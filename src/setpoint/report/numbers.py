@@ -12,8 +12,8 @@ def number(x: float | None) -> str:
 
     Examples
     --------
-    >>> number(0.91237), number(0.00001234), number(float("inf")), number(None)
-    ('0.9124', '1.23e-05', 'inf', '-')
+    >>> number(0.91237), number(0.00001234), number(22695.3), number(float("inf")), number(None)
+    ('0.9124', '1.23e-05', '22,695.3', 'inf', '-')
     """
     if x is None:
         return "-"
@@ -21,7 +21,9 @@ def number(x: float | None) -> str:
         return "0"
     if abs(x) < 5e-4:
         return f"{x:.3g}"
-    return f"{x:.4f}" if abs(x) < 1000 else f"{x:.6g}"
+    if abs(x) < 1000:
+        return f"{x:.4f}"
+    return f"{x:,.6g}" if abs(x) < 1e6 else f"{x:,.0f}"
 
 
 def percent(share: float | None) -> str:

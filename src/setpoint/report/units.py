@@ -18,7 +18,7 @@ from setpoint.goals.expressions import (
 from setpoint.goals.table import TABLE
 from setpoint.report.numbers import amount, number, percent
 
-__all__ = ["Unit", "asked", "range_of", "shown", "unit_of"]
+__all__ = ["Unit", "asked", "range_of", "shown", "shown_bound", "unit_of"]
 
 Unit: TypeAlias = Literal["share", "amount", "number"]
 

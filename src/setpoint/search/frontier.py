@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Constraint
@@ -89,7 +89,11 @@ class Frontier:
         """The largest of `gaps` where a rule is known."""
         return float(self.gaps[~np.isnan(self.values)].max(initial=0.0))
 
-    def at(self, bounds: Any) -> Floats:
+    @overload
+    def at(self, bounds: float) -> float: ...
+    @overload
+    def at(self, bounds: ArrayLike) -> Floats: ...
+    def at(self, bounds: Any) -> float | Floats:
         """The best objective under other bounds; NaN where no rule meets them.
 
         Parameters
@@ -98,11 +102,15 @@ class Frontier:
 
         Returns
         -------
-        array
+        float or array
             Of the shape of `bounds`. With "points" linear between two of them, which is a
             guess, and NaN outside.
         """
         k = np.asarray(bounds, dtype=np.float64)
+        found = self._at(k)
+        return found if k.ndim else float(found)
+
+    def _at(self, k: Floats) -> Floats:
         known = ~np.isnan(self.values)
         x, y = self.bounds[known], self.values[known]
         if not len(x):

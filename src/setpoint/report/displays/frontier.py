@@ -192,7 +192,7 @@ class FrontierDisplay:
         f = self.frontier
         if f.kind == "points" and not np.isclose(f.bounds, f.asked, rtol=0.0, atol=1e-12).any():
             return float("nan")
-        return float(f.at(f.asked))
+        return f.at(f.asked)
 
     # -- drawing ------------------------------------------------------------------------
     def plot(self, ax: style.Canvas = None) -> Self:
