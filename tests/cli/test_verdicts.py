@@ -98,7 +98,7 @@ def test_evaluate_judges_by_another_goal_and_says_both_bounds(fit, run, folder, 
     text = run(*args).stdout
     assert f"\nGoal: {goal(0.5)}\n" in text
     assert "at least 50 % asked: " in text
-    assert " (searched with 0.54)\n" in text
+    assert " (searched with 54 %)\n" in text
     # Other sides are another goal: nothing was searched with for them.
     other = run(*args[:-1], "maximize precision subject to recall >= 0.2", "--json")
     (entry,) = json.loads(other.stdout)["evaluated"]["constraints"]

@@ -46,13 +46,13 @@ def test_one_constraint_is_the_headline(verdict, status):
     report = facts(goal, entry("precision >= 0.5", verdict), status=status)
     assert said(report) == f"60.0 % of those accepted are right, at least 50 % asked: {verdict}"
     assert str(report).split("\n")[2] == f"{said(report)}."
-    assert summary(report) == f"Of 1 constraint: 1 {verdict}."
+    assert summary(report) == ""
 
 
 @pytest.mark.parametrize(
     ("verdicts", "words", "count"),
     [
-        ((SHOWN, SHOWN), "All 2 constraints hold: shown", "2 shown"),
+        ((SHOWN, SHOWN), "All 2 constraints hold: shown", ""),
         ((SHOWN, OPEN), "30.0 % of the rows are accepted, at most 40 % asked: too close to call",
          "1 shown, 1 too close to call"),
         ((OPEN, FAILS), "30.0 % of the rows are accepted, at most 40 % asked: shown to fail",
@@ -76,7 +76,7 @@ def test_of_several_the_gravest_is_the_headline(verdicts, words, count):
         entry("predicted_rate <= 0.4", verdicts[1], 0.3, 0.4, "<="),
     )
     assert said(report) == words
-    assert summary(report) == f"Of 2 constraints: {count}."
+    assert summary(report) == (f"Of 2 constraints: {count}." if count else "")
 
 
 def test_without_constraints_the_objective_is_the_headline():

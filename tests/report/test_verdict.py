@@ -67,8 +67,8 @@ def test_the_bound_that_is_meant_judges():
     assert found.verdict == SHOWN
     report = GoalReport("maximize recall subject to precision >= 0.5", Entry("recall", 1), (found,))
     assert "precision >= 0.5: 56.0 %\n    on new rows 52.0 % to 60.0 %: shown" in str(report)
-    assert "(searched with 0.58)" in str(report)
-    assert "shown (searched with 0.58)</td>" in report._repr_html_()
+    assert "(searched with 58 %)" in str(report)
+    assert "shown (searched with 58 %)</td>" in report._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -141,9 +141,9 @@ def _finding(facts: Facts, entry: Entry, x: Expression) -> str:
 
 
 def summary(facts: Facts) -> str:
-    """The verdict of the goal in a sentence, one constraint or several."""
+    """How many constraints have which verdict; "" where the headline says it all."""
     total = len(facts.constraints)
-    if not total:
+    if total < 2 or facts.verdict == SHOWN:
         return ""
     verdicts = [e.verdict for e in facts.constraints]
     words = ("shown", SHOWN), ("too close to call", OPEN), ("shown to fail", FAILS)

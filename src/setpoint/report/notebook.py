@@ -13,7 +13,7 @@ from setpoint.report.findings import Line, caveats, headline, lines_of, rows_in_
 from setpoint.report.people import in_people
 from setpoint.report.printable import cleaned
 from setpoint.report.rule_words import certificate, rule_lines
-from setpoint.report.units import shown
+from setpoint.report.units import shown, shown_bound
 
 __all__ = ["report_html"]
 
@@ -24,7 +24,7 @@ def report_html(facts: Facts) -> str:
     """The finding, the parts of the goal as a table, and what to beware of; all text is escaped."""
     goal = Goal.parse(facts.goal)
     first = [
-        summary(facts) if len(facts.constraints) > 1 else "",
+        summary(facts),
         in_people(facts.counts),
         rows_in_words(facts),
     ]
@@ -52,7 +52,7 @@ def _row(line: Line) -> str:
     entry = line.entry
     verdict = line.wanted if entry.relation is None else line.verdict
     if entry.worked is not None:
-        verdict += f" (searched with {entry.worked:g})"
+        verdict += f" (searched with {shown_bound(entry.worked, line.unit)})"
     limits = line.limits
     if limits and entry.interval == "bootstrap":
         limits += " (bootstrap)"

@@ -90,7 +90,13 @@ def _with_objective(
     """The goal of both models, as far as it refers to the rows of X alone."""
     if replace(goal, constraints=()).needs.datasets:
         return found
-    own = [c for c in goal.constraints if not replace(goal, constraints=(c,)).needs.datasets]
+    # What compares with the deployed model says nothing of that model by itself.
+    needs = [replace(goal, objective=c.lhs, constraints=(c,)).needs for c in goal.constraints]
+    own = [
+        c
+        for c, need in zip(goal.constraints, needs, strict=True)
+        if not need.datasets and not need.baseline
+    ]
     objective = goal.objective.baseline()
     todays = Goal(
         goal.sense,

@@ -22,7 +22,7 @@ from setpoint.report.numbers import plural
 from setpoint.report.people import in_people
 from setpoint.report.printable import printed, shortened
 from setpoint.report.rule_words import certificate, how_found, rule_lines
-from setpoint.report.units import shown
+from setpoint.report.units import shown, shown_bound
 
 __all__ = ["report_text"]
 
@@ -44,7 +44,7 @@ def report_text(facts: Facts) -> str:
     out = [_filled(f"Goal: {facts.goal}", 0, 6), "", _filled(f"{headline(facts, goal)}.", 0)]
     people = in_people(facts.counts)
     money = facts.section("prices")
-    first = [summary(facts) if len(facts.constraints) > 1 else "", people]
+    first = [summary(facts), people]
     first += [] if money is None else list(money.lines())
     first += [rows_in_words(facts), *caveats(facts)]
     out += [_filled(text, 0) for text in first if text]
@@ -90,7 +90,7 @@ def entry_lines(line: Line) -> list[str]:
     if entry.relation is not None and entry.value is not None:
         limits += f"{': ' if limits else ''}{line.verdict}"
         if entry.worked is not None:
-            limits += f" (searched with {entry.worked:g})"
+            limits += f" (searched with {shown_bound(entry.worked, line.unit)})"
     if entry.certified is not None:
         limits += f"; certified: {shown(entry.certified, line.unit)}"
     return [*out, limits] if limits else out

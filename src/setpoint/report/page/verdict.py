@@ -55,8 +55,7 @@ def box_of(facts: Facts, held_out: Facts | None, goal: Goal, header: Header) -> 
     """The verdict on the rows that judge: those held out, where there are any."""
     lead = facts if held_out is None else held_out
     tone: Tone = tone_of(lead.verdict) if lead.constraints else ""
-    lines = [summary(lead)] if len(lead.constraints) > 1 else []
-    lines.append(rows_in_words(lead))
+    lines = [text for text in (summary(lead), rows_in_words(lead)) if text]
     if held_out is not None:
         lines.append(NO_PART)
     known = tuple(dict.fromkeys([*header.cautions, *caveats(lead)]))
