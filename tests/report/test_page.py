@@ -139,7 +139,7 @@ def test_money_is_said_under_the_people():
     text = read(page).text
     assert page.index("<h1") < page.index('<p class="money">') < page.index('class="box')
     assert "accepting nobody 844,000; accepting everybody 28,900" in text
-    assert text.count("Mean cost for 10,000 rows") == 2  # and in the text to copy
+    assert text.count("Cost for 10,000 rows") == 2  # and in the text to copy
 
 
 def test_the_goal_in_words():

@@ -179,7 +179,8 @@ def _prices(linked: LinkedGoal, counter: Counter, objective: Side) -> tuple[Sect
     if len(classes) > 2:  # the best of them says it all
         constants = [(min if goal.sense == "minimize" else max)(constants, key=lambda c: c[1])]
     value = float(counter.counted.value(bound))
-    return (Prices(in_words(goal.objective), value, tuple(constants)),)
+    what = in_words(goal.objective).removeprefix("mean ")
+    return (Prices(what, value, tuple(constants)),)
 
 
 @cache

@@ -37,8 +37,8 @@ class Prices:
 
     Examples
     --------
-    >>> Prices("mean cost", 3.532, (("accepting nobody", 7.0),)).lines()
-    ('Mean cost for 10,000 rows: 35,320; accepting nobody 70,000.',)
+    >>> Prices("cost", 3.532, (("accepting nobody", 7.0),)).lines()
+    ('Cost for 10,000 rows: 35,320; accepting nobody 70,000.',)
     """
 
     name: ClassVar[str] = "prices"
