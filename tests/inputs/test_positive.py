@@ -101,7 +101,7 @@ def test_an_ordered_category_settles_it():
     with pytest.raises(ValueError, match=ASKED):
         classes_of(pd.Series(pd.Categorical(Y, order)))
     found = evaluate(GOAL, kinds[0], Y)
-    assert found.positive == "fraud"
+    assert found.counts.positive == "fraud"
     weight = np.arange(len(Y)) % 3  # rows of weight zero are left out
     for name in ("plug-in", "penalty", "ramp"):
         clf = FIVE[name]
@@ -150,7 +150,7 @@ def test_every_family_asks(name):
         clf.fit(X, Y)
     for positive in TEXT:
         fitted = type(clf)(**{**clf.get_params(deep=False), "pos_label": positive}).fit(X, Y)
-        assert fitted.positive_ == fitted.goal_report_.positive == positive
+        assert fitted.positive_ == fitted.goal_report_.counts.positive == positive
 
 
 @pytest.mark.parametrize("name", FIVE)
@@ -192,7 +192,7 @@ def test_evaluate_and_displays_ask():
     with pytest.raises(ValueError, match=f"^y_true {ASKED}"):
         OperatingPointDisplay.from_predictions(GOAL, Y, SCORES)
     of_fraud, of_legit = (evaluate(GOAL, Y, decided, pos_label=p) for p in TEXT)
-    assert (of_fraud.positive, of_legit.positive) == ("fraud", "legit")
+    assert (of_fraud.counts.positive, of_legit.counts.positive) == ("fraud", "legit")
     assert of_fraud.objective.value == np.mean(decided[Y == "fraud"] == "fraud")
     assert of_legit.objective.value == np.mean(decided[Y == "legit"] == "legit")
 

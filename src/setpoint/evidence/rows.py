@@ -213,6 +213,16 @@ class Rows:
         weights = np.bincount(book.stratum_segment, self.stratum_weights, len(book.segments))
         return np.asarray(weights, np.float64)
 
+    @property
+    def labelled_squares(self) -> Floats:
+        """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
+        known = self.marginals.weights[:, :-1].sum(axis=1)
+        if self.weight is None:
+            return np.asarray(known)
+        labelled = self.true < len(self.codebook.classes)
+        squares = np.square(self.weight[labelled])
+        return np.bincount(self.stratum[labelled], squares, len(self.codebook.strata))
+
     def confusion(self, decisions: NDArray[Any]) -> Confusion:
         """Count decisions (N,), or a distribution over classes (N, n), by their labels.
 

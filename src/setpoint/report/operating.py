@@ -163,17 +163,8 @@ def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> Oper
         fp / negatives,
         tp / (tp + fp) if tp else 0.0,
         (evidence.classes[0], evidence.classes[1]),
-        _rows_per_weight(evidence, own),
+        float(held.sum() / evidence.rows.labelled_squares[own].sum()),
     )
-
-
-def _rows_per_weight(evidence: Evidence, own: NDArray[np.bool_]) -> float:
-    """The effective number of the labelled rows of X over their weight."""
-    rows = evidence.rows
-    if rows.weight is None:
-        return 1.0
-    weight = rows.weight[own[rows.stratum] & (rows.true < 2)]
-    return float(weight.sum() / np.square(weight).sum())
 
 
 def _by_segment(rule: Rule, evidence: Evidence) -> list[Rule] | None:
