@@ -221,7 +221,8 @@ class Rows:
             return np.asarray(known)
         labelled = self.true < len(self.codebook.classes)
         squares = np.square(self.weight[labelled])
-        return np.bincount(self.stratum[labelled], squares, len(self.codebook.strata))
+        sums = np.bincount(self.stratum[labelled], squares, len(self.codebook.strata))
+        return np.asarray(sums, np.float64)
 
     def confusion(self, decisions: NDArray[Any]) -> Confusion:
         """Count decisions (N,), or a distribution over classes (N, n), by their labels.
