@@ -157,6 +157,7 @@ def test_advice_can_be_pasted_and_comes_once(fit, run, folder, tmp_path, more):
     assert first.exit_code == 4
     assert "Search with at least" in " ".join(first.stdout.split())
     (command,) = commands_of(page)
+    assert f"\nTo search with the margin:\n  {command}\n" in first.stdout
     assert f"--judge-by '{goal(0.7)}'" in command
     assert "--test-size" not in command  # rows held out are what it is judged by
     done = paste(run, command)
@@ -171,6 +172,7 @@ def test_advice_can_be_pasted_and_comes_once(fit, run, folder, tmp_path, more):
     assert later.exit_code == 4, later.stderr
     for text in (done.stdout, later.stdout):
         assert "Search with" not in text
+        assert "To search with" not in text
     assert commands_of(page) == []
     assert "The rule was searched with a margin already" in " ".join(later.stdout.split())
     paste(run, command)

@@ -12,7 +12,7 @@ from setpoint.goals.words import in_words
 from setpoint.inference.verdicts import FAILS, OPEN
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
-from setpoint.report.findings import SEARCHED, sentence
+from setpoint.report.findings import SEARCHED, counts_nothing, empty, sentence
 from setpoint.report.numbers import percent
 from setpoint.report.rule_words import certificate
 from setpoint.report.units import asked, range_of
@@ -136,6 +136,11 @@ def _constraint(
         yield Advice(
             f"{what} was not evaluated: {entry.why or 'there are no rows to count it on'}.",
             "Add rows of this kind that have labels, or leave the constraint out.",
+        )
+    elif counts_nothing(entry):
+        yield Advice(
+            f"{sentence(empty(written.lhs))} here, so {in_words(written.lhs)} stays open.",
+            "Loosen a bound so that the rule accepts some, or give the model better data.",
         )
     elif entry.verdict == FAILS:
         remedy = "Choose the rule anew, on rows like these."
