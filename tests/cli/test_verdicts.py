@@ -255,6 +255,8 @@ def test_evaluating_the_rows_of_the_fit_says_so(fit, run, folder, tmp_path):
     args = ("evaluate", tmp_path / "m.skops")
     done = run(*args, folder / "loans.csv", "--json")
     assert json.loads(done.stdout)["evaluated"]["counts"]["seen"] == 0.75
+    first = run(*args, folder / "loans.csv").stdout.split("\n")[0]
+    assert first.endswith(" on 800 rows, 75.0 % of which the model was fitted on.")
     words = "75.0 % of these rows are among those that the model was fitted on"
     page = tmp_path / "r.html"
     assert words in " ".join(run(*args, folder / "loans.csv", "--report", page).stdout.split())

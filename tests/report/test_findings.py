@@ -233,6 +233,18 @@ def test_which_rows(more, words):
     assert words in rows_in_words(facts("maximize recall", **more))
 
 
+def test_what_is_shown_on_rows_of_the_fit_says_so():
+    goal = "maximize recall subject to precision >= 0.5"
+    counts = replace(COUNTS, seen=0.75)
+    report = facts(goal, entry("precision >= 0.5"), counts=counts)
+    assert said(report).endswith(
+        "asked: shown, but on rows 75.0 % of which the model was fitted on"
+    )
+    # What fails even there needs no such words.
+    report = facts(goal, entry("precision >= 0.5", FAILS), counts=counts)
+    assert said(report).endswith("asked: shown to fail")
+
+
 # -- shares of no rows ------------------------------------------------------------------
 def test_a_share_of_nobody_is_not_called_0_percent():
     report = evaluate(

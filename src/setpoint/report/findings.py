@@ -23,6 +23,7 @@ __all__ = [
     "counts_nothing",
     "empty",
     "few_rows",
+    "fitted_on",
     "headline",
     "lines_of",
     "rows_in_words",
@@ -123,15 +124,21 @@ def headline(facts: Facts, goal: Goal) -> str:
     verdict = facts.verdict
     pairs = list(zip(facts.constraints, goal.constraints, strict=True))
     entry, constraint = min(pairs, key=lambda pair: _ORDER.index(pair[0].verdict))
+    but = f", but on rows {fitted_on(facts)}" if verdict == SHOWN and facts.counts.seen > 0 else ""
     if verdict == SHOWN and len(pairs) > 1:
-        return f"All {len(pairs)} constraints hold: shown"
+        return f"All {len(pairs)} constraints hold: shown{but}"
     if entry.verdict is None:
         return f"{sentence(in_words(constraint.lhs))} was not evaluated: {OPEN}"
     if counts_nothing(entry):
         found = sentence(_finding(facts, entry, constraint.lhs))
         return f"{found} ({asked(constraint, entry.bound)} asked): {verdict}"
     found = _finding(facts, entry, constraint.lhs)
-    return f"{sentence(found)}, {asked(constraint, entry.bound)} asked: {verdict}"
+    return f"{sentence(found)}, {asked(constraint, entry.bound)} asked: {verdict}{but}"
+
+
+def fitted_on(facts: Facts) -> str:
+    """How many of the rows the model was fitted on, after "rows": what they show flatters it."""
+    return f"{percent(facts.counts.seen)} of which the model was fitted on"
 
 
 def counts_nothing(entry: Entry) -> bool:
