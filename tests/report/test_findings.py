@@ -265,4 +265,6 @@ def test_a_share_of_nobody_is_not_called_0_percent():
 def test_a_class_that_is_never_decided_has_no_precision():
     y = np.array(["a", "b", "c"] * 30)
     report = evaluate('maximize accuracy subject to precision(label="b") >= 0.5', y, ["a"] * 90)
-    assert said(report).startswith("No row is decided so, so precision of class b cannot be counted")
+    assert said(report).startswith(
+        "No row is decided so, so precision of class b cannot be counted"
+    )
