@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -138,3 +139,19 @@ def test_what_is_wrong_with_a_frontier(run, folder, model, args, words):
     done = run("frontier", model, folder / "loans.csv", *args)
     assert done.exit_code == 1
     assert words in done.stderr
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_frontier_by_probabilities_says_so(run, tmp_path, classes):
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % classes
+    table = pd.DataFrame({"a": rng.normal(size=300) + y, "b": rng.normal(size=300) - y})
+    table.assign(y=np.array(["no", "yes", "x"])[y]).to_csv(tmp_path / "t.csv", index=False)
+    done = run(
+        "fit", tmp_path / "t.csv", "--target", "y", "--model", tmp_path / "m.skops",
+        "--goal", 'maximize accuracy subject to recall(label="yes") >= 0.3',
+    )  # fmt: skip
+    assert done.exit_code in (0, 3, 4), done.stderr
+    done = run("frontier", tmp_path / "m.skops", tmp_path / "t.csv", "--values", "0.2,0.5")
+    assert done.exit_code == 0, done.stderr
+    assert ("not counts of true classes" in done.stdout) == (classes == 3)

@@ -157,6 +157,7 @@ def test_advice_can_be_pasted_and_comes_once(fit, run, folder, tmp_path, more):
     assert first.exit_code == 4
     assert "Search with at least" in " ".join(first.stdout.split())
     (command,) = commands_of(page)
+    assert f"\nTo search with the margin:\n  {command}\n" in first.stdout
     assert f"--judge-by '{goal(0.7)}'" in command
     assert "--test-size" not in command  # rows held out are what it is judged by
     done = paste(run, command)
@@ -171,6 +172,7 @@ def test_advice_can_be_pasted_and_comes_once(fit, run, folder, tmp_path, more):
     assert later.exit_code == 4, later.stderr
     for text in (done.stdout, later.stdout):
         assert "Search with" not in text
+        assert "To search with" not in text
     assert commands_of(page) == []
     assert "The rule was searched with a margin already" in " ".join(later.stdout.split())
     paste(run, command)
@@ -253,6 +255,8 @@ def test_evaluating_the_rows_of_the_fit_says_so(fit, run, folder, tmp_path):
     args = ("evaluate", tmp_path / "m.skops")
     done = run(*args, folder / "loans.csv", "--json")
     assert json.loads(done.stdout)["evaluated"]["counts"]["seen"] == 0.75
+    first = run(*args, folder / "loans.csv").stdout.split("\n")[0]
+    assert first.endswith(" on 800 rows, 75.0 % of which the model was fitted on.")
     words = "75.0 % of these rows are among those that the model was fitted on"
     page = tmp_path / "r.html"
     assert words in " ".join(run(*args, folder / "loans.csv", "--report", page).stdout.split())

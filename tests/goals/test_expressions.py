@@ -270,3 +270,21 @@ def test_the_language_is_light():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[0] for name in done.stdout.split()}
     assert not loaded & {"scipy", "sklearn", "torch", "numba", "pandas", "narwhals"}
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("recall('high')", "for one class write recall(label='high')"),
+        ("precision(k=2)", "for one class write precision(label='yes')"),
+        ("cost(fn=5, fp=1)", "each pair the true and the predicted class"),
+    ],
+)
+def test_what_a_metric_does_not_take_says_how_to_write_it(text, hint):
+    with pytest.raises(GoalError) as error:
+        Goal.parse(f"minimize {text}")
+    assert hint in str(error.value)
+    written = 'cost({("no", "yes"): 1, ("yes", "no"): 5})'
+    if "cost" in text:
+        assert written in str(error.value)
+        assert str(Goal.parse(f"minimize {written}").objective) == written

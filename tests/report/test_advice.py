@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from setpoint import Goal, PlugInClassifier, evaluate
 from setpoint.report import Entry, GoalReport, Search
 from setpoint.report.advice import advice_of, stricter_goal
+from setpoint.report.worked import with_worked
 
 FLOOR = "maximize recall subject to precision >= 0.5"
 
@@ -113,3 +114,80 @@ def test_an_entry_that_was_not_evaluated():
     )
     (advice,) = advice_of(report)
     assert advice.what == "Recall was not evaluated: there are no such rows."
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "abs(recall - precision) <= 0.02",
+        "accuracy.deviation(g) <= 0.02",
+        "recall.difference(g) <= 0.05",
+        "2 * recall >= 1.88",
+        "1 - recall <= 0.06",
+        "recall.min(g) >= 0.94",
+    ],
+)
+def test_no_margin_is_advised_that_no_data_could_meet(bound):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    p, g = np.where(rng.random(300) < 0.95, y, 1 - y), rng.integers(0, 2, 300)
+    goal = f"maximize accuracy subject to {bound}"
+    report = evaluate(goal, y, p, sensitive_features={"g": g})
+    assert report.verdict == "too close to call"
+    assert stricter_goal(report, Goal.parse(goal)) is None
+    assert "Search with" not in remedies(report)
+
+
+def test_no_floor_is_advised_above_a_cap():
+    goal = "maximize f1 subject to 0.48 <= precision <= 0.52"
+    report = measured(305, 306, goal)
+    assert [e.verdict for e in report.constraints] == ["too close to call"] * 2
+    assert stricter_goal(report, Goal.parse(goal)) is None
+
+
+def test_each_bound_on_one_side_gets_its_own_margin():
+    goal = "maximize f1 subject to precision >= 0.47 and precision >= 0.5"
+    report = measured(305, 306, goal)
+    first, second = stricter_goal(report, Goal.parse(goal)).constraints
+    assert first.rhs.value < second.rhs.value
+    found = [a.remedy for a in advice_of(report)]
+    for remedy, bound in zip(found, (first, second), strict=True):
+        assert f"Search with at least {100 * bound.rhs.value:g} %" in remedy
+
+
+def test_a_measured_bound_beside_a_number_on_the_same_side():
+    y = np.repeat([1, 0], [1_000, 1_000])
+    right = np.arange(2_000) % 1_000 < 750
+    p, b = np.where(right, y, 0), np.where(np.arange(2_000) % 1_000 < 550, y, 1)
+    goal = "maximize f1 subject to recall >= recall.baseline() - 0.4 and recall >= 0.74"
+    report = evaluate(goal, y, p, baseline=b)
+    assert [e.verdict for e in report.constraints] == ["shown", "too close to call"]
+    (advice,) = advice_of(report)
+    assert "judge by at least 74 %" in advice.remedy
+
+
+def test_a_looser_bound_that_was_searched_with_is_no_margin():
+    report = measured(305, 306)
+    (entry,) = report.constraints
+    loose = replace(report, constraints=(replace(entry, worked=0.4),))
+    assert stricter_goal(loose, Goal.parse(FLOOR)) == stricter_goal(report, Goal.parse(FLOOR))
+    assert "margin already" not in remedies(loose)
+
+
+def test_a_bound_that_the_search_did_not_keep_is_not_called_kept():
+    strict = FLOOR.replace("0.5", "0.6")
+    fitted = replace(measured(550, 450), status="optimal", search=Search("plugin", "exact"))
+    assert fitted.satisfied
+    assert fitted.objective.value is not None
+    (advice,) = (a for a in advice_of(measured(550, 450, strict), fitted) if "fails" in a.what)
+    assert advice.what == "Precision fails: at least 60 % was asked."
+
+
+def test_the_bound_worked_with_where_a_side_is_bounded_twice():
+    meant = Goal.parse("maximize recall subject to precision >= 0.5 and precision >= 0.52")
+    entries = [Entry(str(c), 0.55, c.rhs.value) for c in meant.constraints]
+    assert [e.worked for e in with_worked(entries, meant, meant)] == [None, None]
+    searched = Goal.parse("maximize recall subject to precision >= 0.6 and precision >= 0.4")
+    assert [e.worked for e in with_worked(entries, meant, searched)] == [0.6, 0.6]
+    capped = Goal.parse("maximize recall subject to precision <= 0.6")
+    assert [e.worked for e in with_worked(entries, meant, capped)] == [None, None]

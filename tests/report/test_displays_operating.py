@@ -283,3 +283,11 @@ def test_words_stay_in_the_picture_and_off_the_dots(seed):
             width = min(box.x1, other.x1) - max(box.x0, other.x0)
             height = min(box.y1, other.y1) - max(box.y0, other.y0)
             assert width <= 3 or height <= 3
+
+
+def test_a_long_name_of_a_class_leaves_room_for_the_picture():
+    y, s, _ = data()
+    names = np.array(["no", "y" * 200])
+    display = draw("maximize f1", names[y], s, ax=Figure(), pos_label="y" * 200)
+    assert len(caption(display)) < 200
+    assert caption(display).startswith(f"The class: {'y' * 30}")

@@ -231,3 +231,40 @@ def test_few_rows_of_a_class(metric):
 )
 def test_which_rows(more, words):
     assert words in rows_in_words(facts("maximize recall", **more))
+
+
+def test_what_is_shown_on_rows_of_the_fit_says_so():
+    goal = "maximize recall subject to precision >= 0.5"
+    counts = replace(COUNTS, seen=0.75)
+    report = facts(goal, entry("precision >= 0.5"), counts=counts)
+    assert said(report).endswith(
+        "asked: shown, but on rows 75.0 % of which the model was fitted on"
+    )
+    # What fails even there needs no such words.
+    report = facts(goal, entry("precision >= 0.5", FAILS), counts=counts)
+    assert said(report).endswith("asked: shown to fail")
+
+
+# -- shares of no rows ------------------------------------------------------------------
+def test_a_share_of_nobody_is_not_called_0_percent():
+    report = evaluate(
+        "maximize recall subject to precision >= 0.5", np.repeat([0, 1], 50), np.zeros(100, int)
+    )
+    assert said(report) == (
+        "No row is accepted, so precision cannot be counted (at least 50 % asked): "
+        "too close to call"
+    )
+    text = " ".join(str(report).split())
+    assert "precision >= 0.5: not counted (no row is accepted)" in text
+    assert "0 % of those accepted" not in text
+    # More rows of the kind would not be accepted either.
+    assert "times as many rows" not in text
+    assert "Loosen a bound so that the rule accepts some" in text
+
+
+def test_a_class_that_is_never_decided_has_no_precision():
+    y = np.array(["a", "b", "c"] * 30)
+    report = evaluate('maximize accuracy subject to precision(label="b") >= 0.5', y, ["a"] * 90)
+    assert said(report).startswith(
+        "No row is decided so, so precision of class b cannot be counted"
+    )

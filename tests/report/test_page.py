@@ -348,3 +348,11 @@ def test_a_report_without_pictures_needs_no_matplotlib(monkeypatch):
 
 def test_fair_goal_is_the_one_meant():
     assert fair()[0].goal == str(Goal.parse(FAIR))
+
+
+def test_what_draws_could_reach_names_its_rows():
+    report, held_out = fair()
+    report = replace(report, certificate=replace(report.certificate, with_draws=0.99))
+    draws = f"ith draws {report.objective.text} could reach 99.0 %"
+    assert f"On the rows the rule was chosen on: w{draws}" in read(page_text(report, held_out)).text
+    assert f"W{draws}" in read(page_text(report)).text

@@ -219,6 +219,7 @@ def fit(
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
     held_out = again if test_size > 0 else again | {"test_size": None}
     page = Page(report, data, model, command_text(**again), command_text(**held_out), cautions)
+    from setpoint.report.text import report_text
     from setpoint.search import InfeasibleError
 
     paths = {"data": data, "model": model, "report": report, "datasets": files} | (
@@ -245,7 +246,12 @@ def fit(
         out, run = fit_json(goal, choices, roles, trained)
         print_json(out, {**paths, **run})
     else:
-        click.echo(f"{verdict(trained.judged, trained.where)}\n\n{trained.judged}\n")
+        fitted = None if trained.held_out is None else trained.report
+        text = report_text(trained.judged, fitted)
+        click.echo(f"{verdict(trained.judged, trained.where)}\n\n{text}\n")
+        command = page.with_margin(trained.judged)
+        if command:
+            click.echo(f"To search with the margin:\n  {command}\n")
         for line in searched(trained):
             click.echo(line)
         if trained.held_out is not None and trained.report.satisfied is False:

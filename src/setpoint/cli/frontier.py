@@ -32,6 +32,11 @@ __all__ = ["frontier"]
 _LINES, _POINTS = 25, 300
 _PICTURES = (".svg", ".png")
 
+_BY_POSTERIORS = (
+    "Values are what the model's probabilities say and not counts of true classes; setpoint\n"
+    "evaluate counts those."
+)
+
 
 @click.command(
     epilog="\b\nFor example:\n"
@@ -115,6 +120,8 @@ def frontier(
         print_json(what, paths)
         return
     click.echo(_text(found))
+    if judged.model.classifier.goal_report_.search.evidence == "soft":
+        click.echo(f"\n{_BY_POSTERIORS}")
     if picture is not None:
         click.echo(f"\nWrote the picture to {picture}.")
 

@@ -66,6 +66,10 @@ def verdict(report: GoalReport, where: str) -> str:
         Such as "143 rows held out".
     """
     found = report.verdict
+    if report.counts.seen > 0.0:
+        from setpoint.report.findings import fitted_on
+
+        where += f", {fitted_on(report)}"
     if found is None:
         return click.style(f"The rule was measured on {where}.", bold=True)
     word = found[0].upper() + found[1:]

@@ -19,6 +19,7 @@ from setpoint.cli.training import Trained
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
+    from setpoint.report import GoalReport
     from setpoint.report.page import Header
     from setpoint.search import Frontier, InfeasibleError
 
@@ -57,6 +58,15 @@ class Page:
         if judge_by:
             command = f"{self.judging} --judge-by {shlex.quote(judge_by)}"
         return Header(self.table, self.model, command, tuple(self.cautions))
+
+    def with_margin(self, judged: GoalReport) -> str:
+        """The command that searches with the margin that the report advises; "" without one."""
+        from setpoint.goals.goal import Goal
+        from setpoint.report.advice import stricter_goal
+        from setpoint.report.page.verdict import command_for
+
+        stricter = stricter_goal(judged, Goal.parse(judged.goal))
+        return "" if stricter is None else command_for(stricter, self.header(judged.goal))
 
 
 def command_text(**changed: str | None) -> str:

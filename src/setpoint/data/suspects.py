@@ -71,14 +71,19 @@ def gives_away(column: pd.Series, group: pd.Series) -> bool:
     """
     codes, levels = pd.factorize(column, use_na_sentinel=False)
     groups = pd.factorize(group, use_na_sentinel=False)[0]
-    sizes = np.bincount(groups)
+    sizes = np.bincount(groups).astype(np.float64)
     if not 1 < len(levels) <= max(_MOST_LEVELS * len(codes), 2) or len(sizes) < 2:
         return False
-    # One group alone that a value stands for is given away, though others are not.
-    for k in np.flatnonzero(sizes >= _FEWEST):
-        if _purity(codes, (groups == k).astype(np.int64)) >= _ALMOST:
-            return True
-    return False
+    # One group alone that values stand for is given away, though others are not. Only the
+    # pairs that there are count: groups may be thousands, such as the values of a postcode.
+    pairs, inside = np.unique(codes * len(sizes) + groups, return_counts=True)
+    value, k = np.divmod(pairs, len(sizes))
+    outside = np.bincount(codes)[value] - inside
+    others = len(codes) - sizes
+    stands = inside / sizes[k] > outside / others[k]
+    found = np.bincount(k, inside * stands, minlength=len(sizes)) / sizes
+    kept = 1.0 - np.bincount(k, outside * stands, minlength=len(sizes)) / others
+    return bool((np.minimum(found, kept)[sizes >= _FEWEST] >= _ALMOST).any())
 
 
 def suspects(

@@ -65,7 +65,11 @@ def parameters_of(
     given = dict(zip(entry.params, args, strict=False))
     for key, value in named.items():
         if key not in entry.params or key in given:
-            raise GoalError(f"{entry.signature}: unexpected or repeated parameter {key!r}")
+            hint = ""
+            if "costs" in entry.params:
+                pairs = '{("no", "yes"): 1, ("yes", "no"): 5}'
+                hint = f"; write {entry.name}({pairs}), each pair the true and the predicted class"
+            raise GoalError(f"{entry.signature}: unexpected or repeated parameter {key!r}{hint}")
         given[key] = value
     missing = [p for p in entry.params if p not in given]
     if missing and not entry.optional:

@@ -285,7 +285,10 @@ class Metric(_Node):
         """This metric of one class, ``recall(label="fraud")``, or with its parameters."""
         if args or named:
             if not TABLE[self.name].params or self.params:
-                raise GoalError(f"{self.name} takes no parameters here, got {args or named}")
+                one = args[0] if len(args) == 1 and not named else "yes"
+                of_class = TABLE[self.name].of_class and self.label is None
+                hint = f"; for one class write {self.name}(label={one!r})" if of_class else ""
+                raise GoalError(f"{self.name} takes no parameters here, got {args or named}{hint}")
             metric = replace(self, params=parameters_of(TABLE[self.name], args, named))
             return metric if label is None else metric(label=label)
         if label is None:

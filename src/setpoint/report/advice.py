@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from setpoint.goals.expressions import Const, Constraint, Expression, Reduce, walk
 from setpoint.goals.goal import Goal
+from setpoint.goals.ranges import range_of
 from setpoint.goals.words import in_words
-from setpoint.inference.verdicts import FAILS, OPEN
+from setpoint.inference.verdicts import FAILS, OPEN, SHOWN, verdict_of
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
-from setpoint.report.findings import SEARCHED, sentence
+from setpoint.report.findings import SEARCHED, counts_nothing, empty, sentence
 from setpoint.report.numbers import percent
 from setpoint.report.rule_words import certificate
-from setpoint.report.units import asked, range_of
+from setpoint.report.units import asked
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["Advice", "advice_of", "stricter_goal"]
@@ -52,10 +53,12 @@ def advice_of(facts: Facts, fitted: Facts | None = None) -> list[Advice]:
     goal = Goal.parse(facts.goal)
     out = [*_unreachable(facts)]
     before = {} if fitted is None else _by_side(fitted)
-    margins = stricter_goal(facts, goal)
-    for entry, written in zip(facts.constraints, goal.constraints, strict=True):
+    stricter = stricter_goal(facts, goal)
+    nothing = (None,) * len(goal.constraints)
+    margins = nothing if stricter is None else stricter.constraints
+    for entry, written, margin in zip(facts.constraints, goal.constraints, margins, strict=True):
         first = before.get((written.lhs, written.relation))
-        out += _constraint(entry, first, written, margins)
+        out += _constraint(entry, first, written, margin)
     if fitted is None and facts.status in SEARCHED and facts.constraints:
         remedy = "Measure the rule on rows that took no part in the search, and judge it by those."
         out.append(Advice("These rows chose the rule, so they flatter it.", remedy))
@@ -98,19 +101,40 @@ def stricter_goal(facts: Facts, goal: Goal) -> Goal | None:
         return None
     moved = []
     for entry, written in zip(facts.constraints, goal.constraints, strict=True):
-        bound: float | None = entry.worked
+        bound = _margin(entry)
         if entry.verdict == OPEN:
             bound = _tightened(entry, written)
             if bound is None:
                 return None
         moved.append(written if bound is None else replace(written, rhs=Const(bound)))
-    # Where nothing was counted there is no margin to move.
-    return None if moved == list(goal.constraints) else replace(goal, constraints=tuple(moved))
+    # Where nothing was counted there is no margin to move; nothing meets a floor above a cap.
+    if moved == list(goal.constraints) or _crossed(moved):
+        return None
+    return replace(goal, constraints=tuple(moved))
+
+
+def _crossed(constraints: Sequence[Constraint]) -> bool:
+    """Whether one side is to lie above one bound and below a smaller one."""
+    room: dict[Expression, tuple[float, float]] = {}
+    for c in constraints:
+        if isinstance(c.rhs, Const):
+            low, high = room.get(c.lhs, (-math.inf, math.inf))
+            up, bound = c.relation == ">=", c.rhs.value
+            room[c.lhs] = (max(low, bound), high) if up else (low, min(high, bound))
+    return any(low >= high for low, high in room.values())
+
+
+def _margin(entry: Entry) -> float | None:
+    """The bound that the rule was searched with, where it is stricter than the one meant."""
+    if entry.worked is None or entry.bound is None:
+        return None
+    stricter = entry.worked > entry.bound if entry.relation == ">=" else entry.worked < entry.bound
+    return entry.worked if stricter else None
 
 
 def _tightened(entry: Entry, written: Constraint) -> float | None:
     """The bound that is meant moved by the margin, if a value can be there at all."""
-    if entry.worked is not None or not isinstance(written.rhs, Const):
+    if _margin(entry) is not None or not isinstance(written.rhs, Const):
         return None
     if entry.value is None or entry.low is None or entry.high is None or entry.bound is None:
         return None
@@ -127,9 +151,12 @@ def _tightened(entry: Entry, written: Constraint) -> float | None:
 
 
 def _constraint(
-    entry: Entry, before: Entry | None, written: Constraint, margins: Goal | None
+    entry: Entry, before: Entry | None, written: Constraint, margin: Constraint | None
 ) -> Iterator[Advice]:
-    """What one constraint leaves open; `before` is its entry on the rows of the search."""
+    """What one constraint leaves open.
+
+    `before` is its entry on the rows of the search, `margin` what to search with instead.
+    """
     what = sentence(in_words(written.lhs))
     bound = asked(written, entry.bound)
     if entry.verdict is None:
@@ -137,9 +164,14 @@ def _constraint(
             f"{what} was not evaluated: {entry.why or 'there are no rows to count it on'}.",
             "Add rows of this kind that have labels, or leave the constraint out.",
         )
+    elif counts_nothing(entry):
+        yield Advice(
+            f"{sentence(empty(written.lhs))} here, so {in_words(written.lhs)} stays open.",
+            "Loosen a bound so that the rule accepts some, or give the model better data.",
+        )
     elif entry.verdict == FAILS:
         remedy = "Choose the rule anew, on rows like these."
-        if before is not None and before.satisfied:
+        if before is not None and _held(before, entry, written):
             what += " held on the rows that the rule was chosen on and fails on these, so it was"
             what += " hardly chance: the rule fits those rows too closely, or these are of another"
             yield Advice(f"{what} kind.", remedy)
@@ -148,24 +180,28 @@ def _constraint(
     elif entry.verdict == OPEN:
         yield Advice(
             f"{what} may lie on either side of the bound on new rows.",
-            " ".join(_closer(entry, written, margins)),
+            " ".join(_closer(entry, written, margin)),
         )
 
 
-def _closer(entry: Entry, written: Constraint, margins: Goal | None) -> Iterator[str]:
+def _held(before: Entry, entry: Entry, written: Constraint) -> bool:
+    """Whether the bound that is meant held on the rows of the search; theirs may be another."""
+    if not isinstance(written.rhs, Const):
+        return bool(before.satisfied)
+    if before.value is None or entry.bound is None:
+        return False
+    return verdict_of(before.value, before.value, entry.bound, written.relation) == SHOWN
+
+
+def _closer(entry: Entry, written: Constraint, margin: Constraint | None) -> Iterator[str]:
     """How to get a verdict: a margin where one is possible and not yet there, or more rows."""
-    if margins is not None:
-        bound = next(
-            c.rhs
-            for c in margins.constraints
-            if c.lhs == written.lhs and c.relation == written.relation
-        )
-        assert isinstance(bound, Const)
-        yield (
-            f"Search with {asked(written, bound.value)} and judge by {asked(written, entry.bound)}."
-        )
-    elif entry.worked is not None:
-        worked = asked(written, entry.worked)
+    searched = _margin(entry)
+    if margin is not None:
+        assert isinstance(margin.rhs, Const)
+        with_margin = asked(written, margin.rhs.value)
+        yield f"Search with {with_margin} and judge by {asked(written, entry.bound)}."
+    elif searched is not None:
+        worked = asked(written, searched)
         yield f"The rule was searched with a margin already ({worked}): more rows decide."
     times = 0.0
     if entry.value is not None and entry.bound is not None and entry.slack:
@@ -174,9 +210,9 @@ def _closer(entry: Entry, written: Constraint, margins: Goal | None) -> Iterator
             # An interval shrinks with the root of the number of rows.
             times = ((past - entry.value) / entry.slack) ** 2
     if 1.0 < times <= _MOST_TIMES:
-        first = "Measure" if margins is None else "Or measure"
+        first = "Measure" if margin is None else "Or measure"
         yield f"{first} on about {math.ceil(times)} times as many rows of this kind."
-    elif margins is None:
+    elif margin is None:
         yield "Collect more rows of this kind."
     if any(isinstance(e, Reduce) and e.columns for e in walk(written.lhs)):
         yield "Small groups can be joined."

@@ -20,7 +20,10 @@ from setpoint.report.units import Unit, asked, shown, unit_of
 __all__ = [
     "Line",
     "caveats",
+    "counts_nothing",
+    "empty",
     "few_rows",
+    "fitted_on",
     "headline",
     "lines_of",
     "rows_in_words",
@@ -102,6 +105,8 @@ def _line(entry: Entry, x: Expression, wanted: str) -> Line:
     if of_rows and k is not None and n and entry.value is not None and k <= n:
         counts = f"{count(k)} of {count(n)}" if abs(entry.value * n - k) <= 1e-9 * n else ""
     value = "not evaluated" if entry.value is None else shown(entry.value, unit)
+    if counts_nothing(entry):
+        value, counts = "not counted", empty(x)
     verdict = "" if entry.relation is None else entry.verdict or "not evaluated"
     return Line(entry, in_words(x), wanted, value, counts, limits, verdict, unit)
 
@@ -119,17 +124,39 @@ def headline(facts: Facts, goal: Goal) -> str:
     verdict = facts.verdict
     pairs = list(zip(facts.constraints, goal.constraints, strict=True))
     entry, constraint = min(pairs, key=lambda pair: _ORDER.index(pair[0].verdict))
+    but = f", but on rows {fitted_on(facts)}" if verdict == SHOWN and facts.counts.seen > 0 else ""
     if verdict == SHOWN and len(pairs) > 1:
-        return f"All {len(pairs)} constraints hold: shown"
+        return f"All {len(pairs)} constraints hold: shown{but}"
     if entry.verdict is None:
         return f"{sentence(in_words(constraint.lhs))} was not evaluated: {OPEN}"
+    if counts_nothing(entry):
+        found = sentence(_finding(facts, entry, constraint.lhs))
+        return f"{found} ({asked(constraint, entry.bound)} asked): {verdict}"
     found = _finding(facts, entry, constraint.lhs)
-    return f"{sentence(found)}, {asked(constraint, entry.bound)} asked: {verdict}"
+    return f"{sentence(found)}, {asked(constraint, entry.bound)} asked: {verdict}{but}"
+
+
+def fitted_on(facts: Facts) -> str:
+    """How many of the rows the model was fitted on, after "rows": what they show flatters it."""
+    return f"{percent(facts.counts.seen)} of which the model was fitted on"
+
+
+def counts_nothing(entry: Entry) -> bool:
+    """Whether a share is one of no rows, such as of those accepted: then its 0 says nothing."""
+    return entry.denominator == 0.0 and entry.value == 0.0
+
+
+def empty(x: Expression) -> str:
+    """Which rows such a share lacks."""
+    plain = isinstance(x, Metric) and x.population == EVERYWHERE and x.label is None
+    return "no row is accepted" if plain else "no row is decided so"
 
 
 def _finding(facts: Facts, entry: Entry, x: Expression) -> str:
     if entry.value is None:
         return f"{in_words(x)} was not evaluated"
+    if counts_nothing(entry):
+        return f"{empty(x)}, so {in_words(x)} cannot be counted"
     value = shown(entry.value, unit_of(x))
     if isinstance(x, Metric) and x.population == EVERYWHERE and x.name in _PLAIN:
         positive = facts.counts.positive if x.label is None else x.label

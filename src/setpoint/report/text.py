@@ -38,8 +38,16 @@ _NAME = 30
 _MOST_WARNINGS = 30
 
 
-def report_text(facts: Facts) -> str:
-    """The whole report, 79 columns wide."""
+def report_text(facts: Facts, fitted: Facts | None = None) -> str:
+    """The whole report, 79 columns wide.
+
+    Parameters
+    ----------
+    facts : Facts
+        Of the rows that judge.
+    fitted : Facts, optional
+        Of the rows that the rule was chosen on, where those are others: advice looks at them.
+    """
     goal = Goal.parse(facts.goal)
     out = [_filled(f"Goal: {facts.goal}", 0, 6), "", _filled(f"{headline(facts, goal)}.", 0)]
     people = in_people(facts.counts)
@@ -55,7 +63,7 @@ def report_text(facts: Facts) -> str:
     if facts.deployed is not None:
         lines = facts.deployed.lines(goal, facts.counts)
         out += ["", TITLE, *_listed(lines)]
-    advice = [f"{a.what} {a.remedy}".strip() for a in advice_of(facts)]
+    advice = [f"{a.what} {a.remedy}".strip() for a in advice_of(facts, fitted)]
     if advice:
         out += ["", "What to do", *_listed(advice)]
     rule = rule_lines(facts, goal)

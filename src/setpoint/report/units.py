@@ -18,28 +18,9 @@ from setpoint.goals.expressions import (
 from setpoint.goals.table import TABLE
 from setpoint.report.numbers import amount, number, percent
 
-__all__ = ["Unit", "asked", "range_of", "shown", "shown_bound", "unit_of"]
+__all__ = ["Unit", "asked", "shown", "shown_bound", "unit_of"]
 
 Unit: TypeAlias = Literal["share", "amount", "number"]
-
-
-def range_of(x: Expression) -> tuple[float, float]:
-    """What values an expression can have; wide where it is not a plain one.
-
-    Examples
-    --------
-    >>> from setpoint.metrics import mcc, recall
-    >>> range_of(recall.difference("sex")), range_of(mcc)
-    ((0.0, 1.0), (-1.0, 1.0))
-    """
-    if isinstance(x, Metric):
-        return TABLE[x.name].low, TABLE[x.name].high
-    if isinstance(x, Baseline):
-        return range_of(x.inner)
-    if isinstance(x, Reduce) and x.kind in ("min", "max", "mean", "difference", "ratio"):
-        low, high = range_of(x.inner)
-        return (low, high) if x.kind in ("min", "max", "mean") else (0.0, high - min(low, 0.0))
-    return -math.inf, math.inf
 
 
 def unit_of(x: Expression) -> Unit:
@@ -56,11 +37,19 @@ def unit_of(x: Expression) -> Unit:
         return "amount"
     terms = x.terms if isinstance(x, Sum) else ((1.0, x),)
     known = [(sign, part) for sign, part in terms if not isinstance(part, Const)]
-    ranges = [range_of(part) for _, part in known]
-    shares = all(low >= 0.0 and high <= 1.0 for low, high in ranges)
+    shares = all(_is_share(part) for _, part in known)
     # The difference of two shares is one; of their sum 150 % says nothing.
     one_each = len({sign > 0.0 for sign, _ in known}) == len(known)
     return "share" if metrics and shares and one_each else "number"
+
+
+def _is_share(x: Expression) -> bool:
+    """Whether it is a share of rows, of the deployed model's, or over groups of them."""
+    if isinstance(x, Metric):
+        return TABLE[x.name].low >= 0.0 and TABLE[x.name].high <= 1.0
+    if isinstance(x, Reduce):
+        return x.kind in ("min", "max", "mean", "difference", "ratio") and _is_share(x.inner)
+    return isinstance(x, Baseline) and _is_share(x.inner)
 
 
 def shown(x: float | None, unit: Unit) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from setpoint.goals.expressions import Const
+from setpoint.goals.expressions import Const, Expression
 from setpoint.goals.goal import Goal
 from setpoint.report.entry import Entry
 
@@ -20,7 +20,8 @@ def with_worked(entries: Sequence[Entry], meant: Goal, searched: Goal) -> tuple[
     entries : sequence of Entry
         One for each constraint of `meant`.
     searched : Goal
-        Where it bounds the same side by another number, that is the bound worked with.
+        Where it bounds the same side by another number, that is the bound worked with; of
+        several the strictest.
 
     Examples
     --------
@@ -30,14 +31,19 @@ def with_worked(entries: Sequence[Entry], meant: Goal, searched: Goal) -> tuple[
     >>> entry.bound, entry.worked
     (0.5, 0.54)
     """
-    asked = {(c.lhs, c.relation): c.rhs for c in searched.constraints if isinstance(c.rhs, Const)}
+    asked: dict[tuple[Expression, str], list[float]] = {}
+    for c in searched.constraints:
+        if isinstance(c.rhs, Const):
+            asked.setdefault((c.lhs, c.relation), []).append(c.rhs.value)
     out = []
     for entry, constraint in zip(entries, meant.constraints, strict=True):
-        bound = asked.get((constraint.lhs, constraint.relation))
-        if bound is not None and isinstance(constraint.rhs, Const) and bound != constraint.rhs:
-            out.append(replace(entry, worked=bound.value))
-        else:
+        bounds = asked.get((constraint.lhs, constraint.relation))
+        meant_here = constraint.rhs.value if isinstance(constraint.rhs, Const) else None
+        if bounds is None or meant_here is None or meant_here in bounds:
             out.append(entry)
+        else:
+            strictest = max if constraint.relation == ">=" else min
+            out.append(replace(entry, worked=strictest(bounds)))
     return tuple(out)
 
 

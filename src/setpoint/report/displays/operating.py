@@ -29,6 +29,7 @@ from setpoint.report.displays.plane import Plane
 from setpoint.report.displays.scales import SHARE
 from setpoint.report.facts import Facts
 from setpoint.report.operating import OperatingPoints, operating_points
+from setpoint.report.printable import shortened
 from setpoint.rules import Rule
 from setpoint.search.outcome import Randomized
 
@@ -295,7 +296,7 @@ class OperatingPointDisplay:
         return (float(self.plane.fpr(recall, precision)), recall) if precision else None
 
     def _caption(self, roc: bool) -> str:
-        notes = [f"The class: {self.points.labels[1]}."]
+        notes = [f"The class: {shortened(str(self.points.labels[1]))}."]
         if not roc and len(self.points.curves) == 1:
             notes.append(f"Band: {100 * BAND:g} % interval at each threshold by itself.")
         if len(self.points.curves) == 1:

@@ -195,13 +195,17 @@ def _rule(facts: Facts, lead: Facts, goal: Goal) -> dict[str, Any]:
     """The rule as it stands, and sentences on what it looks at and what it draws."""
     known = facts if facts.rule.text else lead
     without = replace(known, rule=replace(known.rule, text=""))
-    return {"rule": known.rule.text, "rule_lines": rule_lines(without, goal)}
+    lines = rule_lines(without, goal)
+    if facts is not lead and facts.certificate.with_draws is not None:
+        # Other rows lead the page, with another value of the objective.
+        lines[-1] = f"{CHOSEN_ON}: {lines[-1][:1].lower()}{lines[-1][1:]}"
+    return {"rule": known.rule.text, "rule_lines": lines}
 
 
 def _texts(facts: Facts, held_out: Facts | None) -> list[tuple[str, str]]:
     if held_out is None:
         return [("", report_text(facts))]
-    return [(HELD_OUT, report_text(held_out)), (CHOSEN_ON, report_text(facts))]
+    return [(HELD_OUT, report_text(held_out, facts)), (CHOSEN_ON, report_text(facts))]
 
 
 def _run(facts: Facts) -> list[tuple[str, str]]:
