@@ -58,11 +58,11 @@ class GroupTable:
         for columns, own in groups.items():
             name = next(iter(own.values())).name
             row = [name, f"{max(g.rows for g in own.values()):,}"]
-            own = _counted(own)
-            row += [_cell(own.get(m), units[m], interval=False) for m in explaining]
+            known = _counted(own)
+            row += [_cell(known.get(m), units[m], interval=False) for m in explaining]
             if cut:
                 row.append(_cutoff(columns, cutoffs))
-            row += [_cell(own.get(m), units[m], interval=True) for m in compared]
+            row += [_cell(known.get(m), units[m], interval=True) for m in compared]
             rows.append(tuple(row))
         return cls(tuple(head), tuple(rows), compared)
 
