@@ -113,8 +113,8 @@ def test_the_page_explains_what_it_draws(interval):
     bar = "The thick bar is where the value is on new rows of the same kind, each end with 95 %"
     assert (bar in page) is (interval is not None)
     assert "The upright stroke" not in page
-    assert "The metric shop:revenue is 4280" in page
-    assert ("4150 to 4400" in page) is (interval is not None)
+    assert "The metric shop:revenue is 4,280" in page
+    assert ("4,150 to 4,400" in page) is (interval is not None)
     assert "e+03" not in page
 
 
