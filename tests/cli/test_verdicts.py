@@ -266,6 +266,19 @@ def test_evaluating_the_rows_of_the_fit_says_so(fit, run, folder, tmp_path):
     assert "was fitted on" not in run(*args, folder / "new.csv").stdout
 
 
+def test_few_rows_of_the_search_are_not_taken_for_those_that_judge(run, folder, tmp_path):
+    lines = (folder / "loans.csv").read_text("utf-8").splitlines()[:200]
+    (tmp_path / "few.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    done = run(
+        "fit", tmp_path / "few.csv", "--target", "y", "--drop", "id", "--goal", goal(0.5),
+        "--model", tmp_path / "m.skops",
+    )  # fmt: skip
+    few = "precision >= 0.5: measured on few rows"
+    notes = [line for line in done.stderr.split("\n") if few in line]
+    assert [line.split(few)[0] for line in notes] == ["note: where the rule was chosen: "]
+    assert f"\n{few}" in done.stdout
+
+
 def test_the_class_and_the_rows_stand_above_the_numbers(fit, run, folder, tmp_path):
     fit(goal(0.7))
     text = run("evaluate", tmp_path / "m.skops", folder / "new.csv").stdout

@@ -178,3 +178,13 @@ def test_long_names_are_cut_where_one_sees_it():
     assert short.startswith("  g = short ")
     assert len(first) == len(long) == len(short)
     assert lines_of(replace(report, groups=rows[1:]))[1].startswith("  g = short    10")
+
+
+@pytest.mark.parametrize("goal", [FAIR, "maximize accuracy subject to precision.min(g) >= 0.1"])
+def test_a_group_of_which_nobody_is_accepted_has_no_precision(goal):
+    new = np.where(GROUP == "a", 0, NEW)
+    table = GroupTable.of(evaluate(goal, Y, new, sensitive_features={"g": GROUP}))
+    right = [row[table.head.index("right")] for row in table.rows]
+    assert right[0] == "no rows"
+    assert "no rows" not in right[1:]
+    assert table.rows[0][table.head.index("accepted")] == "0 %"

@@ -158,7 +158,7 @@ def fit(
 
     DATA is a CSV or Parquet file, or '-' for stdin. Some rows are held out and judge the
     rule; columns that the goal names (as in recall.difference(sex)) are not shown to the
-    model. If no rule meets the goal, it says what is reachable and writes nothing. A metric
+    model. If no rule meets the goal, it says what is reachable and writes no model. A metric
     without a formula is a Python function (--metric); it is given the columns that its
     parameters name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
     """

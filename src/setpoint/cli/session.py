@@ -141,9 +141,10 @@ def current() -> Session:
 
 
 @contextmanager
-def warnings_as_notes() -> Iterator[list[str]]:
+def warnings_as_notes(rows: str = "") -> Iterator[list[str]]:
     """Warnings of libraries become notes; the list holds their texts, each once.
 
+    `rows` are those that are said to be few, where others judge: both have their numbers.
     What is kept of a search that was stopped is noted at the end: an error keeps nothing.
     """
     session, heard, late = current(), list[str](), list[str]()
@@ -153,6 +154,8 @@ def warnings_as_notes() -> Iterator[list[str]]:
         # A search that Ctrl-C ended keeps its best rule, and warns: nobody will see that rule.
         if issubclass(category, _SILENT) or session.interrupted:
             return
+        if rows and category.__name__ == "FewRowsWarning":
+            text = f"{rows}: {text}"
         if text not in heard:
             heard.append(text)
             if _KEPT.search(text):

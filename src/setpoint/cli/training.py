@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Rows", "Trained", "train"]
 
 _EVALUATE = re.compile(r"; evaluate (?:it|the model) on rows held out")
+_CHOSE = "where the rule was chosen"
 _DOES = {
     False: "fitting the model and finding the rule",
     True: "training the model for the goal",
@@ -205,7 +206,7 @@ def train(
     if not way.trains or (way.family == "surrogates" and second is None):
         check_folds(fitted.y, counts, table.name)
     with (
-        warnings_as_notes() as notes,
+        warnings_as_notes("" if held is None else _CHOSE) as notes,
         step(_DOES[way.trains]),
         _time_enough(),
         redirect_stdout(sys.stderr),

@@ -58,12 +58,21 @@ class GroupTable:
         for columns, own in groups.items():
             name = next(iter(own.values())).name
             row = [name, f"{max(g.rows for g in own.values()):,}"]
-            row += [_cell(own.get(m), units[m], interval=False) for m in explaining]
+            known = _counted(own)
+            row += [_cell(known.get(m), units[m], interval=False) for m in explaining]
             if cut:
                 row.append(_cutoff(columns, cutoffs))
-            row += [_cell(own.get(m), units[m], interval=True) for m in compared]
+            row += [_cell(known.get(m), units[m], interval=True) for m in compared]
             rows.append(tuple(row))
         return cls(tuple(head), tuple(rows), compared)
+
+
+def _counted(own: dict[str, GroupRow]) -> dict[str, GroupRow]:
+    """Without the precision of a group of which no row is accepted: its 0 counts nothing."""
+    accepted, right = own.get("predicted_rate"), own.get("precision")
+    if accepted is None or right is None or accepted.value != 0.0 or right.value != 0.0:
+        return own
+    return {name: row for name, row in own.items() if name != "precision"}
 
 
 def _cell(row: GroupRow | None, unit: Unit, *, interval: bool) -> str:

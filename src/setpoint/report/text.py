@@ -90,7 +90,7 @@ def entry_lines(line: Line) -> list[str]:
     value = line.value + (f" ({line.counts})" if line.counts else "")
     rows = f", {entry.why}" if entry.why else ""
     out = [f"{entry.text}: {value}{rows}"]
-    if entry.relation is None:
+    if entry.relation is None and entry.value is not None:
         out[0] += f", {line.wanted}"
     limits = f"on new rows {line.limits}" if line.limits else ""
     if limits and entry.interval == "bootstrap":
