@@ -189,10 +189,12 @@ class GoalClassifier(DecidesByRule):
         fitted = self.goal_report_
         drawn = inputs.undecided(decided) if self.rule_.randomized else 0.0
         digest = getattr(self, "digest_", None)
+        seen = 0.0 if digest is None else digest.share_of(X)
+        entries = with_worked(report.constraints, goal, own)
         report = replace(
             report,
-            counts=replace(report.counts, seen=0.0 if digest is None else digest.share_of(X)),
-            constraints=with_worked(report.constraints, goal, own),
+            counts=replace(report.counts, seen=seen),
+            constraints=tuple(replace(e, seen=seen > 0.0) for e in entries),
             sections=(*report.sections, *sections),
             search=Search(fitted.search.family, fitted.search.solver),
             rule=replace(fitted.rule, drawn=drawn),

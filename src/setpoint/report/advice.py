@@ -57,8 +57,13 @@ def advice_of(facts: Facts, fitted: Facts | None = None) -> list[Advice]:
     nothing = (None,) * len(goal.constraints)
     margins = nothing if stricter is None else stricter.constraints
     for entry, written, margin in zip(facts.constraints, goal.constraints, margins, strict=True):
+        if entry.seen and entry.verdict == OPEN:
+            continue
         first = before.get((written.lhs, written.relation))
         out += _constraint(entry, first, written, margin)
+    if facts.counts.seen > 0.0 and facts.constraints:
+        what = "Rows that the model was fitted on show nothing of new ones."
+        out.append(Advice(what, "Judge the rule by rows that took no part."))
     if fitted is None and facts.status in SEARCHED and facts.constraints:
         remedy = "Measure the rule on rows that took no part in the search, and judge it by those."
         out.append(Advice("These rows chose the rule, so they flatter it.", remedy))
@@ -97,7 +102,7 @@ def stricter_goal(facts: Facts, goal: Goal) -> Goal | None:
     goal : Goal
         That of `facts`, which is meant.
     """
-    if facts.verdict != OPEN or facts.status == "nearest":
+    if facts.verdict != OPEN or facts.status == "nearest" or facts.counts.seen > 0.0:
         return None
     moved = []
     for entry, written in zip(facts.constraints, goal.constraints, strict=True):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from setpoint.goals.populations import Label, column_in_words, value_in_words
-from setpoint.inference.verdicts import Verdict, verdict_of
+from setpoint.inference.verdicts import OPEN, SHOWN, Verdict, verdict_of
 
 __all__ = ["Entry", "GroupRow"]
 
@@ -55,6 +55,9 @@ class Entry:
         The value if the posteriors that the rule was found on are right.
     certified : float or None
         The limit that a certificate promises on new rows.
+    seen : bool
+        Whether rows of the fit are among those that were counted: they show nothing of new
+        rows, and the bound is too close to call where they would.
     """
 
     text: str
@@ -75,6 +78,7 @@ class Entry:
     worked: float | None = None
     posteriors: float | None = None
     certified: float | None = None
+    seen: bool = False
 
     @property
     def verdict(self) -> Verdict | None:
@@ -90,8 +94,9 @@ class Entry:
         if self.value is None or self.bound is None or self.relation is None:
             return None
         if self.low is None or self.high is None:
-            return "too close to call"
-        return verdict_of(self.low, self.high, self.bound, self.relation)
+            return OPEN
+        found = verdict_of(self.low, self.high, self.bound, self.relation)
+        return OPEN if self.seen and found == SHOWN else found
 
 
 @dataclass(frozen=True)

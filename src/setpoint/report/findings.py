@@ -124,7 +124,7 @@ def headline(facts: Facts, goal: Goal) -> str:
     verdict = facts.verdict
     pairs = list(zip(facts.constraints, goal.constraints, strict=True))
     entry, constraint = min(pairs, key=lambda pair: _ORDER.index(pair[0].verdict))
-    but = f", but on rows {fitted_on(facts)}" if verdict == SHOWN and facts.counts.seen > 0 else ""
+    but = f" on rows {fitted_on(facts)}" if facts.counts.seen > 0 else ""
     if verdict == SHOWN and len(pairs) > 1:
         return f"All {len(pairs)} constraints hold: shown{but}"
     if entry.verdict is None:
