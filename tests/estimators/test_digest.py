@@ -52,3 +52,24 @@ def test_a_report_says_that_rows_were_fitted_on(tmp_path):
     save_model(clf, tmp_path / "m.skops")
     again = load_model(tmp_path / "m.skops").evaluate(frame[:600], Y[:600])
     assert again.counts.seen == 1.0
+
+
+def test_rows_of_weight_zero_were_not_there():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    held = np.arange(400) < 100
+    digest = RowDigest.of(X, None, np.where(held, 0.0, 2.0))
+    assert len(digest.hashes) == 300
+    assert digest.share_of(X[held]) == 0.0
+    assert digest.share_of(X) == 0.75
+    assert digest.share_of(X, np.where(held, 1.0, 0.0)) == 0.0
+    assert digest.share_of(X, np.where(held, 0.0, 1.0)) == 1.0
+
+
+def test_a_weight_of_zero_holds_rows_out():
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    X, weight = rng.normal(size=(400, 2)) + y[:, None], np.repeat([0.0, 1.0], [100, 300])
+    clf = PlugInClassifier(LogisticRegression(), "maximize f1").fit(X, y, sample_weight=weight)
+    assert clf.evaluate(X, y, sample_weight=1.0 - weight).counts.seen == 0.0
+    assert clf.evaluate(X, y, sample_weight=weight).counts.seen == 1.0

@@ -166,7 +166,7 @@ def test_a_measured_bound_beside_a_number_on_the_same_side():
     assert "judge by at least 74 %" in advice.remedy
 
 
-def test_a_looser_bound_that_was_searched_with_is_no_margin():
+def test_a_looser_bound_that_was_searched_with_is_not_a_margin():
     report = measured(305, 306)
     (entry,) = report.constraints
     loose = replace(report, constraints=(replace(entry, worked=0.4),))

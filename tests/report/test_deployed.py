@@ -173,7 +173,7 @@ def test_evaluate_compares_whatever_the_goal():
         assert (found.rows, found.changed, found.wins, found.losses) == (4, 0.25, 0.25, 0.0)
         assert (found.objective, found.difference.value) == (0.5, 0.5)
         assert found.confusion == ((2.0, 0.0), (1.0, 1.0), (0.0, 0.0))
-        assert [e.value for e in found.constraints] == ([0.0] if "churn" in goal else [])
+        assert found.constraints == ()  # what compares the two says nothing of one of them
     assert evaluate("recall", y, new, pos_label="b").deployed is None
     unlabelled = evaluate(
         "maximize predicted_rate", None, new, baseline=old, classes=["a", "b"], pos_label="b"

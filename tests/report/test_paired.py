@@ -117,3 +117,21 @@ def test_prices_stand_beside_each_other():
     assert "accepting nobody" in line
     assert "the deployed model" in line
     assert evaluate("recall", Y, NEW).section("prices") is None
+
+
+@pytest.mark.parametrize(
+    ("objective", "adds_up"),
+    [
+        ("{c}", True),
+        ("{c} * 2", True),
+        ("2 * {c} + 0.1 * predicted_rate", True),
+        ("{c} / 4 - 1", True),
+        ("{c} / recall", False),
+        ("{c} * precision", False),
+        ("log({c})", False),
+        ("sqrt({c})", False),
+    ],
+)
+def test_money_is_for_what_adds_up_over_rows(objective, adds_up):
+    goal = "minimize " + objective.format(c="cost({(0, 1): 5, (1, 0): 1})")
+    assert (evaluate(goal, Y, NEW).section("prices") is not None) == adds_up

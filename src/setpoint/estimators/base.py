@@ -188,18 +188,18 @@ class GoalClassifier(DecidesByRule):
         )
         fitted = self.goal_report_
         drawn = inputs.undecided(decided) if self.rule_.randomized else 0.0
-        digest = getattr(self, "digest_", None)
-        seen = 0.0 if digest is None else digest.share_of(X)
+        digest, table = getattr(self, "digest_", None), inputs.tables[None]
+        known = 0.0 if digest is None else digest.share_of(X, table.weight)
         entries = with_worked(report.constraints, goal, own)
         report = replace(
             report,
-            counts=replace(report.counts, seen=seen),
-            constraints=tuple(replace(e, seen=seen > 0.0) for e in entries),
+            counts=replace(report.counts, seen=known),
+            constraints=tuple(replace(e, seen=known > 0.0) for e in entries),
             sections=(*report.sections, *sections),
             search=Search(fitted.search.family, fitted.search.solver),
             rule=replace(fitted.rule, drawn=drawn),
         )
-        against = against_deployed(goal, labels, inputs.tables[None], decided[None])
+        against = against_deployed(goal, labels, table, decided[None])
         return with_deployed(report, against)
 
     def _measured(
@@ -334,7 +334,7 @@ class GoalClassifier(DecidesByRule):
         self.baseline_column_ = data.column
         self.evidence_ = evidence
         self.draw_key_, self.draw_columns_ = data.key, names
-        self.digest_ = RowDigest.of(data.X, names)
+        self.digest_ = RowDigest.of(data.X, names, data.weight)
         sizes = evidence.rows.segment_weights
         self.largest_segment_ = int(np.argmax(sizes[sizes > 0.0]))  # the rule has no others
 

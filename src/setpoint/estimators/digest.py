@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from setpoint.estimators.row_hash import row_draws
+from setpoint.evidence.rows import counted_rows
 from setpoint.typing import Floats
 
 __all__ = ["RowDigest"]
@@ -46,8 +47,15 @@ class RowDigest:
     names: tuple[str, ...] | None
 
     @classmethod
-    def of(cls, X: Any, names: list[str] | None) -> RowDigest | None:
+    def of(cls, X: Any, names: list[str] | None, weight: Floats | None = None) -> RowDigest | None:
         """The digest of the rows of a fit; None where they hold what cannot be hashed.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, p)
+        names : list of str, optional
+        weight : array of shape (N,), optional
+            Rows of weight zero were not there.
 
         Examples
         --------
@@ -59,19 +67,23 @@ class RowDigest:
             drawn = row_draws(X, key=_KEY, feature_names=names)
         except TypeError:
             return None
+        drawn = drawn[counted_rows(weight)]
         limit = 1.0 if len(drawn) <= _MOST else _MOST / len(drawn)
         kept = drawn[drawn < limit]
         hashes, times = np.unique(kept, return_counts=True)
         repeated = float(times[times > 1].sum() / max(len(kept), 1))
         return cls(hashes, limit, repeated, None if names is None else tuple(names))
 
-    def share_of(self, X: Any) -> float:
+    def share_of(self, X: Any, weight: Floats | None = None) -> float:
         """The share of rows that were there in the fit, beyond what repeats by nature.
+
+        The parameters are those of :meth:`of`.
 
         0 below 0.02, where too few rows fall in the sample, or rows of the fit repeat as often.
         """
         names = None if self.names is None else list(self.names)
         drawn = row_draws(X, key=_KEY, feature_names=names)
+        drawn = drawn[counted_rows(weight)]
         known = drawn[drawn < self.limit]
         if len(known) < _FEWEST:
             return 0.0

@@ -180,8 +180,7 @@ class _Finder:
         if isinstance(x, (Affine, Ratio)):
             return self._fraction(x, low, high)
         if isinstance(x, (Max, Min)):
-            sides = sum(2 if isinstance(c, Absolute) else 1 for c in _varying(x))
-            sides -= any(isinstance(c, Absolute) for c in x.children)
+            sides = len(_varying(x))  # where a limit can fail; of a size on both sides, below
             of = largest if isinstance(x, Max) else smallest
             return of(x.children, self.limits, low, high, sides)
         if isinstance(x, (MaxMinusMin, MinOverMax)):
@@ -204,10 +203,9 @@ class _Finder:
         return by_influence(x, self.counted, low, high) if two is None else two
 
     def _absolute(self, x: Absolute, low: float, high: float) -> tuple[float, float]:
-        # Near 0 the lower limit can fail on both sides; on one of them the upper limit
-        # fails with it, if its tail is not smaller.
+        # Near 0 the lower limit can fail on both sides.
         (child,) = x.children
-        inner = self.limits(child, *([low if low <= high else low / 2] * 2))
+        inner = self.limits(child, low / 2, low / 2)
         outer = self.limits(child, high, high)
         return max(inner[0], -inner[1], 0.0), max(abs(outer[0]), abs(outer[1]))
 

@@ -81,7 +81,7 @@ def spread(
     x = np.array([counted.value(c) for c in children])
     corr = correlations(children, counted) if smooth else _opposed(len(x))
     pairs = len(x) * (len(x) - 1)
-    above = difference_above(x, *_ends(children, limits, low / (pairs - 1)), corr)
+    above = difference_above(x, *_ends(children, limits, low / pairs), corr)
     below = -difference_above(x, *_ends(children, limits, high), corr).T
     others = ~np.eye(len(x), dtype=bool)
     return max(float(above[others].max()), 0.0), max(float(below[others].max()), 0.0)
@@ -103,7 +103,7 @@ def ratio_of_groups(
     corr = correlations(children, counted) if smooth else _opposed(len(x))
     pairs = len(x) * (len(x) - 1)
     above = ratio_above(x, *_ends(children, limits, low), corr)
-    below = ratio_below(x, *_ends(children, limits, high / (pairs - 1)), corr)
+    below = ratio_below(x, *_ends(children, limits, high / pairs), corr)
     others = ~np.eye(len(x), dtype=bool)
     return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
 

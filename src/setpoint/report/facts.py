@@ -199,7 +199,9 @@ class Facts:
         """Whether every constraint holds on new rows; None without constraints.
 
         "shown to fail" where one of them is, "shown" where all are; a constraint that could
-        not be evaluated leaves the goal too close to call.
+        not be evaluated leaves the goal too close to call. A goal that fails is called shown no
+        more often than one bound is; but each of several constraints that just hold may be called
+        failed, so together they are more often than one alone.
         """
         found = [c.verdict for c in self.constraints]
         if not found:

@@ -13,7 +13,15 @@ import numpy as np
 
 from setpoint.caller import warn_caller
 from setpoint.evidence import Confusion
-from setpoint.goals.expressions import Metric, walk
+from setpoint.goals.expressions import (
+    Apply,
+    Const,
+    Expression,
+    Product,
+    Quotient,
+    Reduce,
+    walk,
+)
 from setpoint.goals.goal import Goal
 from setpoint.goals.words import in_words
 from setpoint.inference.intervals import is_group_gap
@@ -29,6 +37,7 @@ from setpoint.report.groups import GroupMetric, group_metrics, lone_group
 from setpoint.report.report import GoalReport
 from setpoint.report.section import Section
 from setpoint.report.sections.prices import Prices
+from setpoint.report.units import unit_of
 
 __all__ = ["FewRowsWarning", "report_on", "warn_few_rows"]
 
@@ -162,9 +171,7 @@ def _counts(confusion: Confusion) -> Counts:
 def _prices(linked: LinkedGoal, counter: Counter, objective: Side) -> tuple[Section, ...]:
     """What the decisions cost, and what deciding every row alike would; where there are prices."""
     goal, bound = linked.goal, objective.bound
-    if bound is None or not any(
-        isinstance(m, Metric) and m.name == "cost" for m in walk(goal.objective)
-    ):
+    if bound is None or not _adds_up(goal.objective) or unit_of(goal.objective) != "amount":
         return ()
     confusion, classes = counter.confusion, linked.codebook.classes
     names = ["accepting nobody", "accepting everybody"]
@@ -181,6 +188,20 @@ def _prices(linked: LinkedGoal, counter: Counter, objective: Side) -> tuple[Sect
     value = float(counter.counted.value(bound))
     what = in_words(goal.objective).removeprefix("mean ")
     return (Prices(what, value, tuple(constants)),)
+
+
+def _adds_up(x: Expression) -> bool:
+    """Whether ten times as many rows cost ten times as much: not of a ratio, nor of a root."""
+    for e in walk(x):
+        if isinstance(e, Quotient) and not isinstance(e.right, Const):
+            return False
+        if isinstance(e, Product) and Const not in (type(e.left), type(e.right)):
+            return False
+        if isinstance(e, Apply) and e.function in ("log", "sqrt"):
+            return False
+        if isinstance(e, Reduce) and e.kind == "ratio":
+            return False
+    return True
 
 
 @cache
