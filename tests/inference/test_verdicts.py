@@ -166,8 +166,11 @@ def test_a_rule_at_its_bound_is_seldom_called_shown(text, n):
         sign = 1 if relation == ">=" else -1
         bound = truth - sign * 2 * found[:, 0].std()
         said = [verdict_of(low, high, bound, relation) for _, low, high in found]
+        least = LEAST - 0.06  # a bound at which noise is larger
+        if "difference" in text and relation == ">=":
+            least = 0.40  # a floor under a gap halves its tail: either group may be the larger
         if n >= 1000 and ".min" not in text:
-            assert said.count("shown") / DRAWS >= LEAST - 0.06  # a bound at which noise is larger
+            assert said.count("shown") / DRAWS >= least
 
 
 @pytest.mark.long
