@@ -174,7 +174,7 @@ def _above(clf: GoalClassifier, X: Any) -> NDArray[np.float64]:
 
 
 def _score(linked: LinkedGoal, confusion: Confusion) -> float:
-    objective, *constraints = entries_on(linked, confusion)
+    objective, *constraints = entries_on(linked, confusion, level=None)
     value = objective.value
     if value is None or any(c.satisfied is None for c in constraints):
         return math.nan

@@ -39,6 +39,9 @@ class Advice:
     what: str
     remedy: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.what} {self.remedy}".strip()
+
 
 def advice_of(facts: Facts, fitted: Facts | None = None) -> list[Advice]:
     """What to do next, the gravest first.

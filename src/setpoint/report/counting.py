@@ -40,7 +40,7 @@ class Side:
 class Counter:
     """Folds the sides of a goal one by one, then measures them on one confusion."""
 
-    def __init__(self, confusion: Confusion, level: float) -> None:
+    def __init__(self, confusion: Confusion, level: float | None) -> None:
         self.confusion = confusion
         self.level = level
         self.folder = Folder(confusion.codebook, confusion.marginals, fixed=False)
@@ -58,9 +58,9 @@ class Counter:
         """After all is folded."""
         self.counted = Counted(self.folder.table, self.confusion)
 
-    def interval(self, x: RateFunction) -> Interval:
-        """Both one-sided limits of a side."""
-        return interval_of(x, self.counted, _two_sided(self.level))
+    def interval(self, x: RateFunction) -> Interval | None:
+        """Both one-sided limits of a side; None where none are wanted."""
+        return None if self.level is None else interval_of(x, self.counted, _two_sided(self.level))
 
     def entry(self, text: str, side: Side) -> Entry:
         """Value, interval and counts of one expression."""
@@ -73,9 +73,9 @@ class Counter:
         return Entry(
             text,
             self.counted.value(side.bound),
-            low=found.low,
-            high=found.high,
-            interval=found.kind,
+            low=None if found is None else found.low,
+            high=None if found is None else found.high,
+            interval=None if found is None else found.kind,
             rows=rows,
             effective_rows=effective_rows,
             numerator=fraction.numerator if fraction is not None and plain else None,
@@ -91,6 +91,7 @@ class Counter:
 
     def group(self, metric: GroupMetric) -> GroupRow:
         """A metric of a group, measured."""
+        assert self.level is not None
         return group_row(metric, self.counted, _two_sided(self.level))
 
     def constraint(self, written: Constraint, left: Side, right: Side, both: Side) -> Entry:
@@ -111,8 +112,11 @@ class Counter:
             satisfied=slack >= -SATISFIED,
             relation=written.relation,
         )
+        if self.level is None:
+            return entry
         if right.bound.features and math.isfinite(bound):
             found = self.interval(both.bound)
+            assert found is not None
             low, high = min(bound + found.low, value), max(bound + found.high, value)
             entry = replace(entry, low=low, high=high, interval=found.kind)
         return replace(entry, few_rows=self._is_wide(entry, both.bound))
@@ -131,14 +135,14 @@ class Counter:
 
 
 def entries_on(
-    linked: LinkedGoal, confusion: Confusion, level: float = LEVEL, *, checked: bool = True
+    linked: LinkedGoal, confusion: Confusion, level: float | None = LEVEL, *, checked: bool = True
 ) -> list[Entry]:
     """The objective and the constraints of a goal, counted on a confusion.
 
     Parameters
     ----------
-    level : float
-        Confidence of each limit by itself.
+    level : float or None
+        Confidence of each limit by itself; None: no limits, which cost more than values.
     checked : bool
         Whether a bound that no data could reach is an error.
 

@@ -124,16 +124,16 @@ def headline(facts: Facts, goal: Goal) -> str:
     verdict = facts.verdict
     pairs = list(zip(facts.constraints, goal.constraints, strict=True))
     entry, constraint = min(pairs, key=lambda pair: _ORDER.index(pair[0].verdict))
-    but = f" on rows {fitted_on(facts)}" if facts.counts.seen > 0 else ""
     if verdict == SHOWN and len(pairs) > 1:
-        return f"All {len(pairs)} constraints hold: shown{but}"
+        return f"All {len(pairs)} constraints hold: shown"
     if entry.verdict is None:
         return f"{sentence(in_words(constraint.lhs))} was not evaluated: {OPEN}"
     if counts_nothing(entry):
         found = sentence(_finding(facts, entry, constraint.lhs))
         return f"{found} ({asked(constraint, entry.bound)} asked): {verdict}"
     found = _finding(facts, entry, constraint.lhs)
-    return f"{sentence(found)}, {asked(constraint, entry.bound)} asked: {verdict}{but}"
+    where = f" on rows {fitted_on(facts)}" if facts.counts.seen > 0 else ""
+    return f"{sentence(found)}, {asked(constraint, entry.bound)} asked: {verdict}{where}"
 
 
 def fitted_on(facts: Facts) -> str:

@@ -42,7 +42,7 @@ def report_html(facts: Facts) -> str:
         lines = facts.deployed.lines(goal, facts.counts)
         out.append(_bullets(TITLE, lines))
     out += [_bullets(s.title, s.lines()) for s in facts.sections]
-    out.append(_bullets("What to do", [f"{a.what} {a.remedy}".strip() for a in advice_of(facts)]))
+    out.append(_bullets("What to do", [str(a) for a in advice_of(facts)]))
     out.append(_bullets("Rule", [*rule_lines(facts, goal), certificate(facts, goal)]))
     out.append(_bullets("Please note", facts.warnings))
     return f'<div class="setpoint-report">{"".join(out)}</div>'

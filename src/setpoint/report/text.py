@@ -63,7 +63,7 @@ def report_text(facts: Facts, fitted: Facts | None = None) -> str:
     if facts.deployed is not None:
         lines = facts.deployed.lines(goal, facts.counts)
         out += ["", TITLE, *_listed(lines)]
-    advice = [f"{a.what} {a.remedy}".strip() for a in advice_of(facts, fitted)]
+    advice = [str(a) for a in advice_of(facts, fitted)]
     if advice:
         out += ["", "What to do", *_listed(advice)]
     rule = rule_lines(facts, goal)
