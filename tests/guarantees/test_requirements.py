@@ -1,0 +1,79 @@
+"""A constraint holds exactly where its statements do, whatever the rates."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from setpoint import Goal
+from setpoint.evidence import Confusion
+from setpoint.evidence.strata import Stratum
+from setpoint.guarantees.requirements import Every, Requirement, Some, leaves, requirements_of
+from setpoint.program.fold import Folder
+from setpoint.program.link import link
+from setpoint.program.program import Program
+
+CLASSES = ("a", "b", "c")
+GROUPS = tuple(Stratum(None, (("sex", s),)) for s in ("f", "m", "x"))
+
+CONSTRAINTS = [
+    "recall.min() >= 0.4",
+    "recall.max() <= 0.7",
+    "recall.max() >= 0.7",
+    "recall.min() <= 0.3",
+    "recall.difference() <= 0.3",
+    "recall.difference() >= 0.3",
+    "recall.ratio() >= 0.5",
+    "recall.ratio() <= 0.5",
+    "accuracy.difference(sex) <= 0.1",
+    "accuracy.deviation(sex) <= 0.1",
+    "abs(accuracy - recall.mean()) <= 0.1",
+    "abs(recall.mean() - 0.5) >= 0.0001",
+    "1 - accuracy.ratio(sex) <= 0.3",
+    "maximum(accuracy, 0.2) >= 0.3",
+    "macro_f1 >= 0.4",
+    "precision.min() >= 0.3",
+]
+
+
+def program_of(constraint, counts):
+    found = Confusion(
+        CLASSES, GROUPS, counts, counts.copy(), counts.sum(axis=2).astype(int),
+        np.where(counts.sum(axis=2) > 0, 1.0, np.inf),
+    )  # fmt: skip
+    linked = link(Goal.parse(f"maximize accuracy s.t. {constraint}"), found.codebook)
+    folder = Folder(found.codebook, found.marginals, fixed=False)
+    program = Program(linked, found.marginals, folder)
+    return program, program.table.of(counts)
+
+
+def holds(part, v):
+    if isinstance(part, Requirement):
+        return bool(part.slack(v) >= -1e-12)
+    found = [holds(inner, v) for inner in part.parts]
+    return all(found) if isinstance(part, Every) else any(found)
+
+
+@pytest.mark.parametrize("text", CONSTRAINTS)
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1))
+def test_a_constraint_holds_where_its_statements_do(text, seed):
+    rng = np.random.default_rng(seed)
+    counts = np.zeros((3, 4, 3))
+    counts[:, :3] = rng.integers(1, 30, (3, 3, 3))
+    program, v = program_of(text, counts)
+    [constraint] = program.constraints
+    part = requirements_of(constraint)
+    assert holds(part, v) == (float(constraint.violation(v)) <= 1e-12)
+
+
+def test_pairs_are_ordered_and_the_largest_is_one_of_several():
+    counts = np.ones((3, 4, 3))
+    program, _ = program_of("recall.difference() <= 0.3", counts)
+    part = requirements_of(program.constraints[0])
+    assert isinstance(part, Every)
+    assert len(part.parts) == 6
+    program, _ = program_of("recall.max() >= 0.3", counts)
+    part = requirements_of(program.constraints[0])
+    assert isinstance(part, Some)
+    assert len(list(leaves(part))) == 3
