@@ -93,15 +93,12 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         gets the same answer in any batch. A column of X, such as a customer's number.
         Or "random".
     on_infeasible : {"raise", "nearest"}, default="raise"
-    unknown_group : {"raise", "largest"}, default="raise"
-        What ``predict`` does with a group that ``fit`` did not see, or a missing one;
-        "largest" decides it by the rule of the largest group, with a warning.
     response : {"model", "rule"} or ModelResponse, default="model"
         What ``predict_proba`` gives: the posterior of `estimator`, or the probabilities with
         which the rule decides. What decides by ``predict_proba``, such as one-vs-rest or soft
         voting, keeps the rule only with "rule"; ``decision_function`` is then not there.
-        :class:`setpoint.solvers.ModelResponse` also says what the model is asked, and whether
-        it is calibrated.
+        :class:`setpoint.solvers.ModelResponse` also says what the model is asked, whether it is
+        calibrated, and what becomes of groups that ``fit`` did not see.
     limits : SearchLimits, default=None
         `tol`: the loss in the objective at which a rule without draws is preferred, and the
         gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of a
@@ -157,7 +154,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     _family: ClassVar = "plugin"
     _parameters: ClassVar = {
         "limits": SearchLimits,
-        "unknown_group": ("raise", "largest"),
         "response": ("model", "rule", ModelResponse),
     }
 
@@ -176,7 +172,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         randomized: Any = False,
         draw: str = "row",
         on_infeasible: Any = "raise",
-        unknown_group: str = "raise",
         response: str | ModelResponse = "model",
         limits: SearchLimits | None = None,
         n_jobs: int | None = None,
@@ -195,7 +190,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.randomized = randomized
         self.draw = draw
         self.on_infeasible = on_infeasible
-        self.unknown_group = unknown_group
         self.response = response
         self.limits = limits
         self.n_jobs = n_jobs
