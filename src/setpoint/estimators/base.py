@@ -18,7 +18,6 @@ from setpoint.deciding.decide import Decision
 from setpoint.deciding.opening import FitData, given_rows
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
-from setpoint.estimators.digest import RowDigest
 from setpoint.estimators.path import BoundPath
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
@@ -28,6 +27,7 @@ from setpoint.inputs.arrays import column_names
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.deployed import Deployed
+from setpoint.inputs.digest import RowDigest
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.parameters import Allowed, check
 from setpoint.program.link import link

@@ -13,12 +13,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.caller import warn_caller
 from setpoint.estimators.notebook import ShowsReport
-from setpoint.estimators.row_hash import column_draws, row_draws
 from setpoint.goals.errors import GoalError, listed, nearest
 from setpoint.inputs.arrays import column_names, column_of
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.index import aligned
+from setpoint.inputs.row_hash import column_draws, row_draws
 from setpoint.report import GoalReport
 from setpoint.rules import Rule
 from setpoint.rules.segments import segment_in_words
