@@ -14,12 +14,13 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import blackbox_of
+from setpoint.deciding.splitting import CertifyingRows
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.deployed import Deployed
-from setpoint.inputs.index import aligned
+from setpoint.inputs.index import aligned, taken
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows, Table
 from setpoint.inputs.labels import check_weight
 from setpoint.solvers import SearchLimits, Solver
@@ -88,6 +89,14 @@ class FitData:
         What draws are made by.
     started : float
         On ``time.perf_counter``.
+    is_validated : bool
+        Whether the rows that the goal is counted on are a validation sample.
+    certifying : CertifyingRows or None
+        Rows that certify, and are none of the others.
+    index : int array of shape (N,) or None
+        Which of the rows given these are; None: all.
+    n_given : int
+        The number of rows given, where there is an `index`.
     """
 
     goal: Goal
@@ -104,6 +113,14 @@ class FitData:
     deployed: Deployed | None
     key: int
     started: float
+    is_validated: bool = False
+    certifying: CertifyingRows | None = None
+    index: Codes | None = None
+    n_given: int = 0
+
+    def own(self, given: Any) -> Any:
+        """What was given for the rows of X, for those that are trained on."""
+        return given if self.index is None else taken(given, self.index, self.n_given)
 
     @property
     def classes(self) -> ClassOrder:
@@ -189,7 +206,7 @@ def open_fit(
     key = classifier._key()
     return FitData(
         goal, metric, solver, limits, X, y, true, weight, features, judged, rows, deployed, key,
-        started,
+        started, is_validated=validation is not None,
     )  # fmt: skip
 
 

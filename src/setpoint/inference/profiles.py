@@ -120,6 +120,12 @@ class Counted:
         tables = (self.confusion.counts, self.confusion.squares)
         return np.stack([np.repeat(t.sum(axis=2).ravel(), n) for t in tables])
 
+    @cached_property
+    def row_weights(self) -> Floats:
+        """The weight (entries,) of a typical row of each entry's stratum and true class."""
+        total, squares = self._around
+        return np.where(total > 0, squares / np.where(total > 0, total, 1.0), 1.0)
+
     def value(self, x: RateFunction) -> float:
         """The value of a bound expression here."""
         return float(x.value(self.v)) + 0.0
@@ -183,15 +189,7 @@ class Counted:
         if not (profiles.given == profiles.given[0]).all():
             return None  # shares of different rows
 
-        def weights(e: Affine) -> Floats:
-            coefs = np.array([e.terms.get(j, 0.0) for j in profiles.index])
-            return np.asarray(coefs @ profiles.event + e.const * profiles.given[0])
-
-        if isinstance(x, Affine):
-            above, below, zero = weights(x), profiles.given[0], 0.0
-        else:
-            below, zero = weights(x.below), x.at_zero
-            above = weights(x.above) + x.offset * below
+        above, below = self._weights_of(x, profiles)
         if (below < -_TINY).any():
             return None
         below = np.maximum(below, 0.0)
@@ -202,8 +200,36 @@ class Counted:
             profiles.counts[used],
             profiles.squares[used],
             profiles.around[:, used],
-            zero,
+            x.at_zero if isinstance(x, Ratio) else 0.0,
         )
+
+    @staticmethod
+    def _weights_of(x: RateFunction, profiles: RowProfiles) -> tuple[Floats, Floats]:
+        """What a row of each profile adds above and below the line of a fraction."""
+
+        def weights(e: Affine) -> Floats:
+            coefs = np.array([e.terms.get(j, 0.0) for j in profiles.index])
+            return np.asarray(coefs @ profiles.event + e.const * profiles.given[0])
+
+        if isinstance(x, Ratio):
+            below = weights(x.below)
+            return weights(x.above) + x.offset * below, below
+        assert isinstance(x, Affine)
+        return weights(x), profiles.given[0]
+
+    def fraction_of_entries(self, x: RateFunction) -> tuple[Floats, Floats] | None:
+        """What a row of each entry (strata, n + 1, n) adds above and below the line.
+
+        None where the expression is not one fraction of linear functions of the counts.
+        """
+        if self.fraction(x) is None:
+            return None
+        profiles, place = self._grouped(x.features)
+        above, below = self._weights_of(x, profiles)
+        seen = place >= 0
+        out = [np.where(seen, w[np.where(seen, place, 0)], 0.0) for w in (above, below)]
+        shape = self.confusion.counts.shape
+        return out[0].reshape(shape), out[1].reshape(shape)
 
     def range(self, x: RateFunction) -> tuple[float, float]:
         """The range of the expression whatever the data: what limits are clipped to."""
