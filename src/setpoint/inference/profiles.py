@@ -26,7 +26,7 @@ from setpoint.program.link import Linker
 from setpoint.program.rate_table import RateTable
 from setpoint.typing import Bools, Floats
 
-__all__ = ["Counted", "RowProfiles", "bind_counted"]
+__all__ = ["Counted", "RowProfiles", "above_and_below", "bind_counted"]
 
 
 _TINY = 1e-12
@@ -186,13 +186,10 @@ class Counted:
         if not isinstance(x, (Affine, Ratio)) or not x.features:
             return None
         profiles = self.profiles(x.features)
-        if not (profiles.given == profiles.given[0]).all():
-            return None  # shares of different rows
-
-        above, below = self._weights_of(x, profiles)
-        if (below < -_TINY).any():
+        parts = above_and_below(x, profiles)
+        if parts is None:
             return None
-        below = np.maximum(below, 0.0)
+        above, below = parts
         used = (np.abs(above) > _TINY) | (below > _TINY)
         return Fraction(
             above[used],
@@ -203,33 +200,18 @@ class Counted:
             x.at_zero if isinstance(x, Ratio) else 0.0,
         )
 
-    @staticmethod
-    def _weights_of(x: RateFunction, profiles: RowProfiles) -> tuple[Floats, Floats]:
-        """What a row of each profile adds above and below the line of a fraction."""
-
-        def weights(e: Affine) -> Floats:
-            coefs = np.array([e.terms.get(j, 0.0) for j in profiles.index])
-            return np.asarray(coefs @ profiles.event + e.const * profiles.given[0])
-
-        if isinstance(x, Ratio):
-            below = weights(x.below)
-            return weights(x.above) + x.offset * below, below
-        assert isinstance(x, Affine)
-        return weights(x), profiles.given[0]
-
     def fraction_of_entries(self, x: RateFunction) -> tuple[Floats, Floats] | None:
         """What a row of each entry (strata, n + 1, n) adds above and below the line.
 
         None where the expression is not one fraction of linear functions of the counts.
         """
-        if self.fraction(x) is None:
-            return None
         profiles, place = self._grouped(x.features)
-        above, below = self._weights_of(x, profiles)
-        seen = place >= 0
-        out = [np.where(seen, w[np.where(seen, place, 0)], 0.0) for w in (above, below)]
-        shape = self.confusion.counts.shape
-        return out[0].reshape(shape), out[1].reshape(shape)
+        parts = above_and_below(x, profiles)
+        if parts is None:
+            return None
+        seen, shape = place >= 0, self.confusion.counts.shape
+        above, below = (np.where(seen, part[place], 0.0).reshape(shape) for part in parts)
+        return above, below
 
     def range(self, x: RateFunction) -> tuple[float, float]:
         """The range of the expression whatever the data: what limits are clipped to."""
@@ -274,6 +256,37 @@ class Counted:
         # The squares of weights with this mean are no smaller, and equal only where all are it.
         spread = float(squares.sum()) - weight * float(total.sum())
         return weight if abs(spread) <= 1e-9 * weight * float(total.sum()) else None
+
+
+def above_and_below(x: RateFunction, profiles: RowProfiles) -> tuple[Floats, Floats] | None:
+    """What a row of each profile (profiles,) adds above and below the line.
+
+    None if the expression is not one fraction of linear functions of the counts, because it
+    is no ratio of sums or its shares are of different rows.
+
+    Parameters
+    ----------
+    x : RateFunction
+    profiles : RowProfiles
+        Of its features, and maybe others.
+    """
+    if not isinstance(x, (Affine, Ratio)) or not x.features:
+        return None
+    place = [profiles.index.index(j) for j in sorted(x.features)]
+    given = profiles.given[place[0]]
+    if not (profiles.given[place] == given).all():
+        return None
+
+    def weights(e: Affine) -> Floats:
+        coefs = np.array([e.terms.get(j, 0.0) for j in profiles.index])
+        return np.asarray(coefs @ profiles.event + e.const * given)
+
+    if isinstance(x, Affine):
+        return weights(x), given
+    below = weights(x.below)
+    if (below < -_TINY).any():
+        return None
+    return weights(x.above) + x.offset * below, np.maximum(below, 0.0)
 
 
 @lru_cache(maxsize=64)
