@@ -6,6 +6,7 @@ from setpoint.deciding.found import Found
 from setpoint.deciding.opening import FitData, given_rows, open_fit
 from setpoint.deciding.refusal import NotCertifiable
 from setpoint.deciding.scored import Certify, promised, split_scored
+from setpoint.deciding.tries import Tries
 
 __all__ = [
     "Certification",
@@ -14,6 +15,7 @@ __all__ = [
     "FitData",
     "Found",
     "NotCertifiable",
+    "Tries",
     "decide",
     "given_rows",
     "open_fit",

@@ -17,7 +17,7 @@ from setpoint.deciding.windows import NestedCuts, nested
 from setpoint.evidence import Confusion, Evidence
 from setpoint.exact.ladder import MOST_SEGMENTS, cutoff_ladder
 from setpoint.goals.errors import GoalError
-from setpoint.guarantees.guarantee import Guarantee
+from setpoint.guarantees.guarantee import Guarantee, State
 from setpoint.guarantees.ladder import MARGINS, Rung, rungs_of
 from setpoint.guarantees.promise import Promise, Tester
 from setpoint.guarantees.sequences import fixed_sequence
@@ -46,6 +46,11 @@ _POWER = 0.8
 _SAFE = (
     "The rows that certify are drawn independently like those to come, and no decision before "
     "the test looked at them."
+)
+
+_REFITTED = (
+    "The rule was tried on cross-validated scores, and the model was fitted on all rows "
+    "afterwards: it is another model, of which nothing is proved."
 )
 
 
@@ -165,7 +170,7 @@ def _by_windows(
         how,
         rows,
         confusion,
-        state="not certified" if choice is None else "certified",
+        passed_any=choice is not None,
         method="every cut-off",
         tried=tried,
         passed=n_passed,
@@ -197,7 +202,7 @@ def _by_path(plain: Found, how: Certification, rows: Evidence, tester: Tester) -
         how,
         rows,
         confusion,
-        state="certified" if passed else "not certified",
+        passed_any=bool(passed),
         method="path of rules",
         fractional=judge.is_fractional(kept),
         tried=min(len(passed) + 1, len(path)),
@@ -217,17 +222,21 @@ def _guarantee(
     rows: Evidence,
     confusion: Confusion,
     *,
+    passed_any: bool,
     fractional: bool = False,
     **facts: Any,
 ) -> Guarantee:
+    approximate = how.settings.guarantee == "approximate"
+    state: State = "approximate" if approximate else "certified"
     return Guarantee(
+        state if passed_any else "not certified",
         confidence=tester.promise.confidence,
         constraints=tester.shown(confusion, fractional=fractional),
         rows=rows.n_rows,
         attempt=tester.promise.attempt,
         next_rows=how.settings.for_next,
         reached=tester.value(confusion),
-        assumptions=_SAFE,
+        assumptions=_REFITTED if approximate else _SAFE,
         **facts,
     )
 

@@ -41,7 +41,7 @@ from setpoint.report.worked import with_worked
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
-from setpoint.solvers import SearchLimits, Settings, Solver, solver_of
+from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
 
 __all__ = ["GoalClassifier", "atomic_fit"]
 
@@ -83,6 +83,7 @@ class GoalClassifier(DecidesByRule):
     solver: Any
     limits: Any
     baseline: Any = None
+    confidence: Any = None
     _family: ClassVar[str] = ""
     _parameters: ClassVar[Mapping[str, Allowed]] = {}
 
@@ -125,6 +126,8 @@ class GoalClassifier(DecidesByRule):
         value, allowed = getattr(self, name, None), self._parameters.get(name)
         if name == "solver" and self._family:
             return solver_of(value, self._family)
+        if name == "confidence":
+            return None if value is None else Confidence.of(value)
         for kind in allowed if isinstance(allowed, tuple) else (allowed,):
             if isinstance(kind, type) and issubclass(kind, Settings):
                 check(self, {name: cast(Allowed, allowed)})

@@ -178,12 +178,19 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
 
     def _draws(self, X: Any) -> NDArray[np.float64]:
         """One uniform number a row; see `draw`."""
+        found = self._draws_of(X, self.draw_key_, self.draw_columns_)
+        if found is not None:
+            return found
+        seed = None if self.random_state is None else self.draw_key_
+        return np.random.default_rng(seed).random(int(_num_samples(X)))
+
+    def _draws_of(self, X: Any, key: int, names: list[str] | None) -> NDArray[np.float64] | None:
+        """Draws that the rows' content settles; None where they are drawn anew each time."""
         if self.draw == "random":
-            seed = None if self.random_state is None else self.draw_key_
-            return np.random.default_rng(seed).random(int(_num_samples(X)))
+            return None
         if self.draw == "row":
-            return row_draws(X, key=self.draw_key_, feature_names=self.draw_columns_)
-        return column_draws(column_of(X, self.draw, "draw"), key=self.draw_key_)
+            return row_draws(X, key=key, feature_names=names)
+        return column_draws(column_of(X, self.draw, "draw"), key=key)
 
     def _check_drawable(self, X: Any, key: int, names: list[str] | None) -> None:
         """Find rows that cannot be drawn for in ``fit``, not after deployment."""

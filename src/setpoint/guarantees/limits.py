@@ -1,1 +1,2 @@
-def limit_of_constraint(c, counted, *, level, strict=False, fractional=False): return None
+def limit_of_constraint(c, counted, *, level, strict=False, fractional=False):
+    return None

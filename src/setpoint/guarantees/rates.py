@@ -187,7 +187,9 @@ class _Finder:
         for members in alike.values():
             # One share stays as it is: elsewhere it may have another coefficient.
             k = x.terms[members[0]] if len(members) == 1 else 1.0
-            parts = above_and_below(Affine({j: x.terms[j] / k for j in members}, 0.0), self.profiles)
+            parts = above_and_below(
+                Affine({j: x.terms[j] / k for j in members}, 0.0), self.profiles
+            )
             assert parts is not None
             out = out.plus(self._rate(*parts, frozenset(members)).scaled(k))
         return out

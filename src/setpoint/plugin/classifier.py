@@ -15,7 +15,7 @@ from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import some
+from setpoint.inputs.arrays import column_names, some
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.inputs import CheckedData, DecideOn
 from setpoint.plugin.crossfit import Response
@@ -30,7 +30,7 @@ from setpoint.program.link import waits_for_class
 from setpoint.report.outcome import rule_facts
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
-from setpoint.solvers import HoldOut, ModelResponse, SearchLimits, Solver
+from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
 from setpoint.typing import Floats
 
 __all__ = ["PlugInClassifier"]
@@ -99,6 +99,11 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         voting, keeps the rule only with "rule"; ``decision_function`` is then not there.
         :class:`setpoint.solvers.ModelResponse` also says what the model is asked, whether it is
         calibrated, and what becomes of groups that ``fit`` did not see.
+    confidence : float or Confidence, default=None
+        All constraints are to hold on new rows, with this confidence; None: those alone that
+        say so themselves, as ``precision >= 0.9 with confidence 0.95`` does. A part of the rows
+        then certifies and takes no part in anything else, and ``fit`` raises NotCertifiable where
+        they do not show it. See :class:`setpoint.solvers.Confidence`.
     limits : SearchLimits, default=None
         `tol`: the loss in the objective at which a rule without draws is preferred, and the
         gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of a
@@ -173,6 +178,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         draw: str = "row",
         on_infeasible: Any = "raise",
         response: str | ModelResponse = "model",
+        confidence: float | Confidence | None = None,
         limits: SearchLimits | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -191,6 +197,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.draw = draw
         self.on_infeasible = on_infeasible
         self.response = response
+        self.confidence = confidence
         self.limits = limits
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -205,6 +212,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         sensitive_features: Any = None,
         baseline: Any = None,
         datasets: Mapping[str, Any] | None = None,
+        certify_on: Any = None,
         **params: Any,
     ) -> PlugInClassifier:
         """Fit the model and find the rule.
@@ -224,6 +232,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         datasets : dict, optional
             Name to Dataset, (X, y) or X: further rows that the goal refers to. They
             are scored by ``estimator_``.
+        certify_on : Dataset, (X, y) or mapping of these by data set (None: X), optional
+            With `confidence`, rows that certify; None: a part of those above.
         **params
             For `estimator` and the splitter, with metadata routing.
 
@@ -235,6 +245,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         ------
         InfeasibleError
             If no rule meets the constraints, unless ``on_infeasible="nearest"``.
+        NotCertifiable
+            If the rows that certify do not show that a rule keeps the goal on new ones.
         StoppedError
             If a limit was reached before there was any rule.
         GoalError, ValueError, TypeError
@@ -248,6 +260,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             sensitive_features=sensitive_features,
             baseline=baseline,
             datasets=datasets,
+            certify_on=certify_on,
         )
         with Progress(bool(self.verbose)) as progress:
             fitted = self._task(data, sensitive_features, params, progress).run()
@@ -380,7 +393,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         posterior = options.takes_posteriors(len(data.classes.labels))
         response = Response(self._answers.method, data.classes, posterior)
         response.name(self._model())
-        routed = self._routed(data.weight, params)
+        routed = self._routed(data.weight, {k: data.own(v) for k, v in params.items()})
         return Task(
             data,
             options,
@@ -395,6 +408,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             routed.estimator.fit,
             routed.splitter.split,
             self._available_columns(data.goal, given)[1],
+            self,
+            lambda X: self._draws_of(X, data.key, column_names(data.X)),
         )
 
     def _available_columns(self, goal: Goal, given: Any) -> tuple[DecideOn, tuple[str, ...]]:
