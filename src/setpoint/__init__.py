@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
+    from setpoint.deciding import NotCertifiable
     from setpoint.estimators import (
         TRUSTED_TYPES,
         BoundPath,
@@ -35,14 +36,17 @@ if TYPE_CHECKING:
         maximize,
         minimize,
     )
+    from setpoint.guarantees import Guarantee
     from setpoint.inputs import Dataset, Deployed
     from setpoint.online import ExpiredWarning, OnlineFClassifier
     from setpoint.penalty import ExactPenaltyClassifier
     from setpoint.plugin import (
+        Certified,
         MissedBoundsWarning,
         MissingPairWarning,
         PlugInClassifier,
         Solution,
+        certify,
         frontier,
         solve,
     )
@@ -55,7 +59,7 @@ if TYPE_CHECKING:
         StoppedError,
         StoppedWarning,
     )
-    from setpoint.solvers import SearchLimits
+    from setpoint.solvers import Confidence, SearchLimits
     from setpoint.surrogates import AdaptiveSurrogateClassifier, NotMonotoneWarning
 
     __version__: str
@@ -65,6 +69,8 @@ __all__ = [
     "AdaptiveSurrogateClassifier",
     "BlackBox",
     "BoundPath",
+    "Certified",
+    "Confidence",
     "Confusion",
     "ConstantGoalWarning",
     "Dataset",
@@ -78,11 +84,13 @@ __all__ = [
     "GoalError",
     "GoalReport",
     "GoalSyntaxError",
+    "Guarantee",
     "InfeasibleError",
     "MetricError",
     "MissedBoundsWarning",
     "MissingPairWarning",
     "ModelFileError",
+    "NotCertifiable",
     "NotMonotoneWarning",
     "OnlineFClassifier",
     "PlugInClassifier",
@@ -94,6 +102,7 @@ __all__ = [
     "UnknownGroupWarning",
     "__version__",
     "bound_path",
+    "certify",
     "evaluate",
     "frontier",
     "goal_scorer",
@@ -132,6 +141,11 @@ _HOME = {
     "ModelFileError": "estimators",
     "UnknownGroupWarning": "estimators",
     "evaluate": "estimators",
+    "Certified": "plugin",
+    "certify": "plugin",
+    "Confidence": "solvers",
+    "Guarantee": "guarantees",
+    "NotCertifiable": "deciding",
     "goal_scorer": "estimators",
     "load_model": "estimators",
     "save_model": "estimators",

@@ -14,7 +14,7 @@ from setpoint.deciding.found import Found
 from setpoint.deciding.refusal import NotCertifiable
 from setpoint.deciding.tries import Tries
 from setpoint.deciding.windows import NestedCuts, nested
-from setpoint.evidence import Confusion, Evidence
+from setpoint.evidence import Confusion, Evidence, Rows
 from setpoint.exact.ladder import MOST_SEGMENTS, cutoff_ladder
 from setpoint.goals.errors import GoalError
 from setpoint.guarantees.guarantee import Guarantee, State
@@ -85,7 +85,7 @@ class Certification:
     tries: Tries | None = None
     table: Table | None = None
 
-    def number(self, rows: Evidence, path: bytes) -> int:
+    def number(self, rows: Rows, path: bytes) -> int:
         """How often rules were tried on these rows, this time included."""
         known = 1 if self.tries is None else self.tries.number(rows, path)
         return max(known, self.settings.attempt)
@@ -158,7 +158,7 @@ def _by_windows(
     plain: Found, how: Certification, rows: Evidence, tester: Tester, cuts: NestedCuts
 ) -> Tested:
     """The best of all cut-offs that are certified."""
-    tester = tester.at_attempt(how.number(rows, cuts.fingerprint))
+    tester = tester.at_attempt(how.number(rows.rows, cuts.fingerprint))
     windows = cuts.windows(tester, how.settings.for_next)
     choice = None if windows is None else cuts.best(tester, windows)
     kept = cuts.rule(cuts.safest if choice is None else choice)
@@ -190,7 +190,7 @@ def _by_path(plain: Found, how: Certification, rows: Evidence, tester: Tester) -
     learnt = tester.promise.tester(marginals)
     path = _path(learnt, plain, how, _times(plain.evidence, rows))
     judge = _Judge(how, {id(plain.model): rows})
-    tester = tester.at_attempt(how.number(rows, judge.fingerprint(path)))
+    tester = tester.at_attempt(how.number(rows.rows, judge.fingerprint(path)))
     passed = judge.passing(tester, path)
     kept = path[0]
     if passed:

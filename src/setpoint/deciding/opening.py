@@ -45,6 +45,7 @@ class Fitted(Protocol):
     sensitive_features: Any
     baseline: Any
     confidence: Any
+    _fits_nothing: bool
 
     def _chosen(self) -> tuple[Solver, SearchLimits]:
         """The solver and its limits, once the parameters are checked."""
@@ -254,6 +255,8 @@ def with_certifying_rows(
                 "certify_on holds rows that certify, and guarantee='approximate' certifies nothing"
             )
         return data
+    if certify_on is None and classifier._fits_nothing:
+        return data  # split once there are scores
     if certify_on is None:
         share = settings.certification_size
         return set_apart(data, _SET_APART if share == "auto" else float(share), data.key)

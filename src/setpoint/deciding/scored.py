@@ -16,6 +16,7 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
 from setpoint.solvers import Confidence
+from setpoint.typing import Codes
 
 __all__ = ["Certify", "promised", "split_scored"]
 
@@ -47,6 +48,7 @@ def split_scored(
     confidence: Confidence,
     *,
     whole: bool = True,
+    blocks: Codes | None = None,
 ) -> tuple[Evidence, Certify, Table | None]:
     """The rows that rules are found on, and the certification on the others.
 
@@ -61,13 +63,17 @@ def split_scored(
     confidence : Confidence
     whole : bool
         Whether all rows may be both: not where the rule may draw.
+    blocks : int array of shape (N,), optional
+        Rows of one block lie on one side, as rows with equal content do.
     """
     promise = promise_of(linked, confidence)
     if whole and nests(evidence, promise.tester(evidence.rows.marginals)):
         return evidence, lambda _: Certification(confidence, lambda _: evidence, table=table), table
     share = confidence.certification_size
     rng = np.random.default_rng(_KEY)
-    chosen = split_kinds(evidence.rows.kind, None, _SHARE if share == "auto" else float(share), rng)
+    chosen = split_kinds(
+        evidence.rows.kind, blocks, _SHARE if share == "auto" else float(share), rng
+    )
     first, second = evidence.take(~chosen), evidence.take(chosen)
     parts: list[Table | None] = [table, table]
     if table is not None:

@@ -20,7 +20,7 @@ from setpoint.typing import Codes, Integers
 if TYPE_CHECKING:
     from setpoint.deciding.opening import FitData
 
-__all__ = ["CertifyingRows", "set_apart", "split_kinds"]
+__all__ = ["CertifyingRows", "equal_rows", "set_apart", "split_kinds"]
 
 _KEY = 0x5EA1ED
 
@@ -71,7 +71,7 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     for name, rows in data.given.items():
         if name not in data.judged.tables:
             continue
-        chosen = split_kinds(data.judged.kinds(name), _blocks(rows.X), share, rng)
+        chosen = split_kinds(data.judged.kinds(name), equal_rows(rows.X), share, rng)
         first[name], second[name] = np.flatnonzero(~chosen), np.flatnonzero(chosen)
     apart = CertifyingRows(
         data.judged.take(second),
@@ -140,7 +140,7 @@ def split_kinds(
     return np.asarray(chosen[place.ravel()])
 
 
-def _blocks(X: Any) -> Codes | None:
+def equal_rows(X: Any) -> Codes | None:
     """Rows with equal content as one block; None where they hold what cannot be hashed."""
     if X is None:
         return None

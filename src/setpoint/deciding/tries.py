@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from setpoint.evidence import Evidence
+from setpoint.evidence import Rows
 
 __all__ = ["Tries"]
 
@@ -27,18 +27,18 @@ class Tries:
         """The tries of an object, as long as it lives in this process; a copy begins anew."""
         return _KNOWN.setdefault(owner, Tries())
 
-    def number(self, rows: Evidence, path: bytes) -> int:
+    def number(self, rows: Rows, path: bytes) -> int:
         """Which try on these rows this is, beginning with 1.
 
         Parameters
         ----------
-        rows : Evidence
-            The rows that certify; their labels and strata count, not their scores.
+        rows : Rows
+            Those that certify.
         path : bytes
             What distinguishes the rules that are tried from others.
         """
         key, own = blake2b(digest_size=16), blake2b(path, digest_size=16).digest()
-        for part in (rows.rows.true, rows.rows.stratum):
+        for part in (rows.true, rows.stratum):
             key.update(part.tobytes())
         known = self._paths.setdefault(key.digest(), [])
         if own not in known:

@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import measured_value
+from setpoint.caller import warn_caller
 from setpoint.deciding.decide import Decision
 from setpoint.deciding.opening import FitData, given_rows
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
+from setpoint.estimators.fingerprint import fingerprint
 from setpoint.estimators.path import BoundPath
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
@@ -46,6 +48,11 @@ from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_
 __all__ = ["GoalClassifier", "atomic_fit"]
 
 Array = NDArray[Any]
+
+_BESIDE_THE_MODEL = frozenset(
+    {"rule_", "goal_report_", "trace_", "evidence_", "digest_", "n_features_in_"}
+)
+"""Attributes that say what a fit found, and not how rows are scored."""
 
 
 P = ParamSpec("P")
@@ -85,6 +92,8 @@ class GoalClassifier(DecidesByRule):
     baseline: Any = None
     confidence: Any = None
     _family: ClassVar[str] = ""
+    _fits_nothing: bool = False
+    """Whether ``fit`` trains no model, so that all rows can choose the rule."""
     _parameters: ClassVar[Mapping[str, Allowed]] = {}
 
     # ------------------------------------------------------------------ parameters
@@ -193,6 +202,7 @@ class GoalClassifier(DecidesByRule):
         drawn = inputs.undecided(decided) if self.rule_.randomized else 0.0
         digest, table = getattr(self, "digest_", None), inputs.tables[None]
         known = 0.0 if digest is None else digest.share_of(X, table.weight)
+        notes = self._unbound()
         entries = with_worked(report.constraints, goal, own)
         report = replace(
             report,
@@ -201,9 +211,36 @@ class GoalClassifier(DecidesByRule):
             sections=(*report.sections, *sections),
             search=Search(fitted.search.family, fitted.search.solver),
             rule=replace(fitted.rule, drawn=drawn),
+            warnings=(*report.warnings, *notes),
         )
         against = against_deployed(goal, labels, table, decided[None])
         return with_deployed(report, against)
+
+    @property
+    def _fingerprint(self) -> str:
+        """Of what the model has learnt, and of its rule."""
+        beside = _BESIDE_THE_MODEL | self.get_params(deep=False).keys()
+        learnt = {k: v for k, v in vars(self).items() if k not in beside}
+        return fingerprint(learnt, self.rule_.to_json())
+
+    def _bind(self) -> None:
+        """Bind what is promised to the model and the rule that are there now, at the end of fit."""
+        report = self.goal_report_
+        if report.guarantee is not None:
+            bound = replace(report.guarantee, binding=self._fingerprint)
+            self.goal_report_ = replace(report, guarantee=bound)
+
+    def _unbound(self) -> tuple[str, ...]:
+        """A sentence where what was promised was promised of another model or rule."""
+        guarantee = self.goal_report_.guarantee
+        if guarantee is None or guarantee.binding in ("", self._fingerprint):
+            return ()
+        text = (
+            f"The rule was {guarantee.state} for another model or rule: this one was changed "
+            "afterwards, and nothing is promised of it."
+        )
+        warn_caller(text)
+        return (text,)
 
     def _measured(
         self,

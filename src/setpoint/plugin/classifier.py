@@ -272,6 +272,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(fitted.model, name):
                 setattr(self, name, getattr(fitted.model, name))
+        self._bind()
         return self
 
     def adapt(
@@ -355,6 +356,10 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.n_oracle_calls_ = decision.report.search.calls
 
     # ------------------------------------------------------------------ fitting
+    @property
+    def _fits_nothing(self) -> bool:  # type: ignore[override]
+        return self._is_given_fitted and self._answers.calibrate is None
+
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         self._options(solver).settled(goal)
         super()._check_fit(goal, X, solver)
@@ -399,7 +404,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             options,
             response,
             self._model(),
-            self._is_given_fitted and self._answers.calibrate is None,
+            self._fits_nothing,
             None if self._is_given_fitted else self._split,
             self._is_given_fitted or not isinstance(self.cv, HoldOut),
             None if self.random_state is None else data.key % 2**32,

@@ -16,6 +16,7 @@ from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
 from setpoint.deciding import Certification, Certify, Decision, FitData, Found, Tries, decide
+from setpoint.deciding.splitting import equal_rows
 from setpoint.evidence import Evidence
 from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError
@@ -30,7 +31,7 @@ from setpoint.plugin.searching import RETRAININGS, limited, search_space
 from setpoint.plugin.solving import solve_evidence
 from setpoint.program.link import link
 from setpoint.report.outcome import in_words
-from setpoint.typing import Floats
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Fitted", "Task"]
 
@@ -127,6 +128,7 @@ class Task:
             notes=notes,
             confidence=self.data.promised,
             certify=self._certify(lambda X: response(fitted.model, X)),
+            blocks=self._blocks(inputs, fitted.index),
             metric=metric,
             neutral=0.5 if response.name(fitted.model) == "predict_proba" else 0.0,
             n_jobs=self.n_jobs,
@@ -147,6 +149,18 @@ class Task:
             tries=Tries.of(self.owner),
             table=rows.judged.tables[None],
         )
+
+    def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Codes | None:
+        """Rows with equal content, where the rows that choose and those that certify are split."""
+        if self.data.promised is None or self.data.certifying is not None:
+            return None
+        found = equal_rows(self.data.X)
+        if found is None:
+            return None
+        own = found if index is None else found[index]
+        own = own[counted_rows(inputs.tables[None].weight)]
+        rest = inputs.rows.n_rows - len(own)
+        return np.concatenate([own, len(found) + np.arange(rest)])
 
     def _measured(self) -> RowMetric | None:
         """A black box on the rows of X."""
@@ -249,8 +263,8 @@ class Task:
         weight_parameter(learner)
         if self.data.promised is not None:
             raise GoalError(
-                "confidence does not go with ColumnGeneration(oracle=): the rule draws among models "
-                "that were trained for it; leave one of them out"
+                "confidence does not go with ColumnGeneration(oracle=): the rule draws among "
+                "models that were trained for it; leave one of them out"
             )
         if self.goal.needs.datasets:
             raise GoalError(

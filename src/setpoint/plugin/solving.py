@@ -43,7 +43,7 @@ from setpoint.search.limits import TracePoint
 from setpoint.search.moved_bounds import worked_with
 from setpoint.search.outcome import Outcome, Randomized
 from setpoint.solvers import Confidence, SearchLimits, Solver
-from setpoint.typing import Floats
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Solution", "scores_for", "solve", "solve_evidence"]
 
@@ -274,17 +274,19 @@ def solve_evidence(
     n_jobs: int | None = None,
     confidence: Confidence | None = None,
     certify: Certify | None = None,
+    blocks: Codes | None = None,
 ) -> Decision:
     """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
 
     `metric`, `neutral` and `n_jobs` are for post-shift, see :func:`shift_rule`. With a
-    `confidence` rows are split, unless `certify` makes the certification on rows of its own.
+    `confidence` rows are split, `blocks` as a whole, unless `certify` makes the certification on
+    rows of its own.
     """
     options = replace(options, started=time.perf_counter())
     linked = link(goal, evidence.codebook)
     if confidence is not None and certify is None:
         evidence, certify, table = split_scored(
-            linked, evidence, table, confidence, whole=options.randomized is False
+            linked, evidence, table, confidence, whole=options.randomized is False, blocks=blocks
         )
     hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
     if options.solver == "post-shift":
