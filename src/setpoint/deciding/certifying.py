@@ -15,6 +15,7 @@ from setpoint.deciding.refusal import NotCertifiable
 from setpoint.deciding.tries import Tries
 from setpoint.deciding.windows import NestedCuts, nested
 from setpoint.evidence import Confusion, Evidence, Rows
+from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.ladder import MOST_SEGMENTS, cutoff_ladder
 from setpoint.goals.errors import GoalError
 from setpoint.guarantees.guarantee import Guarantee, State
@@ -24,6 +25,7 @@ from setpoint.guarantees.sequences import fixed_sequence
 from setpoint.inference.proportions import quantile
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
+from setpoint.program.rate_table import RateTable
 from setpoint.rules import Rule
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.outcome import Outcome
@@ -189,7 +191,7 @@ def _by_path(plain: Found, how: Certification, rows: Evidence, tester: Tester) -
     marginals = plain.evidence.rows.marginals
     learnt = tester.promise.tester(marginals)
     path = _path(learnt, plain, how, _times(plain.evidence, rows))
-    judge = _Judge(how, {id(plain.model): rows})
+    judge = _Judge(how, tester.program.table, {id(plain.model): rows})
     tester = tester.at_attempt(how.number(rows.rows, judge.fingerprint(path)))
     passed = judge.passing(tester, path)
     kept = path[0]
@@ -373,10 +375,12 @@ class _Judge:
     """Counts the rules of a path on the rows that certify, each model scored once."""
 
     how: Certification
+    table: RateTable
     rows: dict[int, Evidence]
 
     def __post_init__(self) -> None:
         self._counted: dict[int, Confusion] = {}
+        self._cuts: dict[int, CutoffSet] = {}
 
     def passing(self, tester: Tester, path: Sequence[Rung]) -> list[Rung]:
         """The rungs before the first that fails."""
@@ -414,7 +418,12 @@ class _Judge:
             segments = evidence.rows.segment if rule.needs_segments else None
             decided = rule.decide(evidence.scores, segments, self.how.draws)
             return evidence.rows.confusion(decided)
-        return evidence.confusion(rule)
+        if evidence.n_scores is not None:
+            return evidence.confusion(rule)
+        key = id(found.model)
+        if key not in self._cuts:
+            self._cuts[key] = CutoffSet(self.table, evidence)
+        return self._cuts[key].confusion_of(rule)
 
 
 def _outcome(tester: Tester, plain: Outcome, rule: Rule, confusion: Confusion, why: str) -> Outcome:

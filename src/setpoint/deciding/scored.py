@@ -10,8 +10,8 @@ import numpy as np
 
 from setpoint.deciding.certifying import Certification, FindInwards, promise_of
 from setpoint.deciding.splitting import split_kinds
-from setpoint.deciding.windows import nests
 from setpoint.evidence import Evidence
+from setpoint.exact.nested import nests
 from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal

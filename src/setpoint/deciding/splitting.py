@@ -122,9 +122,8 @@ def split_kinds(
     >>> split_kinds(np.array([0] * 6 + [1] * 4), None, 0.5, rng).reshape(2, 5).sum()
     np.int64(5)
     """
-    n_rows = len(kinds)
     if blocks is None:
-        blocks = np.arange(n_rows)
+        return _split_rows(kinds, share, rng)
     _, first, place, sizes = np.unique(
         blocks, return_index=True, return_inverse=True, return_counts=True
     )
@@ -138,6 +137,16 @@ def split_kinds(
         n = int(np.searchsorted(total, round(share * float(total[-1])), side="right"))
         chosen[part[: min(max(n, 1), len(part) - 1)]] = True
     return np.asarray(chosen[place.ravel()])
+
+
+def _split_rows(kinds: Integers, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """The same where every row is a block: a million of them in some milliseconds."""
+    chosen = np.zeros(len(kinds), bool)
+    for kind in np.unique(kinds):
+        own = np.flatnonzero(kinds == kind)
+        n = min(max(round(share * len(own)), 1), len(own) - 1)
+        chosen[own[rng.choice(len(own), n, replace=False, shuffle=False)]] = True
+    return chosen
 
 
 def equal_rows(X: Any) -> Codes | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from setpoint.evidence import Evidence
 from setpoint.exact.cutoff_set import CutoffSet
-from setpoint.exact.nested import Side, certified_windows, sides_of
+from setpoint.exact.nested import Side, certified_windows, nests, sides_of
 from setpoint.exact.solver import find_rule
 from setpoint.guarantees.promise import Tester
 from setpoint.rules import Rule
@@ -16,7 +16,7 @@ from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.limits import Limits
 from setpoint.search.outcome import NoRuleError
 
-__all__ = ["NestedCuts", "nested", "nests"]
+__all__ = ["NestedCuts", "nested"]
 
 Windows = list[tuple[int, int]]
 
@@ -98,13 +98,8 @@ def nested(rule: Rule, rows: Evidence, tester: Tester) -> NestedCuts | None:
     tester : Tester
         On these rows.
     """
-    if rows.n_scores is not None or rule.randomized:
+    if rule.randomized or not nests(rows, tester):
         return None
     cuts = CutoffSet(tester.program.table, rows)
     sides = sides_of(cuts, tester)
     return NestedCuts(cuts, sides) if sides else None
-
-
-def nests(rows: Evidence, tester: Tester) -> bool:
-    """Whether every constraint loosens as one threshold moves one way."""
-    return rows.n_scores is None and bool(sides_of(CutoffSet(tester.program.table, rows), tester))

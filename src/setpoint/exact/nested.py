@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import betabinom
 
+from setpoint.evidence import Evidence
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.guarantees.promise import Tester
 from setpoint.guarantees.requirements import Every, Part, Requirement
@@ -35,7 +36,7 @@ from setpoint.inference.tails import at_least
 from setpoint.inference.trials import trials_of
 from setpoint.typing import Floats
 
-__all__ = ["Side", "certified_windows", "sides_of"]
+__all__ = ["Side", "certified_windows", "nests", "sides_of"]
 
 _ROUNDING = 1e-9
 
@@ -71,16 +72,47 @@ def sides_of(cuts: CutoffSet, tester: Tester) -> list[Side] | None:
 
     None where one does not, is more than one binomial, or rows have weights.
     """
-    if cuts.evidence.rows.is_weighted or cuts.evidence.n_scores is not None:
+    known = ways_of(cuts.evidence, tester)
+    return None if known is None else [_side(cuts, way) for way in known]
+
+
+def nests(evidence: Evidence, tester: Tester) -> bool:
+    """Whether every constraint that is promised loosens as one threshold moves one way."""
+    return bool(ways_of(evidence, tester))
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """A statement that loosens as the threshold of a segment moves one way.
+
+    Parameters
+    ----------
+    good : bool array of shape (strata, n + 1, 2)
+        Whether a row that is rejected, or accepted, is a success.
+    """
+
+    segment: int
+    rises: bool
+    good: NDArray[np.bool_]
+    trials: int
+    share: float
+    constraint: int
+
+
+def ways_of(evidence: Evidence, tester: Tester) -> list[_Way] | None:
+    """Which way each statement of a promise loosens; None where one does not."""
+    rows = evidence.rows
+    if rows.is_weighted or evidence.n_scores is not None:
         return None
-    counted = tester.counted(cuts.confusion(cuts.constants()[0]))
+    # Trials and directions are the same whoever is accepted.
+    counted = tester.counted(rows.confusion_of_accepted(np.zeros(rows.marginals.weights.shape)))
     out = []
     for i, part in enumerate(tester.parts):
         for x in () if part is None else _statements(part):
-            side = None if x is None else _side(cuts, counted, x, i)
-            if side is None:
+            way = None if x is None else _way(evidence, counted, x, i)
+            if way is None:
                 return None
-            out.append(side)
+            out.append(way)
     return out
 
 
@@ -95,25 +127,30 @@ def _statements(part: Part) -> Iterator[Requirement | None]:
         yield None
 
 
-def _side(cuts: CutoffSet, counted: Counted, x: Requirement, number: int) -> Side | None:
-    segments = cuts.segments_of(x.function)
+def _way(evidence: Evidence, counted: Counted, x: Requirement, number: int) -> _Way | None:
     added = _added(counted, x)
     found = trials_of(x.function, counted, x.relation, x.level)
-    if found is None or added is None or len(segments) != 1:
+    if found is None or added is None:
         return None
-    (at,) = segments
-    segment = cuts.segments[at]
-    own = np.array([added[c, t] for c, t in segment.curve.kinds])
+    strata, trues = np.nonzero(evidence.rows.marginals.weights)
+    own = added[strata, trues]
+    of_segment = evidence.codebook.stratum_segment[strata]
+    segments = np.unique(of_segment[own.any(axis=1)])
     gain = own[:, 1] - own[:, 0]
     rises = bool((gain >= 0).all())
     fixed = ((own[:, 0] != 0) == (own[:, 1] != 0)).all()
-    if not fixed or not (rises or (gain <= 0).all()):
+    if len(segments) != 1 or not fixed or not (rises or (gain <= 0).all()) or not gain.any():
         return None
-    accepted = segment.curve.counts
-    good = own > 0
-    successes = good[:, 1] @ accepted + good[:, 0] @ (accepted[:, -1:] - accepted)
+    return _Way(int(segments[0]), rises, added > 0, found.trials, found.share, number)
+
+
+def _side(cuts: CutoffSet, way: _Way) -> Side:
+    curve = cuts.segments[way.segment].curve
+    good = np.array([way.good[c, t] for c, t in curve.kinds], float)
+    # Rejected successes become accepted ones as the threshold falls, or the other way round.
+    successes = (good[:, 1] - good[:, 0]) @ curve.counts + good[:, 0] @ curve.counts[:, -1]
     whole = np.rint(successes).astype(np.int64)
-    return Side(at, rises, whole, found.trials, found.share, number)
+    return Side(way.segment, way.rises, whole, way.trials, way.share, way.constraint)
 
 
 def _added(counted: Counted, x: Requirement) -> Floats | None:
