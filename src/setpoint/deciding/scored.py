@@ -74,7 +74,7 @@ def split_scored(
     chosen = split_kinds(
         evidence.rows.kind, blocks, _SHARE if share == "auto" else float(share), rng
     )
-    first, second = evidence.take(~chosen), evidence.take(chosen)
+    first, second = (evidence.take(np.flatnonzero(part)) for part in (~chosen, chosen))
     parts: list[Table | None] = [table, table]
     if table is not None:
         own = replace(table, X=None).counted

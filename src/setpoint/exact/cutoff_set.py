@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import neg
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,8 +206,8 @@ class CutoffSet(AchievableSet):
         for part, segment in zip(rules, self.segments, strict=True):
             if not isinstance(part, Threshold) or part.width > 0.0:
                 return None
-            accepted = np.searchsorted(-segment.curve.values, -part.threshold, side="right")
-            out.append({int(accepted): 1.0})
+            # The values descend.
+            out.append({bisect_right(segment.curve.values, -part.threshold, key=neg): 1.0})
         return out
 
     def randomized_share(self, choice: MixtureWeights) -> float:
