@@ -106,8 +106,10 @@ class FitData:
         Rows that certify, and are none of the others.
     index : int array of shape (N,) or None
         Which of the rows given these are; None: all.
+    whole : array, sparse matrix or frame of shape (n_given, d), optional
+        All rows of X, where there is an `index`.
     n_given : int
-        The number of rows given, where there is an `index`.
+        Their number.
     promised : Confidence or None
         What is to hold on new rows; None: nothing.
     """
@@ -129,6 +131,7 @@ class FitData:
     is_validated: bool = False
     certifying: CertifyingRows | None = None
     index: Codes | None = None
+    whole: Any = None
     n_given: int = 0
     promised: Confidence | None = None
 

@@ -94,6 +94,7 @@ def _without(data: FitData, index: Codes) -> FitData:
         features=_safe_indexing(data.features, index),
         deployed=taken(data.deployed, index, n_rows),
         index=index,
+        whole=data.X,
         n_given=n_rows,
     )
 

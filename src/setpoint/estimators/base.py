@@ -374,7 +374,10 @@ class GoalClassifier(DecidesByRule):
         self.baseline_column_ = data.column
         self.evidence_ = evidence
         self.draw_key_, self.draw_columns_ = data.key, names
-        self.digest_ = RowDigest.of(data.X, names, data.weight)
+        # Rows that certify chose among rules: they show nothing of new ones either.
+        whole = data.index is None
+        seen = (data.X, data.weight) if whole else (data.whole, None)
+        self.digest_ = RowDigest.of(seen[0], names, seen[1])
         sizes = evidence.rows.segment_weights
         self.largest_segment_ = int(np.argmax(sizes[sizes > 0.0]))  # the rule has no others
 
