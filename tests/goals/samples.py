@@ -7,7 +7,8 @@ import numpy as np
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.strata import Stratum
 from setpoint.goals import Goal, GoalError
-from setpoint.goals.expressions import Constraint, apply
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.expressions import apply
 from setpoint.goals.populations import Other
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE, VOCABULARY

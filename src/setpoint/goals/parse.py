@@ -9,12 +9,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError, GoalSyntaxError, nearest
 from setpoint.goals.expressions import (
     FUNCTIONS,
     MAX_CHARACTERS,
     BlackBoxMetric,
-    Constraint,
     Expression,
     apply,
     operand,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.expressions import (
     Apply,
     Baseline,
     BlackBoxMetric,
     Const,
-    Constraint,
     Expression,
     Metric,
     Product,

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 from setpoint.evidence import Confusion
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
-from setpoint.goals.expressions import Constraint
 from setpoint.goals.ranges import in_shares
 from setpoint.inference.intervals import Interval, interval_of
 from setpoint.inference.profiles import Counted

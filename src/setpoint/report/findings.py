@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, walk
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.expressions import Expression, Metric, Reduce, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE
 from setpoint.goals.words import in_words

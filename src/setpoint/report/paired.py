@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
 from setpoint.evidence.rows import Rows, counted_rows
+from setpoint.goals.constraints import Constraint, Relation
 from setpoint.goals.errors import GoalError
-from setpoint.goals.expressions import Const, Constraint, Relation
+from setpoint.goals.expressions import Const
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.inputs.inputs import Table

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError, nearest
-from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
 from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights
