@@ -271,8 +271,8 @@ def _counted(
     seen = 0.0 if digest is None else digest.share_of(given[None].X, given[None].sample_weight)
     if seen > 0.0:
         raise ValueError(
-            f"X: {100 * seen:.3g} % of these rows are among those that the model was fitted on; rows "
-            "that certify take no part in anything else"
+            f"X: {100 * seen:.3g} % of these rows are among those that the model was fitted on; "
+            "rows that certify take no part in anything else"
         )
     found = {name: _decided(candidate, given[name], classes, drawn) for name in inputs.tables}
     return inputs.confusion(found), drawn
