@@ -38,7 +38,7 @@ def confusion(tables, weight=1.0, classes=(0, 1)):
 def built(constraint, found):
     """The program's constraint, and the rates of what was counted."""
     linked = link(Goal.parse(f"maximize accuracy subject to {constraint}"), found.codebook)
-    rules = Promise.of(linked, 0.95).tester(found.marginals)
+    rules = Promise.of(linked, 0.95).tests(found.marginals)
     return rules.program.constraints[0], rules.counted(found)
 
 

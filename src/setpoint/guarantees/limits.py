@@ -52,7 +52,7 @@ def limit_of_constraint(
     >>> from setpoint.program.link import link
     >>> found = Confusion.of_counts(("no", "yes"), [[90, 2], [9, 38], [0, 0]])
     >>> goal = Goal.parse("maximize recall subject to precision >= 0.8")
-    >>> rules = Promise.of(link(goal, found.codebook), 0.95).tester(found.marginals)
+    >>> rules = Promise.of(link(goal, found.codebook), 0.95).tests(found.marginals)
     >>> counted = rules.counted(found)
     >>> round(limit_of_constraint(rules.program.constraints[0], counted, level=0.05), 3)
     0.851
