@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from setpoint.deciding.enough import tests_on
 from setpoint.deciding.found import Found
 from setpoint.deciding.refusal import NotCertifiable
 from setpoint.deciding.tries import Tries
@@ -142,7 +143,7 @@ def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
     """
     promise = promise_of(linked, how.settings)
     rows = how.scored(plain)
-    tests = _tester(promise, rows)
+    tests = tests_on(promise, rows.rows)
     cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tests)
     if cuts is not None:
         return _by_windows(plain, how, rows, tests, cuts)
@@ -287,20 +288,6 @@ def _rows_needed(margin: float, guarantee: Guarantee, n_rows: int) -> int | None
     strictest = max(c.confidence for c in guarantee.constraints)
     ask = quantile(1.0 - strictest) + quantile(1.0 - _POWER)
     return max(math.ceil(n_rows * (ask / margin) ** 2), n_rows + 1)
-
-
-def _tester(promise: Promise, rows: Evidence) -> RuleTests:
-    """The tests on the rows that certify.
-
-    Raises
-    ------
-    GoalError
-        If they lack labels, or what a constraint refers to.
-    """
-    try:
-        return promise.tests(rows.rows.marginals)
-    except GoalError as error:
-        raise type(error)(f"the rows that certify: {error}") from None
 
 
 def _times(looked_at: Evidence, tested: Evidence) -> Floats:
