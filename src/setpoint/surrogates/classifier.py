@@ -78,8 +78,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     training : FirstModel, default=None
         How the first model is trained (:class:`setpoint.solvers.FirstModel`); None: its
         defaults.
-    smooth : "auto", int or None, default="auto"
-        Cut-offs over which the metric is averaged before the best is taken.
     penalty : float, default=10.0
         What a unit of violation costs, for each constraint of a goal.
     cv : int, float, splitter, iterable or None, default=None
@@ -163,7 +161,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         limits: SearchLimits | None = None,
         module: Any = "linear",
         training: FirstModel | None = None,
-        smooth: Any = "auto",
         penalty: float = 10.0,
         cv: Any = None,
         checkpoint: str | None = None,
@@ -182,7 +179,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self.limits = limits
         self.module = module
         self.training = training
-        self.smooth = smooth
         self.penalty = penalty
         self.cv = cv
         self.checkpoint = checkpoint
@@ -285,7 +281,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             where="y" if held is None else "validation",
         )  # fmt: skip
         n_surrogates = len(groups) * sum(2 if isinstance(k, str) else 1 for k in kinds)
-        plan = Plan.of(self.smooth, solver, data.limits, n_surrogates)
+        plan = Plan.of(solver, data.limits, n_surrogates)
         prepared = self._prepare(data, held, groups, kinds, metric, on_scores)
         with Progress(bool(self.verbose), plan.budget) as limits.report:
             metered = BudgetedMetric(
