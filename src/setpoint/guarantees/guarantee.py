@@ -83,6 +83,13 @@ class Guarantee:
         The objective of this rule on the rows tested.
     assumptions : str
         In words.
+    rows_needed : int or None
+        Where nothing is certified: with about so many rows the safest rule would pass, if new
+        ones are like these; None: no number would do, or it is not known.
+    path : tuple of (margin, objective)
+        The rules of a path in the order of the tests, as they look on the rows that the path was
+        learnt on: how many standard errors of the rows tested each lies within its bounds, and
+        the objective. The first `passed` of them passed.
     binding : str
         A digest of model and rule: of another model or rule nothing is promised.
     """
@@ -99,6 +106,8 @@ class Guarantee:
     without: float | None = None
     reached: float | None = None
     assumptions: str = ""
+    rows_needed: int | None = None
+    path: tuple[tuple[float, float], ...] = ()
     binding: str = ""
 
     @property
