@@ -271,9 +271,7 @@ def test_a_confidence_lies_between_0_and_1(rows, level):
 
 def test_there_has_to_be_something_to_promise(rows):
     X, y, _ = rows
-    with pytest.raises(
-        ValueError, match=r"^confidence promises constraints, and 'maximize f1'"
-    ):
+    with pytest.raises(ValueError, match=r"^confidence promises constraints, and 'maximize f1'"):
         plug("maximize f1", confidence=0.95).fit(X, y)
     with pytest.raises(ValueError, match=r"^certify_on holds rows that certify, and nothing is to"):
         plug(PRECISION).fit(X, y, certify_on=(X, y))
@@ -283,9 +281,7 @@ def test_rows_of_the_fit_do_not_certify(rows):
     X, y, _ = rows
     both = np.vstack([drawn(500, seed=3)[0], X[:100]])
     labels = np.concatenate([drawn(500, seed=3)[1], y[:100]])
-    with pytest.raises(
-        ValueError, match=r"^certify_on: 16\.7 % of its rows are among those"
-    ):
+    with pytest.raises(ValueError, match=r"^certify_on: 16\.7 % of its rows are among those"):
         plug(PRECISION, confidence=0.95).fit(X, y, certify_on=(both, labels))
 
 

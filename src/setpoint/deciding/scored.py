@@ -37,7 +37,7 @@ def promised(goal: Goal, confidence: float | Confidence | None) -> Confidence | 
         If `confidence` is not one.
     """
     found = Confidence.of(confidence)
-    own = any(getattr(c, "confidence", None) is not None for c in goal.constraints)
+    own = any(c.confidence is not None for c in goal.constraints)
     return None if found.level is None and not own else found
 
 

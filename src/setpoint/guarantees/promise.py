@@ -58,7 +58,7 @@ class Promise:
         ValueError
             If there is nothing to promise.
         """
-        own = tuple(getattr(c, "confidence", None) or level for c in linked.goal.constraints)
+        own = tuple(c.confidence or level for c in linked.goal.constraints)
         if all(c is None for c in own):
             raise ValueError(
                 f"confidence promises constraints, and '{linked.goal}' has none: add one, such as "
