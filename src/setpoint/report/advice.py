@@ -73,6 +73,8 @@ def advice_of(
         if entry.passed is not None or (entry.seen and entry.verdict == OPEN):
             continue
         first = before.get((written.lhs, written.relation))
+        if entry.verdict == OPEN and first is not None and first.passed:
+            continue
         out += _constraint(entry, first, written, margin)
     if facts.counts.seen > 0.0 and facts.constraints:
         what = "Rows that the model was fitted on show nothing of new ones."
@@ -104,7 +106,7 @@ def _uncertified(facts: Facts) -> Iterator[Advice]:
         best = best_bound(entry, written)
         to = f" to {best}" if best else ""
         first = more_rows(guarantee)
-        loosen = f"{'Or loosen' if first else 'Loosen'} the bound{to}, or ask for less confidence."
+        loosen = f"{'Or loosen' if guarantee.helped_by_rows else 'Loosen'} the bound{to}, or ask for less confidence."
         what = f"{sentence(in_words(written.lhs))} is not certified."
         yield Advice(what, f"{first} {loosen}".strip())
 

@@ -201,8 +201,9 @@ def summary(facts: Facts) -> str:
     verdicts = [e.verdict for e in facts.constraints]
     certified = sum(bool(e.passed) for e in facts.constraints) if facts.is_certified else 0
     shown = verdicts.count(SHOWN) - certified
-    found = (certified, "certified"), (shown, SHOWN), *((verdicts.count(v), v) for v in (OPEN, FAILS))
-    parts = [f"{n} {word}" for n, word in found if n]
+    numbers = {"certified": certified, SHOWN: shown}
+    numbers |= {v: verdicts.count(v) for v in (OPEN, FAILS)}
+    parts = [f"{n} {word}" for word, n in numbers.items() if n]
     if None in verdicts:
         parts.append(f"{verdicts.count(None)} not evaluated")
     return f"Of {plural(total, 'constraint')}: {', '.join(parts)}."
@@ -254,12 +255,12 @@ def caveats(facts: Facts) -> list[str]:
 
 
 def few_rows(facts: Facts) -> list[str]:
-    """A sentence for each constraint with a wide interval; what passed a test needs none."""
-    if not any(e.few_rows and not e.passed for e in facts.constraints):
+    """A sentence for each constraint with a wide interval, but those that a guarantee judges."""
+    if not any(e.few_rows and e.passed is None for e in facts.constraints):
         return []
     goal = Goal.parse(facts.goal)
     pairs = zip(facts.constraints, goal.constraints, strict=True)
-    return [_few(facts, e, c) for e, c in pairs if e.few_rows and not e.passed]
+    return [_few(facts, e, c) for e, c in pairs if e.few_rows and e.passed is None]
 
 
 def _few(facts: Facts, entry: Entry, constraint: Constraint) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from setpoint.goals.expressions import Const, Constraint
 from setpoint.goals.goal import Goal
+from setpoint.goals.ranges import range_of
 from setpoint.goals.words import in_words
 from setpoint.guarantees.guarantee import Guarantee, Shown
 from setpoint.guarantees.sequences import level_of_try
@@ -21,6 +22,7 @@ __all__ = [
     "STATES",
     "assurances",
     "best_bound",
+    "best_limit",
     "certified_in_words",
     "explained",
     "failures",
@@ -155,19 +157,41 @@ def failures(facts: Facts, goal: Goal) -> list[str]:
             f"On the {plural(facts.guarantee.rows, 'row')} that certify {in_words(constraint.lhs)} "
             f"is {shown(found.value, unit_of(constraint.lhs))}"
         )
+        if entry.low is not None and entry.interval != "exact":
+            unit = unit_of(constraint.lhs)
+            text += f", on new rows {shown(entry.low, unit)} to {shown(entry.high, unit)}"
         best = best_bound(entry, constraint)
         if best:
-            text += f", and the best bound that they certify for this rule is {best}"
+            text += f"; the best bound that they certify for this rule is {best}"
         out.append(f"{text}.")
     return out
 
 
 def best_bound(entry: Entry, constraint: Constraint) -> str:
     """The strictest bound that could be certified, in words; "" where there is none."""
-    limit = entry.certified
+    best = best_limit(entry.certified, entry.text)
+    return "" if best is None else shown_bound(best, unit_of(constraint.lhs))
+
+
+def best_limit(limit: float | None, text: str) -> float | None:
+    """The strictest bound that could be certified, in few digits; None where it says nothing.
+
+    Parameters
+    ----------
+    limit : float or None
+    text : str
+        The constraint.
+
+    Examples
+    --------
+    >>> best_limit(0.45678, "precision >= 0.9"), best_limit(0.45678, "churn <= 0.1")
+    (0.456, 0.457)
+    """
     if limit is None or not math.isfinite(limit):
-        return ""
-    return shown_bound(inwards(limit, constraint.relation == ">="), unit_of(constraint.lhs))
+        return None
+    (constraint,) = Goal.parse(f"maximize accuracy subject to {text}").constraints
+    best, (low, high) = inwards(limit, constraint.relation == ">="), range_of(constraint.lhs)
+    return best if low < best < high else None
 
 
 def _cost(guarantee: Guarantee, goal: Goal) -> str:
@@ -177,20 +201,24 @@ def _cost(guarantee: Guarantee, goal: Goal) -> str:
         return ""
     unit, name = unit_of(goal.objective), in_words(goal.objective)
     loss = free - now if goal.sense == "maximize" else now - free
+    if loss <= SATISFIED and guarantee.state == "not certified":
+        return ""
     if loss <= SATISFIED:
         return f"It costs nothing of {name} on these rows."
     much = f"{shown(loss, unit)} of {name}"
     if unit == "share":
         points = shown(loss, unit).removesuffix(" %")
         much = f"{points} {'point' if points == '1.0' else 'points'} of {name}"
-    what = "It costs" if guarantee.state != "not certified" else "The safest rule costs"
+    what = "The safest rule costs" if guarantee.state == "not certified" else "It costs"
     return f"{what} {much}: {shown(now, unit)} instead of {shown(free, unit)}."
 
 
 def more_rows(guarantee: Guarantee) -> str:
-    """How many rows would certify the safest rule; "" where that is not known."""
+    """How many rows would certify the safest rule, if any do; "" where that is not known."""
     if guarantee.rows_needed is None:
         return ""
+    if not guarantee.helped_by_rows:
+        return "These scores hardly reach the bound, and more rows do not help."
     return f"About {guarantee.rows_needed:,} rows that certify would do."
 
 
@@ -210,7 +238,9 @@ def certified_in_words(facts: Facts, entry: Entry, constraint: Constraint) -> st
             out = f"{way} {in_words(constraint.rhs)}"
     else:
         best = best_bound(entry, constraint)
-        out = f"{way} {best}" if best else "not known"
+        if not best:
+            return ""
+        out = f"{way} {best}"
     own = {c.text: c.confidence for c in facts.guarantee.constraints}
     return out if len(set(own.values())) < 2 else f"{out} at {shown_bound(own[entry.text], 'share')}"
 
@@ -239,7 +269,7 @@ def _promise(guarantee: Guarantee) -> str:
         )
     each = " " if len(levels) == 1 else ", and for each bound at most one minus its confidence, "
     return (
-        f"What is promised: of all draws of {drawn}, {risk}{each}give a certified rule that breaks "
+        f"Of all draws of {drawn} {risk}{each}give a certified rule that breaks "
         f"its bound {where}. It is not the chance that this one rule keeps it."
     )
 
