@@ -176,7 +176,7 @@ def _by_windows(
         method="every cut-off",
         tried=tried,
         passed=n_passed,
-        without=tester.value(rows.confusion(plain.outcome.rule)),
+        without=_known(tester.value(rows.confusion(plain.outcome.rule))),
         rows_needed=None if choice is not None else cuts.rows_needed(tester, rows.n_rows),
     )
     if choice is None and how.settings.on_uncertified == "raise":
@@ -212,7 +212,7 @@ def _by_path(plain: Found, how: Certification, rows: Evidence, tester: Tester) -
         fractional=judge.is_fractional(kept),
         tried=min(len(passed) + 1, len(path)),
         passed=len(passed),
-        without=tester.value(judge.confusion_of(plain.outcome.rule, plain)),
+        without=_known(tester.value(judge.confusion_of(plain.outcome.rule, plain))),
         rows_needed=None if passed else _rows_needed(kept.margin, tester, rows.n_rows),
         path=tuple((_short(r.margin), _short(learnt.value(r.confusion))) for r in path),
     )
@@ -244,10 +244,15 @@ def _guarantee(
         rows=rows.n_rows,
         attempt=tester.promise.attempt,
         next_rows=how.settings.for_next,
-        reached=tester.value(confusion),
+        reached=_known(tester.value(confusion)),
         assumptions=_REFITTED if approximate else _SAFE,
         **facts,
     )
+
+
+def _known(x: float) -> float | None:
+    """A number; None where the rows that certify leave it open."""
+    return x if math.isfinite(x) else None
 
 
 def _short(x: float) -> float:

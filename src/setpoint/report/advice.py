@@ -48,9 +48,7 @@ class Advice:
         return f"{self.what} {self.remedy}".strip()
 
 
-def advice_of(
-    facts: Facts, fitted: Facts | None = None, *, at_shell: bool = False
-) -> list[Advice]:
+def advice_of(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = False) -> list[Advice]:
     """What to do next, the gravest first.
 
     Parameters
@@ -85,13 +83,20 @@ def advice_of(
 
 
 def _flattered(facts: Facts, at_shell: bool) -> Iterator[Advice]:
-    """Rows that chose the rule, and nothing else is known."""
-    if facts.is_certified is None or facts.guarantee.state == "approximate":
+    """Rows that chose the rule, or a model that was fitted again, where nothing else is known."""
+    if facts.guarantee is None:
         remedy = "Measure the rule on rows that took no part in the search, and judge it by those"
         if facts.search.family in _CERTIFYING:
             option = "--confidence 0.95" if at_shell else "confidence=0.95"
             remedy += f"; or {option} certifies it on new rows"
         yield Advice("These rows chose the rule, so they flatter it.", f"{remedy}.")
+    elif facts.guarantee.state == "approximate":
+        option = "" if at_shell else " (guarantee='certified')"
+        yield Advice(
+            "The model that decides is not the one that was tested.",
+            "Measure the rule on rows that took no part, or let a part of the rows certify it"
+            f"{option}.",
+        )
 
 
 def _uncertified(facts: Facts) -> Iterator[Advice]:

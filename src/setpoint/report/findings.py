@@ -16,7 +16,7 @@ from setpoint.report.facts import Facts
 from setpoint.report.groups import smallest_group
 from setpoint.report.numbers import count, percent, plural
 from setpoint.report.people import named
-from setpoint.report.promised import certified_in_words, is_tested_apart, statement
+from setpoint.report.promised import certified_in_words, statement
 from setpoint.report.units import Unit, asked, shown, unit_of
 
 __all__ = [
@@ -215,8 +215,12 @@ def rows_in_words(facts: Facts) -> str:
     folds = facts.search.folds
     if facts.section("stream") is not None:
         text += ", each decided by the rule of its moment"
-    elif is_tested_apart(facts):
-        text += ", those that certify"
+    elif facts.guarantee is not None:
+        text += (
+            ", those that certify"
+            if folds in (None, 1)
+            else (f", those that tested the rule (scores from {folds}-fold cross-validation)")
+        )
     elif facts.status in SEARCHED:
         text += ", those that the rule was chosen on"
         if folds is not None:
@@ -233,12 +237,7 @@ def rows_in_words(facts: Facts) -> str:
 def caveats(facts: Facts) -> list[str]:
     """What to know before any number is believed, the gravest first."""
     out = []
-    if facts.guarantee is not None and not is_tested_apart(facts):
-        out.append(
-            "The rule was chosen on these very rows, with a margin for new ones. Judge it by rows "
-            "that took no part."
-        )
-    elif facts.status in SEARCHED and facts.constraints and facts.guarantee is None:
+    if facts.status in SEARCHED and facts.constraints and facts.guarantee is None:
         out.append(
             "The rule was chosen on these very rows, so it looks better here than on new ones: a "
             "constraint that just holds here fails on new rows about half the time. Judge it by "

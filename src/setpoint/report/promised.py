@@ -26,7 +26,6 @@ __all__ = [
     "certified_in_words",
     "explained",
     "failures",
-    "is_tested_apart",
     "more_rows",
     "promising",
     "sure",
@@ -60,11 +59,6 @@ def sure(confidence: float) -> str:
     ('95 % confidence', '99.9 % confidence')
     """
     return f"{shown_bound(confidence, 'share')} confidence"
-
-
-def is_tested_apart(facts: Facts) -> bool:
-    """Whether the rows certify, and took no part in finding the rules that were tried on them."""
-    return facts.guarantee is not None and facts.guarantee.state != "approximate"
 
 
 # ---------------------------------------------------------------------- the first sentence
@@ -132,7 +126,7 @@ def assurances(facts: Facts, goal: Goal) -> list[str]:
     guarantee = facts.guarantee
     if guarantee is None:
         return []
-    out = failures(facts, goal) if guarantee.state == "not certified" else [guarantee.assumptions]
+    out = failures(facts, goal) if guarantee.state == "not certified" else [_assumed(guarantee)]
     guessed = [c for c in guarantee.constraints if not c.is_exact]
     if guessed:
         of = f" of {_listed([c.text for c in guessed])}"
@@ -144,6 +138,13 @@ def assurances(facts: Facts, goal: Goal) -> list[str]:
         levels = _listed([percent(level) for level in tested])
         out.append(f"This is try {guarantee.attempt} on the same rows, tested at {levels}.")
     return [text for text in [*out, _cost(guarantee, goal)] if text]
+
+
+def _assumed(guarantee: Guarantee) -> str:
+    text = guarantee.assumptions
+    if guarantee.state == "approximate" or not text:
+        return text
+    return f"It is assumed that {text[0].lower()}{text[1:]}"
 
 
 def failures(facts: Facts, goal: Goal) -> list[str]:
@@ -242,7 +243,9 @@ def certified_in_words(facts: Facts, entry: Entry, constraint: Constraint) -> st
             return ""
         out = f"{way} {best}"
     own = {c.text: c.confidence for c in facts.guarantee.constraints}
-    return out if len(set(own.values())) < 2 else f"{out} at {shown_bound(own[entry.text], 'share')}"
+    return (
+        out if len(set(own.values())) < 2 else f"{out} at {shown_bound(own[entry.text], 'share')}"
+    )
 
 
 # ---------------------------------------------------------------------- the small print
@@ -264,13 +267,14 @@ def _promise(guarantee: Guarantee) -> str:
     if guarantee.state == "approximate":
         return (
             f"The tests are those by which of all draws of {drawn} {risk} would give a certified "
-            f"rule that breaks its bound {where}. Here they are a guide: the rows that they look at "
-            "chose the rules that were tried, and the model was fitted again."
+            f"rule that breaks its bound {where}. Here they are a guide: what they looked at are "
+            "scores of other models, fitted on parts of the rows."
         )
     each = " " if len(levels) == 1 else ", and for each bound at most one minus its confidence, "
     return (
         f"Of all draws of {drawn} {risk}{each}give a certified rule that breaks "
-        f"its bound {where}. It is not the chance that this one rule keeps it."
+        f"its bound {where}. This says how often the method errs, and not how likely this one rule "
+        "is to keep its bound."
     )
 
 

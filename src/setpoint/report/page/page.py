@@ -17,13 +17,21 @@ from setpoint.report.numbers import plural
 from setpoint.report.page.group_rows import groups_shown
 from setpoint.report.page.header import Header
 from setpoint.report.page.parts import part_rows
-from setpoint.report.page.pictures import Block, Figure, blocks_of, figure_of, group_pictures
+from setpoint.report.page.pictures import (
+    Block,
+    Figure,
+    blocks_of,
+    figure_of,
+    group_pictures,
+    path_pictures,
+)
 from setpoint.report.page.rendering import rendered
 from setpoint.report.page.rows import pieces_of
 from setpoint.report.page.verdict import box_of, is_refuted
 from setpoint.report.people import in_people
+from setpoint.report.picture import Picture
 from setpoint.report.printable import shortened
-from setpoint.report.promised import explained, is_tested_apart, promising
+from setpoint.report.promised import explained, promising
 from setpoint.report.rule_words import certificate, how_found, rule_lines
 from setpoint.report.section import Section, TextSection
 from setpoint.report.text import report_text
@@ -33,7 +41,7 @@ __all__ = ["page_text", "write_page"]
 
 HELD_OUT = "On rows that took no part in choosing the rule"
 CHOSEN_ON = "On the rows the rule was chosen on"
-CERTIFYING = "On the rows that certify the rule"
+TESTING = "On the rows that tested the rule"
 
 _LONGEST, _LONGEST_SENTENCE = 240, 480
 """Characters of a headline, and of the sentence below it; names of classes may be long."""
@@ -134,14 +142,14 @@ def _values(
         "against": TITLE,
         "deployed": _deployed(lead, goal),
         "groups": groups_shown(lead),
-        **_drawn(blocks, lead, goal),
+        **_drawn(blocks, [*group_pictures(lead, goal), *path_pictures(facts)]),
         **_rule(facts, lead, goal),
         "how": [x for x in (how_found(facts), certificate(facts, goal)) if x],
         "search_parts": part_rows(facts, Goal.parse(facts.goal)) if held_out is not None else [],
         "search_head": _where(facts),
-        "search_rows": f"{rows}. They certify the rule."
-        if is_tested_apart(facts)
-        else f"{rows}. They flatter the rule, which was chosen to look well on them.",
+        "search_rows": f"{rows}. They flatter the rule, which was chosen to look well on them."
+        if facts.guarantee is None
+        else f"{rows}, which took no part in learning the rules that were tried.",
         "promised": explained(facts),
         "warnings": list(dict.fromkeys([*lead.warnings, *facts.warnings])),
         "about": [{"title": s.title, "lines": list(s.lines())} for s in about],
@@ -165,11 +173,14 @@ def _blocks(facts: Facts, held_out: Facts | None) -> list[Block]:
 
 def _where(facts: Facts) -> str:
     """On which rows, beside those held out."""
-    return CERTIFYING if is_tested_apart(facts) else CHOSEN_ON
+    return CHOSEN_ON if facts.guarantee is None else TESTING
 
 
-def _drawn(blocks: Sequence[Block], lead: Facts, goal: Goal) -> dict[str, Any]:
-    """The pictures: of sections that are pictures alone, of those with words, and the details."""
+def _drawn(blocks: Sequence[Block], more: Sequence[Picture]) -> dict[str, Any]:
+    """The pictures: of sections that are pictures alone, of those with words, and the details.
+
+    `more` are further ones for statisticians.
+    """
     number = 0
 
     def figures(block: Block, details: bool = False) -> Iterator[Figure]:
@@ -184,7 +195,7 @@ def _drawn(blocks: Sequence[Block], lead: Facts, goal: Goal) -> dict[str, Any]:
         for b in blocks
         if b.lines or b.pictures
     ]
-    found = Block("", (), (), tuple(group_pictures(lead, goal)), "")
+    found = Block("", (), (), tuple(more), "")
     details = [f for b in [*blocks, found] for f in figures(b, details=True)]
     return {
         "pictures": [b for b in shown if not b["lines"]],

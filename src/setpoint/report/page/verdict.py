@@ -97,7 +97,9 @@ def _word(facts: Facts, lead: Facts) -> tuple[Tone, str]:
     if promised.state != "certified":
         return "fails" if tone == "fails" else "open", STATES[promised.state]
     # What no promise is about may leave the goal open.
-    return (tone, WORDS[tone]) if lead is facts and tone != "shown" else ("shown", STATES["certified"])
+    return (
+        (tone, WORDS[tone]) if lead is facts and tone != "shown" else ("shown", STATES["certified"])
+    )
 
 
 def is_refuted(facts: Facts, lead: Facts) -> bool:
