@@ -31,8 +31,8 @@ from setpoint.report import Comparison, GoalReport, RuleFacts, Run, TextSection
 from setpoint.report.findings import headline
 from setpoint.report.page import page_text
 from setpoint.report.printable import cleaned
-from setpoint.report.text import report_text
 from setpoint.report.sections.frontiers import pictures_of
+from setpoint.report.text import report_text
 from thinning import thinned
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")

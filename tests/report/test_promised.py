@@ -29,7 +29,7 @@ FLATTERS = "The rule was chosen on these very rows"
 STATES = ("certified", "approximate", "not certified")
 
 
-def tested(text="precision >= 0.9", **more):
+def one_test(text="precision >= 0.9", **more):
     return Shown(
         **{
             "text": text, "confidence": 0.95, "p_value": 0.031, "kind": "binomial",
@@ -62,7 +62,7 @@ def report(goal=GOAL, guarantee=None, low=0.89, high=0.96, **more):
 def promised(state="certified", tests=None, goal=GOAL, **more):
     """The same with a guarantee."""
     if tests is None:
-        tests = (tested(**(FAILED if state == "not certified" else {})),)
+        tests = (one_test(**(FAILED if state == "not certified" else {})),)
     given = {
         "rows": 1000, "tried": 20, "passed": 0 if state == "not certified" else 19,
         "reached": 0.712, "without": 0.743, "assumptions": SAFE,
@@ -93,10 +93,10 @@ def faces(facts):
          "like these"),
         (promised(next_rows=1000), "Certified at 95 % confidence: precision is at least 90 % among "
          "the next 1,000 rows that it refers to"),
-        (promised(tests=(tested(), tested("predicted_rate <= 0.2")), goal=BOTH),
+        (promised(tests=(one_test(), one_test("predicted_rate <= 0.2")), goal=BOTH),
          "Certified at 95 % confidence: precision is at least 90 % and predicted rate is at most "
          "20 % on new rows drawn like these"),
-        (promised(tests=(tested(confidence=0.999), tested("predicted_rate <= 0.2")), goal=BOTH),
+        (promised(tests=(one_test(confidence=0.999), one_test("predicted_rate <= 0.2")), goal=BOTH),
          "Certified: precision is at least 90 % (at 99.9 % confidence) and predicted rate is at "
          "most 20 % (at 95 % confidence) on new rows drawn like these"),
         # What is not promised is not said to be.
@@ -107,7 +107,7 @@ def faces(facts):
         (promised("not certified"), "NOT certified: these rows do not show at 95 % confidence that "
          "precision is at least 90 % on new rows"),
         # Only what failed is named.
-        (promised("not certified", (tested(), tested("predicted_rate <= 0.2", passed=False)),
+        (promised("not certified", (one_test(), one_test("predicted_rate <= 0.2", passed=False)),
                   BOTH),
          "NOT certified: these rows do not show at 95 % confidence that predicted rate is at most "
          "20 % on new rows"),
@@ -125,7 +125,7 @@ def test_a_bound_that_is_measured_is_promised_as_it_was_written():
     facts = GoalReport(
         goal, Entry("precision", 0.7), (Entry(str(constraint), 0.8, 0.75, relation=">="),)
     )
-    shown = tested(str(constraint), value=None, limit=None)
+    shown = one_test(str(constraint), value=None, limit=None)
     facts = with_guarantee(facts, Guarantee("certified", 0.95, "one rule", (shown,), 500))
     assert said(facts) == (
         "Certified at 95 % confidence: recall is at least recall of the deployed model minus 0.01 "
@@ -200,9 +200,9 @@ def test_what_is_not_promised_keeps_its_own_verdict():
         (promised(without=None), [ASSUMED]),
         (promised(without=None, attempt=2),
          [ASSUMED, "This is try 2 on the same rows, tested at 99.2 %."]),
-        (promised(tests=(tested(kind="gaffke"),), without=None),
+        (promised(tests=(one_test(kind="gaffke"),), without=None),
          [ASSUMED, "The test is not proved for this kind of rate; in simulations it holds."]),
-        (promised(tests=(tested(), tested("predicted_rate <= 0.2", kind="drawn")), goal=BOTH,
+        (promised(tests=(one_test(), one_test("predicted_rate <= 0.2", kind="drawn")), goal=BOTH,
                   without=None),
          [ASSUMED, "The test of predicted_rate <= 0.2 is not proved for this kind of rate; in "
           "simulations it holds."]),
@@ -210,7 +210,7 @@ def test_what_is_not_promised_keeps_its_own_verdict():
          ["On the 1,000 rows that certify precision is 88.0 %, on new rows 89.0 % to 96.0 %; the "
           "best bound that they certify for this rule is 85.4 %.",
           "The safest rule costs 3.1 points of recall: 71.2 % instead of 74.3 %."]),
-        (promised("not certified", without=0.712, tests=(tested(**FAILED | {"limit": None}),)),
+        (promised("not certified", without=0.712, tests=(one_test(**FAILED | {"limit": None}),)),
          ["On the 1,000 rows that certify precision is 88.0 %, on new rows 89.0 % to 96.0 %."]),
         (report(), []),
     ],
@@ -225,7 +225,7 @@ def test_a_cost_of_something_else_than_a_share():
         goal, Entry(goal.split(" subject")[0][9:], 3.5),
         (Entry("recall >= 0.9", 0.93, 0.9, relation=">="),),
     )  # fmt: skip
-    tests = (tested("recall >= 0.9"),)
+    tests = (one_test("recall >= 0.9"),)
     found = Guarantee("certified", 0.95, "one rule", tests, 500, reached=3.5, without=3.2)
     facts = with_guarantee(facts, replace(found, assumptions=SAFE))
     assert assurances(facts, Goal.parse(goal)) == [
@@ -367,7 +367,7 @@ def test_the_third_column():
 
 
 def test_own_confidences_stand_in_the_column():
-    tests = (tested(confidence=0.99), tested("predicted_rate <= 0.2"))
+    tests = (one_test(confidence=0.99), one_test("predicted_rate <= 0.2"))
     lines = lines_of(promised(tests=tests, goal=BOTH), Goal.parse(BOTH))
     assert [x.certified for x in lines[1:]] == ["at least 90 % at 99 %", "at most 20 % at 95 %"]
 
@@ -440,7 +440,7 @@ def test_an_absurd_number_of_rows_is_none():
 
 def test_a_confidence_of_its_own_is_said_once():
     text = "precision >= 0.9 with confidence 0.99"
-    error = refusal(constraints=(tested(text, confidence=0.99, **FAILED),))
+    error = refusal(constraints=(one_test(text, confidence=0.99, **FAILED),))
     assert "they do not show precision >= 0.9 with confidence 0.99. The value" in str(error)
 
 

@@ -119,7 +119,8 @@ def decide(
         report = with_deployed(report, against)
     for w in caught:
         warn_caller(w.message)
-    warn_few_rows(report)
+    if guarantee is None:
+        warn_few_rows(report)
     steps = outcome.trace if trace is None else trace
     return Decision(outcome.rule, report, tuple(steps), found)
 

@@ -28,8 +28,8 @@ __all__ = [
     "failures",
     "more_rows",
     "promising",
-    "sure",
     "statement",
+    "sure",
 ]
 
 STATES = {

@@ -13,7 +13,6 @@ from setpoint.report.displays.scales import scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
 
 __all__ = ["RulePathDisplay"]
 
