@@ -111,7 +111,9 @@ def bets_of(watched: Sequence[Increments], early: NDArray[np.bool_]) -> Bets:
         np.searchsorted(whole[:, 0], np.arange(2 * n + 1)).astype(np.int64),
         np.ascontiguousarray(whole[:, 1]),
         np.ascontiguousarray(whole[:, 2]),
-        *(np.ascontiguousarray(table[:, i]) for i in (3, 4, 5)),
+        np.ascontiguousarray(table[:, 3]),
+        np.ascontiguousarray(table[:, 4]),
+        np.ascontiguousarray(table[:, 5]),
         np.array(shares, np.int64),
         np.array(coefs, np.float64),
         np.array([x.sign for x in watched], np.float64),
@@ -246,7 +248,7 @@ class Wealth:
 
 
 @kernel(error_model="numpy")
-def _add(  # noqa: PLR0913
+def _add(
     codes: Codes, restart: bool, limit: float,
     first: Codes, requirement: Codes, share: Codes, above: Floats, below: Floats, added: Floats,
     shares: Codes, coef: Floats, sign: Floats, level: Floats, sizes: Floats,
