@@ -35,8 +35,8 @@ SETS = ("page_blocks", "satimage", "default_credit", "wilt")
 GOALS = ("FPOR", "FROP")
 FEW = SearchLimits(evaluations=400)
 FAMILIES: dict[str, Any] = {
-    "penalty": lambda goal, **how: ExactPenaltyClassifier(goal, **how),
-    "ramp": lambda goal, **how: RampClassifier(goal, **how),
+    "penalty": ExactPenaltyClassifier,
+    "ramp": RampClassifier,
     "surrogates": lambda goal, **how: AdaptiveSurrogateClassifier(goal, limits=FEW, **how),
 }
 LEVEL = 0.95

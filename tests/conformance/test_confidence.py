@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 from functools import cache
 
 import numpy as np
@@ -122,11 +123,14 @@ def test_other_rows_that_certify_change_nothing_of_the_training(name):
 def test_too_few_rows_are_refused_with_what_would_do(name):
     strict = new(name, goal="maximize recall subject to precision >= 0.88")
     few = slice(0, 120)
-    with pytest.raises(NotCertifiable, match=r"does not pass its test on the 36 rows") as error:
+    with pytest.raises(NotCertifiable) as error:
         strict.fit(X[few], Y[few])
     assert error.value.constraint == "precision >= 0.88"
     assert not hasattr(strict, "rule_")
-    strict.set_params(confidence=Confidence(0.9, on_uncertified="nearest")).fit(X[few], Y[few])
+    strict.set_params(confidence=Confidence(0.9, on_uncertified="nearest"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so few rows could not certify it at all
+        strict.fit(X[few], Y[few])
     assert strict.goal_report_.guarantee.state == "not certified"
 
 
@@ -153,7 +157,7 @@ def test_confidence_is_a_parameter_with_parameters(name):
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("wrong", [95, 0, 1.0, -0.5, True, "high"])
 def test_what_is_not_a_confidence_is_an_error_before_any_work(name, wrong):
-    with pytest.raises(ValueError, match="^confidence is a number above 0 and below 1"):
+    with pytest.raises(ValueError, match=r"^confidence is a number above 0 and below 1"):
         fit_without_work(new(name).set_params(confidence=wrong))
 
 
@@ -178,7 +182,7 @@ def test_rows_that_certify_nothing_or_took_part_are_refused(name):
     both = np.concatenate([NEW[0], X[:100]]), np.concatenate([NEW[1], Y[:100]])
     with pytest.raises(ValueError, match=r"^certify_on: 16\.7 % of its rows are among those"):
         fit_without_work(new(name), certify_on=both)
-    with pytest.raises((GoalError, ValueError), match="y is None|labels"):
+    with pytest.raises((GoalError, ValueError), match=r"y is None|labels"):
         fit_without_work(new(name), certify_on={None: (NEW[0], None)})
 
 

@@ -218,6 +218,7 @@ class Random:
                         self.expression(2),
                         r.choice([">=", "<="]),
                         (0.5 * self.expression(1)) if r.random() < 0.3 else 0 * accuracy + 0.25,
+                        r.choice([None, None, 0.95, 1e-9, r.random() or 0.5]),
                     )
                     if r.random() < 0.5
                     else self.expression(2) >= self.number()

@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.deciding.enough import tests_on
 from setpoint.deciding.found import Found
-from setpoint.deciding.refusal import NotCertifiable
+from setpoint.deciding.refusal import refused
 from setpoint.deciding.tries import Tries
 from setpoint.deciding.windows import NestedCuts, nested
 from setpoint.evidence import Confusion, Evidence, Rows
@@ -21,7 +22,7 @@ from setpoint.exact.ladder import MOST_SEGMENTS, cutoff_ladder
 from setpoint.goals.errors import GoalError
 from setpoint.guarantees.guarantee import Guarantee, State
 from setpoint.guarantees.ladder import MARGINS, Rung, rungs_of
-from setpoint.guarantees.promise import Promise, Tester
+from setpoint.guarantees.promise import Promise, RuleTests
 from setpoint.guarantees.sequences import fixed_sequence
 from setpoint.inference.proportions import quantile
 from setpoint.inputs.inputs import Table
@@ -146,33 +147,33 @@ def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
     """
     promise = promise_of(linked, how.settings)
     rows = how.scored(plain)
-    tester = _tester(promise, rows)
-    cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tester)
+    tests = tests_on(promise, rows.rows)
+    cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tests)
     if cuts is not None:
-        return _by_windows(plain, how, rows, tester, cuts)
+        return _by_windows(plain, how, rows, tests, cuts)
     if how.settings.for_next is not None:
         raise GoalError(
             "for_next promises the next rows for thresholds of one model and constraints that only "
             f"loosen as a threshold moves one way, which '{linked.goal}' does not have: leave it "
             "out, and the promise is for the population"
         )
-    return _by_path(plain, how, rows, tester)
+    return _by_path(plain, how, rows, tests)
 
 
 # ---------------------------------------------------------------------- every cut-off
 def _by_windows(
-    plain: Found, how: Certification, rows: Evidence, tester: Tester, cuts: NestedCuts
+    plain: Found, how: Certification, rows: Evidence, tests: RuleTests, cuts: NestedCuts
 ) -> Tested:
     """The best of all cut-offs that are certified."""
-    tester = tester.at_attempt(how.number(rows.rows, cuts.fingerprint))
-    windows = cuts.windows(tester, how.settings.for_next)
-    choice = None if windows is None else cuts.best(tester, windows)
+    tests = tests.at_attempt(how.number(rows.rows, cuts.fingerprint))
+    windows = cuts.windows(tests, how.settings.for_next)
+    choice = None if windows is None else cuts.best(tests, windows)
     kept = cuts.rule(cuts.safest if choice is None else choice)
     confusion = rows.confusion(kept)
     tried = sum(s.curve.n_cutoffs for s in cuts.cuts.segments)
     n_passed = 0 if windows is None else sum(b - a + 1 for a, b in windows)
     guarantee = _guarantee(
-        tester,
+        tests,
         how,
         rows,
         confusion,
@@ -180,31 +181,34 @@ def _by_windows(
         method="every cut-off",
         tried=tried,
         passed=n_passed,
-        without=tester.value(rows.confusion(plain.outcome.rule)),
+        without=_known(tests.value(rows.confusion(plain.outcome.rule))),
+        rows_needed=None if choice is not None else cuts.rows_needed(tests, rows.n_rows),
     )
     if choice is None and how.settings.on_uncertified == "raise":
-        raise refused(guarantee, cuts.rows_needed(tester, rows.n_rows), rows.n_rows)
+        raise refused(guarantee)
     why = f"the best of {n_passed:,} cut-offs that are certified"
-    found = replace(plain, outcome=_outcome(tester, plain.outcome, kept, confusion, why))
+    if choice is None:
+        why = "no cut-off is certified; the safest"
+    found = replace(plain, outcome=_outcome(tests, plain.outcome, kept, confusion, why))
     return Tested(found, rows, guarantee)
 
 
 # ---------------------------------------------------------------------- a path
-def _by_path(plain: Found, how: Certification, rows: Evidence, tester: Tester) -> Tested:
+def _by_path(plain: Found, how: Certification, rows: Evidence, tests: RuleTests) -> Tested:
     """The best rule of a path before the first that fails its test."""
     marginals = plain.evidence.rows.marginals
-    learnt = tester.promise.tester(marginals)
+    learnt = tests.promise.tests(marginals)
     path = _path(learnt, plain, how, times_of(plain.evidence, rows))
-    judge = _Judge(how, tester.program.table, {id(plain.model): rows})
-    tester = tester.at_attempt(how.number(rows.rows, judge.fingerprint(path)))
-    passed = judge.passing(tester, path)
+    judge = _Judge(how, tests.program.table, {id(plain.model): rows})
+    tests = tests.at_attempt(how.number(rows.rows, judge.fingerprint(path)))
+    passed = judge.passing(tests, path)
     kept = path[0]
     if passed:
-        both = tester.promise.tester(marginals + rows.rows.marginals)
+        both = tests.promise.tests(marginals + rows.rows.marginals)
         kept = max(passed, key=lambda r: both.score(r.confusion + judge.confusion(r)))
     confusion = judge.confusion(kept)
     guarantee = _guarantee(
-        tester,
+        tests,
         how,
         rows,
         confusion,
@@ -213,17 +217,21 @@ def _by_path(plain: Found, how: Certification, rows: Evidence, tester: Tester) -
         fractional=judge.is_fractional(kept),
         tried=min(len(passed) + 1, len(path)),
         passed=len(passed),
-        without=tester.value(judge.confusion_of(plain.outcome.rule, plain)),
+        without=_known(tests.value(judge.confusion_of(plain.outcome.rule, plain))),
+        rows_needed=None if passed else _rows_needed(kept.margin, tests, rows.n_rows),
+        path=tuple((_short(r.margin), _short(learnt.value(r.confusion))) for r in path),
     )
     if not passed and how.settings.on_uncertified == "raise":
-        raise refused(guarantee, _rows_needed(kept.margin, guarantee, rows.n_rows), rows.n_rows)
+        raise refused(guarantee)
     why = f"the best that passes of a path of {len(path)} rules"
-    outcome = _outcome(tester, plain.outcome, kept.rule, confusion, why)
+    if not passed:
+        why = f"the safest of a path of {len(path)} rules, of which not even this one passes"
+    outcome = _outcome(tests, plain.outcome, kept.rule, confusion, why)
     return Tested(replace(kept.model, outcome=outcome), judge.scored(kept.model), guarantee)
 
 
 def _guarantee(
-    tester: Tester,
+    tests: RuleTests,
     how: Certification,
     rows: Evidence,
     confusion: Confusion,
@@ -236,75 +244,34 @@ def _guarantee(
     state: State = "approximate" if approximate else "certified"
     return Guarantee(
         state if passed_any else "not certified",
-        confidence=tester.promise.confidence,
-        constraints=tester.shown(confusion, fractional=fractional),
+        confidence=tests.promise.confidence,
+        constraints=tests.shown(confusion, fractional=fractional),
         rows=rows.n_rows,
-        attempt=tester.promise.attempt,
+        attempt=tests.promise.attempt,
         next_rows=how.settings.for_next,
-        reached=tester.value(confusion),
+        reached=_known(tests.value(confusion)),
         assumptions=_REFITTED if approximate else _SAFE,
         **facts,
     )
 
 
-def refused(guarantee: Guarantee, needed: int | None, n_rows: int) -> NotCertifiable:
-    """What was tried, why it failed, and what could be certified.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        Of the safest rule.
-    needed : int or None
-        About so many rows would do.
-    n_rows : int
-    """
-    failed = [c for c in guarantee.constraints if not c.passed] or list(guarantee.constraints)
-    worst = max(failed, key=lambda c: c.p_value)
-    said = []
-    for c in failed:
-        text = f"{c.text} at {100 * c.confidence:.4g} % confidence"
-        if c.value is not None and c.limit is not None:
-            text += (
-                f" (on them it is {c.value:.4g}, and the best bound that they certify is "
-                f"{c.limit:.4g})"
-            )
-        said.append(text)
-    message = (
-        f"the safest rule does not pass its test on the {n_rows:,} rows that certify: "
-        f"{'; '.join(said)}. "
-    )
-    message += (
-        "Loosen the bound, ask for less confidence, or take the safest rule without a guarantee "
-        "(on_uncertified='nearest' of Confidence)"
-        if needed is None
-        else f"About {needed:,} rows like these would do; or loosen the bound, ask for less "
-        "confidence, or take the safest rule without a guarantee (on_uncertified='nearest' of "
-        "Confidence)"
-    )
-    return NotCertifiable(message, worst.text, worst.value, worst.limit, needed)
+def _known(x: float) -> float | None:
+    """A number; None where the rows that certify leave it open."""
+    return x if math.isfinite(x) else None
 
 
-def _rows_needed(margin: float, guarantee: Guarantee, n_rows: int) -> int | None:
+def _short(x: float) -> float:
+    """A number for a picture."""
+    return float(f"{x:.5g}")
+
+
+def _rows_needed(margin: float, tests: RuleTests, n_rows: int) -> int | None:
     """About so many rows, for a rule with this margin on as many as there are."""
     if not 0.0 < margin < INF:
         return None
-    strictest = max(c.confidence for c in guarantee.constraints)
-    ask = quantile(1.0 - strictest) + quantile(1.0 - _POWER)
+    strictest = min(level for level in tests.promise.levels if level is not None)
+    ask = quantile(strictest) + quantile(1.0 - _POWER)
     return max(math.ceil(n_rows * (ask / margin) ** 2), n_rows + 1)
-
-
-def _tester(promise: Promise, rows: Evidence) -> Tester:
-    """The tests on the rows that certify.
-
-    Raises
-    ------
-    GoalError
-        If they lack labels, or what a constraint refers to.
-    """
-    try:
-        return promise.tester(rows.rows.marginals)
-    except GoalError as error:
-        raise type(error)(f"the rows that certify: {error}") from None
 
 
 def times_of(looked_at: Evidence, tested: Evidence) -> Floats:
@@ -321,7 +288,7 @@ def times_of(looked_at: Evidence, tested: Evidence) -> Floats:
 
 
 # ---------------------------------------------------------------------- the path
-def _path(learnt: Tester, plain: Found, how: Certification, times: Floats) -> list[Rung]:
+def _path(learnt: RuleTests, plain: Found, how: Certification, times: Floats) -> list[Rung]:
     """Rules from safe to bold, each with its model."""
     rungs: list[Rung] = []
     for found in (plain,) if how.models is None else how.models(plain):
@@ -340,7 +307,7 @@ def _path(learnt: Tester, plain: Found, how: Certification, times: Floats) -> li
     return [rungs[i] for i in order] or [_rung(learnt, plain, times)]
 
 
-def _searched(learnt: Tester, plain: Found, inwards: FindInwards, times: Floats) -> list[Rung]:
+def _searched(learnt: RuleTests, plain: Found, inwards: FindInwards, times: Floats) -> list[Rung]:
     """Rules found under bounds further and further inwards, and outwards.
 
     How much a standard error is follows from the rule before: it varies slowly along the path.
@@ -367,7 +334,7 @@ def _searched(learnt: Tester, plain: Found, inwards: FindInwards, times: Floats)
 
 
 def _rung(
-    learnt: Tester,
+    learnt: RuleTests,
     found: Found,
     times: Floats,
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
@@ -393,13 +360,12 @@ class _Judge:
         self._counted: dict[int, Confusion] = {}
         self._cuts: dict[int, CutoffSet] = {}
 
-    def passing(self, tester: Tester, path: Sequence[Rung]) -> list[Rung]:
+    def passing(self, tests: RuleTests, path: Sequence[Rung]) -> list[Rung]:
         """The rungs before the first that fails."""
-        tests = (
-            tester.passes(self.confusion(rung), fractional=self.is_fractional(rung))
-            for rung in path
+        results = (
+            tests.passes(self.confusion(rung), fractional=self.is_fractional(rung)) for rung in path
         )
-        return list(path[: fixed_sequence(tests)])
+        return list(path[: fixed_sequence(results)])
 
     def fingerprint(self, path: Sequence[Rung]) -> bytes:
         """What distinguishes this path from others on the same rows."""
@@ -437,12 +403,14 @@ class _Judge:
         return self._cuts[key].confusion_of(rule)
 
 
-def _outcome(tester: Tester, plain: Outcome, rule: Rule, confusion: Confusion, why: str) -> Outcome:
+def _outcome(
+    tests: RuleTests, plain: Outcome, rule: Rule, confusion: Confusion, why: str
+) -> Outcome:
     """What is known of the rule that is kept, on the rows that certify."""
     return replace(
         plain,
         rule=rule,
-        v=tester.program.rates_of(confusion.counts),
+        v=tests.program.rates_of(confusion.counts),
         confusion=confusion,
         status="feasible",
         gap=None,

@@ -97,7 +97,9 @@ def decide(
             found = replace(found, outcome=outcome)
             tested = certified(linked, found, certification)
             found, evidence, guarantee = tested.found, tested.evidence, tested.guarantee
-            outcome, table, folds = found.outcome, certification.table, 1
+            outcome, table = found.outcome, certification.table
+            # Approximately the scores are still those of cross-validation.
+            folds = folds if certification.settings.guarantee == "approximate" else 1
     report = report_on_outcome(
         linked,
         outcome,
@@ -117,7 +119,7 @@ def decide(
         report = with_deployed(report, against)
     for w in caught:
         warn_caller(w.message)
-    if guarantee is None or guarantee.state != "certified":
+    if guarantee is None:
         warn_few_rows(report)
     steps = outcome.trace if trace is None else trace
     return Decision(outcome.rule, report, tuple(steps), found)

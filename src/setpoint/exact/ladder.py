@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from setpoint.evidence import Evidence
 from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.guarantees.ladder import Rung, rungs_of
-from setpoint.guarantees.promise import Tester
+from setpoint.guarantees.promise import RuleTests
 from setpoint.typing import Floats
 
 __all__ = ["MOST_SEGMENTS", "cutoff_ladder"]
@@ -26,7 +26,7 @@ _TOP = 0.1
 
 
 def cutoff_ladder(
-    tester: Tester,
+    tests: RuleTests,
     evidence: Evidence,
     times: Floats,
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
@@ -35,7 +35,7 @@ def cutoff_ladder(
 
     Parameters
     ----------
-    tester : Tester
+    tests : RuleTests
         On the rows of `evidence`.
     evidence : Evidence
         Two classes, one score a row.
@@ -49,7 +49,7 @@ def cutoff_ladder(
     ValueError
         If there are more segments.
     """
-    cuts = CutoffSet(tester.program.table, evidence)
+    cuts = CutoffSet(tests.program.table, evidence)
     if cuts.n_blocks > MOST_SEGMENTS:
         raise ValueError(f"thresholds of {cuts.n_blocks} segments are too many to try them all")
     shape = len(evidence.strata), 3, 2
@@ -60,7 +60,7 @@ def cutoff_ladder(
     counts = sum(part[:, at] for part, at in zip(parts, choices, strict=True))
     assert isinstance(counts, np.ndarray)
     nobody = cuts.confusion(cuts.constants()[0])
-    margins, scores = tester.margins(counts, nobody, times), tester.scores(counts)
+    margins, scores = tests.margins(counts, nobody, times), tests.scores(counts)
     if allowed is not None:
         margins = np.where(allowed(counts), margins, -np.inf)
     out = []

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from setpoint.deciding import FitData, promise_of, times_of
-from setpoint.guarantees.promise import Tester
+from setpoint.guarantees.promise import RuleTests
 from setpoint.inputs.inputs import CheckedData
 from setpoint.program.link import link
 from setpoint.rules import Threshold
@@ -35,7 +35,7 @@ class AtMargins(Generic[T]):
 
     Parameters
     ----------
-    tester : Tester
+    tests : RuleTests
         On the rows that choose, of two classes and one stratum.
     squares : Confusion
         Of any rule there.
@@ -52,8 +52,8 @@ class AtMargins(Generic[T]):
         Their objectives, higher is better.
     """
 
-    def __init__(self, tester: Tester, squares: Any, times: Floats, least: float) -> None:
-        self.tester, self.squares, self.times, self.least = tester, squares, times, least
+    def __init__(self, tests: RuleTests, squares: Any, times: Floats, least: float) -> None:
+        self.tests, self.squares, self.times, self.least = tests, squares, times, least
         self.best: list[T | None] = [None] * len(_AT)
         self.values = np.full(len(_AT), -np.inf)
 
@@ -73,8 +73,8 @@ class AtMargins(Generic[T]):
         a, b = A[at], B[at]
         # By true class (the last: not known) and decided class.
         counts = np.stack([B[-1] - b, b, A[-1] - a, a, 0.0 * a, 0.0 * a])
-        margins = self.tester.margins(counts, self.squares, self.times)
-        scores = np.nan_to_num(self.tester.scores(counts), nan=-np.inf)
+        margins = self.tests.margins(counts, self.squares, self.times)
+        scores = np.nan_to_num(self.tests.scores(counts), nan=-np.inf)
         reached = np.where(margins >= _AT[:, None], scores, -np.inf).max(axis=1)
         better = np.flatnonzero(reached > self.values)
         if not len(better):
@@ -97,4 +97,4 @@ def at_margins(data: FitData, judged: CheckedData, least: float) -> AtMargins[An
     tested = data.certifying.evidence(lambda X: np.zeros(X.shape[0]))
     promise = promise_of(link(data.goal, rows.codebook), data.promised)
     squares = rows.confusion(Threshold(0.0))
-    return AtMargins(promise.tester(rows.marginals), squares, times_of(rows, tested), least)
+    return AtMargins(promise.tests(rows.marginals), squares, times_of(rows, tested), least)

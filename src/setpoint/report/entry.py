@@ -32,7 +32,7 @@ class Entry:
         Whether the violation on these rows is at most 1e-9; None for an objective.
     low, high : float or None
         One-sided limits of the value on new rows: it is at least `low`, and at most `high`,
-        each with the report's level of confidence. Where the right side is not a number, of
+        each with the confidence `level`. Where the right side is not a number, of
         left minus right, moved by the bound.
     interval : str or None
         The kind of interval, as in :func:`setpoint.report.interval`, or "bootstrap" for a
@@ -54,7 +54,13 @@ class Entry:
     posteriors : float or None
         The value if the posteriors that the rule was found on are right.
     certified : float or None
-        The limit that a certificate promises on new rows.
+        The bound that a guarantee promises on new rows; where nothing is certified, the
+        strictest that could be for this rule.
+    passed : bool or None
+        Whether it passed the test of a guarantee, which then decides the verdict; None where
+        nothing is promised.
+    level : float or None
+        Confidence of each limit by itself: the constraint's own; None: the report's level.
     seen : bool
         Whether rows of the fit are among those that were counted: they show nothing of new
         rows, and the bound is too close to call where they would.
@@ -78,6 +84,8 @@ class Entry:
     worked: float | None = None
     posteriors: float | None = None
     certified: float | None = None
+    passed: bool | None = None
+    level: float | None = None
     seen: bool = False
 
     @property
@@ -93,10 +101,12 @@ class Entry:
         """
         if self.value is None or self.bound is None or self.relation is None:
             return None
+        if self.passed:
+            return SHOWN
         if self.low is None or self.high is None:
             return OPEN
         found = verdict_of(self.low, self.high, self.bound, self.relation)
-        return OPEN if self.seen and found == SHOWN else found
+        return OPEN if found == SHOWN and (self.seen or self.passed is False) else found
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ class Facts:
     warnings : tuple of str
         What a reader should know before trusting the numbers.
     level : float
-        Confidence of each limit of an interval by itself.
+        Confidence of each limit of an interval by itself, where a constraint has none of its own.
     run : Run
     """
 
@@ -197,6 +197,15 @@ class Facts:
         if False in found:
             return False
         return None if None in found else True
+
+    @property
+    def is_certified(self) -> bool | None:
+        """Whether every constraint that is promised is certified on new rows.
+
+        None where no guarantee was asked for. False where it was, and the rule is not certified
+        or only approximately so (``guarantee.state``).
+        """
+        return None if self.guarantee is None else self.guarantee.state == "certified"
 
     @property
     def verdict(self) -> Verdict | None:

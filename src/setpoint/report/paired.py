@@ -102,7 +102,7 @@ def _with_objective(
     todays = Goal(
         goal.sense,
         objective,
-        tuple(Constraint(c.lhs.baseline(), c.relation, c.rhs.baseline()) for c in own),
+        tuple(replace(c, lhs=c.lhs.baseline(), rhs=c.rhs.baseline()) for c in own),
     )
     gain = Constraint(goal.objective - objective, _better(goal), Const(0.0))
     assert table.true is not None

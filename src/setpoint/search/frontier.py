@@ -330,6 +330,10 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
         raise TypeError(f"vary= is a constraint, its text or its number, got {type(vary).__name__}")
     if vary in own:
         return goal, own.index(vary)
+    if vary.confidence is None:  # without one it names its constraint all the same
+        bare = [replace(c, confidence=None) for c in own]
+        if bare.count(vary) == 1:
+            return goal, bare.index(vary)
     alike = [str(c) for c in own if c.lhs == vary.lhs and c.relation == vary.relation]
     if alike:
         raise GoalError(
