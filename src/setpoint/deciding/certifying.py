@@ -266,11 +266,9 @@ def _rows_needed(margin: float, tests: RuleTests, n_rows: int) -> int | None:
         return None
     strictest = min(level for level in tests.promise.levels if level is not None)
     ask = quantile(strictest) + quantile(1.0 - _POWER)
-    needed = max(n_rows * (ask / margin) ** 2, n_rows + 1)
-    if needed > 1e15:
-        return int(1e15)  # more than anybody has
-    step = 10 ** max(len(str(int(needed))) - 2, 0)  # two digits: it is no more than a guess
-    return math.ceil(needed / step) * step
+    needed = max(n_rows * (ask / margin) ** 2, n_rows + 1.0)
+    step = 10.0 ** (math.floor(math.log10(needed)) - 1)
+    return math.ceil(needed / step) * int(step)  # two digits: it is a guess
 
 
 def _tester(promise: Promise, rows: Evidence) -> RuleTests:
