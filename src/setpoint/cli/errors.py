@@ -71,6 +71,18 @@ _SHELL = (
         "fill them in, or leave such rows out",
     ),
     ("; bin them first, for example with numpy.digitize or pandas.cut", "; join some of them"),
+    (
+        "ask for less confidence, or take the safest rule without a guarantee "
+        "(on_uncertified='nearest' of Confidence)",
+        "ask for less --confidence, or take the safest rule without a guarantee "
+        "(--uncertified nearest)",
+    ),
+    ("on_uncertified='nearest' of Confidence", "--uncertified nearest"),
+    ("say how confidently (confidence=0.95)", "say how confidently (--confidence 0.95)"),
+    ("confidence=0.95", "--confidence 0.95"),
+    ("Confidence(strict=True)", "--strict"),
+    ("certification_size", "--certification-size"),
+    ("certify_on", "--certify-on"),
     ("response=ModelResponse(unknown_group='largest')", "--new-groups largest"),
     ("which datasets= does not hold", "which no --dataset gives"),
     ("trusted=[...] names those that you trust", "--trust TYPE names one that you trust"),

@@ -277,7 +277,8 @@ def refused(guarantee: Guarantee, needed: int | None, n_rows: int) -> NotCertifi
         "confidence, or take the safest rule without a guarantee (on_uncertified='nearest' of "
         "Confidence)"
     )
-    return NotCertifiable(message, worst.text, worst.value, worst.limit, needed)
+    limits = {c.text: c.limit for c in failed if c.limit is not None}
+    return NotCertifiable(message, worst.text, worst.value, worst.limit, needed, limits)
 
 
 def _rows_needed(margin: float, guarantee: Guarantee, n_rows: int) -> int | None:

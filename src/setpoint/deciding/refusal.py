@@ -22,6 +22,9 @@ class NotCertifiable(InfeasibleError):
     rows_needed : int or None
         About so many rows to certify with, if new ones are like these; None: no number of rows
         would do, or it cannot be said.
+    limits : dict of str to float, optional
+        `limit` for each constraint that failed its test, where it is known; as ``reachable`` it
+        is then what could be asked for.
     """
 
     def __init__(
@@ -31,9 +34,14 @@ class NotCertifiable(InfeasibleError):
         value: float | None = None,
         limit: float | None = None,
         rows_needed: int | None = None,
+        limits: dict[str, float] | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, reachable=limits)
         self.constraint = constraint
         self.value = value
         self.limit = limit
         self.rows_needed = rows_needed
+
+    def __reduce__(self) -> tuple[object, ...]:
+        more = (self.constraint, self.value, self.limit, self.rows_needed, self.reachable)
+        return (NotCertifiable, (str(self), *more))
