@@ -67,7 +67,7 @@ def split_scored(
         Rows of one block lie on one side, as rows with equal content do.
     """
     promise = promise_of(linked, confidence)
-    if whole and nests(evidence, promise.tester(evidence.rows.marginals)):
+    if whole and nests(evidence, promise.tests(evidence.rows.marginals)):
         return evidence, lambda _: Certification(confidence, lambda _: evidence, table=table), table
     share = confidence.certification_size
     rng = np.random.default_rng(_KEY)

@@ -22,7 +22,7 @@ from setpoint.program.program import LinkedGoal, Program
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["Promise", "Tester"]
+__all__ = ["Promise", "RuleTests"]
 
 INF = float("inf")
 
@@ -78,7 +78,7 @@ class Promise:
             None if c is None else level_of_try(1.0 - c, self.attempt) for c in self.confidences
         )
 
-    def tester(self, marginals: Marginals) -> Tester:
+    def tests(self, marginals: Marginals) -> RuleTests:
         """The tests of rules on rows with these marginals.
 
         Raises
@@ -86,10 +86,10 @@ class Promise:
         EmptyPopulationError
             If a constraint refers to rows that are not there.
         """
-        return Tester(self, marginals)
+        return RuleTests(self, marginals)
 
 
-class Tester:
+class RuleTests:
     """The tests of rules on some rows.
 
     Parameters
@@ -109,7 +109,7 @@ class Tester:
             for c, confidence in zip(self.program.constraints, promise.confidences, strict=True)
         )
 
-    def at_attempt(self, attempt: int) -> Tester:
+    def at_attempt(self, attempt: int) -> RuleTests:
         """The same tests at the level of another try."""
         out = copy(self)
         out.promise = replace(self.promise, attempt=attempt)
