@@ -116,7 +116,7 @@ def infeasible_text(error: InfeasibleError, goal: Goal, consequence: str) -> str
 
     first, last = "No rule was found that meets the goal", "These can be met on the same scores:"
     if isinstance(error, NotCertifiable):
-        first, last = "NOT certified", "What these rows show of the safest rule:"
+        first, last = "NOT certified", "The safest rule would be certified for:"
     text = in_shell_words(str(error))
     lines = [f"{click.style(first, fg='red', bold=True)}, so {consequence}.", text]
     near = goals_near(error, goal)
