@@ -32,7 +32,7 @@ from setpoint.guarantees.promise import RuleTests
 from setpoint.guarantees.requirements import Every, Part, Requirement
 from setpoint.inference.fraction import rounded
 from setpoint.inference.profiles import Counted
-from setpoint.inference.tails import at_least
+from setpoint.inference.tails import successes_needed
 from setpoint.inference.trials import trials_of
 from setpoint.typing import Floats
 
@@ -219,10 +219,10 @@ def least_successes(trials: int, share: float, level: float, next_rows: int | No
     >>> least_successes(150, 0.9, 0.05, next_rows=100)
     144
     """
+    if next_rows is None:
+        return int(successes_needed([trials], share, level)[0])
 
     def enough(k: int) -> bool:
-        if next_rows is None:
-            return k > 0 and float(at_least(k, trials, share)) <= level
         allowed = np.floor((1.0 - share) * next_rows + _ROUNDING)
         law = betabinom(next_rows, trials - k + 1, k)
         return k > 0 and float(law.cdf(allowed)) >= 1.0 - level

@@ -90,7 +90,7 @@ def p_value(
     (0.0043, 'binomial')
     >>> p, kind = p_value(Requirement(y, 0.7, 1.0), counted, level=0.05)
     >>> round(p, 2), kind
-    (0.07, 'gaffke')
+    (0.06, 'gaffke')
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
