@@ -20,6 +20,7 @@ from setpoint import (
     solve,
 )
 from setpoint.goals import Goal
+from setpoint.report.promised import best_limit
 from setpoint.rules import Threshold
 
 PRECISION = "maximize recall subject to precision >= 0.7"
@@ -209,14 +210,14 @@ def test_a_refusal_says_what_could_be_certified():
     assert error.constraint == "precision >= 0.93"
     assert 0.0 < error.limit < 0.93 <= 1.0
     assert error.rows_needed > 90
-    assert f"{error.limit:.4g}" in str(error)
+    assert f"{best_limit(error.limit, error.constraint):.4g}" in str(error)
     assert f"{error.rows_needed:,}" in str(error)
     assert "on_uncertified='nearest'" in str(error)
 
 
 def test_too_few_positives_for_a_floor_on_recall():
     X, y, _ = drawn(200)
-    with pytest.raises(NotCertifiable, match=r"About [\d,]+ rows like these would do"):
+    with pytest.raises(NotCertifiable, match=r"About [\d,]+ rows that certify would do"):
         plug("maximize precision subject to recall >= 0.98", confidence=0.95).fit(X, y)
 
 

@@ -71,13 +71,7 @@ _SHELL = (
         "fill them in, or leave such rows out",
     ),
     ("; bin them first, for example with numpy.digitize or pandas.cut", "; join some of them"),
-    (
-        "ask for less confidence, or take the safest rule without a guarantee "
-        "(on_uncertified='nearest' of Confidence)",
-        "ask for less --confidence, or take the safest rule without a guarantee "
-        "(--uncertified nearest)",
-    ),
-    ("on_uncertified='nearest' of Confidence", "--uncertified nearest"),
+    ("Confidence(on_uncertified='nearest') gives", "--uncertified nearest writes"),
     ("say how confidently (confidence=0.95)", "say how confidently (--confidence 0.95)"),
     ("confidence=0.95", "--confidence 0.95"),
     ("Confidence(strict=True)", "--strict"),

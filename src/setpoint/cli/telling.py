@@ -176,12 +176,12 @@ def fit_text(trained: Trained, margin: str) -> str:
     held, guarantee = trained.held_out, trained.guarantee
     if guarantee is not None:
         first = guarantee_line(guarantee, trained.certifying)
-        lines = [first, "", report_text(trained.report), ""]
+        lines = [first, "", report_text(trained.report, at_shell=True), ""]
         if held is not None:
             lines += [f"Measured beside it on {trained.where}:", *measured_lines(held), ""]
         return "\n".join(lines)
     fitted = None if held is None else trained.report
-    lines = [verdict(trained.judged, trained.where), "", report_text(trained.judged, fitted), ""]
+    lines = [verdict(trained.judged, trained.where), "", report_text(trained.judged, fitted, at_shell=True), ""]
     if margin:
         lines += [f"To search with the margin:\n  {margin}", ""]
     lines += _searched(trained)
