@@ -71,8 +71,8 @@ def refused(guarantee: Guarantee) -> NotCertifiable:
     ]
     needed = guarantee.rows_needed if guarantee.helped_by_rows else None
     message = ". ".join(text for text in said if text)
-    best = {c.text: best_limit(c.limit, c.text) for c in failed}
-    limits = {text: limit for text, limit in best.items() if limit is not None}
+    known = [c for c in failed if best_limit(c.limit, c.text) is not None]
+    limits = {c.text: c.limit for c in known if c.limit is not None}
     return NotCertifiable(message, worst.text, worst.value, worst.limit, needed, limits)
 
 
