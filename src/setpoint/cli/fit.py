@@ -183,7 +183,7 @@ def fit(
     way = resolve_solver(
         solver, own_metric=own is not None, estimator=estimator, draws=draws, decide_on=decide_on,
         checkpoint=checkpoint, baseline_threshold=baseline_threshold, validation=validation,
-        surrogate_group=surrogate_groups, confidence=confidence, **solver_options,
+        surrogate_group=surrogate_groups, **solver_options,
     )  # fmt: skip
     if baseline_threshold is not None and baseline is None:
         raise CommandError(

@@ -41,7 +41,6 @@ _TAKEN_BY: dict[str, tuple[str, ...]] = {
     "surrogate_group": ("surrogates",),
     "jobs": _MEASURING,
     "validation": ("surrogates",),
-    "confidence": ("plugin",),
 }
 """Families, or single solvers, that an option is for."""
 
@@ -216,8 +215,6 @@ def _check_taken(name: str, way: SolverChoice) -> None:
         return
     option = f"--{name.replace('_', '-')}"
     what = "measure a metric" if takes == _MEASURING else "train the model for the goal"
-    if takes == ("plugin",):
-        what = "find a rule for the scores of a model"
     raise CommandError(
         f"{option} is for solvers that {what} ({', '.join(_solvers(takes))}), and --solver "
         f"{way.solver} {CATALOGUE[way.solver].does}; leave one of them out"

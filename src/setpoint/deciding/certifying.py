@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from setpoint.deciding.enough import tests_on
 from setpoint.deciding.found import Found
 from setpoint.deciding.refusal import refused
 from setpoint.deciding.tries import Tries
@@ -32,7 +34,7 @@ from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
 from setpoint.typing import Floats
 
-__all__ = ["Certification", "Tested", "certified", "promise_of"]
+__all__ = ["Certification", "Tested", "certified", "promise_of", "times_of"]
 
 INF = float("inf")
 
@@ -77,6 +79,8 @@ class Certification:
         What was tried before; None: this is the first try, but for what the settings say.
     table : Table, optional
         Those of them that are rows of X, for the comparison with a deployed model.
+    allowed : callable, optional
+        From what rules do where they were found, counts (entries, m), to which may be tried.
     """
 
     settings: Confidence
@@ -86,6 +90,7 @@ class Certification:
     inwards: FindInwards | None = None
     tries: Tries | None = None
     table: Table | None = None
+    allowed: Callable[[Floats], NDArray[np.bool_]] | None = None
 
     def number(self, rows: Rows, path: bytes) -> int:
         """How often rules were tried on these rows, this time included."""
@@ -142,7 +147,7 @@ def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
     """
     promise = promise_of(linked, how.settings)
     rows = how.scored(plain)
-    tests = _tester(promise, rows)
+    tests = tests_on(promise, rows.rows)
     cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tests)
     if cuts is not None:
         return _by_windows(plain, how, rows, tests, cuts)
@@ -193,7 +198,7 @@ def _by_path(plain: Found, how: Certification, rows: Evidence, tests: RuleTests)
     """The best rule of a path before the first that fails its test."""
     marginals = plain.evidence.rows.marginals
     learnt = tests.promise.tests(marginals)
-    path = _path(learnt, plain, how, _times(plain.evidence, rows))
+    path = _path(learnt, plain, how, times_of(plain.evidence, rows))
     judge = _Judge(how, tests.program.table, {id(plain.model): rows})
     tests = tests.at_attempt(how.number(rows.rows, judge.fingerprint(path)))
     passed = judge.passing(tests, path)
@@ -269,21 +274,7 @@ def _rows_needed(margin: float, tests: RuleTests, n_rows: int) -> int | None:
     return max(math.ceil(n_rows * (ask / margin) ** 2), n_rows + 1)
 
 
-def _tester(promise: Promise, rows: Evidence) -> RuleTests:
-    """The tests on the rows that certify.
-
-    Raises
-    ------
-    GoalError
-        If they lack labels, or what a constraint refers to.
-    """
-    try:
-        return promise.tests(rows.rows.marginals)
-    except GoalError as error:
-        raise type(error)(f"the rows that certify: {error}") from None
-
-
-def _times(looked_at: Evidence, tested: Evidence) -> Floats:
+def times_of(looked_at: Evidence, tested: Evidence) -> Floats:
     """Rows looked at for each row that will be tested (entries,), by data set."""
     book = looked_at.codebook
     sets = np.array([str(s.dataset) for s in book.strata])
@@ -303,12 +294,12 @@ def _path(learnt: RuleTests, plain: Found, how: Certification, times: Floats) ->
     for found in (plain,) if how.models is None else how.models(plain):
         few = found.evidence.n_scores is None and len(found.evidence.segments) <= MOST_SEGMENTS
         if few and not plain.outcome.rule.randomized:
-            own = cutoff_ladder(learnt, found.evidence, times)
+            own = cutoff_ladder(learnt, found.evidence, times, how.allowed)
             rungs += [replace(rung, model=found) for rung in own]
         elif how.inwards is not None:
             rungs += _searched(learnt, found, how.inwards, times)
         else:
-            rungs.append(_rung(learnt, found, times))
+            rungs.append(_rung(learnt, found, times, how.allowed))
     order = rungs_of(
         np.array([r.margin for r in rungs]), np.array([r.score for r in rungs])
     ).tolist()
@@ -342,10 +333,17 @@ def _searched(learnt: RuleTests, plain: Found, inwards: FindInwards, times: Floa
     return out
 
 
-def _rung(learnt: RuleTests, found: Found, times: Floats) -> Rung:
+def _rung(
+    learnt: RuleTests,
+    found: Found,
+    times: Floats,
+    allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
+) -> Rung:
     confusion = found.outcome.confusion
     counts = confusion.counts.reshape(-1, 1)
     margin = float(learnt.margins(counts, confusion, times)[0])
+    if allowed is not None and not allowed(counts)[0]:
+        margin = -INF
     return Rung(found.outcome.rule, margin, learnt.score(confusion), confusion, found)
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from setpoint.deciding.certifying import Certification, FindInwards, promise_of
+from setpoint.deciding.enough import check_enough
 from setpoint.deciding.splitting import split_kinds
 from setpoint.evidence import Evidence
 from setpoint.exact.nested import nests
@@ -67,6 +68,7 @@ def split_scored(
         Rows of one block lie on one side, as rows with equal content do.
     """
     promise = promise_of(linked, confidence)
+    check_enough(promise, evidence.rows, confidence)
     if whole and nests(evidence, promise.tests(evidence.rows.marginals)):
         return evidence, lambda _: Certification(confidence, lambda _: evidence, table=table), table
     share = confidence.certification_size

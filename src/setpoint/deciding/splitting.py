@@ -51,6 +51,19 @@ class CertifyingRows:
             {name: score(self.given[name].X) for name in self.judged.tables}
         )
 
+    def draws(self, of: Callable[[Any], Floats | None]) -> Floats | None:
+        """What rows that count are decided by where a rule draws; None where draws are fresh.
+
+        Parameters
+        ----------
+        of : callable
+            From X to draws (N,), or None.
+        """
+        found = {name: of(self.given[name].X) for name in self.judged.tables}
+        if any(part is None for part in found.values()):
+            return None
+        return self.judged.evidence(found).scores  # type: ignore[arg-type]
+
 
 def set_apart(data: FitData, share: float, seed: int) -> FitData:
     """The data of a fit without the rows that certify, which it holds beside them.

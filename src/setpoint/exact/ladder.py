@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +25,12 @@ _TOP = 0.1
 """The share of these that are the first ones, where few rows are accepted."""
 
 
-def cutoff_ladder(tests: RuleTests, evidence: Evidence, times: Floats) -> list[Rung]:
+def cutoff_ladder(
+    tests: RuleTests,
+    evidence: Evidence,
+    times: Floats,
+    allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
+) -> list[Rung]:
     """The rungs over thresholds of one segment or two, from safe to bold.
 
     Parameters
@@ -34,6 +41,8 @@ def cutoff_ladder(tests: RuleTests, evidence: Evidence, times: Floats) -> list[R
         Two classes, one score a row.
     times : array of shape (entries,)
         As in :func:`~setpoint.guarantees.margins.margins_of`.
+    allowed : callable, optional
+        From counts (entries, m) to which rules may be taken.
 
     Raises
     ------
@@ -52,6 +61,8 @@ def cutoff_ladder(tests: RuleTests, evidence: Evidence, times: Floats) -> list[R
     assert isinstance(counts, np.ndarray)
     nobody = cuts.confusion(cuts.constants()[0])
     margins, scores = tests.margins(counts, nobody, times), tests.scores(counts)
+    if allowed is not None:
+        margins = np.where(allowed(counts), margins, -np.inf)
     out = []
     for i in rungs_of(margins, scores).tolist():
         choice = [{int(n[c]): 1.0} for n, c in zip(numbers, choices[:, i], strict=True)]
