@@ -1,10 +1,12 @@
 """What is promised comes first in every face, and is nothing surer or vaguer than it is."""
 
 import json
+import math
 from dataclasses import replace
 from html import unescape
 
 import pytest
+from matplotlib.figure import Figure
 
 from report.page_reading import checked, part, read_part
 from setpoint import Goal, NotCertifiable
@@ -12,6 +14,7 @@ from setpoint.deciding.refusal import refused
 from setpoint.guarantees.guarantee import Guarantee, Shown
 from setpoint.report import Counts, Entry, GoalReport, Search
 from setpoint.report.advice import advice_of, stricter_goal
+from setpoint.report.displays.rule_path import RulePathDisplay
 from setpoint.report.findings import caveats, few_rows, headline, lines_of, rows_in_words, summary
 from setpoint.report.outcome import with_guarantee
 from setpoint.report.page import Header, infeasible_page, page_text
@@ -100,8 +103,8 @@ def faces(facts):
          "Certified: precision is at least 90 % (at 99.9 % confidence) and predicted rate is at "
          "most 20 % (at 95 % confidence) on new rows drawn like these"),
         # What is not promised is not said to be.
-        (promised(goal=BOTH), "Certified at 95 % confidence: precision is at least 90 % on new rows "
-         "drawn like these"),
+        (promised(goal=BOTH), "Certified at 95 % confidence: precision is at least 90 % on new "
+         "rows drawn like these"),
         (promised("approximate"), "Approximately at 95 % confidence, and not certified: precision "
          "is at least 90 % on new rows drawn like these"),
         (promised("not certified"), "NOT certified: these rows do not show at 95 % confidence that "
@@ -196,7 +199,8 @@ def test_what_is_not_promised_keeps_its_own_verdict():
         (promised(), [ASSUMED, "It costs 3.1 points of recall: 71.2 % instead of 74.3 %."]),
         (promised(without=0.712), [ASSUMED, "It costs nothing of recall on these rows."]),
         (promised(without=0.70), [ASSUMED, "It costs nothing of recall on these rows."]),
-        (promised(without=0.722), [ASSUMED, "It costs 1.0 point of recall: 71.2 % instead of 72.2 %."]),
+        (promised(without=0.722),
+         [ASSUMED, "It costs 1.0 point of recall: 71.2 % instead of 72.2 %."]),
         (promised(without=None), [ASSUMED]),
         (promised(without=None, attempt=2),
          [ASSUMED, "This is try 2 on the same rows, tested at 99.2 %."]),
@@ -207,8 +211,8 @@ def test_what_is_not_promised_keeps_its_own_verdict():
          [ASSUMED, "The test of predicted_rate <= 0.2 is not proved for this kind of rate; in "
           "simulations it holds."]),
         (promised("not certified"),
-         ["On the 1,000 rows that certify precision is 88.0 %, on new rows 89.0 % to 96.0 %; the "
-          "best bound that they certify for this rule is 85.4 %.",
+         ["On the 1,000 rows that certify precision is 88.0 %, and the best bound that they "
+          "certify for this rule is 85.4 %.",
           "The safest rule costs 3.1 points of recall: 71.2 % instead of 74.3 %."]),
         (promised("not certified", without=0.712, tests=(one_test(**FAILED | {"limit": None}),)),
          ["On the 1,000 rows that certify precision is 88.0 %, on new rows 89.0 % to 96.0 %."]),
@@ -308,13 +312,13 @@ def test_approximate_scores_are_those_of_folds():
 def test_what_would_certify():
     (advice,) = advice_of(promised("not certified", rows_needed=4800))
     assert str(advice) == (
-        "Precision is not certified. About 4,800 rows that certify would do. Or loosen the bound to "
-        "85.4 %, or ask for less confidence."
+        "Precision is not certified. About 4,800 rows that certify would do. Or loosen the bound, "
+        "or ask for less confidence."
     )
     (advice,) = advice_of(promised("not certified", rows_needed=1_000_001))
     assert advice.remedy == (
-        "These scores hardly reach the bound, and more rows do not help. Loosen the bound to "
-        "85.4 %, or ask for less confidence."
+        "These scores hardly reach the bound, and more rows do not help. Loosen the bound, "
+        "or ask for less confidence."
     )
     assert advice_of(promised()) == []
 
@@ -418,10 +422,10 @@ def test_a_refusal_in_words():
     assert isinstance(error, NotCertifiable)
     assert str(error) == (
         "even the safest rule does not pass its test on the 1,000 rows that certify: they do not "
-        "show precision >= 0.9 at 95 % confidence. The value there is 0.88, and the best bound that "
-        "they certify is 0.854. About 4,800 rows that certify would do. Or loosen the bound, or ask "
-        "for less confidence. Confidence(on_uncertified='nearest') gives this rule without a "
-        "guarantee"
+        "show precision >= 0.9 at 95 % confidence. The value there is 0.88, and the best bound "
+        "that they certify is 0.854. About 4,800 rows that certify would do. Or loosen the bound, "
+        "or ask for less confidence. Confidence(on_uncertified='nearest') gives this rule without "
+        "a guarantee"
     )
     assert (error.constraint, error.value, error.limit, error.rows_needed) == (
         "precision >= 0.9", 0.88, 0.85432, 4800,
@@ -466,3 +470,44 @@ def test_the_page_of_a_refusal():
     assert page.startswith(UNCERTIFIED)
     assert "Even the safest rule does not pass" in page
     assert "What can be met" not in page
+
+
+# -- the picture ------------------------------------------------------------------------
+PATH = ((60.0, 0.3), (6.0, 0.5), (3.0, 0.6), (1.0, 0.7), (-20.0, 0.9))
+
+
+def test_the_path_is_drawn_for_statisticians():
+    page = page_text(promised(path=PATH, passed=2))
+    assert "From safe to bold" in page
+    assert "5 rules by margin and objective; the first 2 passed the test." in page
+    assert page.index("For statisticians") < page.index("From safe to bold")
+    for few in ((), PATH[:2], ((1.0, float("nan")),) * 5):
+        assert "From safe to bold" not in page_text(promised(path=few, passed=1))
+
+
+@pytest.mark.parametrize(
+    ("path", "passed", "labels", "places"),
+    [
+        (PATH, 2, ["passed", "did not pass", "not tested any more"], 5),
+        (PATH, 5, ["passed"], 5),
+        (PATH, 0, ["did not pass", "not tested any more"], 5),
+        (((float("inf"), 0.1), *PATH), 3, ["passed", "did not pass", "not tested any more"], 6),
+        # A rule without an objective has no place, and is counted all the same.
+        (((70.0, float("nan")), *PATH), 2, ["passed", "did not pass", "not tested any more"], 5),
+        (((2.0, 0.5),) * 3, 3, ["passed"], 3),
+    ],
+)
+def test_the_picture_of_a_path(path, passed, labels, places):
+    ax = Figure().subplots()
+    display = RulePathDisplay(path, passed, "recall").plot(ax)
+    handles, found = ax.get_legend_handles_labels()
+    assert found == labels
+    assert sum(len(h.get_xdata()) for h in handles) == places == len(display.path)
+    known = [math.isfinite(v) for _, v in path[:passed]]
+    if "passed" in found:
+        assert len(handles[found.index("passed")].get_xdata()) == sum(known)
+    # Safe rules are on the left.
+    left, right = ax.get_xlim()
+    assert left > right
+    line = ax.get_lines()[0].get_xdata()
+    assert list(line) == sorted(line, reverse=True)

@@ -16,7 +16,7 @@ from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
 from setpoint.report.findings import SEARCHED, counts_nothing, empty, sentence
 from setpoint.report.numbers import percent
-from setpoint.report.promised import best_bound, more_rows, promising
+from setpoint.report.promised import more_rows, promising
 from setpoint.report.rule_words import certificate
 from setpoint.report.units import asked
 from setpoint.tolerances import SATISFIED
@@ -108,10 +108,9 @@ def _uncertified(facts: Facts) -> Iterator[Advice]:
     for entry, written in zip(facts.constraints, goal.constraints, strict=True):
         if entry.passed is not False:
             continue
-        best = best_bound(entry, written)
-        to = f" to {best}" if best else ""
         first = more_rows(guarantee)
-        loosen = f"{'Or loosen' if guarantee.helped_by_rows else 'Loosen'} the bound{to}, or ask for less confidence."
+        loosen = "Or loosen" if guarantee.helped_by_rows else "Loosen"
+        loosen += " the bound, or ask for less confidence."
         what = f"{sentence(in_words(written.lhs))} is not certified."
         yield Advice(what, f"{first} {loosen}".strip())
 

@@ -106,10 +106,11 @@ def with_guarantee(report: GoalReport, guarantee: Guarantee) -> GoalReport:
     entries = []
     for entry in report.constraints:
         found = shown.get(entry.text)
-        if found is not None:
-            limit = entry.bound if guarantee.state == "certified" else found.limit
-            entry = replace(entry, certified=limit, passed=found.passed)
-        entries.append(entry)
+        if found is None:
+            entries.append(entry)
+            continue
+        limit = entry.bound if guarantee.state == "certified" else found.limit
+        entries.append(replace(entry, certified=limit, passed=found.passed))
     return replace(report, guarantee=guarantee, constraints=tuple(entries))
 
 

@@ -158,12 +158,12 @@ def failures(facts: Facts, goal: Goal) -> list[str]:
             f"On the {plural(facts.guarantee.rows, 'row')} that certify {in_words(constraint.lhs)} "
             f"is {shown(found.value, unit_of(constraint.lhs))}"
         )
-        if entry.low is not None and entry.interval != "exact":
-            unit = unit_of(constraint.lhs)
-            text += f", on new rows {shown(entry.low, unit)} to {shown(entry.high, unit)}"
         best = best_bound(entry, constraint)
         if best:
-            text += f"; the best bound that they certify for this rule is {best}"
+            text += f", and the best bound that they certify for this rule is {best}"
+        elif entry.low is not None and entry.interval != "exact":
+            unit = unit_of(constraint.lhs)
+            text += f", on new rows {shown(entry.low, unit)} to {shown(entry.high, unit)}"
         out.append(f"{text}.")
     return out
 
