@@ -181,7 +181,8 @@ def fit_text(trained: Trained, margin: str) -> str:
             lines += [f"Measured beside it on {trained.where}:", *measured_lines(held), ""]
         return "\n".join(lines)
     fitted = None if held is None else trained.report
-    lines = [verdict(trained.judged, trained.where), "", report_text(trained.judged, fitted, at_shell=True), ""]
+    report = report_text(trained.judged, fitted, at_shell=True)
+    lines = [verdict(trained.judged, trained.where), "", report, ""]
     if margin:
         lines += [f"To search with the margin:\n  {margin}", ""]
     lines += _searched(trained)

@@ -48,6 +48,7 @@ class NotCertifiable(InfeasibleError):
         more = (self.constraint, self.value, self.limit, self.rows_needed, self.reachable)
         return (NotCertifiable, (str(self), *more))
 
+
 def refused(guarantee: Guarantee) -> NotCertifiable:
     """What was tried, why it failed, and what could be certified.
 

@@ -143,7 +143,7 @@ def increments_of(goal: LinkedGoal, confusion: Confusion) -> tuple[Increments, .
             )
         names = _Names(linked, counted)
         found = [_increments(counted, x, i, linked, names) for x in leaves(part)]
-        out += _told_apart(found)
+        out += _distinct(found)
     return tuple(out)
 
 
@@ -267,8 +267,8 @@ def _leaves(term: Term) -> Iterator[Leaf]:
             yield from _leaves(inner)
 
 
-def _told_apart(found: list[Increments]) -> list[Increments]:
-    """Statements with the same words are told apart by their bounds."""
+def _distinct(found: list[Increments]) -> list[Increments]:
+    """Statements with the same words are distinguished by their bounds."""
     words = [x.part for x in found]
     return [
         x
