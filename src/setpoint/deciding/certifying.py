@@ -272,7 +272,7 @@ def _rows_needed(margin: float, tests: RuleTests, n_rows: int) -> int | None:
     strictest = min(level for level in tests.promise.levels if level is not None)
     ask = quantile(strictest) + quantile(1.0 - _POWER)
     needed = max(n_rows * (ask / margin) ** 2, n_rows + 1.0)
-    step = 10 ** max(math.floor(math.log10(needed)) - 1, 0)
+    step = int(10 ** max(math.floor(math.log10(needed)) - 1, 0))
     return math.ceil(needed / step) * step  # two digits: it is a guess
 
 
