@@ -30,7 +30,7 @@ The limit itself is 1.645 standard errors away. A rule searched with that margin
 of the draws; with .84 standard errors of both samples on top, in four of five.
 """
 
-_CERTIFYING = ("plugin", "ramp", "penalty")
+_CERTIFYING = ("plugin", "ramp", "penalty", "surrogates")
 """Families that certify."""
 
 _MOST_TIMES = 50
