@@ -24,13 +24,13 @@ from __future__ import annotations
 import argparse
 import math
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
 from cma_data import require, run_with_one_thread, verdict
-from guarantees_data import MODELS, TABLES, Population, population
+from guarantees_data import MODELS, TABLES, Population, Rows, population
 from guarantees_goals import Asked, simple_goals, special_goals
 from guarantees_ways import (
     LEVEL,
@@ -42,6 +42,8 @@ from guarantees_ways import (
     tuned,
 )
 from joblib import Parallel, delayed
+
+from setpoint.rules import Rule
 
 SIZES = (300, 1_000, 5_000, 20_000)
 PEER_DRAWS = 50
@@ -89,25 +91,7 @@ def measured(table: str, model: str, goal: str, n: int, draws: int) -> Cell:
     broke: dict[str, list[bool]] = {}
     for i in range(draws):
         drawn, learnt = p.draw(n, rng), p.draw(n, rng)
-        ways: dict[str, Callable[[], object]] = {
-            "scores": lambda: certified_by_solve(asked, drawn),
-            "plain": lambda: certified_by_solve(asked, drawn, None),
-        }
-        if not asked.nested:
-            ways["path"] = lambda: certified_by_path(asked, learnt, drawn)
-        if asked.name == "two floors":
-            # At twice the level each of two groups has what it would have by itself.
-            ways["each .05"] = lambda: certified_by_solve(asked, drawn, 1 - 2 * LEVEL)
-        if asked.trials is not None:
-            ways["plain"] = lambda: tuned(asked, drawn, 0.0)
-            ways["1 s.e."] = lambda: tuned(asked, drawn, 1.0)
-            ways["1.645 s.e."] = lambda: tuned(asked, drawn, 1.645)
-            ways["bonf"] = lambda: bonferroni(asked, drawn, p)
-            if i < PEER_DRAWS and find_spec("mapie") is not None:
-                for m in METHODS:
-                    ways[f"mapie {m}"] = lambda m=m: mapie(asked, drawn, m)
-        for way, find in ways.items():
-            rule = find()
+        for way, rule in rules(asked, p, drawn, learnt, peers=i < PEER_DRAWS).items():
             counts = None if rule is None else p.decided(rule)
             objective.setdefault(way, []).append(
                 math.nan if counts is None else float(asked.objective(counts))
@@ -124,6 +108,26 @@ def measured(table: str, model: str, goal: str, n: int, draws: int) -> Cell:
         {w: np.array(v) for w, v in objective.items()},
         {w: np.array(v) for w, v in broke.items()},
     )
+
+
+def rules(
+    asked: Asked, p: Population, drawn: Rows, learnt: Rows, *, peers: bool
+) -> dict[str, Rule | None]:
+    """What each way finds."""
+    out = {"scores": certified_by_solve(asked, drawn)}
+    if not asked.nested:
+        out["path"] = certified_by_path(asked, learnt, drawn)
+    if asked.name == "two floors":
+        # At twice the level each of two groups has what it would have by itself.
+        out["each .05"] = certified_by_solve(asked, drawn, 1 - 2 * LEVEL)
+    if asked.trials is None:
+        return out | {"plain": certified_by_solve(asked, drawn, None)}
+    for way, errors in (("plain", 0.0), ("1 s.e.", 1.0), ("1.645 s.e.", 1.645)):
+        out[way] = tuned(asked, drawn, errors)
+    out["bonf"] = bonferroni(asked, drawn, p)
+    if peers and find_spec("mapie") is not None:
+        out |= {f"mapie {m}": mapie(asked, drawn, m) for m in METHODS}
+    return out
 
 
 def goals_of(p: Population) -> list[Asked]:
@@ -233,7 +237,7 @@ def against_mapie(cells: list[Cell]) -> bool:
                 way = dict(own[0].kinds)[kind]
                 ours = float(np.mean([c.answered(way) for c in own]))
                 theirs = max(float(np.mean([c.answered(w) for c in own])) for w in PEERS)
-                what = f"precision floor, {n:,}, {kind}: answered ({ours:.2f}) over MAPIE ({theirs:.2f})"
+                what = f"precision floor, {n:,}, {kind}: answered, over MAPIE's ({theirs:.2f})"
                 ratio = ours / max(theirs, 1e-9)
                 good &= line(ratio >= 5, what, ratio, ">= 5")
     return good

@@ -59,8 +59,9 @@ class Population:
     cells: Rows
 
     def draw(self, n: int, rng: np.random.Generator) -> Rows:
-        """n rows with replacement."""
+        """n rows with replacement, in no order: a split by place is one at random."""
         at = np.repeat(np.arange(len(self.shares)), rng.multinomial(n, self.shares))
+        rng.shuffle(at)
         c = self.cells
         return Rows(c.scores[at], c.y[at], c.group[at], c.deployed[at])
 
