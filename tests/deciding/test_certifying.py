@@ -200,30 +200,28 @@ def test_the_next_rows_in_place_of_the_population(rows):
 
 
 # ---------------------------------------------------------------------- refusals
+HARD = "maximize recall subject to precision >= 0.93"
+
+
 def test_a_refusal_says_what_could_be_certified():
-    X, y, _ = drawn(300)
+    X, y, _ = drawn(600)
     with pytest.raises(NotCertifiable) as caught:
-        plug("maximize recall subject to precision >= 0.93", confidence=0.999).fit(X, y)
+        plug(HARD, confidence=0.95).fit(X, y)
     error = caught.value
     assert isinstance(error, InfeasibleError)
     assert error.constraint == "precision >= 0.93"
-    assert 0.0 < error.limit < 0.93 <= 1.0
-    assert error.rows_needed > 90
+    assert 0.0 < error.limit < 0.93
+    assert error.limit <= error.value <= 1.0
+    assert error.rows_needed > 180
     assert f"{error.limit:.4g}" in str(error)
     assert f"{error.rows_needed:,}" in str(error)
     assert "on_uncertified='nearest'" in str(error)
 
 
-def test_too_few_positives_for_a_floor_on_recall():
-    X, y, _ = drawn(200)
-    with pytest.raises(NotCertifiable, match=r"About [\d,]+ rows like these would do"):
-        plug("maximize precision subject to recall >= 0.98", confidence=0.95).fit(X, y)
-
-
 def test_nearest_returns_the_safest_rule_and_says_that_nothing_is_certified():
-    X, y, _ = drawn(300)
-    how = Confidence(0.999, on_uncertified="nearest")
-    clf = plug("maximize recall subject to precision >= 0.93", confidence=how).fit(X, y)
+    X, y, _ = drawn(600)
+    how = Confidence(0.95, on_uncertified="nearest")
+    clf = plug(HARD, confidence=how).fit(X, y)
     found, (entry,) = clf.goal_report_.guarantee, clf.goal_report_.constraints
     assert (found.state, found.passed) == ("not certified", 0)
     assert not found.constraints[0].passed
@@ -271,9 +269,7 @@ def test_a_confidence_lies_between_0_and_1(rows, level):
 
 def test_there_has_to_be_something_to_promise(rows):
     X, y, _ = rows
-    with pytest.raises(
-        ValueError, match=r"^confidence promises constraints, and 'maximize f1'"
-    ):
+    with pytest.raises(ValueError, match=r"^confidence promises constraints, and 'maximize f1'"):
         plug("maximize f1", confidence=0.95).fit(X, y)
     with pytest.raises(ValueError, match=r"^certify_on holds rows that certify, and nothing is to"):
         plug(PRECISION).fit(X, y, certify_on=(X, y))
@@ -283,9 +279,7 @@ def test_rows_of_the_fit_do_not_certify(rows):
     X, y, _ = rows
     both = np.vstack([drawn(500, seed=3)[0], X[:100]])
     labels = np.concatenate([drawn(500, seed=3)[1], y[:100]])
-    with pytest.raises(
-        ValueError, match=r"^certify_on: 16\.7 % of its rows are among those"
-    ):
+    with pytest.raises(ValueError, match=r"^certify_on: 16\.7 % of its rows are among those"):
         plug(PRECISION, confidence=0.95).fit(X, y, certify_on=(both, labels))
 
 

@@ -50,38 +50,38 @@ def built(constraint, n=400, seed=0, decide_on=(), weight=None):
         (0, 1), scores, true, needs=goal.needs, columns={"g": g}, decide_on=decide_on,
         weight=weight,
     )  # fmt: skip
-    tester = Promise.of(link(goal, evidence.codebook), 0.95).tester(evidence.marginals)
-    return evidence, tester, CutoffSet(tester.program.table, evidence)
+    tests = Promise.of(link(goal, evidence.codebook), 0.95).tests(evidence.marginals)
+    return evidence, tests, CutoffSet(tests.program.table, evidence)
 
 
 @pytest.mark.parametrize("constraint", NESTED)
 def test_what_loosens_one_way_is_seen(constraint):
-    evidence, tester, _ = built(constraint)
-    assert nests(evidence, tester)
+    evidence, tests, _ = built(constraint)
+    assert nests(evidence, tests)
 
 
 @pytest.mark.parametrize("constraint", OTHERS)
 def test_what_does_not_is_seen(constraint):
-    evidence, tester, cuts = built(constraint)
-    assert not nests(evidence, tester)
-    assert sides_of(cuts, tester) is None
+    evidence, tests, cuts = built(constraint)
+    assert not nests(evidence, tests)
+    assert sides_of(cuts, tests) is None
 
 
 def test_weighted_rows_are_tried_along_a_path():
-    evidence, tester, _ = built("recall >= 0.8", weight=np.full(400, 2.0))
-    assert not nests(evidence, tester)
+    evidence, tests, _ = built("recall >= 0.8", weight=np.full(400, 2.0))
+    assert not nests(evidence, tests)
 
 
 @pytest.mark.parametrize("constraint", NESTED)
 @pytest.mark.parametrize("decide_on", [(), ("g",)])
 def test_windows_hold_the_cutoffs_that_pass_from_the_safe_end(constraint, decide_on):
-    _, tester, cuts = built(constraint, decide_on=decide_on)
-    sides = sides_of(cuts, tester)
+    _, tests, cuts = built(constraint, decide_on=decide_on)
+    sides = sides_of(cuts, tests)
     if sides is None:  # a rate of all rows, and a threshold for each group
         assert decide_on
         assert "(g" not in constraint
         return
-    windows = certified_windows(cuts, tester, sides)
+    windows = certified_windows(cuts, tests, sides)
     share = len({(s.segment, s.rises) for s in sides})
     for at, segment in enumerate(cuts.segments):
         own = [s for s in sides if s.segment == at]
@@ -96,8 +96,8 @@ def test_windows_hold_the_cutoffs_that_pass_from_the_safe_end(constraint, decide
 
 
 def test_recall_is_the_order_statistic_of_the_positives():
-    evidence, tester, cuts = built("recall >= 0.8", n=1_000)
-    ((first, _),) = certified_windows(cuts, tester, sides_of(cuts, tester))
+    evidence, tests, cuts = built("recall >= 0.8", n=1_000)
+    ((first, _),) = certified_windows(cuts, tests, sides_of(cuts, tests))
     positives = np.sort(evidence.scores[evidence.rows.true == 1])
     n = len(positives)
     r = max(k for k in range(1, n + 1) if stats.binom.sf(k - 1, n, 0.2) >= 0.95)
@@ -115,8 +115,8 @@ def test_fewest_successes_by_the_binomial(trials, share):
 
 
 def test_too_few_rows_certify_nothing():
-    _, tester, cuts = built("recall >= 0.99", n=60)
-    assert certified_windows(cuts, tester, sides_of(cuts, tester)) is None
+    _, tests, cuts = built("recall >= 0.99", n=60)
+    assert certified_windows(cuts, tests, sides_of(cuts, tests)) is None
 
 
 def _population(shift):
@@ -140,9 +140,9 @@ def _broken(confidence, decide_on, draws=600):
         evidence = Evidence.from_arrays(
             (0, 1), scores, true, needs=goal.needs, columns={"g": g}, decide_on=decide_on
         )
-        tester = Promise.of(link(goal, evidence.codebook), confidence).tester(evidence.marginals)
-        cuts = CutoffSet(tester.program.table, evidence)
-        windows = certified_windows(cuts, tester, sides_of(cuts, tester))
+        tests = Promise.of(link(goal, evidence.codebook), confidence).tests(evidence.marginals)
+        cuts = CutoffSet(tests.program.table, evidence)
+        windows = certified_windows(cuts, tests, sides_of(cuts, tests))
         ends = [] if windows is None else zip(windows, cuts.segments, strict=True)
         thresholds = [s.curve.values[first - 1] if first else np.inf for (first, _), s in ends]
         bad += any(t == np.inf or tails[np.searchsorted(values, t)] < 0.8 for t in thresholds)

@@ -37,7 +37,7 @@ def test_the_objective_rises_and_the_margin_falls():
     assert margins[rungs[0]] == margins.max()
 
 
-def test_rules_without_a_margin_or_a_value_are_no_rungs():
+def test_rules_without_a_margin_or_a_value_make_no_rung():
     margins = np.array([-np.inf, 2.0, 1.0, np.inf])
     values = np.array([9.0, np.nan, 0.5, 0.1])
     assert rungs_of(margins, values).tolist() == [3, 2]

@@ -16,13 +16,13 @@ TABLE = [[5_000, 400], [300, 900], [0, 0]]
 def built(constraint, table=TABLE):
     found = Confusion.of_counts((0, 1), table)
     linked = link(Goal.parse(f"maximize accuracy s.t. {constraint}"), found.codebook)
-    return Promise.of(linked, 0.95).tester(found.marginals), found
+    return Promise.of(linked, 0.95).tests(found.marginals), found
 
 
 def margin(constraint, table=TABLE, times=1.0):
-    tester, found = built(constraint, table)
+    tests, found = built(constraint, table)
     counts = found.counts.reshape(-1, 1)
-    out = margins_of(tester.parts[0], tester.counted(found), counts, np.full(len(counts), times))
+    out = margins_of(tests.parts[0], tests.counted(found), counts, np.full(len(counts), times))
     return float(out[0])
 
 
@@ -61,27 +61,27 @@ def test_nothing_predicted_positive_meets_no_floor_on_precision():
     "constraint", ["g_mean >= 0.7", "fbeta(2) >= 0.6", "balanced_accuracy >= 0.8", "h_mean >= 0.7"]
 )
 def test_errors_are_those_of_rows_drawn_again(constraint):
-    tester, found = built(constraint)
-    (x,) = leaves(tester.parts[0])
+    tests, found = built(constraint)
+    (x,) = leaves(tests.parts[0])
     counts = found.counts.reshape(-1, 1)
-    _, (error,) = slack_and_error(x, tester.counted(found), counts, np.ones(len(counts)))
+    _, (error,) = slack_and_error(x, tests.counted(found), counts, np.ones(len(counts)))
     rng = np.random.default_rng(0)
     share = found.counts.ravel() / found.counts.sum()
     drawn = rng.multinomial(int(found.counts.sum()), share, 4_000).reshape(-1, 3, 2)
-    values = [float(x.function.value(_rates(tester, one))) for one in drawn[:, None].astype(float)]
+    values = [float(x.function.value(_rates(tests, one))) for one in drawn[:, None].astype(float)]
     assert error == pytest.approx(np.std(values), rel=0.05)
 
 
-def _rates(tester, counts):
+def _rates(tests, counts):
     """The rates of rows drawn again: their populations vary with them."""
-    norms = [float((counts * rate.given_rows(2)[:, None]).sum()) for rate in tester.program.rates]
-    sums = tester.program.table.of(counts) * tester.program.table.norms
+    norms = [float((counts * rate.given_rows(2)[:, None]).sum()) for rate in tests.program.rates]
+    sums = tests.program.table.of(counts) * tests.program.table.norms
     return sums / np.array(norms)
 
 
 def test_slopes_of_many_points_are_the_gradients_of_each():
-    tester, _ = built("g_mean - 0.5 * fbeta(2) >= 0.1")
-    (x,) = leaves(tester.parts[0])
-    v = np.random.default_rng(1).uniform(0.1, 0.9, (7, len(tester.program.rates)))
+    tests, _ = built("g_mean - 0.5 * fbeta(2) >= 0.1")
+    (x,) = leaves(tests.parts[0])
+    v = np.random.default_rng(1).uniform(0.1, 0.9, (7, len(tests.program.rates)))
     wanted = np.stack([x.function.gradient(row) for row in v])
     assert np.allclose(slopes(x.function, v), wanted)

@@ -1,6 +1,6 @@
 """The steps that every fit shares: what was given is opened, and a rule is decided on."""
 
-from setpoint.deciding.certifying import Certification
+from setpoint.deciding.certifying import Certification, promise_of, times_of
 from setpoint.deciding.decide import Decision, decide
 from setpoint.deciding.found import Found
 from setpoint.deciding.opening import FitData, given_rows, open_fit
@@ -19,6 +19,8 @@ __all__ = [
     "decide",
     "given_rows",
     "open_fit",
+    "promise_of",
     "promised",
     "split_scored",
+    "times_of",
 ]

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from setpoint.deciding.enough import tests_on
 from setpoint.deciding.found import Found
 from setpoint.deciding.refusal import NotCertifiable
 from setpoint.deciding.tries import Tries
@@ -20,7 +22,7 @@ from setpoint.exact.ladder import MOST_SEGMENTS, cutoff_ladder
 from setpoint.goals.errors import GoalError
 from setpoint.guarantees.guarantee import Guarantee, State
 from setpoint.guarantees.ladder import MARGINS, Rung, rungs_of
-from setpoint.guarantees.promise import Promise, Tester
+from setpoint.guarantees.promise import Promise, RuleTests
 from setpoint.guarantees.sequences import fixed_sequence
 from setpoint.inference.proportions import quantile
 from setpoint.inputs.inputs import Table
@@ -32,7 +34,7 @@ from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
 from setpoint.typing import Floats
 
-__all__ = ["Certification", "Tested", "certified", "promise_of"]
+__all__ = ["Certification", "Tested", "certified", "promise_of", "times_of"]
 
 INF = float("inf")
 
@@ -77,6 +79,8 @@ class Certification:
         What was tried before; None: this is the first try, but for what the settings say.
     table : Table, optional
         Those of them that are rows of X, for the comparison with a deployed model.
+    allowed : callable, optional
+        From what rules do where they were found, counts (entries, m), to which may be tried.
     """
 
     settings: Confidence
@@ -86,6 +90,7 @@ class Certification:
     inwards: FindInwards | None = None
     tries: Tries | None = None
     table: Table | None = None
+    allowed: Callable[[Floats], NDArray[np.bool_]] | None = None
 
     def number(self, rows: Rows, path: bytes) -> int:
         """How often rules were tried on these rows, this time included."""
@@ -142,33 +147,33 @@ def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
     """
     promise = promise_of(linked, how.settings)
     rows = how.scored(plain)
-    tester = _tester(promise, rows)
-    cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tester)
+    tests = tests_on(promise, rows.rows)
+    cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tests)
     if cuts is not None:
-        return _by_windows(plain, how, rows, tester, cuts)
+        return _by_windows(plain, how, rows, tests, cuts)
     if how.settings.for_next is not None:
         raise GoalError(
             "for_next promises the next rows for thresholds of one model and constraints that only "
             f"loosen as a threshold moves one way, which '{linked.goal}' does not have: leave it "
             "out, and the promise is for the population"
         )
-    return _by_path(plain, how, rows, tester)
+    return _by_path(plain, how, rows, tests)
 
 
 # ---------------------------------------------------------------------- every cut-off
 def _by_windows(
-    plain: Found, how: Certification, rows: Evidence, tester: Tester, cuts: NestedCuts
+    plain: Found, how: Certification, rows: Evidence, tests: RuleTests, cuts: NestedCuts
 ) -> Tested:
     """The best of all cut-offs that are certified."""
-    tester = tester.at_attempt(how.number(rows.rows, cuts.fingerprint))
-    windows = cuts.windows(tester, how.settings.for_next)
-    choice = None if windows is None else cuts.best(tester, windows)
+    tests = tests.at_attempt(how.number(rows.rows, cuts.fingerprint))
+    windows = cuts.windows(tests, how.settings.for_next)
+    choice = None if windows is None else cuts.best(tests, windows)
     kept = cuts.rule(cuts.safest if choice is None else choice)
     confusion = rows.confusion(kept)
     tried = sum(s.curve.n_cutoffs for s in cuts.cuts.segments)
     n_passed = 0 if windows is None else sum(b - a + 1 for a, b in windows)
     guarantee = _guarantee(
-        tester,
+        tests,
         how,
         rows,
         confusion,
@@ -176,31 +181,31 @@ def _by_windows(
         method="every cut-off",
         tried=tried,
         passed=n_passed,
-        without=tester.value(rows.confusion(plain.outcome.rule)),
+        without=tests.value(rows.confusion(plain.outcome.rule)),
     )
     if choice is None and how.settings.on_uncertified == "raise":
-        raise refused(guarantee, cuts.rows_needed(tester, rows.n_rows), rows.n_rows)
+        raise refused(guarantee, cuts.rows_needed(tests, rows.n_rows), rows.n_rows)
     why = f"the best of {n_passed:,} cut-offs that are certified"
-    found = replace(plain, outcome=_outcome(tester, plain.outcome, kept, confusion, why))
+    found = replace(plain, outcome=_outcome(tests, plain.outcome, kept, confusion, why))
     return Tested(found, rows, guarantee)
 
 
 # ---------------------------------------------------------------------- a path
-def _by_path(plain: Found, how: Certification, rows: Evidence, tester: Tester) -> Tested:
+def _by_path(plain: Found, how: Certification, rows: Evidence, tests: RuleTests) -> Tested:
     """The best rule of a path before the first that fails its test."""
     marginals = plain.evidence.rows.marginals
-    learnt = tester.promise.tester(marginals)
-    path = _path(learnt, plain, how, _times(plain.evidence, rows))
-    judge = _Judge(how, tester.program.table, {id(plain.model): rows})
-    tester = tester.at_attempt(how.number(rows.rows, judge.fingerprint(path)))
-    passed = judge.passing(tester, path)
+    learnt = tests.promise.tests(marginals)
+    path = _path(learnt, plain, how, times_of(plain.evidence, rows))
+    judge = _Judge(how, tests.program.table, {id(plain.model): rows})
+    tests = tests.at_attempt(how.number(rows.rows, judge.fingerprint(path)))
+    passed = judge.passing(tests, path)
     kept = path[0]
     if passed:
-        both = tester.promise.tester(marginals + rows.rows.marginals)
+        both = tests.promise.tests(marginals + rows.rows.marginals)
         kept = max(passed, key=lambda r: both.score(r.confusion + judge.confusion(r)))
     confusion = judge.confusion(kept)
     guarantee = _guarantee(
-        tester,
+        tests,
         how,
         rows,
         confusion,
@@ -209,17 +214,17 @@ def _by_path(plain: Found, how: Certification, rows: Evidence, tester: Tester) -
         fractional=judge.is_fractional(kept),
         tried=min(len(passed) + 1, len(path)),
         passed=len(passed),
-        without=tester.value(judge.confusion_of(plain.outcome.rule, plain)),
+        without=tests.value(judge.confusion_of(plain.outcome.rule, plain)),
     )
     if not passed and how.settings.on_uncertified == "raise":
         raise refused(guarantee, _rows_needed(kept.margin, guarantee, rows.n_rows), rows.n_rows)
     why = f"the best that passes of a path of {len(path)} rules"
-    outcome = _outcome(tester, plain.outcome, kept.rule, confusion, why)
+    outcome = _outcome(tests, plain.outcome, kept.rule, confusion, why)
     return Tested(replace(kept.model, outcome=outcome), judge.scored(kept.model), guarantee)
 
 
 def _guarantee(
-    tester: Tester,
+    tests: RuleTests,
     how: Certification,
     rows: Evidence,
     confusion: Confusion,
@@ -232,12 +237,12 @@ def _guarantee(
     state: State = "approximate" if approximate else "certified"
     return Guarantee(
         state if passed_any else "not certified",
-        confidence=tester.promise.confidence,
-        constraints=tester.shown(confusion, fractional=fractional),
+        confidence=tests.promise.confidence,
+        constraints=tests.shown(confusion, fractional=fractional),
         rows=rows.n_rows,
-        attempt=tester.promise.attempt,
+        attempt=tests.promise.attempt,
         next_rows=how.settings.for_next,
-        reached=tester.value(confusion),
+        reached=tests.value(confusion),
         assumptions=_REFITTED if approximate else _SAFE,
         **facts,
     )
@@ -289,21 +294,7 @@ def _rows_needed(margin: float, guarantee: Guarantee, n_rows: int) -> int | None
     return max(math.ceil(n_rows * (ask / margin) ** 2), n_rows + 1)
 
 
-def _tester(promise: Promise, rows: Evidence) -> Tester:
-    """The tests on the rows that certify.
-
-    Raises
-    ------
-    GoalError
-        If they lack labels, or what a constraint refers to.
-    """
-    try:
-        return promise.tester(rows.rows.marginals)
-    except GoalError as error:
-        raise type(error)(f"the rows that certify: {error}") from None
-
-
-def _times(looked_at: Evidence, tested: Evidence) -> Floats:
+def times_of(looked_at: Evidence, tested: Evidence) -> Floats:
     """Rows looked at for each row that will be tested (entries,), by data set."""
     book = looked_at.codebook
     sets = np.array([str(s.dataset) for s in book.strata])
@@ -317,18 +308,18 @@ def _times(looked_at: Evidence, tested: Evidence) -> Floats:
 
 
 # ---------------------------------------------------------------------- the path
-def _path(learnt: Tester, plain: Found, how: Certification, times: Floats) -> list[Rung]:
+def _path(learnt: RuleTests, plain: Found, how: Certification, times: Floats) -> list[Rung]:
     """Rules from safe to bold, each with its model."""
     rungs: list[Rung] = []
     for found in (plain,) if how.models is None else how.models(plain):
         few = found.evidence.n_scores is None and len(found.evidence.segments) <= MOST_SEGMENTS
         if few and not plain.outcome.rule.randomized:
-            own = cutoff_ladder(learnt, found.evidence, times)
+            own = cutoff_ladder(learnt, found.evidence, times, how.allowed)
             rungs += [replace(rung, model=found) for rung in own]
         elif how.inwards is not None:
             rungs += _searched(learnt, found, how.inwards, times)
         else:
-            rungs.append(_rung(learnt, found, times))
+            rungs.append(_rung(learnt, found, times, how.allowed))
     order = rungs_of(
         np.array([r.margin for r in rungs]), np.array([r.score for r in rungs])
     ).tolist()
@@ -336,7 +327,7 @@ def _path(learnt: Tester, plain: Found, how: Certification, times: Floats) -> li
     return [rungs[i] for i in order] or [_rung(learnt, plain, times)]
 
 
-def _searched(learnt: Tester, plain: Found, inwards: FindInwards, times: Floats) -> list[Rung]:
+def _searched(learnt: RuleTests, plain: Found, inwards: FindInwards, times: Floats) -> list[Rung]:
     """Rules found under bounds further and further inwards, and outwards.
 
     How much a standard error is follows from the rule before: it varies slowly along the path.
@@ -362,10 +353,17 @@ def _searched(learnt: Tester, plain: Found, inwards: FindInwards, times: Floats)
     return out
 
 
-def _rung(learnt: Tester, found: Found, times: Floats) -> Rung:
+def _rung(
+    learnt: RuleTests,
+    found: Found,
+    times: Floats,
+    allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
+) -> Rung:
     confusion = found.outcome.confusion
     counts = confusion.counts.reshape(-1, 1)
     margin = float(learnt.margins(counts, confusion, times)[0])
+    if allowed is not None and not allowed(counts)[0]:
+        margin = -INF
     return Rung(found.outcome.rule, margin, learnt.score(confusion), confusion, found)
 
 
@@ -382,13 +380,12 @@ class _Judge:
         self._counted: dict[int, Confusion] = {}
         self._cuts: dict[int, CutoffSet] = {}
 
-    def passing(self, tester: Tester, path: Sequence[Rung]) -> list[Rung]:
+    def passing(self, tests: RuleTests, path: Sequence[Rung]) -> list[Rung]:
         """The rungs before the first that fails."""
-        tests = (
-            tester.passes(self.confusion(rung), fractional=self.is_fractional(rung))
-            for rung in path
+        results = (
+            tests.passes(self.confusion(rung), fractional=self.is_fractional(rung)) for rung in path
         )
-        return list(path[: fixed_sequence(tests)])
+        return list(path[: fixed_sequence(results)])
 
     def fingerprint(self, path: Sequence[Rung]) -> bytes:
         """What distinguishes this path from others on the same rows."""
@@ -426,12 +423,14 @@ class _Judge:
         return self._cuts[key].confusion_of(rule)
 
 
-def _outcome(tester: Tester, plain: Outcome, rule: Rule, confusion: Confusion, why: str) -> Outcome:
+def _outcome(
+    tests: RuleTests, plain: Outcome, rule: Rule, confusion: Confusion, why: str
+) -> Outcome:
     """What is known of the rule that is kept, on the rows that certify."""
     return replace(
         plain,
         rule=rule,
-        v=tester.program.rates_of(confusion.counts),
+        v=tests.program.rates_of(confusion.counts),
         confusion=confusion,
         status="feasible",
         gap=None,

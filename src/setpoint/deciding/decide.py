@@ -117,7 +117,7 @@ def decide(
         report = with_deployed(report, against)
     for w in caught:
         warn_caller(w.message)
-    if guarantee is None or guarantee.state != "certified":
+    if guarantee is None:
         warn_few_rows(report)
     steps = outcome.trace if trace is None else trace
     return Decision(outcome.rule, report, tuple(steps), found)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import blackbox_of
 from setpoint.deciding.certifying import promise_of
+from setpoint.deciding.enough import check_enough, share_to_certify
 from setpoint.deciding.scored import promised
 from setpoint.deciding.splitting import CertifyingRows, set_apart
 from setpoint.goals.goal import Goal, as_goal
@@ -250,7 +251,7 @@ def with_certifying_rows(
                 "confidently (confidence=0.95)"
             )
         return data
-    promise_of(link(data.goal, data.judged.rows.codebook), settings)
+    promise = promise_of(link(data.goal, data.judged.rows.codebook), settings)
     data = replace(data, promised=settings)
     if settings.guarantee == "approximate":
         if certify_on is not None:
@@ -261,9 +262,11 @@ def with_certifying_rows(
     if certify_on is None and classifier._fits_nothing:
         return data  # split once there are scores
     if certify_on is None:
-        share = settings.certification_size
-        return set_apart(data, _SET_APART if share == "auto" else float(share), data.key)
-    return replace(data, certifying=_certifying(data, classifier, decide_on, certify_on))
+        share = share_to_certify(promise, data.judged.rows, settings, _SET_APART)
+        return set_apart(data, share, data.key)
+    rows = _certifying(data, classifier, decide_on, certify_on)
+    check_enough(promise, rows.judged.rows, settings)
+    return replace(data, certifying=rows)
 
 
 def _certifying(

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from setpoint.deciding.certifying import Certification, FindInwards, promise_of
+from setpoint.deciding.enough import check_enough
 from setpoint.deciding.splitting import split_kinds
 from setpoint.evidence import Evidence
 from setpoint.exact.nested import nests
@@ -37,7 +38,7 @@ def promised(goal: Goal, confidence: float | Confidence | None) -> Confidence | 
         If `confidence` is not one.
     """
     found = Confidence.of(confidence)
-    own = any(getattr(c, "confidence", None) is not None for c in goal.constraints)
+    own = any(c.confidence is not None for c in goal.constraints)
     return None if found.level is None and not own else found
 
 
@@ -67,7 +68,8 @@ def split_scored(
         Rows of one block lie on one side, as rows with equal content do.
     """
     promise = promise_of(linked, confidence)
-    if whole and nests(evidence, promise.tester(evidence.rows.marginals)):
+    check_enough(promise, evidence.rows, confidence)
+    if whole and nests(evidence, promise.tests(evidence.rows.marginals)):
         return evidence, lambda _: Certification(confidence, lambda _: evidence, table=table), table
     share = confidence.certification_size
     rng = np.random.default_rng(_KEY)

@@ -15,7 +15,7 @@ from setpoint.inputs.arrays import column_names
 from setpoint.inputs.index import taken
 from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.inputs.row_hash import row_draws
-from setpoint.typing import Codes, Integers
+from setpoint.typing import Codes, Floats, Integers
 
 if TYPE_CHECKING:
     from setpoint.deciding.opening import FitData
@@ -50,6 +50,19 @@ class CertifyingRows:
         return self.judged.evidence(
             {name: score(self.given[name].X) for name in self.judged.tables}
         )
+
+    def draws(self, of: Callable[[Any], Floats | None]) -> Floats | None:
+        """What rows that count are decided by where a rule draws; None where draws are fresh.
+
+        Parameters
+        ----------
+        of : callable
+            From X to draws (N,), or None.
+        """
+        found = {name: of(self.given[name].X) for name in self.judged.tables}
+        if any(part is None for part in found.values()):
+            return None
+        return self.judged.evidence(found).scores  # type: ignore[arg-type]
 
 
 def set_apart(data: FitData, share: float, seed: int) -> FitData:

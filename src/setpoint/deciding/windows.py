@@ -10,7 +10,7 @@ from setpoint.evidence import Evidence
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.nested import Side, certified_windows, nests, sides_of
 from setpoint.exact.solver import find_rule
-from setpoint.guarantees.promise import Tester
+from setpoint.guarantees.promise import RuleTests
 from setpoint.rules import Rule
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.limits import Limits
@@ -39,15 +39,15 @@ class NestedCuts:
         """What distinguishes these cut-offs from others on the same rows."""
         return b"".join(s.curve.counts.tobytes() for s in self.cuts.segments)
 
-    def windows(self, tester: Tester, next_rows: int | None) -> Windows | None:
+    def windows(self, tests: RuleTests, next_rows: int | None) -> Windows | None:
         """For each segment the first and the last certified cut-off; None: there is none."""
-        return certified_windows(self.cuts, tester, self.sides, next_rows)
+        return certified_windows(self.cuts, tests, self.sides, next_rows)
 
-    def best(self, tester: Tester, windows: Windows) -> MixtureWeights | None:
+    def best(self, tests: RuleTests, windows: Windows) -> MixtureWeights | None:
         """The best certified cut-offs that meet the constraints that are not promised."""
         marginals = self.cuts.evidence.marginals
-        program = tester.promise.linked.at(marginals)
-        others = [program.constraints[i] for i in tester.others]
+        program = tests.promise.linked.at(marginals)
+        others = [program.constraints[i] for i in tests.others]
         first, last = zip(*windows, strict=True)
         cuts = CutoffSet(program.table, self.cuts.evidence).window(first, last, Limits())
         try:
@@ -59,12 +59,12 @@ class NestedCuts:
             for part, start in zip(found.choice, first, strict=True)
         ]
 
-    def rows_needed(self, tester: Tester, n_rows: int) -> int | None:
+    def rows_needed(self, tests: RuleTests, n_rows: int) -> int | None:
         """So many rows at least, if new ones are like these; None: no number would do."""
         shares = len({(side.segment, side.rises) for side in self.sides})
         times = 1.0
         for side in self.sides:
-            level = tester.promise.levels[side.constraint]
+            level = tests.promise.levels[side.constraint]
             assert level is not None
             if not 0.0 < side.share < 1.0 or not side.trials:
                 return None
@@ -86,7 +86,7 @@ class NestedCuts:
         return self.cuts.rule(choice)
 
 
-def nested(rule: Rule, rows: Evidence, tester: Tester) -> NestedCuts | None:
+def nested(rule: Rule, rows: Evidence, tests: RuleTests) -> NestedCuts | None:
     """The cut-offs of some rows, where every constraint loosens as one threshold moves one way.
 
     Parameters
@@ -95,11 +95,11 @@ def nested(rule: Rule, rows: Evidence, tester: Tester) -> NestedCuts | None:
         That was found without a guarantee: one that draws has no cut-offs to walk along.
     rows : Evidence
         Those that certify.
-    tester : Tester
+    tests : RuleTests
         On these rows.
     """
-    if rule.randomized or not nests(rows, tester):
+    if rule.randomized or not nests(rows, tests):
         return None
-    cuts = CutoffSet(tester.program.table, rows)
-    sides = sides_of(cuts, tester)
+    cuts = CutoffSet(tests.program.table, rows)
+    sides = sides_of(cuts, tests)
     return NestedCuts(cuts, sides) if sides else None

@@ -102,7 +102,7 @@ def _state(x: Any) -> Any:
         state = x.__getstate__()
         if state is None or isinstance(state, tuple):
             state = x.__reduce_ex__(2)[1:]
-    except Exception:
+    except Exception:  # noqa: BLE001  (objects of other libraries, of any kind)
         return None
     if isinstance(state, Mapping):
         return {k: v for k, v in state.items() if k != "_sklearn_version"}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Evidence
 from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.guarantees.ladder import Rung, rungs_of
-from setpoint.guarantees.promise import Tester
+from setpoint.guarantees.promise import RuleTests
 from setpoint.typing import Floats
 
 __all__ = ["MOST_SEGMENTS", "cutoff_ladder"]
@@ -23,24 +25,31 @@ _TOP = 0.1
 """The share of these that are the first ones, where few rows are accepted."""
 
 
-def cutoff_ladder(tester: Tester, evidence: Evidence, times: Floats) -> list[Rung]:
+def cutoff_ladder(
+    tests: RuleTests,
+    evidence: Evidence,
+    times: Floats,
+    allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
+) -> list[Rung]:
     """The rungs over thresholds of one segment or two, from safe to bold.
 
     Parameters
     ----------
-    tester : Tester
+    tests : RuleTests
         On the rows of `evidence`.
     evidence : Evidence
         Two classes, one score a row.
     times : array of shape (entries,)
         As in :func:`~setpoint.guarantees.margins.margins_of`.
+    allowed : callable, optional
+        From counts (entries, m) to which rules may be taken.
 
     Raises
     ------
     ValueError
         If there are more segments.
     """
-    cuts = CutoffSet(tester.program.table, evidence)
+    cuts = CutoffSet(tests.program.table, evidence)
     if cuts.n_blocks > MOST_SEGMENTS:
         raise ValueError(f"thresholds of {cuts.n_blocks} segments are too many to try them all")
     shape = len(evidence.strata), 3, 2
@@ -51,7 +60,9 @@ def cutoff_ladder(tester: Tester, evidence: Evidence, times: Floats) -> list[Run
     counts = sum(part[:, at] for part, at in zip(parts, choices, strict=True))
     assert isinstance(counts, np.ndarray)
     nobody = cuts.confusion(cuts.constants()[0])
-    margins, scores = tester.margins(counts, nobody, times), tester.scores(counts)
+    margins, scores = tests.margins(counts, nobody, times), tests.scores(counts)
+    if allowed is not None:
+        margins = np.where(allowed(counts), margins, -np.inf)
     out = []
     for i in rungs_of(margins, scores).tolist():
         choice = [{int(n[c]): 1.0} for n, c in zip(numbers, choices[:, i], strict=True)]

@@ -1,4 +1,4 @@
-"""Certified windows of cut-offs: no path to learn, and no rows spared for learning one.
+"""Windows of cut-offs that are certified: no path to learn, and no rows spared for learning one.
 
 Where a constraint only loosens as a threshold moves one way, whatever the rows, the first bad
 cut-off is a number of the population, and only its test can go wrong. So every cut-off from the
@@ -28,11 +28,11 @@ from scipy.stats import betabinom
 
 from setpoint.evidence import Evidence
 from setpoint.exact.cutoff_set import CutoffSet
-from setpoint.guarantees.promise import Tester
+from setpoint.guarantees.promise import RuleTests
 from setpoint.guarantees.requirements import Every, Part, Requirement
 from setpoint.inference.fraction import rounded
 from setpoint.inference.profiles import Counted
-from setpoint.inference.tails import at_least
+from setpoint.inference.tails import successes_needed
 from setpoint.inference.trials import trials_of
 from setpoint.typing import Floats
 
@@ -67,18 +67,18 @@ class Side:
     constraint: int
 
 
-def sides_of(cuts: CutoffSet, tester: Tester) -> list[Side] | None:
+def sides_of(cuts: CutoffSet, tests: RuleTests) -> list[Side] | None:
     """The statements of a promise, where each loosens as one threshold moves one way.
 
     None where one does not, is more than one binomial, or rows have weights.
     """
-    known = ways_of(cuts.evidence, tester)
+    known = ways_of(cuts.evidence, tests)
     return None if known is None else [_side(cuts, way) for way in known]
 
 
-def nests(evidence: Evidence, tester: Tester) -> bool:
+def nests(evidence: Evidence, tests: RuleTests) -> bool:
     """Whether every constraint that is promised loosens as one threshold moves one way."""
-    return bool(ways_of(evidence, tester))
+    return bool(ways_of(evidence, tests))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,15 +99,15 @@ class _Way:
     constraint: int
 
 
-def ways_of(evidence: Evidence, tester: Tester) -> list[_Way] | None:
+def ways_of(evidence: Evidence, tests: RuleTests) -> list[_Way] | None:
     """Which way each statement of a promise loosens; None where one does not."""
     rows = evidence.rows
     if rows.is_weighted or evidence.n_scores is not None:
         return None
     # Trials and directions are the same whoever is accepted.
-    counted = tester.counted(rows.confusion_of_accepted(np.zeros(rows.marginals.weights.shape)))
+    counted = tests.counted(rows.confusion_of_accepted(np.zeros(rows.marginals.weights.shape)))
     out = []
-    for i, part in enumerate(tester.parts):
+    for i, part in enumerate(tests.parts):
         for x in () if part is None else _statements(part):
             way = None if x is None else _way(evidence, counted, x, i)
             if way is None:
@@ -117,7 +117,7 @@ def ways_of(evidence: Evidence, tester: Tester) -> list[_Way] | None:
 
 
 def _statements(part: Part) -> Iterator[Requirement | None]:
-    """What all has to hold; None for what is no such statement."""
+    """What all has to hold; None: one of several would do."""
     if isinstance(part, Requirement):
         yield part
     elif isinstance(part, Every):
@@ -166,14 +166,14 @@ def _added(counted: Counted, x: Requirement) -> Floats | None:
 
 
 def certified_windows(
-    cuts: CutoffSet, tester: Tester, sides: list[Side], next_rows: int | None = None
+    cuts: CutoffSet, tests: RuleTests, sides: list[Side], next_rows: int | None = None
 ) -> list[tuple[int, int]] | None:
     """For each segment the first and the last certified cut-off; None where there is none.
 
     Parameters
     ----------
     cuts : CutoffSet
-    tester : Tester
+    tests : RuleTests
         On the same rows.
     sides : list of Side
         As :func:`sides_of` gives them.
@@ -184,7 +184,7 @@ def certified_windows(
     first = [0] * len(cuts.segments)
     last = [s.curve.n_cutoffs - 1 for s in cuts.segments]
     for side in sides:
-        level = tester.promise.levels[side.constraint]
+        level = tests.promise.levels[side.constraint]
         assert level is not None
         least = least_successes(side.trials, side.share, level / len(windows), next_rows)
         ok = np.flatnonzero(side.successes >= least)
@@ -217,12 +217,12 @@ def least_successes(trials: int, share: float, level: float, next_rows: int | No
     >>> least_successes(29, 0.9, 0.05), least_successes(28, 0.9, 0.05)
     (29, 29)
     >>> least_successes(150, 0.9, 0.05, next_rows=100)
-    143
+    144
     """
+    if next_rows is None:
+        return int(successes_needed([trials], share, level)[0])
 
     def enough(k: int) -> bool:
-        if next_rows is None:
-            return k > 0 and float(at_least(k, trials, share)) <= level
         allowed = np.floor((1.0 - share) * next_rows + _ROUNDING)
         law = betabinom(next_rows, trials - k + 1, k)
         return k > 0 and float(law.cdf(allowed)) >= 1.0 - level

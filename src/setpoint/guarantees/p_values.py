@@ -24,8 +24,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from setpoint.goals.errors import GoalError
 from setpoint.guarantees.drawing import drawn_p, number_of_draws
-from setpoint.guarantees.rates import rates_in
+from setpoint.guarantees.melding import melded_p
+from setpoint.guarantees.proved import betting_p, boxes_p
+from setpoint.guarantees.rates import Rates, rates_in
 from setpoint.guarantees.requirements import Every, Part, Requirement, Some
 from setpoint.inference.profiles import Counted
 from setpoint.inference.trials import trials_of
@@ -72,6 +75,8 @@ def p_value(
     ------
     ValueError
         If `level` is not between 0 and 1.
+    GoalError
+        With `strict`, if rows have different weights.
 
     Examples
     --------
@@ -80,18 +85,19 @@ def p_value(
     >>> from setpoint.metrics import fbeta, precision
     >>> found = Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]])
     >>> (x, y), counted = bind_counted([precision, fbeta(2)], found)
-    >>> p_value(Requirement(x, 0.5, 1.0), counted, level=0.05)
-    PValue(p=0.00427..., kind='binomial')
+    >>> p, kind = p_value(Requirement(x, 0.5, 1.0), counted, level=0.05)
+    >>> round(p, 4), kind
+    (0.0043, 'binomial')
     >>> p, kind = p_value(Requirement(y, 0.7, 1.0), counted, level=0.05)
     >>> round(p, 2), kind
-    (0.07, 'gaffke')
+    (0.06, 'gaffke')
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
-    return _Tester(counted, strict, fractional, seed).test(part, level)
+    return _Testing(counted, strict, fractional, seed).test(part, level)
 
 
-class _Tester:
+class _Testing:
     """Finds p-values of statements on one set of counts."""
 
     def __init__(self, counted: Counted, strict: bool, fractional: bool, seed: int) -> None:
@@ -117,10 +123,33 @@ class _Tester:
             if trials is not None:
                 return PValue(trials.p_value, "binomial")
         rates = rates_in(x.function, self.counted)
+        alike = self.counted.weight_of_rows(x.function)
+        if self.strict:
+            return self._proved(x, rates, alike)
         kind = "gaffke" if len(rates) == 1 else "drawn"
         if rates.is_empty:
             return PValue(1.0, kind)
+        if not self.fractional and alike is not None:
+            melded = melded_p(x, rates.per_row(alike), level)
+            if melded is not None:
+                return PValue(melded, "melding")
         return PValue(drawn_p(x, rates, number_of_draws(level), self.seed), kind)
+
+    def _proved(self, x: Requirement, rates: Rates, weight: float | None) -> PValue:
+        if weight is None:
+            raise GoalError(
+                "strict=True takes what is proved, and of rows with different weights nothing is: "
+                "leave out one of them"
+            )
+        kind = "betting" if rates.is_one else "boxes"
+        if rates.is_empty:
+            return PValue(1.0, kind)
+        rates = rates.per_row(weight)
+        if rates.is_one:
+            used = rates.used(0)
+            one = rates.above[0, used], rates.below[0, used], rates.counts[used]
+            return PValue(betting_p(*one, x.level, x.sign), kind)
+        return PValue(boxes_p(x, rates), kind)
 
 
 def _never(part: Part) -> bool:

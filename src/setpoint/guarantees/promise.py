@@ -22,7 +22,7 @@ from setpoint.program.program import LinkedGoal, Program
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["Promise", "Tester"]
+__all__ = ["Promise", "RuleTests"]
 
 INF = float("inf")
 
@@ -58,7 +58,7 @@ class Promise:
         ValueError
             If there is nothing to promise.
         """
-        own = tuple(getattr(c, "confidence", None) or level for c in linked.goal.constraints)
+        own = tuple(c.confidence or level for c in linked.goal.constraints)
         if all(c is None for c in own):
             raise ValueError(
                 f"confidence promises constraints, and '{linked.goal}' has none: add one, such as "
@@ -78,7 +78,7 @@ class Promise:
             None if c is None else level_of_try(1.0 - c, self.attempt) for c in self.confidences
         )
 
-    def tester(self, marginals: Marginals) -> Tester:
+    def tests(self, marginals: Marginals) -> RuleTests:
         """The tests of rules on rows with these marginals.
 
         Raises
@@ -86,10 +86,10 @@ class Promise:
         EmptyPopulationError
             If a constraint refers to rows that are not there.
         """
-        return Tester(self, marginals)
+        return RuleTests(self, marginals)
 
 
-class Tester:
+class RuleTests:
     """The tests of rules on some rows.
 
     Parameters
@@ -109,7 +109,7 @@ class Tester:
             for c, confidence in zip(self.program.constraints, promise.confidences, strict=True)
         )
 
-    def at_attempt(self, attempt: int) -> Tester:
+    def at_attempt(self, attempt: int) -> RuleTests:
         """The same tests at the level of another try."""
         out = copy(self)
         out.promise = replace(self.promise, attempt=attempt)

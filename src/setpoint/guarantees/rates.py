@@ -9,7 +9,7 @@ one row more: the one that moves the function furthest to the bad side.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -76,6 +76,13 @@ class Rates:
     def ranges(self) -> list[tuple[float, float]]:
         """The smallest and largest value of each rate, whatever the counts."""
         return [_range(a, b) for a, b in zip(self.above, self.below, strict=True)]
+
+    def per_row(self, weight: float) -> Rates:
+        """The same where all rows have one weight: counts are then numbers of rows."""
+        if weight == 1.0:
+            return self
+        counts = self.counts / weight
+        return replace(self, counts=counts, squares=counts, weight=1.0)
 
     def used(self, j: int) -> np.ndarray:
         """Which profiles (profiles,) a rate looks at."""
@@ -195,11 +202,13 @@ class _Finder:
         return out
 
     def _rate(self, above: Floats, below: Floats, features: frozenset[int]) -> Affine:
-        for j, (a, b) in enumerate(zip(self.above, self.below, strict=True)):
-            if np.allclose(a, above, 1e-12, 1e-12) and np.allclose(b, below, 1e-12, 1e-12):
-                break
-        else:
-            j = len(self.above)
+        known = zip(self.above, self.below, strict=True)
+        same = [
+            np.allclose(a, above, 1e-12, 1e-12) and np.allclose(b, below, 1e-12, 1e-12)
+            for a, b in known
+        ]
+        j = same.index(True) if True in same else len(same)
+        if j == len(same):
             self.above.append(above)
             self.below.append(below)
             self.features.append(features)

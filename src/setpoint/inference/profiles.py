@@ -262,7 +262,7 @@ def above_and_below(x: RateFunction, profiles: RowProfiles) -> tuple[Floats, Flo
     """What a row of each profile (profiles,) adds above and below the line.
 
     None if the expression is not one fraction of linear functions of the counts, because it
-    is no ratio of sums or its shares are of different rows.
+    is not a ratio of sums, or its shares are of different rows.
 
     Parameters
     ----------

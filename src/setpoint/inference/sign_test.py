@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.inference.proportions import quantile
-from setpoint.inference.tails import at_least
+from setpoint.inference.tails import at_least, successes_needed
 from setpoint.typing import Floats
 
 __all__ = ["CONFIDENCE", "POWER", "ROUNDING", "FreshLabels", "fresh_labels"]
@@ -158,11 +158,7 @@ def _decisive_rows(p: float, alpha: float, power: float) -> int:
 
 def _power(m: NDArray[np.int64], p: float, alpha: float, randomized: bool = False) -> Floats:
     """The chance (M,) that the sign test on m rows succeeds, if each is a win with chance p."""
-    k = np.floor((m + quantile(alpha) * np.sqrt(m)) / 2.0).clip(0, m + 1).astype(np.int64)
-    while (short := at_least(k, m, 0.5) > alpha).any():
-        k = k + short
-    while (far := at_least(k - 1, m, 0.5) <= alpha).any():
-        k = k - far
+    k = successes_needed(m, 0.5, alpha)
     reached = at_least(k, m, p)
     if not randomized:
         return reached

@@ -14,12 +14,13 @@ from __future__ import annotations
 from typing import overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincc, betainccinv, betaincinv
 
+from setpoint.inference.proportions import quantile
 from setpoint.typing import Floats
 
-__all__ = ["at_least", "at_most", "lower_limit", "upper_limit"]
+__all__ = ["at_least", "at_most", "lower_limit", "successes_needed", "upper_limit"]
 
 
 @overload
@@ -151,6 +152,36 @@ def upper_limit(k: ArrayLike, n: ArrayLike, tail: float) -> float | Floats:
     some = k < n
     a, b = np.where(some, k + 1, 1.0), np.where(some, n - k, 1.0)
     return _plain(np.where(some, betainccinv(a, b, tail), 1.0))
+
+
+def successes_needed(n: ArrayLike, share: float, tail: float) -> NDArray[np.int64]:
+    """The smallest count of successes that as many or more reach with a chance of `tail` at most.
+
+    It is what the exact one-sided test asks for that the share of successes is above `share`.
+    ``n + 1``, which no record reaches, says that no count of so few trials will do.
+
+    Parameters
+    ----------
+    n : array of int
+        Trials.
+    share : float
+        In [0, 1].
+    tail : float
+        In (0, 1): the level of the test.
+
+    Examples
+    --------
+    >>> successes_needed([28, 29, 100], 0.9, 0.05).tolist()
+    [29, 29, 96]
+    """
+    m = np.asarray(n, np.int64)
+    guess = share * m + quantile(tail) * np.sqrt(m * share * (1.0 - share))
+    k = np.floor(guess).clip(0, m + 1).astype(np.int64)
+    while (short := at_least(k, m, share) > tail).any():
+        k = k + short
+    while (far := (at_least(k - 1, m, share) <= tail) & (k > 0)).any():
+        k = k - far
+    return np.asarray(k, np.int64)
 
 
 def _counts(k: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:

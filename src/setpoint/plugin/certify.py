@@ -18,7 +18,7 @@ from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.guarantees.guarantee import Guarantee
-from setpoint.guarantees.promise import Promise, Tester
+from setpoint.guarantees.promise import Promise, RuleTests
 from setpoint.guarantees.sequences import fixed_sequence, holm
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.columns import as_columns
@@ -216,25 +216,25 @@ def _as_they_are(
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
     promise = Promise.of(linked, settings.level, strict=settings.strict)
-    tester = promise.tester(inputs.rows.marginals)
+    tests = promise.tests(inputs.rows.marginals)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
     path = b"".join(c.counts.tobytes() for c, _ in counted)
     attempt = max(Tries.of(first).number(inputs.rows, path), settings.attempt)
-    tester = tester.at_attempt(attempt)
-    passed = _passing(tester, counted, ordered)
-    kept = max(passed, key=lambda i: tester.score(counted[i][0])) if passed else 0
+    tests = tests.at_attempt(attempt)
+    passed = _passing(tests, counted, ordered)
+    kept = max(passed, key=lambda i: tests.score(counted[i][0])) if passed else 0
     confusion, fractional = counted[kept]
     n = len(candidates)
     guarantee = Guarantee(
         "certified" if passed else "not certified",
         promise.confidence,
         "one rule" if n == 1 else "list of rules" if ordered else "rules in no order",
-        tester.shown(confusion, fractional=fractional),
+        tests.shown(confusion, fractional=fractional),
         inputs.rows.n_rows,
         tried=min(len(passed) + 1, n) if ordered else n,
         passed=len(passed),
         attempt=attempt,
-        reached=tester.value(confusion),
+        reached=tests.value(confusion),
         assumptions=_SAFE,
     )
     if not passed and settings.on_uncertified == "raise":
@@ -253,12 +253,12 @@ def _given(d: Dataset) -> GivenRows:
     )
 
 
-def _passing(tester: Tester, counted: list[tuple[Confusion, bool]], ordered: bool) -> list[int]:
+def _passing(tests: RuleTests, counted: list[tuple[Confusion, bool]], ordered: bool) -> list[int]:
     """Which candidates are certified."""
     if ordered:
-        tests = (tester.passes(c, fractional=drawn) for c, drawn in counted)
-        return list(range(fixed_sequence(tests)))
-    ratios = np.array([tester.ratio(c, fractional=drawn) for c, drawn in counted])
+        results = (tests.passes(c, fractional=drawn) for c, drawn in counted)
+        return list(range(fixed_sequence(results)))
+    ratios = np.array([tests.ratio(c, fractional=drawn) for c, drawn in counted])
     return np.flatnonzero(holm(ratios)).tolist()
 
 
@@ -271,8 +271,8 @@ def _counted(
     seen = 0.0 if digest is None else digest.share_of(given[None].X, given[None].sample_weight)
     if seen > 0.0:
         raise ValueError(
-            f"X: {100 * seen:.3g} % of these rows are among those that the model was fitted on; rows "
-            "that certify take no part in anything else"
+            f"X: {100 * seen:.3g} % of these rows are among those that the model was fitted on; "
+            "rows that certify take no part in anything else"
         )
     found = {name: _decided(candidate, given[name], classes, drawn) for name in inputs.tables}
     return inputs.confusion(found), drawn

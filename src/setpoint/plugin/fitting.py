@@ -144,7 +144,7 @@ class Task:
         return lambda inwards: Certification(
             settings,
             lambda _: scored,
-            draws=self.draws(rows.given[None].X) if self.options.randomized else None,
+            draws=rows.draws(self.draws) if self.options.randomized else None,
             inwards=inwards,
             tries=Tries.of(self.owner),
             table=rows.judged.tables[None],

@@ -158,7 +158,7 @@ class Facts:
     warnings : tuple of str
         What a reader should know before trusting the numbers.
     level : float
-        Confidence of each limit of an interval by itself.
+        Confidence of each limit of an interval by itself, where a constraint has none of its own.
     run : Run
     """
 

@@ -1,0 +1,260 @@
+"""The chance that rows yet to be drawn show a statement, if the truth is as assumed.
+
+Of an exact binomial statement it is exact, also over the number of trials among the rows,
+which is drawn with them. Of any other statement it is a normal approximation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
+
+from setpoint.guarantees.requirements import Requirement
+from setpoint.inference.delta import influence_of
+from setpoint.inference.profiles import Counted
+from setpoint.inference.proportions import quantile
+from setpoint.inference.tails import at_least, successes_needed
+from setpoint.typing import Floats
+
+__all__ = ["Binomial", "Chance", "Smooth", "fewest_trials", "least_rows", "trials_needed"]
+
+ALLOWANCE = 1.3
+"""Rows for each that the normal approximation asks for: it takes errors and skewness of small
+counts too lightly. Measured by ``benchmarks/guarantees_plan.py``."""
+
+_NOTHING = 1e-7
+"""What is no further on the right side of a bound than this is at it."""
+
+_MOST_EXACT = 2e5
+"""Trials; beyond, the normal approximation is right to some ten thousandths."""
+
+_WIDE = 8.0
+"""Standard deviations beyond which no count is looked at."""
+
+_PERIODS, _MOST_AHEAD = 4, 50_000
+"""How far ahead the lowest chance is looked for: the chance falls wherever one more success is
+asked for, by less and less."""
+
+_MOST_ROWS = 10**15
+"""More rows than this are none."""
+
+_NORMAL = NormalDist()
+
+
+class Chance(Protocol):
+    """The chance that a statement is shown."""
+
+    @property
+    def reaches(self) -> bool:
+        """Whether the statement is true if the truth is as assumed, with something to spare."""
+        ...
+
+    def at(self, n: int) -> float:
+        """The least chance with `n` rows or more."""
+        ...
+
+
+@dataclass(frozen=True)
+class Binomial:
+    """The exact one-sided test that a share of successes is above another one.
+
+    Parameters
+    ----------
+    p : float
+        The share of successes, as assumed.
+    q : float
+        The share that has to be exceeded.
+    share : float
+        The share of the rows that are trials.
+    delta : float
+        The level of the test.
+    """
+
+    p: float
+    q: float
+    share: float
+    delta: float
+
+    @property
+    def reaches(self) -> bool:
+        """Whether the assumed share exceeds the other one."""
+        return self.share > 0.0 and self.p > self.q + _NOTHING
+
+    def at(self, n: int) -> float:
+        """The least chance with `n` rows or more.
+
+        Examples
+        --------
+        >>> round(Binomial(0.95, 0.9, 1.0, 0.05).at(203), 4)
+        0.8135
+        """
+        mean = n * self.share
+        if mean > _MOST_EXACT:
+            return self._by_normal(n)
+        spread = _WIDE * (math.sqrt(mean * (1.0 - self.share)) + 1.0 - self.share)
+        low, high = max(0, math.floor(mean - spread)), min(n, math.ceil(mean + spread))
+        m = np.arange(low, high + 1)
+        weight = np.ones(1) if low == high else _binomial(m, n, self.share)
+        return float(weight @ self._least(low, high))
+
+    def _least(self, low: int, high: int) -> Floats:
+        """The least chance with m trials or more, for m from `low` to `high`."""
+        rarer = max(min(self.q, 1.0 - self.q), 1e-9)
+        ahead = min(math.ceil(_PERIODS / rarer) + 10, _MOST_AHEAD)
+        m = np.arange(low, high + ahead + 1)
+        passed = at_least(successes_needed(m, self.q, self.delta), m, self.p)
+        return np.asarray(np.minimum.accumulate(passed[::-1])[::-1][: high - low + 1])
+
+    def _by_normal(self, n: int) -> float:
+        m, gap = n * self.share, self.p - self.q
+        asked = quantile(self.delta) * math.sqrt(m * self.q * (1.0 - self.q)) + 1.0
+        varied = m * (self.p * (1.0 - self.p) + (1.0 - self.share) * gap * gap)
+        return _NORMAL.cdf((m * gap - asked) / math.sqrt(max(varied, 1e-12)))
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth:
+    """The test of a statement by its standard error, with one worst row in each population.
+
+    Parameters
+    ----------
+    requirement : Requirement
+    counted : Counted
+        The pilot: shares of the cells, and how much weights vary.
+    delta : float
+    """
+
+    requirement: Requirement
+    counted: Counted
+    delta: float
+
+    @cached_property
+    def reaches(self) -> bool:
+        """Whether the pilot meets the bound, with something to spare."""
+        return float(self.requirement.slack(self.counted.v)) > _NOTHING
+
+    @cached_property
+    def _rows(self) -> float:
+        return float(self.counted.confusion.rows.sum())
+
+    @cached_property
+    def _worst(self) -> Floats:
+        """A row (profiles,) in each population that speaks most against the statement."""
+        x = self.requirement.function
+        profiles = self.counted.profiles(x.features)
+        even = 0.1 / len(profiles.counts) * profiles.units
+        _, effect = influence_of(x, profiles, profiles.counts + even, self.counted.v)
+        effect = self.requirement.sign * effect
+        out = np.zeros(len(effect))
+        for given in np.unique(profiles.given != 0, axis=0):
+            seen = np.flatnonzero(given)
+            worst = seen[np.argmin(effect[seen])]
+            out[worst] = profiles.units[worst]
+        return out
+
+    def at(self, n: int) -> float:
+        """The chance with `n` rows; fewer count than there are, by :data:`ALLOWANCE`."""
+        x, sign = self.requirement.function, self.requirement.sign
+        profiles = self.counted.profiles(x.features)
+        times = n / ALLOWANCE / self._rows
+        counts = times * profiles.counts + self._worst
+        value, effect = influence_of(x, profiles, counts, self.counted.v)
+        drawn = times * float(profiles.squares @ effect**2)
+        tested = drawn + float((self._worst * profiles.units) @ effect**2)
+        slack = sign * (value - self.requirement.level)
+        over = slack - quantile(self.delta) * math.sqrt(tested)
+        if drawn <= 0.0:
+            return float(over >= 0.0)
+        return _NORMAL.cdf(over / math.sqrt(drawn))
+
+
+def fewest_trials(q: float, delta: float) -> int:
+    """The fewest trials that could ever show a share of successes above `q`: all are successes.
+
+    Parameters
+    ----------
+    q : float
+        In [0, 1).
+    delta : float
+        In (0, 1): the level of the test.
+
+    Raises
+    ------
+    ValueError
+        If `q` is 1, which no number of trials shows, or outside [0, 1], or `delta` outside
+        (0, 1).
+
+    Examples
+    --------
+    A recall of .9 takes 29 positives, all of them found; a precision of .99, 299.
+
+    >>> fewest_trials(0.9, 0.05), fewest_trials(0.99, 0.05)
+    (29, 299)
+    """
+    if not 0.0 <= q < 1.0:
+        raise ValueError(f"a share that can be exceeded is at least 0 and below 1, got {q}")
+    if not 0.0 < delta < 1.0:
+        raise ValueError(f"the level of a test lies between 0 and 1, got {delta}")
+    if q == 0.0:
+        return 1
+    m = max(math.floor(math.log(delta) / math.log(q)) - 1, 1)
+    while at_least(m, m, q) > delta:
+        m += 1
+    return m
+
+
+def trials_needed(p: float, q: float, delta: float, power: float) -> int | None:
+    """The number of trials from which on the exact test succeeds with a chance of `power`.
+
+    The chance does not rise with every trial. With this number and any larger one it is at
+    least `power`, if the true share is `p`.
+
+    Parameters
+    ----------
+    p, q : float
+        The true share of successes, and the one that it has to be shown to exceed.
+    delta, power : float
+
+    Returns
+    -------
+    int or None
+        None where `p` does not exceed `q`.
+
+    Examples
+    --------
+    >>> trials_needed(0.95, 0.9, 0.05, 0.8), trials_needed(0.9, 0.9, 0.05, 0.8)
+    (203, None)
+    """
+    test = Binomial(p, q, 1.0, delta)
+    return least_rows(test.at, power) if test.reaches else None
+
+
+def least_rows(chance: Callable[[int], float], power: float) -> int | None:
+    """The smallest number with which a chance that never falls is at least `power`.
+
+    To four digits beyond a million; None beyond all bounds.
+    """
+    low, high = 0, 8
+    while chance(high) < power:
+        low, high = high, 2 * high
+        if high > _MOST_ROWS:
+            return None
+    while high - low > max(1, high // 10_000 if high > 1_000_000 else 1):
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance(middle) >= power else (middle, high)
+    return high
+
+
+def _binomial(m: NDArray[np.int64], n: int, share: float) -> Floats:
+    """The chance of each number of trials among `n` rows."""
+    log = gammaln(n + 1.0) - gammaln(m + 1.0) - gammaln(n - m + 1.0)
+    chance = np.exp(log + xlogy(m, share) + xlogy(n - m, 1.0 - share))
+    return np.asarray(chance / chance.sum())
