@@ -16,7 +16,7 @@ A loss share is (oracle - ours) / (oracle - bonf): means of what is answered, of
 answer at least every second draw.
 
 ``python benchmarks/guarantees_broken.py [--draws 200] [--rows 300 1000 5000 20000]
-[--models boosting logistic] [--only TEXT]``.
+[--models boosting logistic] [--only TEXT ...]``.
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ PEER_DRAWS = 50
 """Of MAPIE, whose broken shares are not looked at."""
 OURS = ("scores", "path")
 OTHERS = ("plain", "1 s.e.", "1.645 s.e.", "bonf")
+DEFAULT = "bonferroni_holm"
+"""Of MAPIE. It stops where one of the cut-offs accepts nobody and has no p-value."""
 PEERS = tuple(f"mapie {m}" for m in METHODS)
 COMMON = ("recall", "fpr", "predicted_rate", "precision", "f1")
 
@@ -236,10 +238,15 @@ def against_mapie(cells: list[Cell]) -> bool:
             if own:
                 way = dict(own[0].kinds)[kind]
                 ours = float(np.mean([c.answered(way) for c in own]))
-                theirs = max(float(np.mean([c.answered(w) for c in own])) for w in PEERS)
-                what = f"precision floor, {n:,}, {kind}: answered, over MAPIE's ({theirs:.2f})"
-                ratio = ours / max(theirs, 1e-9)
+                known = {w: float(np.mean([c.answered(w) for c in own])) for w in PEERS}
+                default = known[f"mapie {DEFAULT}"]
+                what = (
+                    f"precision floor, {n:,}, {kind}: answers, over MAPIE's default ({default:.2f})"
+                )
+                ratio = ours / max(default, 1e-9)
                 good &= line(ratio >= 5, what, ratio, ">= 5")
+                best = max(known.values())
+                line(None, f"the same, over the best of its methods ({best:.2f})", ours / best)
     return good
 
 
@@ -287,7 +294,7 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--rows", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--models", nargs="+", default=["boosting"], choices=MODELS)
-    parser.add_argument("--only", default="", help="a part of 'table, model, goal'")
+    parser.add_argument("--only", nargs="+", default=[""], help="parts of 'table, model, goal'")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     require(*TABLES)
@@ -299,7 +306,7 @@ def main() -> int:
         for model in options.models
         for goal in goals_of(population(table, model))
         for n in options.rows
-        if options.only in f"{table}, {model}, {goal.name}"
+        if any(part in f"{table}, {model}, {goal.name}" for part in options.only)
     ]
     bar = most_by_chance(options.draws)
     print(f"{options.draws} draws; broken in a cell: target <= .05 (by chance {bar:.3f})")
