@@ -15,15 +15,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
+    from setpoint.deciding import NotCertifiable
     from setpoint.estimators import (
         TRUSTED_TYPES,
         BoundPath,
         ModelFileError,
+        RowsNeeded,
         UnknownGroupWarning,
         bound_path,
         evaluate,
         goal_scorer,
         load_model,
+        rows_needed,
         save_model,
         weights_for_prior,
     )
@@ -35,14 +38,17 @@ if TYPE_CHECKING:
         maximize,
         minimize,
     )
+    from setpoint.guarantees import Guarantee
     from setpoint.inputs import Dataset, Deployed
     from setpoint.online import ExpiredWarning, OnlineFClassifier
     from setpoint.penalty import ExactPenaltyClassifier
     from setpoint.plugin import (
+        Certified,
         MissedBoundsWarning,
         MissingPairWarning,
         PlugInClassifier,
         Solution,
+        certify,
         frontier,
         solve,
     )
@@ -55,7 +61,7 @@ if TYPE_CHECKING:
         StoppedError,
         StoppedWarning,
     )
-    from setpoint.solvers import SearchLimits
+    from setpoint.solvers import Confidence, SearchLimits
     from setpoint.surrogates import AdaptiveSurrogateClassifier, NotMonotoneWarning
 
     __version__: str
@@ -65,6 +71,8 @@ __all__ = [
     "AdaptiveSurrogateClassifier",
     "BlackBox",
     "BoundPath",
+    "Certified",
+    "Confidence",
     "Confusion",
     "ConstantGoalWarning",
     "Dataset",
@@ -78,15 +86,18 @@ __all__ = [
     "GoalError",
     "GoalReport",
     "GoalSyntaxError",
+    "Guarantee",
     "InfeasibleError",
     "MetricError",
     "MissedBoundsWarning",
     "MissingPairWarning",
     "ModelFileError",
+    "NotCertifiable",
     "NotMonotoneWarning",
     "OnlineFClassifier",
     "PlugInClassifier",
     "RampClassifier",
+    "RowsNeeded",
     "SearchLimits",
     "Solution",
     "StoppedError",
@@ -94,12 +105,14 @@ __all__ = [
     "UnknownGroupWarning",
     "__version__",
     "bound_path",
+    "certify",
     "evaluate",
     "frontier",
     "goal_scorer",
     "load_model",
     "maximize",
     "minimize",
+    "rows_needed",
     "save_model",
     "solve",
     "weights_for_prior",
@@ -132,6 +145,13 @@ _HOME = {
     "ModelFileError": "estimators",
     "UnknownGroupWarning": "estimators",
     "evaluate": "estimators",
+    "RowsNeeded": "estimators",
+    "rows_needed": "estimators",
+    "Certified": "plugin",
+    "certify": "plugin",
+    "Confidence": "solvers",
+    "Guarantee": "guarantees",
+    "NotCertifiable": "deciding",
     "goal_scorer": "estimators",
     "load_model": "estimators",
     "save_model": "estimators",

@@ -7,7 +7,8 @@ import numpy as np
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.strata import Stratum
 from setpoint.goals import Goal, GoalError
-from setpoint.goals.expressions import Constraint, apply
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.expressions import apply
 from setpoint.goals.populations import Other
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE, VOCABULARY
@@ -217,6 +218,7 @@ class Random:
                         self.expression(2),
                         r.choice([">=", "<="]),
                         (0.5 * self.expression(1)) if r.random() < 0.3 else 0 * accuracy + 0.25,
+                        r.choice([None, None, 0.95, 1e-9, r.random() or 0.5]),
                     )
                     if r.random() < 0.5
                     else self.expression(2) >= self.number()

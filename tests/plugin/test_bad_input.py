@@ -348,11 +348,6 @@ FIT = {
         ValueError,
         "response is one of ['model', 'rule', ModelResponse(...)], got 'predict'",
     ),
-    "unknown_group": (
-        {"unknown_group": "ignore"},
-        ValueError,
-        "unknown_group is one of ['raise', 'largest'], got 'ignore'",
-    ),
     "no scores": (
         {"estimator": SVR()},
         AttributeError,

@@ -511,7 +511,9 @@ def test_an_unseen_group():
     strict = plug(FAIR, base, sensitive_features="g").fit(X, y)
     with pytest.raises(ValueError, match="2 rows are of a group that fit did not see, as g = z in"):
         strict.predict(new)
-    lenient = plug(FAIR, base, sensitive_features="g", unknown_group="largest").fit(X, y)
+    lenient = plug(
+        FAIR, base, sensitive_features="g", response=ModelResponse(unknown_group="largest")
+    ).fit(X, y)
     largest = X["g"].mode()[0]
     with pytest.warns(UnknownGroupWarning, match=f"decided by the rule for g = {largest}"):
         decided = lenient.predict(new)

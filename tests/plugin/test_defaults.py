@@ -10,6 +10,7 @@ from setpoint import PlugInClassifier, RampClassifier, solve
 from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.plugin.thresholds import as_thresholds
 from setpoint.rules import Argmax, Mixture, PerSegment
+from setpoint.solvers import ModelResponse
 
 FAIR = "maximize accuracy subject to predicted_rate.difference(g) <= 0.1"
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -35,7 +36,7 @@ def test_a_missing_group_is_an_unknown_one(values, missing):
     X, y, g = rows(values=values)
     some = g.astype(object) if isinstance(values[0], str) else g.copy()
     some.iloc[3] = missing
-    clf = fair(unknown_group="largest").fit(X, y, sensitive_features=g)
+    clf = fair(response=ModelResponse(unknown_group="largest")).fit(X, y, sensitive_features=g)
     with pytest.warns(UnknownGroupWarning, match="1 rows are of a group"):
         found = clf.predict(X, sensitive_features=some)
     whole = clf.predict(X, sensitive_features=g)

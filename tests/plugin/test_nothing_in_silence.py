@@ -57,7 +57,7 @@ def test_a_group_that_the_folds_leave_out_is_known_but_not_decided():
     assert [key[0][1] for key in clf.rule_.segment_keys] == ["a", "b"]
     with pytest.raises(GoalError, match="30 rows are of a group that fit did not see, as g = aa"):
         clf.predict(X, sensitive_features={"g": g})
-    clf.set_params(unknown_group="largest")
+    clf.set_params(response__unknown_group="largest")
     with pytest.warns(UserWarning, match="by the rule for g = b"):
         clf.predict(X, sensitive_features={"g": g})
     assert not fitted("maximize f1", evidence="soft").rule_.needs_segments  # one for everybody
@@ -71,7 +71,7 @@ def test_an_unseen_group_is_not_silently_class_0():
     new = X.head(4).assign(g="z", score=99.0)
     with pytest.raises(ValueError, match="4 rows are of a group that fit did not see"):
         model.predict(new)
-    model.set_params(unknown_group="largest")
+    model.set_params(response__unknown_group="largest")
     with pytest.warns(UserWarning, match="they are decided by the rule for"):
         assert model.predict(new).tolist() == [1, 1, 1, 1]
 

@@ -74,6 +74,8 @@ def test_calibrated_models_have_no_decision_function():
     words = r"^calibrate='sigmoid' makes probabilities, and method='decision_function' asks"
     with pytest.raises(ValueError, match=words):
         ModelResponse("decision_function", "sigmoid")
+    with pytest.raises(ValueError, match=r"^unknown_group is one of .*, got 'ignore'$"):
+        ModelResponse(unknown_group="ignore")
     clf = plug_in(response=ModelResponse("decision_function"))
     with pytest.raises(ValueError, match=words):
         clf.set_params(response__calibrate="sigmoid")

@@ -102,7 +102,7 @@ def test_an_error_that_nothing_is_known_of_is_infinite():
 
 # ---------------------------------------------------------------------- the rule
 def plan_of(budget):
-    return Plan.of("auto", AdaptiveSurrogates(), SearchLimits(evaluations=budget), 2)
+    return Plan.of(AdaptiveSurrogates(), SearchLimits(evaluations=budget), 2)
 
 
 def selector_of(y=Y, budget=400):

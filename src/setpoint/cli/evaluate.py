@@ -15,6 +15,7 @@ from setpoint.cli.options import (
     Reading,
     as_json,
     datasets_option,
+    decide_new_groups,
     named_files,
     new_groups_option,
     reading_options,
@@ -86,7 +87,7 @@ def evaluate(
         model, data, reading, trust=trust, target=target, baseline=baseline, files=files,
         judging=True, metric=named, goal_text=goal_text,
     )  # fmt: skip
-    judged.model.classifier.unknown_group = "raise" if new_groups == "error" else "largest"
+    decide_new_groups(judged.model.classifier, new_groups)
     with warnings_as_notes() as notes, step("judging the rule"), redirect_stdout(sys.stderr):
         found = judged.model.classifier.evaluate(**judged.rows(), goal=judged.goal)
     more = tuple(note for note in notes if note not in found.warnings)

@@ -18,6 +18,7 @@ __all__ = [
     "as_json",
     "columns_named",
     "datasets_option",
+    "decide_new_groups",
     "named_files",
     "new_groups_option",
     "reading_options",
@@ -176,6 +177,13 @@ trust_option = click.option(
     multiple=True,
     help="A type that the model file may hold beside setpoint's and scikit-learn's.",
 )
+
+
+def decide_new_groups(classifier: Any, new_groups: str) -> None:
+    """Let a classifier decide groups that it has not seen, as ``--new-groups`` says."""
+    if "response" in classifier.get_params(deep=False):
+        found = "raise" if new_groups == "error" else "largest"
+        classifier.set_params(response__unknown_group=found)
 
 
 def named_files(datasets: Sequence[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from setpoint.cli.files import check_outputs, keep_old_on_error, writing
 from setpoint.cli.options import (
     Reading,
     columns_named,
+    decide_new_groups,
     new_groups_option,
     reading_options,
     trust_option,
@@ -66,7 +67,7 @@ def predict(
     kind = _format(output, as_json)
     check_outputs({"-o": output}, {"MODEL": model, "DATA": data})
     found = open_model(model, trust)
-    found.classifier.unknown_group = "raise" if new_groups == "error" else "largest"
+    decide_new_groups(found.classifier, new_groups)
     table = read(data, reading, found.columns)
     columns = _decided(found, table, keep)
     session = current()

@@ -6,45 +6,22 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from setpoint.caller import warn_caller
-from setpoint.evidence import Evidence
+from setpoint.deciding.certifying import Certification, certified
+from setpoint.deciding.found import Found
 from setpoint.goals.errors import listed
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
-from setpoint.report import Entry, GoalReport, report_on_outcome
+from setpoint.report import GoalReport, report_on_outcome
 from setpoint.report.facts import Search
 from setpoint.report.paired import against_deployed, with_deployed
 from setpoint.report.reporting import warn_few_rows
 from setpoint.rules import PerSegment, Rule
 from setpoint.rules.segments import segment_in_words
 from setpoint.search.limits import TracePoint
-from setpoint.search.outcome import Outcome
 
-__all__ = ["Decision", "Found", "decide"]
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What a family's search found.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        The rule and what is known of it.
-    evidence : Evidence
-        The rows that it was found on, with the scores that it decides by.
-    objective : Entry, optional
-        Where the objective was measured, not counted.
-    model : object
-        The model that the scores come from, where several were compared.
-    """
-
-    outcome: Outcome
-    evidence: Evidence
-    objective: Entry | None = None
-    model: Any = None
+__all__ = ["Decision", "decide"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +53,7 @@ def decide(
     trace: Sequence[TracePoint] | None = None,
     table: Table | None = None,
     started: float | None = None,
+    certification: Certification | None = None,
 ) -> Decision:
     """Find the rule, count what it reaches, and say everything once.
 
@@ -98,36 +76,49 @@ def decide(
         decides them too, the report compares.
     started : float, optional
         When the work began, on ``time.perf_counter``; None: now.
+    certification : Certification, optional
+        Rows that certify. The rule is then the best of a path that passes its tests there, and
+        the report counts it on them.
 
     Raises
     ------
     InfeasibleError, StoppedError, GoalError
         Whatever `find` raises.
+    NotCertifiable
+        If the rows that certify do not show that any rule of the path keeps the goal.
     """
     start = time.perf_counter() if started is None else started
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = find()
         outcome = replace(found.outcome, rule=_of_seen(found))
+        evidence, guarantee = found.evidence, None
+        if certification is not None:
+            found = replace(found, outcome=outcome)
+            tested = certified(linked, found, certification)
+            found, evidence, guarantee = tested.found, tested.evidence, tested.guarantee
+            outcome, table, folds = found.outcome, certification.table, 1
     report = report_on_outcome(
         linked,
         outcome,
-        found.evidence,
+        evidence,
         Search(family, solver or "", folds=folds),
         objective=found.objective,
         notes=(*(str(w.message) for w in caught), *notes),
         trace=trace,
         seconds=time.perf_counter() - start,
+        guarantee=guarantee,
     )
     if table is not None and table.deployed is not None:
         rows = replace(table, X=None).counted
         assert rows.deployed is not None
-        decided = found.evidence.distribution(outcome.rule)[: len(rows.deployed)]
-        against = against_deployed(linked.goal, found.evidence.classes, rows, decided)
+        decided = evidence.distribution(outcome.rule)[: len(rows.deployed)]
+        against = against_deployed(linked.goal, evidence.classes, rows, decided)
         report = with_deployed(report, against)
     for w in caught:
         warn_caller(w.message)
-    warn_few_rows(report)
+    if guarantee is None:
+        warn_few_rows(report)
     steps = outcome.trace if trace is None else trace
     return Decision(outcome.rule, report, tuple(steps), found)
 
@@ -145,6 +136,6 @@ def _of_seen(found: Found) -> Rule:
     names = listed([segment_in_words(key) for key in sorted(empty, key=str)])
     warn_caller(
         f"there is no rule for {names}: none of its rows is among those that the rule was found "
-        "on; predict takes it for unknown (unknown_group=)"
+        "on; predict takes it for unknown (unknown_group of ModelResponse)"
     )
     return PerSegment([r for r, _ in pairs], [key for _, key in pairs])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,18 +14,29 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import blackbox_of
+from setpoint.deciding.certifying import promise_of
+from setpoint.deciding.enough import check_enough, share_to_certify
+from setpoint.deciding.scored import promised
+from setpoint.deciding.splitting import CertifyingRows, set_apart
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.dataset import Dataset
+from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.deployed import Deployed
-from setpoint.inputs.index import aligned
+from setpoint.inputs.digest import RowDigest
+from setpoint.inputs.index import aligned, taken
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows, Table
 from setpoint.inputs.labels import check_weight
-from setpoint.solvers import SearchLimits, Solver
+from setpoint.program.link import link
+from setpoint.solvers import Confidence, SearchLimits, Solver
 from setpoint.typing import Codes, Floats
 
 __all__ = ["FitData", "given_rows", "open_fit"]
+
+_SET_APART = 0.3
+"""Of all rows, to certify."""
+
+_CERTIFY = "certify_on"
 
 
 class Fitted(Protocol):
@@ -34,6 +45,8 @@ class Fitted(Protocol):
     goal: Any
     sensitive_features: Any
     baseline: Any
+    confidence: Any
+    _fits_nothing: bool
 
     def _chosen(self) -> tuple[Solver, SearchLimits]:
         """The solver and its limits, once the parameters are checked."""
@@ -88,6 +101,18 @@ class FitData:
         What draws are made by.
     started : float
         On ``time.perf_counter``.
+    is_validated : bool
+        Whether the rows that the goal is counted on are a validation sample.
+    certifying : CertifyingRows or None
+        Rows that certify, and are none of the others.
+    index : int array of shape (N,) or None
+        Which of the rows given these are; None: all.
+    whole : array, sparse matrix or frame of shape (n_given, d), optional
+        All rows of X, where there is an `index`.
+    n_given : int
+        Their number.
+    promised : Confidence or None
+        What is to hold on new rows; None: nothing.
     """
 
     goal: Goal
@@ -104,6 +129,16 @@ class FitData:
     deployed: Deployed | None
     key: int
     started: float
+    is_validated: bool = False
+    certifying: CertifyingRows | None = None
+    index: Codes | None = None
+    whole: Any = None
+    n_given: int = 0
+    promised: Confidence | None = None
+
+    def own(self, given: Any) -> Any:
+        """What was given for the rows of X, for those that are trained on."""
+        return given if self.index is None else taken(given, self.index, self.n_given)
 
     @property
     def classes(self) -> ClassOrder:
@@ -137,6 +172,7 @@ def open_fit(
     baseline: Any = None,
     datasets: Mapping[str, Any] | None = None,
     validation: Dataset | None = None,
+    certify_on: Any = None,
 ) -> FitData:
     """Check everything that ``fit`` was given, before any work.
 
@@ -144,6 +180,8 @@ def open_fit(
     ----------
     validation : Dataset, optional
         Rows that the goal is counted on in place of those of X.
+    certify_on : Dataset, (X, y) or mapping of these by data set (None: X), optional
+        Rows that certify, where none of those above are to be set apart for it.
 
     Raises
     ------
@@ -187,10 +225,73 @@ def open_fit(
     if metric is None:
         judged.bind()
     key = classifier._key()
-    return FitData(
+    data = FitData(
         goal, metric, solver, limits, X, y, true, weight, features, judged, rows, deployed, key,
-        started,
+        started, is_validated=validation is not None,
     )  # fmt: skip
+    return with_certifying_rows(data, classifier, decide_on, certify_on)
+
+
+def with_certifying_rows(
+    data: FitData, classifier: Fitted, decide_on: DecideOn, certify_on: Any
+) -> FitData:
+    """The data with what is promised and the rows that certify, drawn from it or given.
+
+    Raises
+    ------
+    ValueError, GoalError
+        If what is asked for cannot be promised, rows that certify are of no use, lack what the
+        goal refers to, or took part in the fit.
+    """
+    settings = promised(data.goal, classifier.confidence)
+    if settings is None:
+        if certify_on is not None:
+            raise ValueError(
+                "certify_on holds rows that certify, and nothing is to be certified: say how "
+                "confidently (confidence=0.95)"
+            )
+        return data
+    promise = promise_of(link(data.goal, data.judged.rows.codebook), settings)
+    data = replace(data, promised=settings)
+    if settings.guarantee == "approximate":
+        if certify_on is not None:
+            raise ValueError(
+                "certify_on holds rows that certify, and guarantee='approximate' certifies nothing"
+            )
+        return data
+    if certify_on is None and classifier._fits_nothing:
+        return data  # split once there are scores
+    if certify_on is None:
+        share = share_to_certify(promise, data.judged.rows, settings, _SET_APART)
+        return set_apart(data, share, data.key)
+    rows = _certifying(data, classifier, decide_on, certify_on)
+    check_enough(promise, rows.judged.rows, settings)
+    return replace(data, certifying=rows)
+
+
+def _certifying(
+    data: FitData, classifier: Fitted, decide_on: DecideOn, certify_on: Any
+) -> CertifyingRows:
+    """Rows that certify as given by the user."""
+    sets = certify_on if isinstance(certify_on, Mapping) else {None: certify_on}
+    if None not in sets:
+        raise ValueError("certify_on holds rows of further data sets alone: those of X are missing")
+    first = as_datasets({_CERTIFY: sets[None]})[_CERTIFY]
+    others = as_datasets({name: rows for name, rows in sets.items() if name is not None})
+    rows = given_rows(
+        classifier, data.goal, first.X, first.y, first.sample_weight,
+        first.sensitive_features, first.baseline, others,
+    )  # fmt: skip
+    where = f"{_CERTIFY}: y"
+    judged = CheckedData.check(data.goal, data.classes, rows, decide_on, where)
+    digest = RowDigest.of(data.X, column_names(data.X), data.weight)
+    seen = 0.0 if digest is None else digest.share_of(first.X)
+    if seen > 0.0:
+        raise ValueError(
+            f"certify_on: {100 * seen:.3g} % of its rows are among those of the fit; rows that "
+            "certify take no part in anything else"
+        )
+    return CertifyingRows(replace(judged, codebook=data.judged.rows.codebook), rows)
 
 
 def given_rows(

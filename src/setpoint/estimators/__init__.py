@@ -6,6 +6,8 @@ from setpoint.estimators.evaluation import evaluate
 from setpoint.estimators.path import BoundPath
 from setpoint.estimators.path_display import BoundPathDisplay
 from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load_model, save_model
+from setpoint.estimators.planning import Needed, RowsNeeded, rows_needed
+from setpoint.estimators.planning_display import RowsNeededDisplay
 from setpoint.estimators.priors import weights_for_prior
 from setpoint.estimators.scorer import goal_scorer
 
@@ -14,11 +16,15 @@ __all__ = [
     "BoundPath",
     "BoundPathDisplay",
     "ModelFileError",
+    "Needed",
+    "RowsNeeded",
+    "RowsNeededDisplay",
     "UnknownGroupWarning",
     "bound_path",
     "evaluate",
     "goal_scorer",
     "load_model",
+    "rows_needed",
     "save_model",
     "weights_for_prior",
 ]

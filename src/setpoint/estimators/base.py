@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import measured_value
+from setpoint.caller import warn_caller
 from setpoint.deciding.decide import Decision
 from setpoint.deciding.opening import FitData, given_rows
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
-from setpoint.estimators.digest import RowDigest
+from setpoint.estimators.fingerprint import fingerprint
 from setpoint.estimators.path import BoundPath
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
@@ -28,6 +29,7 @@ from setpoint.inputs.arrays import column_names
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.deployed import Deployed
+from setpoint.inputs.digest import RowDigest
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.parameters import Allowed, check
 from setpoint.program.link import link
@@ -41,11 +43,16 @@ from setpoint.report.worked import with_worked
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
-from setpoint.solvers import SearchLimits, Settings, Solver, solver_of
+from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
 
 __all__ = ["GoalClassifier", "atomic_fit"]
 
 Array = NDArray[Any]
+
+_BESIDE_THE_MODEL = frozenset(
+    {"rule_", "goal_report_", "trace_", "evidence_", "digest_", "n_features_in_"}
+)
+"""Attributes that say what a fit found, and not how rows are scored."""
 
 
 P = ParamSpec("P")
@@ -83,7 +90,10 @@ class GoalClassifier(DecidesByRule):
     solver: Any
     limits: Any
     baseline: Any = None
+    confidence: Any = None
     _family: ClassVar[str] = ""
+    _fits_nothing: bool = False
+    """Whether ``fit`` trains no model, so that all rows can choose the rule."""
     _parameters: ClassVar[Mapping[str, Allowed]] = {}
 
     # ------------------------------------------------------------------ parameters
@@ -125,6 +135,8 @@ class GoalClassifier(DecidesByRule):
         value, allowed = getattr(self, name, None), self._parameters.get(name)
         if name == "solver" and self._family:
             return solver_of(value, self._family)
+        if name == "confidence":
+            return None if value is None else Confidence.of(value)
         for kind in allowed if isinstance(allowed, tuple) else (allowed,):
             if isinstance(kind, type) and issubclass(kind, Settings):
                 check(self, {name: cast(Allowed, allowed)})
@@ -190,6 +202,7 @@ class GoalClassifier(DecidesByRule):
         drawn = inputs.undecided(decided) if self.rule_.randomized else 0.0
         digest, table = getattr(self, "digest_", None), inputs.tables[None]
         known = 0.0 if digest is None else digest.share_of(X, table.weight)
+        notes = self._unbound()
         entries = with_worked(report.constraints, goal, own)
         report = replace(
             report,
@@ -198,9 +211,36 @@ class GoalClassifier(DecidesByRule):
             sections=(*report.sections, *sections),
             search=Search(fitted.search.family, fitted.search.solver),
             rule=replace(fitted.rule, drawn=drawn),
+            warnings=(*report.warnings, *notes),
         )
         against = against_deployed(goal, labels, table, decided[None])
         return with_deployed(report, against)
+
+    @property
+    def _fingerprint(self) -> str:
+        """Of what the model has learnt, and of its rule."""
+        beside = _BESIDE_THE_MODEL | self.get_params(deep=False).keys()
+        learnt = {k: v for k, v in vars(self).items() if k not in beside}
+        return fingerprint(learnt, self.rule_.to_json())
+
+    def _bind(self) -> None:
+        """Bind what is promised to the model and the rule that are there now, at the end of fit."""
+        report = self.goal_report_
+        if report.guarantee is not None:
+            bound = replace(report.guarantee, binding=self._fingerprint)
+            self.goal_report_ = replace(report, guarantee=bound)
+
+    def _unbound(self) -> tuple[str, ...]:
+        """A sentence where what was promised was promised of another model or rule."""
+        guarantee = self.goal_report_.guarantee
+        if guarantee is None or guarantee.binding in ("", self._fingerprint):
+            return ()
+        text = (
+            f"The rule was {guarantee.state} for another model or rule: this one was changed "
+            "afterwards, and nothing is promised of it."
+        )
+        warn_caller(text)
+        return (text,)
 
     def _measured(
         self,
@@ -334,7 +374,10 @@ class GoalClassifier(DecidesByRule):
         self.baseline_column_ = data.column
         self.evidence_ = evidence
         self.draw_key_, self.draw_columns_ = data.key, names
-        self.digest_ = RowDigest.of(data.X, names, data.weight)
+        # Rows that certify chose among rules: they show nothing of new ones either.
+        whole = data.index is None
+        seen = (data.X, data.weight) if whole else (data.whole, None)
+        self.digest_ = RowDigest.of(seen[0], names, seen[1])
         sizes = evidence.rows.segment_weights
         self.largest_segment_ = int(np.argmax(sizes[sizes > 0.0]))  # the rule has no others
 

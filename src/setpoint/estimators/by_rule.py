@@ -13,15 +13,16 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.caller import warn_caller
 from setpoint.estimators.notebook import ShowsReport
-from setpoint.estimators.row_hash import column_draws, row_draws
 from setpoint.goals.errors import GoalError, listed, nearest
 from setpoint.inputs.arrays import column_names, column_of
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.index import aligned
+from setpoint.inputs.row_hash import column_draws, row_draws
 from setpoint.report import GoalReport
 from setpoint.rules import Rule
 from setpoint.rules.segments import segment_in_words
+from setpoint.solvers import ModelResponse
 
 __all__ = ["DecidesByRule", "UnknownGroupWarning"]
 
@@ -47,11 +48,16 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
     # What a family has no parameter for: the rule looks at the score alone, and draws nothing.
     sensitive_features: Any = None
     draw: str = "row"
-    unknown_group: str = "raise"
+    response: Any = "model"
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Scores (N,) of the positive class, or (N, s) as the rule takes them."""
         raise NotImplementedError
+
+    @property
+    def _answers(self) -> ModelResponse:
+        """What a model inside is asked, and how rows are answered."""
+        return ModelResponse.of(self.response)
 
     @property
     def _classes(self) -> ClassOrder:
@@ -79,7 +85,7 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         ------
         GoalError
             If a column that the rule looks at is missing, or a group is unseen and
-            ``unknown_group="raise"``.
+            ``unknown_group="raise"``, see :class:`setpoint.solvers.ModelResponse`.
         """
         check_is_fitted(self)
         u = self._draws(X) if self.rule_.randomized else None
@@ -124,7 +130,7 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
             X=X,
             wanted=names,
             free=names,
-            missing=self.unknown_group == "largest",
+            missing=self._answers.unknown_group == "largest",
             who="the rule looks at",
         )
         codes = self.rule_.segment_codes(columns)
@@ -136,10 +142,11 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         group = segment_in_words(tuple(row.items()))
         known = [segment_in_words(key) for key in self.rule_.segment_keys]
         message = f"{int(unseen.sum())} rows are of a group that fit did not see, as {group} "
-        if self.unknown_group == "raise":
+        if self._answers.unknown_group == "raise":
             raise GoalError(
-                f"{message}in row {first} (it saw {listed(known)}); unknown_group='largest' "
-                "decides them by the rule of the largest group"
+                f"{message}in row {first} (it saw {listed(known)}); "
+                "response=ModelResponse(unknown_group='largest') decides them by the rule of the "
+                "largest group"
             )
         warn_caller(
             f"{message}in row {first}; they are decided by the rule for "
@@ -171,12 +178,19 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
 
     def _draws(self, X: Any) -> NDArray[np.float64]:
         """One uniform number a row; see `draw`."""
+        found = self._draws_of(X, self.draw_key_, self.draw_columns_)
+        if found is not None:
+            return found
+        seed = None if self.random_state is None else self.draw_key_
+        return np.random.default_rng(seed).random(int(_num_samples(X)))
+
+    def _draws_of(self, X: Any, key: int, names: list[str] | None) -> NDArray[np.float64] | None:
+        """Draws that the rows' content settles; None where they are drawn anew each time."""
         if self.draw == "random":
-            seed = None if self.random_state is None else self.draw_key_
-            return np.random.default_rng(seed).random(int(_num_samples(X)))
+            return None
         if self.draw == "row":
-            return row_draws(X, key=self.draw_key_, feature_names=self.draw_columns_)
-        return column_draws(column_of(X, self.draw, "draw"), key=self.draw_key_)
+            return row_draws(X, key=key, feature_names=names)
+        return column_draws(column_of(X, self.draw, "draw"), key=key)
 
     def _check_drawable(self, X: Any, key: int, names: list[str] | None) -> None:
         """Find rows that cannot be drawn for in ``fit``, not after deployment."""

@@ -70,7 +70,8 @@ def evaluate(
         where the goal refers to no positive class, as "maximize accuracy" does not.
     level : float
         Confidence of each limit of an interval by itself, above 0.5 and below 1. A bound
-        is shown to hold, or to fail, with this confidence.
+        is shown to hold, or to fail, with this confidence, or with its own where the goal says
+        one.
 
     Returns
     -------

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.deciding import Decision, FitData, open_fit
+from setpoint.deciding import Certification, Decision, FitData, Found, Tries, open_fit
 from setpoint.estimators.base import GoalClassifier, atomic_fit
 from setpoint.estimators.features import checked_features, without_column
+from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import one_column
+from setpoint.inputs.arrays import column_names, one_column
 from setpoint.inputs.classes import ClassOrder, two_classes
 from setpoint.rules import Threshold
+from setpoint.solvers import Confidence, Solver
 from setpoint.typing import Floats
 
-__all__ = ["TrainedClassifier", "linear_scores"]
+__all__ = ["TrainedClassifier", "linear_scores", "most_models"]
+
+_MOST_MODELS = 20
+_SCORES = 40_000_000
+"""In all, of the models that are certified, on the rows that choose."""
+
+
+def most_models(n_rows: int) -> int:
+    """How many models are tried on rows that certify: fewer where very many rows choose.
+
+    Examples
+    --------
+    >>> most_models(1_000), most_models(5_000_000)
+    (20, 8)
+    """
+    return max(min(_MOST_MODELS, _SCORES // max(n_rows, 1)), 3)
 
 
 def linear_scores(X: Any, w: Floats) -> Floats:
@@ -29,6 +47,29 @@ def linear_scores(X: Any, w: Floats) -> Floats:
     array([10.])
     """
     return np.asarray(X @ w[:-1] + w[-1], np.float64)
+
+
+def check_confidence(classifier: TrainedClassifier) -> None:
+    """Refuse promises that no model of a training can be given.
+
+    Raises
+    ------
+    ValueError
+        If rules were to be tried on cross-validated scores, or for the next rows.
+    """
+    asked, name = Confidence.of(classifier.confidence), type(classifier).__name__
+    if asked.guarantee == "approximate":
+        raise ValueError(
+            f"confidence: guarantee='approximate' tries rules on cross-validated scores, which "
+            f"{name} has none of: its training looks at the goal itself; leave it out, and rows "
+            "are kept apart that certify"
+        )
+    if asked.for_next is not None:
+        raise ValueError(
+            f"confidence: for_next={asked.for_next} promises the next rows for thresholds of one "
+            f"model, and {name} certifies several models of its training: leave it out, and the "
+            "promise is for the population"
+        )
 
 
 class TrainedClassifier(GoalClassifier):
@@ -51,6 +92,7 @@ class TrainedClassifier(GoalClassifier):
         sensitive_features: Any = None,
         baseline: Any = None,
         datasets: Mapping[str, Any] | None = None,
+        certify_on: Any = None,
     ) -> Self:
         """Train the model and settle the threshold.
 
@@ -69,6 +111,8 @@ class TrainedClassifier(GoalClassifier):
             model; Deployed for scores and their threshold.
         datasets : mapping of str to Dataset, (X, y) or X, optional
             Further data sets that the goal refers to by ``.on("name")``.
+        certify_on : Dataset, (X, y) or mapping of these by data set (None: X), optional
+            With `confidence`, rows that certify; None: a part of those above.
 
         Returns
         -------
@@ -78,6 +122,8 @@ class TrainedClassifier(GoalClassifier):
         ------
         InfeasibleError
             If no model was found that meets the goal, unless ``on_infeasible="nearest"``.
+        NotCertifiable
+            If the rows that certify do not show that a rule keeps the goal on new ones.
         GoalError, ShapeError
             If the goal refers to what is not there, or is of another kind; the message
             names who takes it.
@@ -94,6 +140,7 @@ class TrainedClassifier(GoalClassifier):
             sensitive_features=sensitive_features,
             baseline=baseline,
             datasets=datasets,
+            certify_on=certify_on,
         )
         self._close(data, self._train(data))
         return self
@@ -101,6 +148,62 @@ class TrainedClassifier(GoalClassifier):
     def _train(self, data: FitData) -> Decision:
         """Train the model on checked rows, and decide on its rule."""
         raise NotImplementedError
+
+    def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
+        super()._check_fit(goal, X, solver)
+        check_confidence(self)
+
+    def _scores_by(self, model: Any, X: Any, column: str | None) -> Floats:
+        """Scores (N,) of rows by a model of the training.
+
+        Parameters
+        ----------
+        model : Any
+            As ``parameters_`` is.
+        X : array-like, sparse matrix or frame of shape (N, d)
+        column : str or None
+            Of X, that holds what the deployed model says.
+        """
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> Floats:
+        return self._scores_by(self.parameters_, X, self.baseline_column_)
+
+    def _certification(
+        self,
+        data: FitData,
+        models: Callable[[Found], Sequence[Found]],
+        allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
+    ) -> Certification | None:
+        """How models of the training are certified; None where nothing is promised.
+
+        Parameters
+        ----------
+        data : FitData
+        models : callable
+            From what was found to the models that were kept, each with the rows that choose.
+        allowed : callable, optional
+            From counts (entries, m) on these rows to which rules may be tried.
+        """
+        rows, settings = data.certifying, data.promised
+        if rows is None or settings is None:
+            return None
+
+        def scored(found: Found) -> Evidence:
+            return rows.evidence(lambda X: self._scores_by(found.model, X, data.column))
+
+        draws, names = None, column_names(data.X)
+        if getattr(self, "randomized", False):
+            draws = rows.draws(lambda X: self._draws_of(X, data.key, names))
+        return Certification(
+            settings,
+            scored,
+            draws=draws,
+            models=models,
+            tries=Tries.of(self),
+            table=rows.judged.tables[None],
+            allowed=allowed,
+        )
 
     def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
         if column is not None:

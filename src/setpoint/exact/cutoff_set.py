@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import neg
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,6 +190,25 @@ class CutoffSet(AchievableSet):
             for (stratum, true), count in zip(segment.curve.kinds, expected, strict=True):
                 accepted[stratum, true] = count
         return evidence.rows.confusion_of_accepted(accepted)
+
+    def confusion_of(self, rule: Rule) -> Confusion:
+        """What a rule does; that of thresholds is read off the prefix sums."""
+        choice = self.choice_of(rule)
+        return self.evidence.confusion(rule) if choice is None else self.confusion(choice)
+
+    def choice_of(self, rule: Rule) -> MixtureWeights | None:
+        """The cut-offs that thresholds stand for on these rows; None for rules of other kinds."""
+        rules = rule.rules if isinstance(rule, PerSegment) else (rule,)
+        same = not isinstance(rule, PerSegment) or rule.segments == self.evidence.segments
+        if not same or len(rules) != len(self.segments):
+            return None
+        out: list[dict[int, float]] = []
+        for part, segment in zip(rules, self.segments, strict=True):
+            if not isinstance(part, Threshold) or part.width > 0.0:
+                return None
+            # The values descend.
+            out.append({bisect_right(segment.curve.values, -part.threshold, key=neg): 1.0})
+        return out
 
     def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight whose decision depends on a draw."""

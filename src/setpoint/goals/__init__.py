@@ -1,5 +1,6 @@
 """The language of goals: metrics, expressions and goals, without data."""
 
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import (
     EmptyPopulationError,
     GoalError,
@@ -8,7 +9,7 @@ from setpoint.goals.errors import (
     ShapeError,
     UnlabelledError,
 )
-from setpoint.goals.expressions import Constraint, Expression
+from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, SupportsGoal, as_goal, maximize, minimize
 
 __all__ = [

@@ -12,10 +12,11 @@ import numbers
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.entries import TABLE, Param, parameters_of
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import (
@@ -35,7 +36,6 @@ __all__ = [
     "Baseline",
     "BlackBoxMetric",
     "Const",
-    "Constraint",
     "Expression",
     "Metric",
     "Product",
@@ -78,6 +78,9 @@ class Expression(HasReducers):
     __slots__ = ()
     # NumPy scalars on the left must leave the operator to us.
     __array_ufunc__ = None
+
+    is_number: ClassVar[bool] = False
+    """Whether it is a number, which says nothing about a classifier."""
 
     @property
     def children(self) -> tuple[Expression, ...]:
@@ -238,6 +241,8 @@ class _Node(Expression):
 @dataclass(frozen=True, repr=False)
 class Const(_Node):
     """A number."""
+
+    is_number: ClassVar[bool] = True
 
     value: float
 
@@ -431,40 +436,6 @@ class Baseline(_Node):
 
 
 ZERO = Const(0.0)
-
-Relation: TypeAlias = Literal[">=", "<="]
-
-
-@dataclass(frozen=True, repr=False)
-class Constraint:
-    """``lhs >= rhs`` or ``lhs <= rhs``, kept as written (a number stands on the right)."""
-
-    lhs: Expression
-    relation: Relation
-    rhs: Expression
-
-    def __post_init__(self) -> None:
-        if isinstance(self.lhs, Const) and isinstance(self.rhs, Const):
-            raise GoalError("a constraint between two numbers says nothing about a classifier")
-        if isinstance(self.lhs, Const):
-            flipped = "<=" if self.relation == ">=" else ">="
-            lhs, rhs = self.rhs, self.lhs
-            object.__setattr__(self, "lhs", lhs)
-            object.__setattr__(self, "rhs", rhs)
-            object.__setattr__(self, "relation", flipped)
-
-    def __bool__(self) -> bool:
-        raise TypeError(
-            "a constraint is neither true nor false before it is measured; write "
-            "'0.3 <= x <= 0.5' as two constraints, and join constraints with commas: "
-            "subject_to(a >= 0.3, a <= 0.5)"
-        )
-
-    def __str__(self) -> str:
-        return f"{self.lhs} {self.relation} {self.rhs}"
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def operand(value: object) -> Expression:

@@ -7,12 +7,12 @@ from functools import cached_property, lru_cache
 from html import escape
 from typing import Literal, Protocol, runtime_checkable
 
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.entries import TABLE
 from setpoint.goals.errors import GoalError, GoalSyntaxError, NoFormulaError
 from setpoint.goals.expressions import (
     MAX_CHARACTERS,
     BlackBoxMetric,
-    Constraint,
     Expression,
     Metric,
     operand,

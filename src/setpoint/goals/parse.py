@@ -9,12 +9,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
+from setpoint.goals.constraints import Constraint, Relation
 from setpoint.goals.errors import GoalError, GoalSyntaxError, nearest
 from setpoint.goals.expressions import (
     FUNCTIONS,
     MAX_CHARACTERS,
     BlackBoxMetric,
-    Constraint,
     Expression,
     apply,
     operand,
@@ -22,7 +22,7 @@ from setpoint.goals.expressions import (
 )
 from setpoint.goals.populations import plain_label
 from setpoint.goals.reducers import REDUCERS
-from setpoint.goals.source import Source, fail
+from setpoint.goals.source import CONFIDENCE, Source, fail
 from setpoint.goals.synonyms import ANSWERS, ELSEWHERE, metric_named, why_unknown
 from setpoint.goals.table import MetricFunction
 
@@ -69,6 +69,9 @@ def _parse(text: str) -> Parsed:
         fail(text, "'subject to' appears twice; join constraints with 'and'", 0)
     if not source.part(0)[0]:
         fail(text, f"'{word}' is followed by what is wanted, as in '{word} recall'", offset)
+    if source.sure[0]:
+        what = f"a confidence stands after a constraint, not after what is wanted, {CONFIDENCE}"
+        fail(text, what, source.sure[0][0])
     objective = _Reader(source, 0).objective()
     constraints: list[Constraint] = []
     if len(source.parts) == 2:
@@ -76,7 +79,8 @@ def _parse(text: str) -> Parsed:
             fail(
                 text, "'subject to' is followed by constraints, as in 'precision >= 0.9'", len(text)
             )
-        constraints = _Reader(source, 1).constraints()
+        reader = _Reader(source, 1)
+        constraints = reader.constraints(reader.tree)
     return sense, objective, tuple(constraints)
 
 
@@ -104,6 +108,7 @@ class _Reader:
     def __init__(self, source: Source, index: int) -> None:
         self.source = source
         self.code, self.places = source.part(index)
+        self.sure = source.sure[index]
         self.bytes = self.code.encode("utf-8", "surrogatepass")
         try:
             with warnings.catch_warnings():
@@ -116,9 +121,13 @@ class _Reader:
         except (ValueError, UnicodeError) as error:
             fail(source.text, f"cannot read this ({error})", self.places[0])
 
-    def fail(self, node: ast.expr | ast.keyword, message: str) -> NoReturn:
+    def place(self, node: ast.expr | ast.keyword) -> int:
+        """Where it begins in the text."""
         column = len(self.bytes[: node.col_offset].decode("utf-8", "replace"))
-        fail(self.source.text, message, self.places[min(column, len(self.places) - 1)])
+        return self.places[min(column, len(self.places) - 1)]
+
+    def fail(self, node: ast.expr | ast.keyword, message: str) -> NoReturn:
+        fail(self.source.text, message, self.place(node))
 
     def build(self, node: ast.expr, make: Callable[[], T]) -> T:
         """Run a constructor; its complaint becomes ours, with the place."""
@@ -136,9 +145,9 @@ class _Reader:
             self.fail(self.tree, "constraints follow 'subject to'")
         return self.expression(self.tree)
 
-    def constraints(self) -> list[Constraint]:
+    def constraints(self, root: ast.expr) -> list[Constraint]:
         out: list[Constraint] = []
-        stack = [self.tree]
+        stack = [root]
         while stack:
             node = stack.pop()
             if isinstance(node, ast.Tuple):
@@ -146,13 +155,40 @@ class _Reader:
             elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
                 stack += reversed(node.values)
             elif isinstance(node, ast.Compare):
-                out += self.comparison(node)
+                out += self.confident(node) if self.confidences(node) else self.comparison(node)
             elif isinstance(node, ast.BoolOp):
                 self.fail(node, "constraints are joined with 'and'; there is no 'or'")
             elif isinstance(node, ast.Constant):  # after the comma of "precision >= 0,9"
                 self.fail(node, f"a number does not stand alone; {_POINT}")
             else:
                 self.fail(node, "a constraint compares with >= or <=")
+        return out
+
+    def confidences(self, node: ast.Compare) -> list[int]:
+        """Which of the things compared are the confidence of what stands before."""
+        pairs = enumerate(zip(node.ops, node.comparators, strict=True))
+        return [
+            k for k, (op, x) in pairs if isinstance(op, ast.NotIn) and self.place(x) in self.sure
+        ]
+
+    def confident(self, node: ast.Compare) -> list[Constraint]:
+        """Constraints that a confidence follows."""
+        first, *more = self.confidences(node)
+        number = node.comparators[first]
+        if more:
+            self.fail(node.comparators[more[0]], f"a constraint has one confidence, {CONFIDENCE}")
+        if first + 1 < len(node.ops) or not isinstance(number, ast.Constant):
+            self.fail(number, f"a confidence is one number that ends a constraint, {CONFIDENCE}")
+        given: Any = number.value
+        before = node.left
+        if first:
+            before = ast.Compare(node.left, node.ops[:first], node.comparators[:first])
+            ast.copy_location(before, node)
+        out = []
+        for c in self.constraints(before):
+            if c.confidence is not None:
+                self.fail(number, f"a constraint has one confidence, {CONFIDENCE}")
+            out.append(self.build(number, partial(c.with_confidence, given)))
         return out
 
     def comparison(self, node: ast.Compare) -> list[Constraint]:
@@ -163,7 +199,7 @@ class _Reader:
                 self.fail(node, "'==' is not a constraint: write abs(x - c) <= tolerance")
             if not isinstance(op, (ast.GtE, ast.LtE)):
                 self.fail(node, "a constraint compares with >= or <=")
-            relation: Literal[">=", "<="] = ">=" if isinstance(op, ast.GtE) else "<="
+            relation: Relation = ">=" if isinstance(op, ast.GtE) else "<="
             out.append(self.build(node, partial(Constraint, left, relation, right)))
         return out
 

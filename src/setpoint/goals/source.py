@@ -9,10 +9,17 @@ from typing import NoReturn
 from setpoint.goals.errors import GoalSyntaxError
 from setpoint.goals.synonyms import AT_K
 
-__all__ = ["Source", "fail"]
+__all__ = ["CONFIDENCE", "Source", "fail"]
 
+CONFIDENCE = "as in 'precision >= 0.9 with confidence 0.99'"
+"""How the confidence of a constraint is written."""
+
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:\s*%|(?:e[-+]?\d+)?)"
 _PIECES = re.compile(
     r"""(?P<triple>\"{3}|'{3})|(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+    rf"""|(?P<sure>\bwith\s+(?:confidence\s+{_NUMBER}|{_NUMBER}\s*confidence\b))"""
+    rf"""|(?P<unsure>\bwith\s+confidence\b|\bconfidence\s+{_NUMBER}|\bat\s+confidence\b"""
+    rf"""|\bat\s+{_NUMBER}\s*confidence\b|\bwith\s+{_NUMBER}(?=\s*(?:$|\)|and\b|,\s*\D)))"""
     r"""|(?P<subject>\b(?:subject\s+to|such\s+that)\b|\bs\.\s?t\.)|(?P<with>\b(?:with|where)\b)"""
     r"""|(?P<and>\band\b)|(?P<percent>(?<![\w.])(?:\d+(?:\.\d*)?|\.\d+)\s*%)"""
     r"""|(?P<least>\b(?:(?:is|of)\s+)?at\s+least\b)|(?P<most>\b(?:(?:is|of)\s+)?at\s+most\b)"""
@@ -20,6 +27,7 @@ _PIECES = re.compile(
     r"""|(?P<word>\w+)|(?P<ge>≥|=>)|(?P<le>≤|=<)|(?P<space>\s+)|(?P<other>.)""",
     re.DOTALL | re.IGNORECASE,
 )
+_WORDS = re.compile(r"with|confidence|\s", re.IGNORECASE)
 _SPELLED = {"space": " ", "ge": ">=", "least": ">=", "le": "<=", "most": "<=", "and": "and"}
 _OPEN, _CLOSED = ("(", "[", "{"), (")", "]", "}")
 
@@ -27,13 +35,16 @@ _OPEN, _CLOSED = ("(", "[", "{"), (")", "]", "}")
 class Source:
     """The text in Python's spelling, with the place in the original of each character.
 
-    It has a part for the objective, and one for the constraints where these are.
+    It has a part for the objective, and one for the constraints where these are. The confidence
+    of a constraint becomes an operator that binds like its comparison, ``x >= 0.9 not in 0.99``;
+    `sure` holds for each part the places of the text where it was a confidence.
     """
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
         self.parts: list[list[str]] = [[]]
         self.places: list[list[int]] = [[]]
+        self.sure: list[list[int]] = [[]]
         depth = 0  # in brackets a bare word may be the name of a column or of a label
         for match in _PIECES.finditer(text, start):
             piece = match.group()
@@ -42,6 +53,7 @@ class Source:
             if kind == "subject" or (kind == "with" and not depth):
                 self.parts.append([])
                 self.places.append([])
+                self.sure.append([])
                 continue
             if kind == "triple" or piece in ("#", "\0", ";", "\\"):
                 fail(text, f"the character {piece!r} has no meaning here", match.start())
@@ -54,7 +66,14 @@ class Source:
                     f"{piece.strip()!r}: a level that is kept is a bound, as in {bound}",
                     match.start(),
                 )
-            if kind == "percent":
+            if kind == "unsure":
+                what = "a confidence is a number above 0 and below 1 after a constraint"
+                fail(text, f"{piece.strip()!r}: {what}, {CONFIDENCE}", match.start())
+            if kind == "sure":
+                self.sure[-1].append(match.start())
+                number = _WORDS.sub("", piece)
+                spelled = f" not in {_share(number) if '%' in number else f'{number} '}"
+            elif kind == "percent":
                 spelled = _share(piece)
             elif kind == "and" and depth:
                 spelled = piece

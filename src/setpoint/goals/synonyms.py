@@ -51,6 +51,7 @@ MONEY = (
     "'minimize cost({(1, 0): 60, (0, 1): 5})'; what no formula here says is a function of your own, "
     "blackbox(\"module:name\")"
 )
+SURE = "what a bound is kept with on new rows, as in 'maximize recall subject to precision >= 0.9 with confidence 0.99'"
 OF_SCORES = "a measure of probabilities, and a goal is about decisions, as in 'maximize f1'"
 
 ANSWERS: dict[str, str] = {
@@ -61,6 +62,7 @@ ANSWERS: dict[str, str] = {
        for word, name in {"true_positives": "tp", "false_positives": "fp", "false_negatives": "fn", "true_negatives": "tn"}.items()},
     **dict.fromkeys(("profit", "revenue", "income", "gain", "gains", "earnings", "savings", "money", "roi", "utility", "costs", "net_benefit"), MONEY),
     **dict.fromkeys(("log_loss", "logloss", "cross_entropy", "brier", "brier_score", "brier_score_loss"), OF_SCORES),
+    **dict.fromkeys(("confidence", "certainty"), SURE),
 }
 """Word, and the sentence that answers it."""
 

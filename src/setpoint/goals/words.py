@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.expressions import (
     Apply,
     Baseline,
     BlackBoxMetric,
     Const,
-    Constraint,
     Expression,
     Metric,
     Product,
@@ -105,9 +105,15 @@ def constraint_in_words(constraint: Constraint) -> str:
     >>> goal = Goal.parse("maximize recall subject to recall.difference(sex) <= 0.05")
     >>> constraint_in_words(goal.constraints[0])
     'gap in recall between groups by sex at most 0.05'
+    >>> goal = Goal.parse("maximize recall subject to precision >= 0.9 with confidence 0.99")
+    >>> constraint_in_words(goal.constraints[0])
+    'precision at least 0.9 (with 99 % confidence)'
     """
     relation = "at least" if constraint.relation == ">=" else "at most"
-    return f"{in_words(constraint.lhs)} {relation} {in_words(constraint.rhs)}"
+    words = f"{in_words(constraint.lhs)} {relation} {in_words(constraint.rhs)}"
+    if constraint.confidence is not None:
+        words += f" (with {100 * constraint.confidence:.10g} % confidence)"
+    return words
 
 
 def in_words(x: Expression) -> str:

@@ -14,12 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from setpoint.evidence import Confusion
-from setpoint.goals.expressions import Constraint
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.goal import as_goal
 from setpoint.guarantees.power import (
     Binomial,
     Smooth,
@@ -31,9 +32,9 @@ from setpoint.guarantees.requirements import Every, Part, Requirement, requireme
 from setpoint.inference.profiles import Counted
 from setpoint.inference.trials import trials_of
 from setpoint.program.fold import Folder
-from setpoint.program.functions import Affine, Ratio
+from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal, Program, ProgramConstraint
-from setpoint.typing import Bools, Floats
+from setpoint.typing import Bools
 
 __all__ = ["Fewest", "Pilot", "Plan", "fewest_rows", "fewest_rows_of", "rows_of"]
 
@@ -125,7 +126,7 @@ class Pilot:
     counted: Counted
 
     @classmethod
-    def of(cls, goal: object, confusion: Confusion) -> Pilot:
+    def of(cls, goal: Any, confusion: Confusion) -> Pilot:
         """A goal, or one that is linked already, on a confusion.
 
         Raises
@@ -133,9 +134,6 @@ class Pilot:
         GoalError
             As in :func:`setpoint.program.link.link` and :class:`setpoint.program.program.Program`.
         """
-        from setpoint.goals.goal import as_goal
-        from setpoint.program.link import link
-
         linked = goal if isinstance(goal, LinkedGoal) else link(as_goal(goal), confusion.codebook)
         folder = Folder(linked.codebook, confusion.marginals, fixed=False)
         program = Program(linked, confusion.marginals, folder)
@@ -237,18 +235,20 @@ class Plan:
     @property
     def trial_share(self) -> float | None:
         """The share of the rows that are trials; None unless it is one exact statement."""
-        return self._singles[0].share if self._is_one else None
+        one = self._one
+        return None if one is None else one.share
 
     def trials(self, power: float) -> int | None:
         """Trials from which on it is shown with that chance; None unless one exact statement."""
-        if not self._is_one:
+        one = self._one
+        if one is None or not self.reaches:
             return None
-        one = self._singles[0]
-        return trials_needed(one.p, one.q, one.delta, power) if self.reaches else None
+        return trials_needed(one.p, one.q, one.delta, power)
 
     @property
-    def _is_one(self) -> bool:
-        return len(self._singles) == 1 and self.is_exact
+    def _one(self) -> Binomial | None:
+        one = self._singles[0] if len(self._singles) == 1 else None
+        return one if isinstance(one, Binomial) else None
 
     def rows(self, power: float) -> int | None:
         """Rows that show it with that chance; None where no number does."""
@@ -285,20 +285,12 @@ def _singles(chances: _Chances) -> Iterator[Binomial | Smooth]:
 
 def _kinds_for(requirement: Requirement, counted: Counted) -> Bools | None:
     """The kinds (strata, n + 1) of whose rows a right decision speaks for a statement."""
-    x = requirement.function
-    if counted.fraction(x) is None or not isinstance(x, (Affine, Ratio)):
+    weights = counted.fraction_of_entries(requirement.function)
+    if weights is None:
         return None
-    index = sorted(x.features)
-    event, given = counted.event(index), counted.given(index)[0]
-
-    def weights(e: Affine) -> Floats:
-        return np.asarray(np.array([e.terms.get(j, 0.0) for j in index]) @ event + e.const * given)
-
-    below = weights(x.below) if isinstance(x, Ratio) else given
-    above = weights(x.above) + x.offset * below if isinstance(x, Ratio) else weights(x)
+    above, below = weights
     added = requirement.sign * (above - requirement.level * below)
-    rows = added.reshape(counted.confusion.counts.shape)
-    return np.asarray((rows > _TINY).any(axis=2))
+    return np.asarray((added > _TINY).any(axis=2))
 
 
 def _all_rows(counted: Counted) -> float:

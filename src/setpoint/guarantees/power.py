@@ -94,7 +94,7 @@ class Binomial:
         Examples
         --------
         >>> round(Binomial(0.95, 0.9, 1.0, 0.05).at(203), 4)
-        0.8043
+        0.8135
         """
         mean = n * self.share
         if mean > _MOST_EXACT:

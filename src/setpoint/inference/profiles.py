@@ -26,7 +26,7 @@ from setpoint.program.link import Linker
 from setpoint.program.rate_table import RateTable
 from setpoint.typing import Bools, Floats
 
-__all__ = ["Counted", "RowProfiles", "bind_counted"]
+__all__ = ["Counted", "RowProfiles", "above_and_below", "bind_counted"]
 
 
 _TINY = 1e-12
@@ -120,6 +120,12 @@ class Counted:
         tables = (self.confusion.counts, self.confusion.squares)
         return np.stack([np.repeat(t.sum(axis=2).ravel(), n) for t in tables])
 
+    @cached_property
+    def row_weights(self) -> Floats:
+        """The weight (entries,) of a typical row of each entry's stratum and true class."""
+        total, squares = self._around
+        return np.where(total > 0, squares / np.where(total > 0, total, 1.0), 1.0)
+
     def value(self, x: RateFunction) -> float:
         """The value of a bound expression here."""
         return float(x.value(self.v)) + 0.0
@@ -180,21 +186,10 @@ class Counted:
         if not isinstance(x, (Affine, Ratio)) or not x.features:
             return None
         profiles = self.profiles(x.features)
-        if not (profiles.given == profiles.given[0]).all():
-            return None  # shares of different rows
-
-        def weights(e: Affine) -> Floats:
-            coefs = np.array([e.terms.get(j, 0.0) for j in profiles.index])
-            return np.asarray(coefs @ profiles.event + e.const * profiles.given[0])
-
-        if isinstance(x, Affine):
-            above, below, zero = weights(x), profiles.given[0], 0.0
-        else:
-            below, zero = weights(x.below), x.at_zero
-            above = weights(x.above) + x.offset * below
-        if (below < -_TINY).any():
+        parts = above_and_below(x, profiles)
+        if parts is None:
             return None
-        below = np.maximum(below, 0.0)
+        above, below = parts
         used = (np.abs(above) > _TINY) | (below > _TINY)
         return Fraction(
             above[used],
@@ -202,8 +197,21 @@ class Counted:
             profiles.counts[used],
             profiles.squares[used],
             profiles.around[:, used],
-            zero,
+            x.at_zero if isinstance(x, Ratio) else 0.0,
         )
+
+    def fraction_of_entries(self, x: RateFunction) -> tuple[Floats, Floats] | None:
+        """What a row of each entry (strata, n + 1, n) adds above and below the line.
+
+        None where the expression is not one fraction of linear functions of the counts.
+        """
+        profiles, place = self._grouped(x.features)
+        parts = above_and_below(x, profiles)
+        if parts is None:
+            return None
+        seen, shape = place >= 0, self.confusion.counts.shape
+        above, below = (np.where(seen, part[place], 0.0).reshape(shape) for part in parts)
+        return above, below
 
     def range(self, x: RateFunction) -> tuple[float, float]:
         """The range of the expression whatever the data: what limits are clipped to."""
@@ -248,6 +256,37 @@ class Counted:
         # The squares of weights with this mean are no smaller, and equal only where all are it.
         spread = float(squares.sum()) - weight * float(total.sum())
         return weight if abs(spread) <= 1e-9 * weight * float(total.sum()) else None
+
+
+def above_and_below(x: RateFunction, profiles: RowProfiles) -> tuple[Floats, Floats] | None:
+    """What a row of each profile (profiles,) adds above and below the line.
+
+    None if the expression is not one fraction of linear functions of the counts, because it
+    is not a ratio of sums, or its shares are of different rows.
+
+    Parameters
+    ----------
+    x : RateFunction
+    profiles : RowProfiles
+        Of its features, and maybe others.
+    """
+    if not isinstance(x, (Affine, Ratio)) or not x.features:
+        return None
+    place = [profiles.index.index(j) for j in sorted(x.features)]
+    given = profiles.given[place[0]]
+    if not (profiles.given[place] == given).all():
+        return None
+
+    def weights(e: Affine) -> Floats:
+        coefs = np.array([e.terms.get(j, 0.0) for j in profiles.index])
+        return np.asarray(coefs @ profiles.event + e.const * given)
+
+    if isinstance(x, Affine):
+        return weights(x), given
+    below = weights(x.below)
+    if (below < -_TINY).any():
+        return None
+    return weights(x.above) + x.offset * below, np.maximum(below, 0.0)
 
 
 @lru_cache(maxsize=64)

@@ -181,7 +181,7 @@ def successes_needed(n: ArrayLike, share: float, tail: float) -> NDArray[np.int6
         k = k + short
     while (far := (at_least(k - 1, m, share) <= tail) & (k > 0)).any():
         k = k - far
-    return k
+    return np.asarray(k, np.int64)
 
 
 def _counts(k: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:

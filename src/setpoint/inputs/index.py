@@ -1,13 +1,17 @@
-"""Rows of two frames that go by their index."""
+"""Rows of what belongs together: by the index of frames, or some of them by position."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
 from setpoint.inputs.deployed import Deployed
 
-__all__ = ["aligned"]
+__all__ = ["aligned", "taken"]
 
 
 def aligned(given: Any, X: Any, name: str) -> Any:
@@ -49,6 +53,33 @@ def aligned(given: Any, X: Any, name: str) -> Any:
         f"{name} and X have different indexes, so that it is not clear which rows belong together; "
         f"give {name} the index of X, or go by position with .to_numpy()"
     )
+
+
+def taken(given: Any, index: NDArray[np.int64], n_rows: int) -> Any:
+    """Some rows of what was given, wherever it has a value for each row.
+
+    Parameters
+    ----------
+    given : array, frame, mapping of these, Deployed, or anything else
+        Names, models and what has another length stay as they are.
+    index : int array of shape (m,)
+    n_rows : int
+        How many rows there are in all.
+
+    Examples
+    --------
+    >>> taken({"sex": ["f", "m", "m"]}, np.array([0, 2]), 3), taken("sex", np.array([0]), 3)
+    ({'sex': ['f', 'm']}, 'sex')
+    """
+    if isinstance(given, Mapping):
+        return {key: taken(part, index, n_rows) for key, part in given.items()}
+    if isinstance(given, Deployed):
+        return Deployed(taken(given.source, index, n_rows), given.threshold)
+    if given is None or isinstance(given, str) or hasattr(given, "predict"):
+        return given
+    shape = getattr(given, "shape", None)
+    length = shape[0] if shape else len(given) if hasattr(given, "__len__") else None
+    return _safe_indexing(given, index) if length == n_rows else given
 
 
 def _index(given: Any) -> Any:

@@ -8,7 +8,7 @@ any model is fitted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -26,10 +26,10 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns, check_groups
 from setpoint.inputs.deployed import Deployed
-from setpoint.inputs.index import aligned
+from setpoint.inputs.index import aligned, taken
 from setpoint.inputs.labels import check_weight
 from setpoint.program.link import link
-from setpoint.typing import Codes
+from setpoint.typing import Codes, Integers
 
 __all__ = [
     "CheckedData",
@@ -66,6 +66,12 @@ class GivenRows:
     def __post_init__(self) -> None:
         for name in ("y", "sample_weight", "sensitive_features", "baseline"):
             object.__setattr__(self, name, aligned(getattr(self, name), self.X, name))
+
+    def take(self, index: NDArray[np.int64]) -> GivenRows:
+        """Some of the rows, in the order of `index`."""
+        parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "n_rows"}
+        own = {name: taken(part, index, self.n_rows) for name, part in parts.items()}
+        return GivenRows(len(index), **own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,19 +211,29 @@ class CheckedData:
                             f"that value ({_nearest(value, known)})"
                         )
 
-    def take(self, index: NDArray[np.int64] | None) -> CheckedData:
+    def take(
+        self, index: NDArray[np.int64] | Mapping[str | None, NDArray[np.int64]] | None
+    ) -> CheckedData:
         """Some rows of X, in the order of `index` (None: all), and all of other data sets.
 
+        A mapping says for each data set which of its rows; those that it does not name stay.
         The codebook stays: also a group that has no row among them is known.
         """
         if index is None:
             return self
+        some: Mapping[str | None, Codes] = index if isinstance(index, Mapping) else {None: index}
         return replace(
             self,
-            tables={**self.tables, None: self.tables[None].take(index)},
-            n_rows={**self.n_rows, None: len(index)},
+            tables={n: t.take(some[n]) if n in some else t for n, t in self.tables.items()},
+            n_rows={n: len(some[n]) if n in some else size for n, size in self.n_rows.items()},
             codebook=self.rows.codebook,
         )
+
+    def kinds(self, name: str | None) -> Integers:
+        """Stratum and true class (N,) of all rows of a data set, whatever they weigh."""
+        table = replace(self.tables[name], weight=None)
+        codebook = self.rows.codebook
+        return replace(self, tables={name: table}, codebook=codebook).rows.kind
 
     @cached_property
     def rows(self) -> Rows:

@@ -8,7 +8,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.penalty.cuts import Cut, best_cut
+from setpoint.evidence.cutoffs import cutoffs
+from setpoint.penalty.at_margins import AtMargins
+from setpoint.penalty.cuts import Cut, best_of
 from setpoint.penalty.problem import Tradeoff
 from setpoint.search.limits import Limits
 from setpoint.typing import Floats
@@ -49,6 +51,8 @@ class Pool(Generic[P]):
         Weight of rows that have to be accepted.
     limits : Limits
         They count the candidates and record each better one.
+    beside : AtMargins, optional
+        Keeps others too, where models are certified.
     """
 
     goal: Tradeoff
@@ -57,6 +61,7 @@ class Pool(Generic[P]):
     least: float
     best: dict[str, Candidate[P]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    beside: AtMargins[Candidate[P]] | None = None
 
     @property
     def n_offered(self) -> int:
@@ -71,11 +76,21 @@ class Pool(Generic[P]):
         if not np.isfinite(scores).all():
             return None
         self.limits.calls += 1
-        cut = best_cut(self.goal, scores, self.true, self.weight, self.least)
+        values, (B, A) = cutoffs(scores, self.true, self.weight, 2)
+        cut = best_of(self.goal, values, A, B, self.least)
+        made: list[Candidate[P]] = []
+
+        def candidate() -> Candidate[P]:
+            if not made:
+                made.append(Candidate(parameters(), cut, method))
+            return made[0]
+
+        if self.beside is not None:
+            self.beside.offer(A, B, candidate)
         known = self.best.get(method)
         if known is None or cut.rank > known.cut.rank:
             first = self.best and cut.rank <= self.champion.cut.rank
-            self.best[method] = Candidate(parameters(), cut, method)
+            self.best[method] = candidate()
             if not first:
                 sense = self.goal.program.sense
                 self.limits.record(sense * cut.score, sense * np.inf, cut.violation)
@@ -85,6 +100,12 @@ class Pool(Generic[P]):
     def champion(self) -> Candidate[P]:
         """The best of all; of equals the earliest method."""
         return max(self.best.values(), key=lambda c: c.cut.rank)
+
+    @property
+    def kept(self) -> list[Candidate[P]]:
+        """All that are kept, each once: those best at some margin, and those of the methods."""
+        beside = [] if self.beside is None else self.beside.kept
+        return list({id(c): c for c in (*beside, *self.best.values())}.values())
 
     def table(self) -> list[dict[str, Any]]:
         """The best candidate of each method in plain words and the user's units, best first."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from setpoint.estimators.modules import needed
 from setpoint.inputs.files import CheckpointError, atomic_write, check_settings, check_writable
-from setpoint.penalty.candidates import Candidate
+from setpoint.penalty.candidates import Candidate, Pool
 from setpoint.penalty.cuts import Cut
 from setpoint.penalty.plan import Plan
 from setpoint.penalty.solvers.closed_form import Lifted
@@ -151,6 +151,7 @@ def pool_state(plan: Plan) -> dict[str, Any]:
         "n_offered": pool.limits.calls,
         "seconds": pool.limits.seconds,
         "notes": list(plan.notes),
+        **_beside_state(pool),
     }
 
 
@@ -160,6 +161,23 @@ def restore_pool(plan: Plan, state: dict[str, Any]) -> None:
     pool.best = {name: Candidate(*parts) for name, parts in state["best"].items()}
     pool.limits.resume(state["n_offered"], state["trace"], state["seconds"])
     plan.notes[:] = state["notes"]
+    if pool.beside is not None:
+        made = [Candidate(*parts) for parts in state["kept"]]
+        pool.beside.best = [None if i is None else made[i] for i in state["at"]]
+        pool.beside.values = state["values"]
+
+
+def _beside_state(pool: Pool[Any]) -> dict[str, Any]:
+    """The candidates that are best at some margin, each once."""
+    if pool.beside is None:
+        return {}
+    kept = pool.beside.kept
+    place = {id(c): i for i, c in enumerate(kept)}
+    return {
+        "kept": [[c.parameters, c.cut, c.method] for c in kept],
+        "at": [None if c is None else place[id(c)] for c in pool.beside.best],
+        "values": pool.beside.values,
+    }
 
 
 # ---------------------------------------------------------------------- values as JSON

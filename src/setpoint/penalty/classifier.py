@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.deciding import Decision, FitData, decide
+from setpoint.deciding import Decision, FitData, Found, decide
 from setpoint.estimators.features import transformed
-from setpoint.estimators.linear_rule import TrainedClassifier
+from setpoint.estimators.linear_rule import TrainedClassifier, most_models
 from setpoint.estimators.modules import module_of
 from setpoint.estimators.progress import Progress
+from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.goals.requirements import require_rows_alone
+from setpoint.penalty.at_margins import at_margins
+from setpoint.penalty.candidates import Candidate
 from setpoint.penalty.fitting import carry_out, prepare
 from setpoint.penalty.parameters import PARAMETERS, check_sources
 from setpoint.penalty.problem import WHOLE
@@ -21,7 +25,8 @@ from setpoint.penalty.selection import best_threshold, selection_notes
 from setpoint.penalty.trained import plain, scores_of
 from setpoint.program.link import link
 from setpoint.search.limits import Limits
-from setpoint.solvers import WITHOUT_FORMULA, Minibatches, SearchLimits, Solver
+from setpoint.solvers import WITHOUT_FORMULA, Confidence, Minibatches, SearchLimits, Solver
+from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
 __all__ = ["ExactPenaltyClassifier"]
@@ -72,6 +77,11 @@ class ExactPenaltyClassifier(TrainedClassifier):
         killed goes on, with the same result. It is removed at the end.
     checkpoint_every : float, default=60.0
         Seconds between two writes.
+    confidence : float or Confidence, default=None
+        All constraints are to hold on new rows, with this confidence; None: those alone that
+        say so themselves. A part of the rows then certifies and takes no part in anything else,
+        and models of the training are tried there, from safe to bold; ``fit`` raises
+        NotCertifiable where they do not show it. See :class:`setpoint.solvers.Confidence`.
     limits : SearchLimits, default=None
         `seconds`: the best candidate by then is kept, with a warning, as on Ctrl-C.
     pos_label : label, default=None
@@ -87,7 +97,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
     Attributes
     ----------
     goal_report_ : GoalReport
-        On the rows that chose.
+        On the rows that chose; with `confidence` on those that certify.
     candidates_ : list of dict
         For each method its best iterate there: ``method``, ``objective``, ``violation``,
         ``threshold``.
@@ -137,6 +147,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         training: Minibatches | None = None,
         checkpoint: Any = None,
         checkpoint_every: float = 60.0,
+        confidence: float | Confidence | None = None,
         limits: SearchLimits | None = None,
         pos_label: Any = None,
         on_infeasible: Any = "raise",
@@ -152,6 +163,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         self.training = training
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
+        self.confidence = confidence
         self.limits = limits
         self.pos_label = pos_label
         self.on_infeasible = on_infeasible
@@ -177,25 +189,46 @@ class ExactPenaltyClassifier(TrainedClassifier):
                 data.key % 2**32,
                 limits,
             )
+            plan, judged = prepared.plan, data.judged.take(data.kept[prepared.chosen])
+            plan.pool.beside = at_margins(data, judged, plan.pool.least)
             carry_out(self, prepared)
-        plan = prepared.plan
-        self.parameters_ = plain(self.module, plan.pool.champion.parameters)
         self.preprocessor_ = prepared.preprocessor
         self.n_transformed_ = int(plan.train.X.shape[1])
         self.candidates_ = plan.pool.table()
-        scores = scores_of(self.module, self.parameters_, plan.chooser.X)
-        judged = data.judged.take(data.kept[prepared.chosen])
-        evidence = judged.evidence({None: scores})
-        return decide(
+
+        def scored(candidate: Candidate[Any]) -> tuple[Any, Evidence]:
+            model = plain(self.module, candidate.parameters)
+            return model, judged.evidence({None: scores_of(self.module, model, plan.chooser.X)})
+
+        def models(found: Found) -> list[Found]:
+            out = []
+            for candidate in plan.pool.kept[: most_models(found.evidence.n_rows)]:
+                model, rows = scored(candidate)
+                out.append(replace(found, evidence=rows, model=model))
+            return out
+
+        best, evidence = scored(plan.pool.champion)
+        least = plan.pool.least * (1.0 - SATISFIED)
+        decision = decide(
             link(data.goal, evidence.codebook),
-            lambda: best_threshold(data.goal, evidence, plan.pool, self.on_infeasible),
+            lambda: replace(
+                best_threshold(data.goal, evidence, plan.pool, self.on_infeasible), model=best
+            ),
             family="penalty",
             solver=data.solver.name,
-            notes=[*selection_notes(plan), *plan.notes],
+            notes=[
+                *selection_notes(plan, certified=data.certifying is not None),
+                *plan.notes,
+            ],
             trace=limits.trace,
             table=judged.tables[None],
             started=data.started,
+            certification=self._certification(
+                data, models, lambda counts: counts[1::2].sum(axis=0) >= least
+            ),
         )
+        self.parameters_ = decision.found.model
+        return decision
 
     # ------------------------------------------------------------------ what is known
     @property
@@ -207,6 +240,6 @@ class ExactPenaltyClassifier(TrainedClassifier):
         return module_of(self.module, self.parameters_, self.n_transformed_)
 
     # ------------------------------------------------------------------ shared steps
-    def _scores(self, X: Any) -> Floats:
-        features = transformed(self.preprocessor_, self._features(X, self.baseline_column_))
-        return scores_of(self.module, self.parameters_, features)
+    def _scores_by(self, model: Any, X: Any, column: str | None) -> Floats:
+        features = transformed(self.preprocessor_, self._features(X, column))
+        return scores_of(self.module, model, features)

@@ -11,7 +11,7 @@ from setpoint.evidence.cutoffs import cutoffs, midway
 from setpoint.penalty.problem import Tradeoff
 from setpoint.typing import Floats
 
-__all__ = ["Cut", "best_cut"]
+__all__ = ["Cut", "best_cut", "best_of"]
 
 
 class Cut(NamedTuple):
@@ -79,6 +79,19 @@ def best_cut(
     values, (B, A) = cutoffs(scores, true.astype(np.uint8, copy=False), weight, 2)
     if scale != (1.0, 1.0):
         B, A = scale[0] * B, scale[1] * A
+    return best_of(goal, values, A, B, least)
+
+
+def best_of(goal: Tradeoff, values: Floats, A: Floats, B: Floats, least: float = 0.0) -> Cut:
+    """The best of some cut-offs; where none is feasible, the least violation.
+
+    Parameters
+    ----------
+    values : array of shape (m,)
+        Distinct scores, descending.
+    A, B : arrays of shape (m + 1,)
+        Weight of positives and negatives that is accepted there.
+    """
     best = goal.best(A, B, min(least, float(A[-1] + B[-1])))
     j = best.cutoff
     return Cut(midway(values, j), float(A[j]), float(B[j]), best.value, best.violation)

@@ -193,6 +193,7 @@ def _checkpoint(e: Any, prepared: Prepared) -> Checkpoint | None:
         "features": int(plan.train.X.shape[1]),
         "random_state": plan.seed,
         "min_positives": plan.pool.least,
+        "certified": plan.pool.beside is not None,
         **asdict(plan.schedule),
         "data": "-".join(_digest(rows) for rows in (plan.train, plan.choose) if rows is not None),
     }

@@ -84,8 +84,8 @@ def _best_threshold(
         ) from None
 
 
-def selection_notes(plan: Plan) -> list[str]:
-    """Notes for the report."""
+def selection_notes(plan: Plan, *, certified: bool = False) -> list[str]:
+    """Notes for the report, which counts on rows that chose unless others certify."""
     notes, pool = [], plan.pool
     if pool.least > 0:
         what = "rows have" if pool.weight is None else "of the rows' weight has"
@@ -93,18 +93,23 @@ def selection_notes(plan: Plan) -> list[str]:
             f"At least {pool.least:g} {what} to be predicted positive: precision on fewer says "
             "nothing. min_positives= sets it."
         )
-    if plan.choose is None:
-        notes.append(
-            f"What is counted on the {len(plan.train):,} rows that the model was trained on "
-            "flatters it, as the best of its many iterates there was kept: new rows will do "
-            "worse. validation_fraction= holds rows out."
-        )
-    else:
-        notes.append(
-            f"Iterate and threshold were chosen on {len(plan.choose):,} rows held out from "
-            "training: what is counted on them flatters the model somewhat."
-        )
+    if not certified:
+        notes.append(_flattered(plan))
     first = pool.best.get(plan.stages[0].name)
     if len(pool.best) > 1 and first is not None and pool.champion.cut.rank <= first.cut.rank:
         notes.append("Nothing improved on cross-entropy on these rows.")
     return notes
+
+
+def _flattered(plan: Plan) -> str:
+    """What the report says of the rows that it counts on."""
+    if plan.choose is None:
+        return (
+            f"What is counted on the {len(plan.train):,} rows that the model was trained on "
+            "flatters it, as the best of its many iterates there was kept: new rows will do "
+            "worse. validation_fraction= holds rows out."
+        )
+    return (
+        f"Iterate and threshold were chosen on {len(plan.choose):,} rows held out from "
+        "training: what is counted on them flatters the model somewhat."
+    )

@@ -15,7 +15,7 @@ from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import some
+from setpoint.inputs.arrays import column_names, some
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.inputs import CheckedData, DecideOn
 from setpoint.plugin.crossfit import Response
@@ -30,7 +30,7 @@ from setpoint.program.link import waits_for_class
 from setpoint.report.outcome import rule_facts
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
-from setpoint.solvers import HoldOut, ModelResponse, SearchLimits, Solver
+from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
 from setpoint.typing import Floats
 
 __all__ = ["PlugInClassifier"]
@@ -93,15 +93,17 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         gets the same answer in any batch. A column of X, such as a customer's number.
         Or "random".
     on_infeasible : {"raise", "nearest"}, default="raise"
-    unknown_group : {"raise", "largest"}, default="raise"
-        What ``predict`` does with a group that ``fit`` did not see, or a missing one;
-        "largest" decides it by the rule of the largest group, with a warning.
     response : {"model", "rule"} or ModelResponse, default="model"
         What ``predict_proba`` gives: the posterior of `estimator`, or the probabilities with
         which the rule decides. What decides by ``predict_proba``, such as one-vs-rest or soft
         voting, keeps the rule only with "rule"; ``decision_function`` is then not there.
-        :class:`setpoint.solvers.ModelResponse` also says what the model is asked, and whether
-        it is calibrated.
+        :class:`setpoint.solvers.ModelResponse` also says what the model is asked, whether it is
+        calibrated, and what becomes of groups that ``fit`` did not see.
+    confidence : float or Confidence, default=None
+        All constraints are to hold on new rows, with this confidence; None: those alone that
+        say so themselves, as ``precision >= 0.9 with confidence 0.95`` does. A part of the rows
+        then certifies and takes no part in anything else, and ``fit`` raises NotCertifiable where
+        they do not show it. See :class:`setpoint.solvers.Confidence`.
     limits : SearchLimits, default=None
         `tol`: the loss in the objective at which a rule without draws is preferred, and the
         gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of a
@@ -157,7 +159,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     _family: ClassVar = "plugin"
     _parameters: ClassVar = {
         "limits": SearchLimits,
-        "unknown_group": ("raise", "largest"),
         "response": ("model", "rule", ModelResponse),
     }
 
@@ -176,8 +177,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         randomized: Any = False,
         draw: str = "row",
         on_infeasible: Any = "raise",
-        unknown_group: str = "raise",
         response: str | ModelResponse = "model",
+        confidence: float | Confidence | None = None,
         limits: SearchLimits | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -195,8 +196,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.randomized = randomized
         self.draw = draw
         self.on_infeasible = on_infeasible
-        self.unknown_group = unknown_group
         self.response = response
+        self.confidence = confidence
         self.limits = limits
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -211,6 +212,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         sensitive_features: Any = None,
         baseline: Any = None,
         datasets: Mapping[str, Any] | None = None,
+        certify_on: Any = None,
         **params: Any,
     ) -> PlugInClassifier:
         """Fit the model and find the rule.
@@ -230,6 +232,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         datasets : dict, optional
             Name to Dataset, (X, y) or X: further rows that the goal refers to. They
             are scored by ``estimator_``.
+        certify_on : Dataset, (X, y) or mapping of these by data set (None: X), optional
+            With `confidence`, rows that certify; None: a part of those above.
         **params
             For `estimator` and the splitter, with metadata routing.
 
@@ -241,6 +245,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         ------
         InfeasibleError
             If no rule meets the constraints, unless ``on_infeasible="nearest"``.
+        NotCertifiable
+            If the rows that certify do not show that a rule keeps the goal on new ones.
         StoppedError
             If a limit was reached before there was any rule.
         GoalError, ValueError, TypeError
@@ -254,6 +260,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             sensitive_features=sensitive_features,
             baseline=baseline,
             datasets=datasets,
+            certify_on=certify_on,
         )
         with Progress(bool(self.verbose)) as progress:
             fitted = self._task(data, sensitive_features, params, progress).run()
@@ -265,6 +272,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(fitted.model, name):
                 setattr(self, name, getattr(fitted.model, name))
+        self._bind()
         return self
 
     def adapt(
@@ -348,6 +356,10 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.n_oracle_calls_ = decision.report.search.calls
 
     # ------------------------------------------------------------------ fitting
+    @property
+    def _fits_nothing(self) -> bool:  # type: ignore[override]
+        return self._is_given_fitted and self._answers.calibrate is None
+
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         self._options(solver).settled(goal)
         super()._check_fit(goal, X, solver)
@@ -386,13 +398,13 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         posterior = options.takes_posteriors(len(data.classes.labels))
         response = Response(self._answers.method, data.classes, posterior)
         response.name(self._model())
-        routed = self._routed(data.weight, params)
+        routed = self._routed(data.weight, {k: data.own(v) for k, v in params.items()})
         return Task(
             data,
             options,
             response,
             self._model(),
-            self._is_given_fitted and self._answers.calibrate is None,
+            self._fits_nothing,
             None if self._is_given_fitted else self._split,
             self._is_given_fitted or not isinstance(self.cv, HoldOut),
             None if self.random_state is None else data.key % 2**32,
@@ -401,6 +413,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             routed.estimator.fit,
             routed.splitter.split,
             self._available_columns(data.goal, given)[1],
+            self,
+            lambda X: self._draws_of(X, data.key, column_names(data.X)),
         )
 
     def _available_columns(self, goal: Goal, given: Any) -> tuple[DecideOn, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
-from setpoint.deciding import Decision, FitData, Found, decide
+from setpoint.deciding import Certification, Certify, Decision, FitData, Found, Tries, decide
+from setpoint.deciding.splitting import equal_rows
 from setpoint.evidence import Evidence
 from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError
@@ -30,6 +31,7 @@ from setpoint.plugin.searching import RETRAININGS, limited, search_space
 from setpoint.plugin.solving import solve_evidence
 from setpoint.program.link import link
 from setpoint.report.outcome import in_words
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Fitted", "Task"]
 
@@ -58,6 +60,11 @@ class Task:
         Fitted already if `is_fitted`.
     cv, refit, seed, n_jobs, verbose
         How folds are drawn and fitted.
+    owner : classifier
+        Whose tries are counted.
+    draws : callable
+        From rows to the draws (N,) of a rule that draws by their content; None where it draws
+        anew each time.
     params, split_params : mapping
         For ``fit`` of the model, and the splitter.
     notes : tuple of str
@@ -77,6 +84,8 @@ class Task:
     params: Mapping[str, Any]
     split_params: Mapping[str, Any]
     notes: tuple[str, ...]
+    owner: Any = None
+    draws: Callable[[Any], Floats | None] = lambda _: None
 
     @property
     def goal(self) -> Goal:
@@ -117,11 +126,41 @@ class Task:
             table=inputs.tables[None],
             folds=fitted.folds,
             notes=notes,
+            confidence=self.data.promised,
+            certify=self._certify(lambda X: response(fitted.model, X)),
+            blocks=self._blocks(inputs, fitted.index),
             metric=metric,
             neutral=0.5 if response.name(fitted.model) == "predict_proba" else 0.0,
             n_jobs=self.n_jobs,
         )
         return Fitted(fitted.model, None, decision, response.posterior)
+
+    def _certify(self, score: Callable[[Any], Floats]) -> Certify | None:
+        """How rules over scores of the model are certified; None where no rows are set apart."""
+        rows, settings = self.data.certifying, self.data.promised
+        if rows is None or settings is None:
+            return None
+        scored = rows.evidence(score)
+        return lambda inwards: Certification(
+            settings,
+            lambda _: scored,
+            draws=rows.draws(self.draws) if self.options.randomized else None,
+            inwards=inwards,
+            tries=Tries.of(self.owner),
+            table=rows.judged.tables[None],
+        )
+
+    def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Codes | None:
+        """Rows with equal content, where the rows that choose and those that certify are split."""
+        if self.data.promised is None or self.data.certifying is not None:
+            return None
+        found = equal_rows(self.data.X)
+        if found is None:
+            return None
+        own = found if index is None else found[index]
+        own = own[counted_rows(inputs.tables[None].weight)]
+        rest = inputs.rows.n_rows - len(own)
+        return np.concatenate([own, len(found) + np.arange(rest)])
 
     def _measured(self) -> RowMetric | None:
         """A black box on the rows of X."""
@@ -201,6 +240,8 @@ class Task:
             counted=counted,
             folds=fitted.folds,
             notes=self.notes + self._counted_twice(fitted),
+            confidence=self.data.promised,
+            certify=self._certify(JointModel(joint, fitted.model).scores),
         )
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
         text = f"{decision.report.rule.text}\nThe score has columns for group and class: {columns}."
@@ -220,6 +261,11 @@ class Task:
             If the goal refers to other data sets.
         """
         weight_parameter(learner)
+        if self.data.promised is not None:
+            raise GoalError(
+                "confidence does not go with ColumnGeneration(oracle=): the rule draws among "
+                "models that were trained for it; leave one of them out"
+            )
         if self.goal.needs.datasets:
             raise GoalError(
                 "oracle is trained on the rows of X alone, and the goal refers to "

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.program.link import waits_for_class
-from setpoint.solvers import HoldOut, ModelResponse, PostShift
+from setpoint.solvers import HoldOut, PostShift
 from setpoint.typing import Floats
 
 __all__ = ["InnerModel"]
@@ -47,13 +47,7 @@ class InnerModel(MetaEstimatorMixin):
     goal: Any
     solver: Any
     cv: Any
-    response: Any
     decision_distribution: Callable[..., Floats]
-
-    @property
-    def _answers(self) -> ModelResponse:
-        """What the model is asked, and what is passed on."""
-        return ModelResponse.of(self.response)
 
     @property
     def _split(self) -> Any:

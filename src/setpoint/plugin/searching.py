@@ -31,6 +31,7 @@ from setpoint.search.infeasibility import InfeasibleError, explain
 from setpoint.search.limits import Limits, StoppedError, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
+from setpoint.search.moved_bounds import worked_with
 from setpoint.search.nearest import nearest_mixture
 from setpoint.search.optimum import Optimum, Status, measure
 from setpoint.search.outcome import (
@@ -42,6 +43,7 @@ from setpoint.search.outcome import (
     warn_constant,
 )
 from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
 
 __all__ = ["REMEDIES", "RETRAININGS", "explored", "limited", "search_rule", "search_space"]
 
@@ -53,7 +55,11 @@ _NO_DRAWS = "no draws"
 
 
 def search_rule(
-    goal: Goal, evidence: Evidence, options: Options, counted: Evidence | None = None
+    goal: Goal,
+    evidence: Evidence,
+    options: Options,
+    counted: Evidence | None = None,
+    inwards: Floats | None = None,
 ) -> Outcome:
     """The rule over posteriors that reaches a goal.
 
@@ -66,6 +72,8 @@ def search_rule(
         Its `evidence` is "label" or "soft".
     counted : Evidence, optional
         Soft evidence where it is not made of `evidence` itself.
+    inwards : array of shape (constraints,), optional
+        How far inwards each bound lies; None: where it is meant to lie.
 
     Raises
     ------
@@ -83,6 +91,8 @@ def search_rule(
         if options.evidence == "soft":
             counted = counted.with_posteriors()
     program = link(goal, counted.codebook).at(counted.marginals)
+    if inwards is not None:
+        program = worked_with(program, inwards)
     named = options.solver in ALGORITHMS
     space = Achievable(program.table, evidence, counted, limits=limited(options), whole_rules=named)
     if options.solver in BASELINES:

@@ -14,7 +14,14 @@ from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import blackbox_of
-from setpoint.deciding import Decision, Found, decide
+from setpoint.deciding import (
+    Certify,
+    Decision,
+    Found,
+    decide,
+    promised,
+    split_scored,
+)
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
@@ -33,8 +40,10 @@ from setpoint.report.measured import measured_entry
 from setpoint.rules import Rule
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.limits import TracePoint
+from setpoint.search.moved_bounds import worked_with
 from setpoint.search.outcome import Outcome, Randomized
-from setpoint.solvers import SearchLimits, Solver
+from setpoint.solvers import Confidence, SearchLimits, Solver
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Solution", "scores_for", "solve", "solve_evidence"]
 
@@ -88,6 +97,7 @@ def solve(
     evidence: EvidenceKind = "auto",
     on_infeasible: Literal["raise", "nearest"] = "raise",
     limits: SearchLimits | None = None,
+    confidence: float | Confidence | None = None,
 ) -> Solution:
     """The rule over scores that reaches a goal, with a certificate and a report.
 
@@ -138,6 +148,11 @@ def solve(
         searches together: the best feasible rule by then is returned, with a warning; None:
         1,000 calls, or the algorithm's own number. `evaluations` of a BlackBox; None: 1,000
         cut-offs on a curve.
+    confidence : float or Confidence, optional
+        All constraints are to hold on new rows, with this confidence; None: those alone that
+        say so themselves. Where constraints only loosen as a threshold moves one way, as a
+        floor on recall does, all rows certify; else a random part, and rules are found on the
+        others. See :class:`setpoint.solvers.Confidence`.
 
     Returns
     -------
@@ -147,6 +162,8 @@ def solve(
     ------
     InfeasibleError
         If no rule meets the constraints; it says what is reachable.
+    NotCertifiable
+        If the rows do not show that a rule keeps the goal on new ones.
     GoalError
         If the goal names what the data do not have, or (ShapeError) has a shape that
         the solver does not take.
@@ -217,6 +234,7 @@ def solve(
         notes=notes,
         metric=measured,
         neutral=0.5 if not posterior and _within_unit(first) else 0.0,
+        confidence=promised(goal, confidence),
     )
     return Solution(decision.rule, decision.report, decision.trace)
 
@@ -254,17 +272,26 @@ def solve_evidence(
     metric: RowMetric | None = None,
     neutral: float = 0.0,
     n_jobs: int | None = None,
+    confidence: Confidence | None = None,
+    certify: Certify | None = None,
+    blocks: Codes | None = None,
 ) -> Decision:
     """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
 
-    The last three arguments are for post-shift, see :func:`shift_rule`.
+    `metric`, `neutral` and `n_jobs` are for post-shift, see :func:`shift_rule`. With a
+    `confidence` rows are split, `blocks` as a whole, unless `certify` makes the certification on
+    rows of its own.
     """
     options = replace(options, started=time.perf_counter())
     linked = link(goal, evidence.codebook)
+    if confidence is not None and certify is None:
+        evidence, certify, table = split_scored(
+            linked, evidence, table, confidence, whole=options.randomized is False, blocks=blocks
+        )
     hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
     if options.solver == "post-shift":
 
-        def find() -> Found:
+        def find(inwards: Floats | None = None) -> Found:
             outcome, value = shift_rule(goal, evidence, options, metric, neutral, n_jobs)
             entry = None if metric is None else measured_entry(goal, metric, value)
             return Found(outcome, evidence, entry)
@@ -272,25 +299,42 @@ def solve_evidence(
         if hidden and any(c.baseline is not None for c in evidence.strata):
             notes += (_BLIND,)
 
-        def find() -> Found:
+        def find(inwards: Floats | None = None) -> Found:
+            nonlocal options
             try:
-                outcome = _outcome(linked, evidence, options, counted)
+                outcome = _outcome(linked, evidence, options, counted, inwards)
             except InfeasibleError as error:
                 error.evidence = evidence
                 raise
+            if certify is not None and options.evidence == "auto":  # chosen once
+                kind: EvidenceKind = "label" if outcome.expected is None else "soft"
+                options = replace(options, evidence=kind)
             return Found(outcome, evidence)
 
-    return decide(linked, find, family="plugin", folds=folds, notes=notes, table=table)
+    return decide(
+        linked,
+        find,
+        family="plugin",
+        folds=folds,
+        notes=notes,
+        table=table,
+        certification=None if certify is None else certify(find),
+    )
 
 
 def _outcome(
-    linked: LinkedGoal, evidence: Evidence, options: Options, counted: Evidence | None
+    linked: LinkedGoal,
+    evidence: Evidence,
+    options: Options,
+    counted: Evidence | None,
+    inwards: Floats | None = None,
 ) -> Outcome:
     """What the solver for these scores finds, and why it was taken."""
     goal = linked.goal
     if evidence.n_scores is None:
+        program = linked.at(evidence.marginals)
         return solve_exact(
-            linked.at(evidence.marginals),
+            program if inwards is None else worked_with(program, inwards),
             evidence,
             randomized=options.randomized,
             on_infeasible=options.on_infeasible,
@@ -307,5 +351,5 @@ def _outcome(
     elif options.evidence == "auto":
         outcome, why = search_by_either(goal, evidence, options)
         return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))
-    outcome = search_rule(goal, evidence, options, counted)
+    outcome = search_rule(goal, evidence, options, counted, inwards)
     return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))

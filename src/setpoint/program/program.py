@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError
-from setpoint.goals.expressions import Const, Constraint, Expression
+from setpoint.goals.expressions import Const, Expression
 from setpoint.goals.goal import Goal
 from setpoint.goals.ranges import in_shares, range_of
 from setpoint.program import algebra

@@ -18,12 +18,13 @@ from setpoint.inputs.inputs import CheckedData
 from setpoint.parameters import check
 from setpoint.ramp.datasets import aligned, naming
 from setpoint.ramp.fitting import Prepared, prepare, train, with_score
+from setpoint.ramp.ladder import meets_floors, models_of, with_parameters
 from setpoint.ramp.parameters import LIMITS, PARAMETERS, TRAINING
 from setpoint.ramp.score_feature import ScoreFeature, score_feature
 from setpoint.ramp.selection import choose_model, prices
 from setpoint.report import FewRowsWarning
 from setpoint.search.limits import Limits
-from setpoint.solvers import WITHOUT_FORMULA, SearchLimits, Solver
+from setpoint.solvers import WITHOUT_FORMULA, Confidence, SearchLimits, Solver
 from setpoint.typing import Floats
 
 __all__ = ["RampClassifier"]
@@ -74,6 +75,11 @@ class RampClassifier(TrainedClassifier):
         Weight of rows that a rate's denominator has to hold where the decisions make it:
         precision on fewer says nothing. "auto": 20, or 2 % of the positives if that is more,
         at most half of what there can be.
+    confidence : float or Confidence, default=None
+        All constraints are to hold on new rows, with this confidence; None: those alone that
+        say so themselves. A part of the rows then certifies and takes no part in anything else,
+        and models of the training are tried there, from safe to bold; ``fit`` raises
+        NotCertifiable where they do not show it. See :class:`setpoint.solvers.Confidence`.
     limits : SearchLimits, default=None
         `seconds`: the best model by then is kept, with a warning, as on Ctrl-C. `tol`: what a
         scaled row may exceed its bound by in training, before it is corrected; None: 1e-3.
@@ -98,7 +104,7 @@ class RampClassifier(TrainedClassifier):
     Attributes
     ----------
     goal_report_ : GoalReport
-        On the rows of ``fit``.
+        On the rows of ``fit``; with `confidence` on those that certify.
     coef_, intercept_ : arrays of shape (1, d) and (1,)
         For features as preprocessed, the deployed model's score last where it is one.
     threshold_ : float
@@ -146,6 +152,7 @@ class RampClassifier(TrainedClassifier):
         preprocessor: Any = "standardize",
         baseline_score_feature: Any = "auto",
         min_positives: Any = "auto",
+        confidence: float | Confidence | None = None,
         limits: SearchLimits | None = None,
         pos_label: Any = None,
         sensitive_features: Any = None,
@@ -163,6 +170,7 @@ class RampClassifier(TrainedClassifier):
         self.preprocessor = preprocessor
         self.baseline_score_feature = baseline_score_feature
         self.min_positives = min_positives
+        self.confidence = confidence
         self.limits = limits
         self.pos_label = pos_label
         self.sensitive_features = sensitive_features
@@ -193,22 +201,30 @@ class RampClassifier(TrainedClassifier):
             solved, rivals = train(self, data, prepared, score, limits)
         decision = decide(
             prepared.problem.program.linked,
-            lambda: choose_model(
-                prepared.rows,
-                prepared.problem,
-                solved,
-                rivals,
-                randomized=self.randomized,
-                on_infeasible=self.on_infeasible,
+            lambda: with_parameters(
+                choose_model(
+                    prepared.rows,
+                    prepared.problem,
+                    solved,
+                    rivals,
+                    randomized=self.randomized,
+                    on_infeasible=self.on_infeasible,
+                ),
+                prepared,
             ),
             family="ramp",
             solver=data.solver.name,
-            notes=[_flattered(prepared), *limits.notes],
+            notes=[*([] if data.certifying else [_flattered(prepared)]), *limits.notes],
             trace=limits.trace,
             table=data.judged.take(data.kept).tables[None],
             started=data.started,
+            certification=self._certification(
+                data,
+                lambda found: models_of(found, prepared, solved, rivals, self.randomized),
+                lambda counts: meets_floors(prepared.problem.floors, counts),
+            ),
         )
-        self.parameters_ = prepared.unscaled(decision.found.model)
+        self.parameters_ = decision.found.model
         self.multipliers_ = prices(prepared.problem, solved.multipliers)
         return decision
 
@@ -235,9 +251,8 @@ class RampClassifier(TrainedClassifier):
     def _preprocessed(self, features: Any, X: Any) -> Any:
         return with_score(transformed(self.preprocessor_, features), self.score_feature_, X)
 
-    def _scores(self, X: Any) -> Floats:
-        features = self._preprocessed(self._features(X, self.baseline_column_), X)
-        return linear_scores(features, self.parameters_)
+    def _scores_by(self, model: Any, X: Any, column: str | None) -> Floats:
+        return linear_scores(self._preprocessed(self._features(X, column), X), model)
 
     def _datasets(self, datasets: Any, X: Any, column: str | None) -> dict[str, Dataset]:
         return aligned(datasets, column_names(X), column)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from setpoint.goals.expressions import Const, Constraint, Expression, Reduce, walk
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.expressions import Const, Expression, Reduce, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.ranges import range_of
 from setpoint.goals.words import in_words

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 from setpoint.evidence import Confusion
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
-from setpoint.goals.expressions import Constraint
 from setpoint.goals.ranges import in_shares
 from setpoint.inference.intervals import Interval, interval_of
 from setpoint.inference.profiles import Counted
@@ -22,6 +22,9 @@ __all__ = ["FEW_ROWS", "LEVEL", "Counter", "Side", "check_reachable", "entries_o
 
 LEVEL = 0.95
 """Confidence of each limit of an interval by itself."""
+
+LEAST_LEVEL = 0.51
+"""Limits with less confidence would lie on the wrong side of the value."""
 
 FEW_ROWS = 0.05
 """A wider half of a constraint's interval says that the rows are too few to be conclusive."""
@@ -58,15 +61,22 @@ class Counter:
         """After all is folded."""
         self.counted = Counted(self.folder.table, self.confusion)
 
-    def interval(self, x: RateFunction) -> Interval | None:
-        """Both one-sided limits of a side; None where none are wanted."""
-        return None if self.level is None else interval_of(x, self.counted, _two_sided(self.level))
+    def level_of(self, written: Constraint) -> float | None:
+        """The confidence of each limit of a constraint: its own, where it has one."""
+        if self.level is None or written.confidence is None:
+            return self.level
+        return max(written.confidence, LEAST_LEVEL)
 
-    def entry(self, text: str, side: Side) -> Entry:
-        """Value, interval and counts of one expression."""
+    def interval(self, x: RateFunction, level: float | None) -> Interval | None:
+        """Both one-sided limits of a side; None where none are wanted."""
+        return None if level is None else interval_of(x, self.counted, _two_sided(level))
+
+    def entry(self, text: str, side: Side, written: Constraint | None = None) -> Entry:
+        """Value, interval and counts of one expression: the objective, or a constraint's side."""
         if side.bound is None:
             return Entry(text, None, why=side.why)
-        found = self.interval(side.bound)
+        level = self.level if written is None else self.level_of(written)
+        found = self.interval(side.bound, level)
         rows, effective_rows = self.counted.rows_of(side.bound)
         fraction = None if self.counted.is_large else self.counted.fraction(side.bound)
         plain = fraction is not None and fraction.at_zero == 0.0
@@ -80,6 +90,7 @@ class Counter:
             effective_rows=effective_rows,
             numerator=fraction.numerator if fraction is not None and plain else None,
             denominator=fraction.denominator if fraction is not None and plain else None,
+            level=None if level == self.level else level,
         )
 
     def sides(self, linked: LinkedConstraint) -> tuple[Side, Side, Side]:
@@ -96,7 +107,7 @@ class Counter:
 
     def constraint(self, written: Constraint, left: Side, right: Side, both: Side) -> Entry:
         """The entry of a constraint, from its sides."""
-        entry = self.entry(str(written), left)
+        entry = self.entry(str(written), left, written)
         if left.bound is None or right.bound is None or both.bound is None:
             return Entry(
                 str(written), None, relation=written.relation, why=left.why or right.why or both.why
@@ -115,7 +126,7 @@ class Counter:
         if self.level is None:
             return entry
         if right.bound.features and math.isfinite(bound):
-            found = self.interval(both.bound)
+            found = self.interval(both.bound, self.level_of(written))
             assert found is not None
             low, high = min(bound + found.low, value), max(bound + found.high, value)
             entry = replace(entry, low=low, high=high, interval=found.kind)
@@ -142,7 +153,8 @@ def entries_on(
     Parameters
     ----------
     level : float or None
-        Confidence of each limit by itself; None: no limits, which cost more than values.
+        Confidence of each limit by itself, where a constraint has none of its own; None: no
+        limits, which cost more than values.
     checked : bool
         Whether a bound that no data could reach is an error.
 

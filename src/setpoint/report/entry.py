@@ -32,7 +32,7 @@ class Entry:
         Whether the violation on these rows is at most 1e-9; None for an objective.
     low, high : float or None
         One-sided limits of the value on new rows: it is at least `low`, and at most `high`,
-        each with the report's level of confidence. Where the right side is not a number, of
+        each with the confidence `level`. Where the right side is not a number, of
         left minus right, moved by the bound.
     interval : str or None
         The kind of interval, as in :func:`setpoint.report.interval`, or "bootstrap" for a
@@ -55,6 +55,8 @@ class Entry:
         The value if the posteriors that the rule was found on are right.
     certified : float or None
         The limit that a certificate promises on new rows.
+    level : float or None
+        Confidence of each limit by itself: the constraint's own; None: the report's level.
     seen : bool
         Whether rows of the fit are among those that were counted: they show nothing of new
         rows, and the bound is too close to call where they would.
@@ -78,6 +80,7 @@ class Entry:
     worked: float | None = None
     posteriors: float | None = None
     certified: float | None = None
+    level: float | None = None
     seen: bool = False
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias
 
 from setpoint.goals.populations import Label
+from setpoint.guarantees.guarantee import Guarantee
 from setpoint.inference.verdicts import FAILS, OPEN, SHOWN, Verdict
 from setpoint.report.codec import plain, read
 from setpoint.report.counts import Counts
@@ -16,7 +17,7 @@ from setpoint.report.section import Section, read_section, section_named, write_
 
 __all__ = ["FORMAT", "Certificate", "Facts", "RuleFacts", "Run", "Search", "Status"]
 
-FORMAT = 2
+FORMAT = 3
 """Version of the dict; a reader refuses what it does not know."""
 
 Status: TypeAlias = Literal["optimal", "feasible", "stationary", "nearest", "evaluated"]
@@ -144,6 +145,8 @@ class Facts:
         How the rule was found; "evaluated": it was only measured.
     search : Search
     certificate : Certificate
+    guarantee : Guarantee or None
+        What is promised on new rows; None where nothing was asked for.
     rule : RuleFacts
     counts : Counts
     groups : tuple of GroupRow
@@ -155,7 +158,7 @@ class Facts:
     warnings : tuple of str
         What a reader should know before trusting the numbers.
     level : float
-        Confidence of each limit of an interval by itself.
+        Confidence of each limit of an interval by itself, where a constraint has none of its own.
     run : Run
     """
 
@@ -165,6 +168,7 @@ class Facts:
     status: Status = "evaluated"
     search: Search = Search()
     certificate: Certificate = Certificate()
+    guarantee: Guarantee | None = None
     rule: RuleFacts = RuleFacts()
     counts: Counts = Counts()  # noqa: RUF009
     groups: tuple[GroupRow, ...] = ()

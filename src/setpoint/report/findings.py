@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, walk
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.expressions import Expression, Metric, Reduce, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE
 from setpoint.goals.words import in_words
@@ -69,7 +70,8 @@ class Line:
     counts : str
         "305 of 874"; "" where the value is not a share of counts.
     limits : str
-        "32.3 % to 37.6 %"; "" without an interval.
+        "32.3 % to 37.6 %"; "" without an interval. Where its confidence is another than that of
+        the report: "31.1 % to 39.1 % (at 99 %)".
     verdict : str
         Of a constraint; "not evaluated" without rows.
     unit : {"share", "amount", "number"}
@@ -98,6 +100,8 @@ def _line(entry: Entry, x: Expression, wanted: str) -> Line:
     limits = counts = ""
     if entry.low is not None and entry.interval != "exact":
         limits = f"{shown(entry.low, unit)} to {shown(entry.high, unit)}"
+        if entry.level is not None:
+            limits += f" (at {100 * entry.level:.10g} %)"
     k, n = entry.numerator, entry.denominator
     # Counts speak for themselves only where they are a share, and the value is it.
     of_rows = isinstance(x, Metric) and x.name not in _NOT_OF_ROWS

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import EmptyPopulationError, UnlabelledError
-from setpoint.goals.expressions import Constraint, Expression, Metric, Reduce, map_metrics, walk
+from setpoint.goals.expressions import Expression, Metric, Reduce, map_metrics, walk
 from setpoint.goals.goal import expression_of
 from setpoint.goals.populations import Key, Label, Other, column_in_words, value_in_words
 from setpoint.goals.table import TABLE

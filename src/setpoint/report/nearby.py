@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from setpoint.goals.expressions import Const, Constraint
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.expressions import Const
 from setpoint.goals.goal import Goal
 
 __all__ = ["between_bounds", "goals_nearby"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from setpoint.evidence import Evidence
 from setpoint.goals.populations import Key, Label, Other
+from setpoint.guarantees.guarantee import Guarantee
 from setpoint.program.program import LinkedGoal
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Certificate, RuleFacts, Search
@@ -19,7 +20,7 @@ from setpoint.rules import ClassNames, PerSegment, Rule, Threshold
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
 
-__all__ = ["in_words", "report_on_outcome", "rule_facts"]
+__all__ = ["in_words", "report_on_outcome", "rule_facts", "with_guarantee"]
 
 
 def report_on_outcome(
@@ -32,6 +33,7 @@ def report_on_outcome(
     notes: Sequence[str] = (),
     trace: Sequence[TracePoint] | None = None,
     seconds: float | None = None,
+    guarantee: Guarantee | None = None,
 ) -> GoalReport:
     """The report of what a search found, counted by labels.
 
@@ -53,6 +55,8 @@ def report_on_outcome(
         calls are not reported.
     seconds : float, optional
         The search took.
+    guarantee : Guarantee, optional
+        What is promised of the rule; `outcome` and `evidence` are then of the rows that certify.
     """
     expected = outcome.expected
     steps = outcome.trace if trace is None else trace
@@ -68,6 +72,8 @@ def report_on_outcome(
             violation=float(expected.violation),
             calibration=_number(expected.calibration),
         )
+    if guarantee is not None:
+        report = with_guarantee(report, guarantee)
     return replace(
         report,
         status=outcome.status,
@@ -85,6 +91,22 @@ def report_on_outcome(
         sections=(*report.sections, *_sections(linked, outcome, evidence, steps, trace is None)),
         run=replace(report.run, seconds=_number(seconds)),
     )
+
+
+def with_guarantee(report: GoalReport, guarantee: Guarantee) -> GoalReport:
+    """The report with what is promised, for the goal and for each constraint.
+
+    What is certified is the bound. Where nothing is, it is the limit of the safest rule.
+    """
+    shown = {c.text: c for c in guarantee.constraints}
+    entries = []
+    for entry in report.constraints:
+        found = shown.get(entry.text)
+        limit = None if found is None else found.limit
+        if found is not None and guarantee.state == "certified":
+            limit = entry.bound
+        entries.append(replace(entry, certified=limit))
+    return replace(report, guarantee=guarantee, constraints=tuple(entries))
 
 
 def rule_facts(rule: Rule, evidence: Evidence, drawn: float) -> RuleFacts:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
 from setpoint.evidence.rows import Rows, counted_rows
+from setpoint.goals.constraints import Constraint, Relation
 from setpoint.goals.errors import GoalError
-from setpoint.goals.expressions import Const, Constraint, Relation
+from setpoint.goals.expressions import Const
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.inputs.inputs import Table
@@ -101,7 +102,7 @@ def _with_objective(
     todays = Goal(
         goal.sense,
         objective,
-        tuple(Constraint(c.lhs.baseline(), c.relation, c.rhs.baseline()) for c in own),
+        tuple(replace(c, lhs=c.lhs.baseline(), rhs=c.rhs.baseline()) for c in own),
     )
     gain = Constraint(goal.objective - objective, _better(goal), Const(0.0))
     assert table.true is not None

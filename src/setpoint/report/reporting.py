@@ -69,7 +69,7 @@ def report_on(
     warnings : sequence of str
         What a reader should know beside what counting finds.
     level : float
-        Confidence of each limit of an interval by itself.
+        Confidence of each limit of an interval by itself, where a constraint has none of its own.
 
     Returns
     -------

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.expressions import (
     Baseline,
     Const,
-    Constraint,
     Expression,
     Metric,
     Reduce,

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError, nearest
-from setpoint.goals.expressions import Constraint
 from setpoint.goals.goal import Goal
 from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights
@@ -330,6 +330,10 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
         raise TypeError(f"vary= is a constraint, its text or its number, got {type(vary).__name__}")
     if vary in own:
         return goal, own.index(vary)
+    if vary.confidence is None:  # without one it names its constraint all the same
+        bare = [replace(c, confidence=None) for c in own]
+        if bare.count(vary) == 1:
+            return goal, bare.index(vary)
     alike = [str(c) for c in own if c.lhs == vary.lhs and c.relation == vary.relation]
     if alike:
         raise GoalError(

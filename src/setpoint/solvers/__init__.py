@@ -10,6 +10,7 @@ from setpoint.solvers.catalogue import (
     solvers_of,
     takes,
 )
+from setpoint.solvers.confidence import Confidence
 from setpoint.solvers.hold_out import HoldOut
 from setpoint.solvers.limits import SearchLimits
 from setpoint.solvers.penalty import (
@@ -53,6 +54,7 @@ __all__ = [
     "Balanced",
     "Bisection",
     "ColumnGeneration",
+    "Confidence",
     "CrossEntropy",
     "CuttingPlane",
     "Ellipsoid",

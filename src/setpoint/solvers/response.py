@@ -1,4 +1,4 @@
-"""How a model inside a classifier answers, as a value."""
+"""How a classifier around a model answers, as a value."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ class ModelResponse(Settings):
         What ``predict_proba`` gives: the model's posterior, or the probabilities with which the
         rule decides. What decides by ``predict_proba``, such as one-vs-rest or soft voting,
         keeps the rule only with "rule"; ``decision_function`` is then not there.
+    unknown_group : {"raise", "largest"}
+        What ``predict`` does with a group that ``fit`` did not see, or a missing one; "largest"
+        decides it by the rule of the largest group, with a warning.
 
     Raises
     ------
@@ -35,11 +38,13 @@ class ModelResponse(Settings):
         "method": ("auto", "predict_proba", "decision_function"),
         "calibrate": (None, "sigmoid", "isotonic"),
         "predict_proba": ("model", "rule"),
+        "unknown_group": ("raise", "largest"),
     }
 
     method: str = "auto"
     calibrate: str | None = None
     predict_proba: str = "model"
+    unknown_group: str = "raise"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,6 +12,9 @@ __all__ = ["AdaptiveSurrogates", "SurrogateWeights"]
 
 _MEASURED = "any metric that can be measured, and goals of one table"
 _INF = float("inf")
+_SMOOTH = Number(
+    "'auto', None or a whole number >= 1", 1.0, below=_INF, integer=True, other=("auto", None)
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,6 +48,9 @@ class AdaptiveSurrogates(Solver):
         Size of perturbations, in standard deviations of the scores (of the surrogates'
         values where these are perturbed); "auto": doubled until nine in ten differences are
         not zero.
+    smooth : "auto", int or None
+        Over how many cut-offs the metric is averaged before the best is taken. "auto": an eighth
+        of the rows, at least 5; a sixtieth above 3,000.
     """
 
     name = "adaptive-surrogates"
@@ -62,6 +68,7 @@ class AdaptiveSurrogates(Solver):
             "'auto' or a whole number >= 2", 2.0, integer=True, other=("auto",)
         ),
         "sigma": Number("'auto' or a number above 0", 0.0, False, other=("auto",)),
+        "smooth": _SMOOTH,
     }
 
     gradient: str = "interpolation"
@@ -71,6 +78,7 @@ class AdaptiveSurrogates(Solver):
     inner_iter: int = 5
     n_perturbations: Any = "auto"
     sigma: Any = "auto"
+    smooth: Any = "auto"
 
     @property
     def on_parameters(self) -> bool:
@@ -91,6 +99,8 @@ class SurrogateWeights(Solver):
         Where each training begins; "auto": at the baseline, "post-shift".
     inner_iter : int
         A tenth of the iterations of each training.
+    smooth : "auto", int or None
+        As of :class:`AdaptiveSurrogates`.
     """
 
     name = "surrogate-weights"
@@ -101,7 +111,9 @@ class SurrogateWeights(Solver):
     allowed: ClassVar = {
         "start": ("auto", "post-shift", "logistic", "zero"),
         "inner_iter": Number("a whole number >= 1", 1.0, below=_INF, integer=True),
+        "smooth": _SMOOTH,
     }
 
     start: str = "auto"
     inner_iter: int = 5
+    smooth: Any = "auto"

@@ -11,19 +11,21 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
+from setpoint.blackbox.smoothing import margin
 from setpoint.deciding import Decision, FitData, open_fit
 from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.evaluation import value_of
 from setpoint.estimators.features import fit_preprocessor, transformed
-from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
+from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores, most_models
 from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import check_length
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.index import aligned
 from setpoint.report.paired import measured_difference
+from setpoint.rules import Threshold
 from setpoint.search.limits import Limits
-from setpoint.solvers import AdaptiveSurrogates, FirstModel, SearchLimits, Solver
+from setpoint.solvers import AdaptiveSurrogates, Confidence, FirstModel, SearchLimits, Solver
 from setpoint.surrogates.fitting import Search
 from setpoint.surrogates.groups import RowGroup, groups_of, overlapping
 from setpoint.surrogates.notes import decided
@@ -66,6 +68,11 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         trains a model, so that it takes a fifteenth as many as there are rows to judge: for
         metrics that cost. :class:`setpoint.solvers.AdaptiveSurrogates` and
         :class:`setpoint.solvers.SurrogateWeights` have parameters.
+    confidence : float or Confidence, default=None
+        All constraints are to hold on new rows, with this confidence; None: those alone that
+        say so themselves. A part of the rows then certifies and takes no part in anything else,
+        and models of the training are tried there, from safe to bold; ``fit`` raises
+        NotCertifiable where they do not show it. See :class:`setpoint.solvers.Confidence`.
     limits : SearchLimits, default=None
         `evaluations`: the most of the metric, at different decisions; None: 2,000. A tenth goes
         into the baseline's cut-off, as much into the last one's and into judging the gain.
@@ -78,8 +85,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     training : FirstModel, default=None
         How the first model is trained (:class:`setpoint.solvers.FirstModel`); None: its
         defaults.
-    smooth : "auto", int or None, default="auto"
-        Cut-offs over which the metric is averaged before the best is taken.
     penalty : float, default=10.0
         What a unit of violation costs, for each constraint of a goal.
     cv : int, float, splitter, iterable or None, default=None
@@ -108,8 +113,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     Attributes
     ----------
     goal_report_ : GoalReport
-        On the rows that the metric was measured on; ``goal_report_.section("adaptive")`` tells of
-        baseline, best, and whether it was accepted.
+        On the rows that the metric was measured on, with `confidence` on those that certify;
+        ``goal_report_.section("adaptive")`` tells of baseline, best, and whether it was accepted.
     accepted_ : bool
     baseline_value_, best_value_ : float
         In the metric's units; less the penalties where a goal has constraints.
@@ -118,7 +123,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     coef_, intercept_ : arrays of shape (1, d) and (1,)
         Of a linear model, for features as preprocessed; the cut-off is in the intercept.
     threshold_ : float
-        Always 0.
+        0, unless another cut-off was certified.
     rule_ : Threshold
     path_ : tuple of AdaptiveStep
         Every model of the search: start, evaluations so far, value, weights of surrogates.
@@ -160,10 +165,10 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         surrogates: Any = "sigmoid",
         surrogate_groups: Any = None,
         solver: Any = "adaptive-surrogates",
+        confidence: float | Confidence | None = None,
         limits: SearchLimits | None = None,
         module: Any = "linear",
         training: FirstModel | None = None,
-        smooth: Any = "auto",
         penalty: float = 10.0,
         cv: Any = None,
         checkpoint: str | None = None,
@@ -179,10 +184,10 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self.surrogates = surrogates
         self.surrogate_groups = surrogate_groups
         self.solver = solver
+        self.confidence = confidence
         self.limits = limits
         self.module = module
         self.training = training
-        self.smooth = smooth
         self.penalty = penalty
         self.cv = cv
         self.checkpoint = checkpoint
@@ -205,6 +210,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         sensitive_features: Any = None,
         baseline: Any = None,
         datasets: Mapping[str, Any] | None = None,
+        certify_on: Any = None,
     ) -> AdaptiveSurrogateClassifier:
         """Search for the model that the metric likes best.
 
@@ -227,6 +233,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             The deployed model's decisions for X, a column of X with them, or the model.
         datasets : mapping, optional
             A metric is measured on one sample: a goal that refers to data sets is refused.
+        certify_on : Dataset or (X, y), optional
+            With `confidence`, rows that certify; None: a part of those that the metric would be
+            measured on.
 
         Returns
         -------
@@ -243,6 +252,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             If a limit was reached before the baseline was measured.
         GoalError, TypeError
             If the goal does not fit the rows, or an argument is of the wrong kind.
+        NotCertifiable
+            If the rows that certify do not show that a rule keeps the goal on new ones.
 
         Warns
         -----
@@ -262,39 +273,51 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             baseline=baseline,
             datasets=datasets,
             validation=held,
+            certify_on=certify_on,
         )
         columns = self.sensitive_features if sensitive_features is None else sensitive_features
-        columns = aligned(columns, data.X, "sensitive_features")
+        columns = data.own(aligned(columns, X, "sensitive_features"))
         groups = groups_of(self.surrogate_groups, columns, data.X, len(data.true))
-        self._close(data, self._train(data, held, groups))
+        self._close(data, self._train(data, held is not None, groups))
         return self
 
     def _train(  # type: ignore[override]
-        self, data: FitData, held: Dataset | None, groups: list[RowGroup]
+        self, data: FitData, held: bool, groups: list[RowGroup]
     ) -> Decision:
         solver, limits = data.solver, Limits(max_seconds=data.limits.seconds)
         kinds = check_surrogates_for(solver, self.surrogates)
         on_scores = isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters
-        if on_scores and held is not None:
+        if on_scores and held:
             raise ValueError(
                 f"{solver!r} needs surrogates and metric on the same rows, and validation= gives "
                 "the metric rows of its own; use gradient='interpolation'"
             )
         metric = measured_on(
             data.metric or data.goal, data.classes, data.given[None], penalty=float(self.penalty),
-            where="y" if held is None else "validation",
+            where="validation" if held else "y",
         )  # fmt: skip
         n_surrogates = len(groups) * sum(2 if isinstance(k, str) else 1 for k in kinds)
-        plan = Plan.of(self.smooth, solver, data.limits, n_surrogates)
+        plan = Plan.of(solver, data.limits, n_surrogates)
         prepared = self._prepare(data, held, groups, kinds, metric, on_scores)
         with Progress(bool(self.verbose), plan.budget) as limits.report:
             metered = BudgetedMetric(
                 prepared.metric, plan.budget, self.n_jobs, self.checkpoint, limits
             )
             rng = np.random.default_rng(data.key)
-            search = Search(prepared.sample, metered, plan, prepared.first, rng)
+            most = 0 if data.certifying is None else most_models(prepared.metric.n_rows)
+            search = Search(prepared.sample, metered, plan, prepared.first, rng, most)
             found = search.run()
-        decision = decided(data, plan, prepared, metered, found, search.steps)
+        self.body_ = prepared.body
+        decision = decided(
+            data,
+            plan,
+            prepared,
+            metered,
+            found,
+            search.steps,
+            search.met,
+            lambda models: self._certification(data, models),
+        )
         deployed = data.judged.tables[None].deployed
         if deployed is not None and data.metric is not None and metric.takes == "predictions":
             against = decision.report.deployed
@@ -303,9 +326,17 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
                 against, data.goal, found.value, value_of(metric, deployed)
             )
             decision = replace(decision, report=replace(decision.report, deployed=against))
-        self.parameters_, self.body_ = found.models[-1], prepared.body
+        kept = decision.found
+        self.parameters_ = kept.model
         self.accepted_ = found.accepted
         self.baseline_value_, self.best_value_ = found.baseline_value, found.best_value
+        if data.certifying is not None:
+            # Of the model and the cut-off that are certified, which need not be the best.
+            rule = kept.outcome.rule
+            assert isinstance(rule, Threshold)
+            scores = margin(kept.evidence.scores, rule.threshold)
+            self.best_value_ = float(prepared.metric(scores[None])[0])
+            self.accepted_ = not np.array_equal(kept.model, found.baseline[-1])
         self.n_evaluations_, self.n_iter_ = metered.used, len(search.steps)
         self.surrogate_names_ = prepared.sample.names
         return decision
@@ -313,7 +344,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     def _prepare(
         self,
         data: FitData,
-        held: Dataset | None,
+        held: bool,
         groups: list[RowGroup],
         kinds: Any,
         metric: Any,
@@ -327,8 +358,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         training = Training(
             features, data.true, weight, groups, kinds, labels, first, self.module, seed
         )
-        if held is not None:
-            judged = transformed(self.preprocessor_, self._features(held.X, data.column))
+        if held:
+            X = data.given[None].X  # some of the sample, where others of it certify
+            judged = transformed(self.preprocessor_, self._features(X, data.column))
             return of_validation(training, judged, metric)
         if on_scores and overlapping(groups, data.kept):
             raise ValueError(
@@ -350,11 +382,11 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         super()._check_fit(goal, X, solver)
         check_surrogates_for(solver, self.surrogates)
 
-    def _scores(self, X: Any) -> Floats:
-        features = transformed(self.preprocessor_, self._features(X, self.baseline_column_))
+    def _scores_by(self, model: Any, X: Any, column: str | None) -> Floats:
+        features = transformed(self.preprocessor_, self._features(X, column))
         if self.body_ is not None:
             features = self.body_.features(features)
-        return linear_scores(features, self.parameters_)
+        return linear_scores(features, model)
 
     def _check_samples(self, held: Dataset | None) -> None:
         if held is None:

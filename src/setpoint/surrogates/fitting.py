@@ -15,7 +15,7 @@ from setpoint.surrogates.plan import COARSE, FEW, Plan
 from setpoint.surrogates.problem import Sample
 from setpoint.surrogates.selection import Selected, Selector
 from setpoint.surrogates.solvers.adaptive_surrogates import Descent
-from setpoint.surrogates.solvers.candidates import Candidate, Step
+from setpoint.surrogates.solvers.candidates import Best, Candidate, Step
 from setpoint.surrogates.solvers.gradients import Differences, Estimator, fitted
 from setpoint.surrogates.solvers.surrogate_weights import WeightSearch
 from setpoint.typing import Floats
@@ -46,6 +46,8 @@ class Search:
         Logistic regressions, or the last layers of trained networks.
     limits : Limits
         Of `metered`; each step is recorded.
+    most : int
+        Models that are kept beside the best.
     """
 
     def __init__(
@@ -55,8 +57,10 @@ class Search:
         plan: Plan,
         first: Floats,
         rng: np.random.Generator,
+        most: int = 0,
     ) -> None:
         self.sample, self.metered, self.plan = sample, metered, plan
+        self.met = Best(most)
         self.first, self.rng = first, rng
         self.steps: Sequence[Step] = ()
 
@@ -142,12 +146,14 @@ class Search:
             starts = {name: known[name] for name in plan.starts}
             search = Descent(
                 sample, metered, slope, starts, float(solver.step), int(solver.max_iter),
-                int(solver.inner_iter), plan.reserve,
+                int(solver.inner_iter), plan.reserve, met=self.met,
             )  # fmt: skip
         else:
             most = max(self.metric.n_rows // _ROWS_A_MODEL, 3)
             first, inner = plan.starts[0], _ITERATIONS * int(solver.inner_iter)
-            search = WeightSearch(sample, metered, first, known[first], most, inner, plan.reserve)
+            search = WeightSearch(
+                sample, metered, first, known[first], most, inner, plan.reserve, met=self.met
+            )
         self.steps = search.steps
         with self.metered.limits.keeping(True):  # the baseline, at least
             search.run()

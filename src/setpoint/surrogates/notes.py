@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
 from setpoint.blackbox.binding import FormulaMetric
 from setpoint.blackbox.budget import BudgetedMetric
-from setpoint.deciding import Decision, FitData, Found, decide
+from setpoint.deciding import Certification, Decision, FitData, Found, decide
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.program.link import link
@@ -22,11 +23,13 @@ from setpoint.solvers import AdaptiveSurrogates
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.samples import Prepared
 from setpoint.surrogates.selection import Selected
-from setpoint.surrogates.solvers.candidates import Step
+from setpoint.surrogates.solvers.candidates import Best, Step
 from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["decided", "summarize"]
+
+Certify: TypeAlias = Callable[[Callable[[Found], Sequence[Found]]], Certification | None]
 
 _FEW = 50
 """Rows of a class below which a report warns."""
@@ -45,20 +48,41 @@ def decided(
     metered: BudgetedMetric,
     found: Selected,
     steps: Sequence[Step],
+    met: Best,
+    certification: Certify | None = None,
 ) -> Decision:
-    """The rule of the model kept, and the report with a summary of the search."""
+    """The rule of the model kept, and the report with a summary of the search.
+
+    Parameters
+    ----------
+    met : Best
+        Other models of the search.
+    certification : callable, optional
+        From the models that are tried on rows that certify to how that is done.
+    """
     judged = data.judged.take(prepared.index)
     rows = judged.evidence({None: found.scores})
     linked = link(data.goal, rows.codebook)
     outcome = _outcome(linked, rows, metered, found, plan)
+    plain = Found(outcome, rows, _objective(data.goal, metered, found), found.models[-1])
+    known = {m.tobytes(): m for m in (c.models for c in met.found)}
+    known.pop(found.models.tobytes(), None)
+
+    def models(first: Found) -> list[Found]:
+        """Each with scores of the rows by the models of their folds."""
+        score = prepared.sample.scores
+        others = [(m, judged.evidence({None: score(m)})) for m in known.values()]
+        return [first, *(replace(first, evidence=e, model=m[-1]) for m, e in others)]
+
     decision = decide(
         linked,
-        lambda: Found(outcome, rows, _objective(data.goal, metered, found)),
+        lambda: plain,
         family="surrogates",
         folds=prepared.folds,
-        notes=_notes(found, outcome.status, metered),
+        notes=_notes(found, outcome.status, metered, certified=data.certifying is not None),
         table=judged.tables[None],
         started=data.started,
+        certification=None if certification is None else certification(models),
     )
     summary = summarize(plan, prepared, metered, found, steps)
     sections = (summary, *decision.report.sections)
@@ -136,7 +160,7 @@ def _objective(goal: Goal, metered: BudgetedMetric, found: Selected) -> Entry | 
     return replace(entry, low=found.value - half, high=found.value + half, interval="bootstrap")
 
 
-def _notes(found: Selected, status: str, metered: BudgetedMetric) -> list[str]:
+def _notes(found: Selected, status: str, metered: BudgetedMetric, *, certified: bool) -> list[str]:
     """What the report adds."""
     notes = []
     if not found.cuts:
@@ -144,6 +168,8 @@ def _notes(found: Selected, status: str, metered: BudgetedMetric) -> list[str]:
             "The metric does not depend on the cut-off, which stays where the model has it: at a "
             "score of 0."
         )
+    if certified:
+        return [*notes, *metered.limits.notes]
     if status == "nearest":
         notes.append("Constraints cost here and are not enforced: at least one does not hold.")
     fewest = int(np.bincount(metered.metric.true, minlength=2)[:2].min())

@@ -19,9 +19,6 @@ _INF = float("inf")
 PARAMETERS: Mapping[str, Allowed] = {
     "limits": SearchLimits,
     "training": FirstModel,
-    "smooth": Number(
-        "'auto', None or a whole number >= 1", 1.0, below=_INF, integer=True, other=("auto", None)
-    ),
     "penalty": Number("a number above 0", 0.0, False, below=_INF),
 }
 LIMITS = SearchLimits(evaluations=2000)

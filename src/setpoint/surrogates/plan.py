@@ -28,17 +28,15 @@ class Plan:
     solver : AdaptiveSurrogates or SurrogateWeights
     m : int
         Pairs of perturbations of a gradient.
-    smooth : "auto", int or None
     budget : int
     """
 
     solver: AdaptiveSurrogates | SurrogateWeights
     m: int
-    smooth: Any
     budget: int
 
     @classmethod
-    def of(cls, smooth: Any, solver: Any, limits: SearchLimits, n_surrogates: int) -> Plan:
+    def of(cls, solver: Any, limits: SearchLimits, n_surrogates: int) -> Plan:
         """The plan for parameters that were checked.
 
         Raises
@@ -50,7 +48,7 @@ class Plan:
         m = max(10, 3 * n_surrogates) if m == "auto" else int(m)
         budget = limits.filled(LIMITS).evaluations
         assert budget is not None
-        plan = cls(solver, m, smooth, int(budget))
+        plan = cls(solver, m, int(budget))
         least = plan
         while least.budget < least.least:  # what is kept for afterwards grows with the budget
             least = replace(least, budget=least.least)
@@ -62,6 +60,11 @@ class Plan:
                 f"baseline and what a gain is compared with need {least.budget}"
             )
         return plan
+
+    @property
+    def smooth(self) -> Any:
+        """Cut-offs over which the metric is averaged."""
+        return self.solver.smooth
 
     @property
     def over_weights(self) -> bool:

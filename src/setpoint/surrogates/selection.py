@@ -90,6 +90,8 @@ class Selected:
     ----------
     models : array of shape (folds, d + 1)
         The ones to keep: accepted ones, or the baseline's.
+    baseline : array of shape (folds, d + 1)
+        The baseline's.
     scores : array of shape (n,)
         Theirs on the metric's rows.
     value, baseline_value, best_value : float
@@ -105,6 +107,7 @@ class Selected:
     """
 
     models: Floats
+    baseline: Floats
     scores: Floats
     value: float
     baseline_value: float
@@ -188,8 +191,8 @@ class Selector:
             )
         kept, row = (best, 0) if accepted else (baseline, 1)
         return Selected(
-            kept.models, pair[row], sense * kept.gain, sense * baseline.gain, sense * best.gain,
-            accepted, why, error, values[:, row], best.start, cuts,
+            kept.models, baseline.models, pair[row], sense * kept.gain, sense * baseline.gain,
+            sense * best.gain, accepted, why, error, values[:, row], best.start, cuts,
         )  # fmt: skip
 
     def _check_refit(self, models: Floats, base_gain: float) -> str:

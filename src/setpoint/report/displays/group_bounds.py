@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError
-from setpoint.goals.expressions import Const, Constraint, Expression, Metric, Reduce, walk
+from setpoint.goals.expressions import Const, Expression, Metric, Reduce, walk
 from setpoint.goals.goal import Goal
 from setpoint.report.entry import GroupRow
 from setpoint.tolerances import SATISFIED

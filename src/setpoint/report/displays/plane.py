@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError
-from setpoint.goals.expressions import Const, Constraint, Metric
+from setpoint.goals.expressions import Const, Metric
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import EVERYWHERE
 from setpoint.program.link import link

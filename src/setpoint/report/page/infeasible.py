@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from setpoint.goals.expressions import Const, Constraint
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.expressions import Const
 from setpoint.goals.goal import Goal
 from setpoint.goals.words import goal_in_words, in_words
 from setpoint.inputs.files import atomic_write

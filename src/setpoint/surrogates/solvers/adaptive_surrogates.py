@@ -8,7 +8,7 @@ import numpy as np
 
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.problem import Sample
-from setpoint.surrogates.solvers.candidates import Candidate, Step
+from setpoint.surrogates.solvers.candidates import Best, Candidate, Step
 from setpoint.surrogates.solvers.gradients import Estimator
 from setpoint.typing import Floats
 
@@ -48,6 +48,8 @@ class Descent:
         Iterations of each projection.
     reserve : int
         Evaluations that are kept for afterwards.
+    met : Best
+        Is offered every model.
     """
 
     sample: Sample
@@ -59,6 +61,7 @@ class Descent:
     inner: int
     reserve: int
     steps: list[Step] = field(default_factory=list)
+    met: Best = field(default_factory=lambda: Best(0))
     _paths: list[_Path] = field(default_factory=list)
     _done: int = 0
 
@@ -86,6 +89,7 @@ class Descent:
     def _begin(self) -> None:
         for name, models in self.starts.items():
             gain = self.metered.gain(self.sample.scores(models))
+            self.met.offer(Candidate(gain, models, name))
             self._paths.append(_Path(name, models, Candidate(gain, models, name)))
 
     def _walk(self, path: _Path, n_steps: int) -> None:
@@ -136,6 +140,7 @@ class Descent:
 
     def _keep(self, path: _Path, models: Floats, gain: float, weights: Floats) -> None:
         path.models = models
+        self.met.offer(Candidate(gain, models, path.start))
         if gain > path.best.gain:
             path.best = Candidate(gain, models, path.start)
         self.steps.append(Step(path.start, gain, self.metered.used, weights))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from setpoint.typing import Floats
 
-__all__ = ["Candidate", "Step"]
+__all__ = ["Best", "Candidate", "Step"]
 
 
 @dataclass(frozen=True)
@@ -38,3 +38,26 @@ class Candidate:
     gain: float
     models: Floats
     start: str
+
+
+@dataclass
+class Best:
+    """The candidates with the largest gains, of all that were met.
+
+    Parameters
+    ----------
+    most : int
+        So many are kept.
+
+    Attributes
+    ----------
+    found : list of Candidate
+        The best first.
+    """
+
+    most: int
+    found: list[Candidate] = field(default_factory=list)
+
+    def offer(self, candidate: Candidate) -> None:
+        """Keep it, if it is one of the best; of equals the earlier."""
+        self.found = sorted([*self.found, candidate], key=lambda c: -c.gain)[: self.most]

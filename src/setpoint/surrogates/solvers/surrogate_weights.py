@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.problem import Sample
-from setpoint.surrogates.solvers.candidates import Candidate, Step
+from setpoint.surrogates.solvers.candidates import Best, Candidate, Step
 from setpoint.typing import Floats
 
 __all__ = ["WeightSearch"]
@@ -37,6 +37,8 @@ class WeightSearch:
         Iterations of each training.
     reserve : int
         Evaluations that are kept for afterwards.
+    met : Best
+        Is offered every model.
     """
 
     sample: Sample
@@ -48,12 +50,14 @@ class WeightSearch:
     reserve: int
     steps: list[Step] = field(default_factory=list)
     best: Candidate | None = None
+    met: Best = field(default_factory=lambda: Best(0))
 
     def run(self) -> None:
         """Search until the models or evaluations are used up."""
         try:
             gain = self.metered.gain(self.sample.scores(self.models))
             self.best = Candidate(gain, self.models, self.start)
+            self.met.offer(self.best)
             k = len(self.sample.names)
             if k == 1:  # one model, and nothing to weigh
                 self._loss(np.empty(0))
@@ -78,6 +82,7 @@ class WeightSearch:
         weights /= weights.sum()
         found = self.sample.weighed(self.models, weights, self.inner)
         gain = self.metered.gain(self.sample.scores(found))
+        self.met.offer(Candidate(gain, found, self.start))
         if self.best is None or gain > self.best.gain:
             self.best = Candidate(gain, found, self.start)
         self.steps.append(Step(self.start, gain, self.metered.used, weights))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.estimators.row_hash import row_draws
 from setpoint.evidence.rows import counted_rows
+from setpoint.inputs.row_hash import row_draws
 from setpoint.typing import Floats
 
 __all__ = ["RowDigest"]

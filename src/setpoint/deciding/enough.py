@@ -1,0 +1,126 @@
+"""Whether rows could certify anything at all, asked before a model is fitted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from setpoint.caller import warn_caller
+from setpoint.deciding.refusal import NotCertifiable
+from setpoint.evidence import Rows
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.errors import GoalError
+from setpoint.guarantees.planning import Fewest, fewest_rows_of
+from setpoint.guarantees.promise import Promise, RuleTests
+from setpoint.solvers import Confidence
+
+__all__ = ["check_enough", "share_to_certify", "tests_on"]
+
+_LARGEST = 0.5
+"""Of all rows, to certify: the others have to teach the model."""
+
+_ROUNDING = 1.05
+"""A share of few rows of a kind is not met to the row."""
+
+
+def tests_on(promise: Promise, rows: Rows) -> RuleTests:
+    """The tests of rules on rows that certify.
+
+    Raises
+    ------
+    GoalError
+        If they lack labels, or what a constraint refers to.
+    """
+    try:
+        return promise.tests(rows.marginals)
+    except GoalError as error:
+        raise type(error)(f"the rows that certify: {error}") from None
+
+
+def check_enough(promise: Promise, rows: Rows, settings: Confidence) -> None:
+    """Refuse rows that could not certify a constraint if not one of them spoke against it.
+
+    Parameters
+    ----------
+    promise : Promise
+    rows : Rows
+        Those that certify.
+    settings : Confidence
+
+    Raises
+    ------
+    NotCertifiable
+        Unless ``on_uncertified="nearest"``, where it is a warning.
+    """
+    for constraint, confidence, found in _fewest(promise, rows):
+        if found.trials > found.available:
+            _refuse(constraint, confidence, found, 1.0, settings)
+
+
+def share_to_certify(promise: Promise, rows: Rows, settings: Confidence, usual: float) -> float:
+    """The share of all rows that is set apart to certify.
+
+    Parameters
+    ----------
+    promise : Promise
+    rows : Rows
+        All rows given.
+    settings : Confidence
+    usual : float
+        Of "auto"; more where fewer rows could not certify a constraint.
+
+    Raises
+    ------
+    NotCertifiable
+        As in :func:`check_enough`.
+    """
+    given = settings.certification_size
+    share = usual if given == "auto" else float(given)
+    for constraint, confidence, found in _fewest(promise, rows):
+        wanted = _ROUNDING * found.trials / found.available
+        if given == "auto" and share < wanted <= _LARGEST:
+            share = wanted
+        if found.trials > math.floor(share * found.available + 0.5):
+            most = _LARGEST if given == "auto" else share
+            _refuse(constraint, confidence, found, most, settings)
+    return share
+
+
+def _fewest(promise: Promise, rows: Rows) -> Iterator[tuple[Constraint, float, Fewest]]:
+    """What each promised constraint takes at least, where that is known."""
+    tests = tests_on(promise, rows)
+    counted = tests.counted(rows.confusion(np.zeros(rows.n_rows, np.int64)))
+    if counted.is_large or rows.is_weighted:
+        return
+    parts = zip(
+        tests.program.constraints, tests.parts, promise.confidences, promise.levels, strict=True
+    )
+    for c, part, confidence, level in parts:
+        if part is None or confidence is None or level is None:
+            continue
+        found = fewest_rows_of(part, counted, level)
+        if found is not None:
+            yield c.written, confidence, found
+
+
+def _refuse(
+    constraint: Constraint,
+    confidence: float,
+    found: Fewest,
+    share: float,
+    settings: Confidence,
+) -> None:
+    needed = math.ceil(found.rows / share)
+    there = math.floor(share * found.available + 0.5)
+    apart = "" if share == 1.0 else f" (a share of {share:g} of all rows)"
+    message = (
+        f"{constraint}: {100 * confidence:.4g} % confidence takes {found.trials:,} rows that speak "
+        f"for it and none against it, and among those that certify{apart} there are {there:,} that "
+        f"could. About {needed:,} rows in all would do; or loosen the bound, or ask for less "
+        "confidence"
+    )
+    if settings.on_uncertified == "raise":
+        raise NotCertifiable(message, str(constraint), rows_needed=needed)
+    warn_caller(message)

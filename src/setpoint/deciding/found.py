@@ -1,0 +1,34 @@
+"""What a family's search found: the one value that every family passes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from setpoint.evidence import Evidence
+from setpoint.report import Entry
+from setpoint.search.outcome import Outcome
+
+__all__ = ["Found"]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a family's search found.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        The rule and what is known of it.
+    evidence : Evidence
+        The rows that it was found on, with the scores that it decides by.
+    objective : Entry, optional
+        Where the objective was measured, not counted.
+    model : object
+        The model that the scores come from, where several were compared.
+    """
+
+    outcome: Outcome
+    evidence: Evidence
+    objective: Entry | None = None
+    model: Any = None

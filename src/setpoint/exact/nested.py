@@ -1,0 +1,234 @@
+"""Windows of cut-offs that are certified: no path to learn, and no rows spared for learning one.
+
+Where a constraint only loosens as a threshold moves one way, whatever the rows, the first bad
+cut-off is a number of the population, and only its test can go wrong. So every cut-off from the
+safe end to the last that passes is certified, with no correction for their number, and the best
+of them may be chosen on the same rows. For recall the last is an order statistic of the scores
+of the positives.
+
+Several constraints that loosen as the same threshold moves the same way share the level: the
+first cut-off that breaks one of them fails the test of that one. Windows of several thresholds,
+or two sides of one, are chosen independently of each other, and each may go wrong, so each gets
+its share of the level.
+
+References
+----------
+X. Tong, Y. Feng and J. J. Li (2018), Neyman-Pearson classification algorithms and NP receiver
+operating characteristics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import betabinom
+
+from setpoint.evidence import Evidence
+from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.guarantees.promise import RuleTests
+from setpoint.guarantees.requirements import Every, Part, Requirement
+from setpoint.inference.fraction import rounded
+from setpoint.inference.profiles import Counted
+from setpoint.inference.tails import successes_needed
+from setpoint.inference.trials import trials_of
+from setpoint.typing import Floats
+
+__all__ = ["Side", "certified_windows", "nests", "sides_of"]
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A statement that loosens as one threshold moves one way.
+
+    Parameters
+    ----------
+    segment : int
+    rises : bool
+        Whether accepting more is safer.
+    successes : array of shape (cut-offs,)
+        Rows that count as success at each cut-off.
+    trials : int
+    share : float
+        Of successes, on the population, from which on the statement holds.
+    constraint : int
+        The number of its constraint.
+    """
+
+    segment: int
+    rises: bool
+    successes: NDArray[np.int64]
+    trials: int
+    share: float
+    constraint: int
+
+
+def sides_of(cuts: CutoffSet, tests: RuleTests) -> list[Side] | None:
+    """The statements of a promise, where each loosens as one threshold moves one way.
+
+    None where one does not, is more than one binomial, or rows have weights.
+    """
+    known = ways_of(cuts.evidence, tests)
+    return None if known is None else [_side(cuts, way) for way in known]
+
+
+def nests(evidence: Evidence, tests: RuleTests) -> bool:
+    """Whether every constraint that is promised loosens as one threshold moves one way."""
+    return bool(ways_of(evidence, tests))
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """A statement that loosens as the threshold of a segment moves one way.
+
+    Parameters
+    ----------
+    good : bool array of shape (strata, n + 1, 2)
+        Whether a row that is rejected, or accepted, is a success.
+    """
+
+    segment: int
+    rises: bool
+    good: NDArray[np.bool_]
+    trials: int
+    share: float
+    constraint: int
+
+
+def ways_of(evidence: Evidence, tests: RuleTests) -> list[_Way] | None:
+    """Which way each statement of a promise loosens; None where one does not."""
+    rows = evidence.rows
+    if rows.is_weighted or evidence.n_scores is not None:
+        return None
+    # Trials and directions are the same whoever is accepted.
+    counted = tests.counted(rows.confusion_of_accepted(np.zeros(rows.marginals.weights.shape)))
+    out = []
+    for i, part in enumerate(tests.parts):
+        for x in () if part is None else _statements(part):
+            way = None if x is None else _way(evidence, counted, x, i)
+            if way is None:
+                return None
+            out.append(way)
+    return out
+
+
+def _statements(part: Part) -> Iterator[Requirement | None]:
+    """What all has to hold; None: one of several would do."""
+    if isinstance(part, Requirement):
+        yield part
+    elif isinstance(part, Every):
+        for inner in part.parts:
+            yield from _statements(inner)
+    else:
+        yield None
+
+
+def _way(evidence: Evidence, counted: Counted, x: Requirement, number: int) -> _Way | None:
+    added = _added(counted, x)
+    found = trials_of(x.function, counted, x.relation, x.level)
+    if found is None or added is None:
+        return None
+    strata, trues = np.nonzero(evidence.rows.marginals.weights)
+    own = added[strata, trues]
+    of_segment = evidence.codebook.stratum_segment[strata]
+    segments = np.unique(of_segment[own.any(axis=1)])
+    gain = own[:, 1] - own[:, 0]
+    rises = bool((gain >= 0).all())
+    fixed = ((own[:, 0] != 0) == (own[:, 1] != 0)).all()
+    if len(segments) != 1 or not fixed or not (rises or (gain <= 0).all()) or not gain.any():
+        return None
+    return _Way(int(segments[0]), rises, added > 0, found.trials, found.share, number)
+
+
+def _side(cuts: CutoffSet, way: _Way) -> Side:
+    curve = cuts.segments[way.segment].curve
+    good = np.array([way.good[c, t] for c, t in curve.kinds], float)
+    # Rejected successes become accepted ones as the threshold falls, or the other way round.
+    successes = (good[:, 1] - good[:, 0]) @ curve.counts + good[:, 0] @ curve.counts[:, -1]
+    whole = np.rint(successes).astype(np.int64)
+    return Side(way.segment, way.rises, whole, way.trials, way.share, way.constraint)
+
+
+def _added(counted: Counted, x: Requirement) -> Floats | None:
+    """What a row adds to the sum that has to be at least 0 (strata, n + 1, n)."""
+    weights = counted.fraction_of_entries(x.function)
+    if weights is None:
+        return None
+    above, below = weights
+    part = x.level * below
+    added = x.sign * (above - part)
+    scale = np.maximum(np.abs(above), np.abs(part))
+    return rounded(np.where(np.abs(added) <= _ROUNDING * scale, 0.0, added))
+
+
+def certified_windows(
+    cuts: CutoffSet, tests: RuleTests, sides: list[Side], next_rows: int | None = None
+) -> list[tuple[int, int]] | None:
+    """For each segment the first and the last certified cut-off; None where there is none.
+
+    Parameters
+    ----------
+    cuts : CutoffSet
+    tests : RuleTests
+        On the same rows.
+    sides : list of Side
+        As :func:`sides_of` gives them.
+    next_rows : int, optional
+        Promise the next rows that each constraint refers to in place of the population.
+    """
+    windows = {(side.segment, side.rises) for side in sides}
+    first = [0] * len(cuts.segments)
+    last = [s.curve.n_cutoffs - 1 for s in cuts.segments]
+    for side in sides:
+        level = tests.promise.levels[side.constraint]
+        assert level is not None
+        least = least_successes(side.trials, side.share, level / len(windows), next_rows)
+        ok = np.flatnonzero(side.successes >= least)
+        if not len(ok):
+            return None
+        if side.rises:
+            first[side.segment] = max(first[side.segment], int(ok[0]))
+        else:
+            last[side.segment] = min(last[side.segment], int(ok[-1]))
+    if any(a > b for a, b in zip(first, last, strict=True)):
+        return None
+    return list(zip(first, last, strict=True))
+
+
+def least_successes(trials: int, share: float, level: float, next_rows: int | None = None) -> int:
+    """The fewest successes that certify a share of successes; trials + 1 where none do.
+
+    Parameters
+    ----------
+    trials : int
+    share : float
+        On the population, or among the next rows.
+    level : float
+    next_rows : int, optional
+        With f failures among the trials, those among the next m rows are at most as many as
+        those of a beta-binomial law with (f + 1, trials - f), whatever the scores' law.
+
+    Examples
+    --------
+    >>> least_successes(29, 0.9, 0.05), least_successes(28, 0.9, 0.05)
+    (29, 29)
+    >>> least_successes(150, 0.9, 0.05, next_rows=100)
+    144
+    """
+    if next_rows is None:
+        return int(successes_needed([trials], share, level)[0])
+
+    def enough(k: int) -> bool:
+        allowed = np.floor((1.0 - share) * next_rows + _ROUNDING)
+        law = betabinom(next_rows, trials - k + 1, k)
+        return k > 0 and float(law.cdf(allowed)) >= 1.0 - level
+
+    low, high = 0, trials + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

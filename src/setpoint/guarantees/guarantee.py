@@ -1,0 +1,107 @@
+"""What is promised of a rule on new rows, and on which grounds: plain values for reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["EXACT", "Guarantee", "Shown", "State"]
+
+State: TypeAlias = Literal["certified", "approximate", "not certified"]
+
+EXACT = ("binomial", "betting", "boxes", "trivial")
+"""Kinds of p-values that are proved whatever the rows are like."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the test of one constraint found.
+
+    Parameters
+    ----------
+    text : str
+        The constraint as the user wrote it.
+    confidence : float
+        It is certified at.
+    p_value : float
+        The chance of rows like these if the constraint were just broken.
+    kind : str
+        Of the p-value: "binomial", "melding", "gaffke", "drawn", "betting", "boxes".
+    passed : bool
+        Whether the p-value is at most the level tested at.
+    value : float or None
+        The left side on the rows tested.
+    limit : float or None
+        One-sided: the strictest bound that the same test would pass for this rule.
+    """
+
+    text: str
+    confidence: float
+    p_value: float
+    kind: str
+    passed: bool
+    value: float | None = None
+    limit: float | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the p-value is proved, and not only measured to be right."""
+        return self.kind in EXACT
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What is promised of a rule on new rows.
+
+    Of all draws of the rows tested, at most a share of one minus the confidence gives a rule
+    that is called certified and breaks a constraint on the population. It is not the chance
+    that a certified rule holds: where nearly all draws are refused, that can be smaller.
+
+    Parameters
+    ----------
+    state : {"certified", "approximate", "not certified"}
+    confidence : float
+        The smallest of those of the constraints.
+    method : str
+        How rules were tried: "every cut-off", "path of rules", "one rule", "list of rules",
+        "rules in no order", or "cross-validation".
+    constraints : tuple of Shown
+        Those that are promised, for this rule.
+    rows : int
+        Rows tested.
+    tried, passed : int
+        Rules of the path, and how many of them passed.
+    attempt : int
+        How often rules were tried on these rows, this time included.
+    next_rows : int or None
+        The promise is for so many rows to come, that each constraint refers to, and not for the
+        population.
+    without : float or None
+        The objective, on the rows tested, of the rule that meets the constraints where it was
+        found and promises nothing.
+    reached : float or None
+        The objective of this rule on the rows tested.
+    assumptions : str
+        In words.
+    binding : str
+        A digest of model and rule: of another model or rule nothing is promised.
+    """
+
+    state: State
+    confidence: float
+    method: str
+    constraints: tuple[Shown, ...]
+    rows: int
+    tried: int = 1
+    passed: int = 1
+    attempt: int = 1
+    next_rows: int | None = None
+    without: float | None = None
+    reached: float | None = None
+    assumptions: str = ""
+    binding: str = ""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every p-value is proved, and not only measured to be right."""
+        return all(c.is_exact for c in self.constraints)

@@ -1,0 +1,113 @@
+"""Margins: how many standard errors a rule lies on the good side of what it has to meet.
+
+The standard error is that of the rows that will be tested, not of those that are looked at: a
+margin says what the test of such a rule will find. To each population one row of its worst sort
+is added first, as the test does, so that a rule with a perfect record has a finite margin.
+
+A path of rules is ordered by margins. They promise nothing themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from setpoint.guarantees.requirements import Every, Part, Requirement
+from setpoint.inference.profiles import Counted
+from setpoint.program.backend import backend
+from setpoint.program.functions import Affine, Node, RateFunction
+from setpoint.typing import Floats
+
+__all__ = ["margins_of", "slack_and_error"]
+
+INF = float("inf")
+_BLOCK = 8192
+"""Rules at a time."""
+
+
+def margins_of(part: Part, counted: Counted, counts: Floats, times: Floats) -> Floats:
+    """The margins (m,) of some rules.
+
+    Parameters
+    ----------
+    part : Part
+        Of a constraint, over the rates of `counted`.
+    counted : Counted
+        Of the rows that are looked at, whatever the decision: weights of rows are taken from it.
+    counts : array of shape (entries, m)
+        What the rules do: counts by stratum, true and decided class.
+    times : array of shape (entries,)
+        Rows that are looked at for each row that will be tested.
+
+    Returns
+    -------
+    array of shape (m,)
+        inf where nothing can go wrong, -inf where there is nothing to count.
+    """
+    if isinstance(part, Requirement):
+        return np.concatenate(
+            [
+                _margins(part, counted, counts[:, i : i + _BLOCK], times)
+                for i in range(0, counts.shape[1], _BLOCK)
+            ]
+        )
+    every = isinstance(part, Every)
+    out = np.full(counts.shape[1], INF if every else -INF)
+    for inner in part.parts:
+        own = margins_of(inner, counted, counts, times)
+        out = np.minimum(out, own) if every else np.maximum(out, own)
+    return out
+
+
+def _margins(x: Requirement, counted: Counted, counts: Floats, times: Floats) -> Floats:
+    slack, error = slack_and_error(x, counted, counts, times)
+    with np.errstate(all="ignore"):
+        out = np.where(error > 0, slack / error, np.sign(slack) * INF)
+    return np.where(np.isnan(out), -INF, out)
+
+
+def slack_and_error(
+    x: Requirement, counted: Counted, counts: Floats, times: Floats
+) -> tuple[Floats, Floats]:
+    """How far a statement is met by some rules (m,), and the standard errors (m,) of that.
+
+    The parameters are those of :func:`margins_of`.
+    """
+    index = sorted(x.function.features)
+    event, given = counted.event(index), counted.given(index)
+    seen = np.flatnonzero(given.any(axis=0))
+    event, given, counts, times = event[:, seen], given[:, seen], counts[seen], times[seen]
+    unit = counted.row_weights[seen]
+    with np.errstate(all="ignore"):
+        _, influence = _influence(x.function, counted, index, event, given, counts)
+        worst = counts.copy()
+        for rows in np.unique(given != 0, axis=0):
+            inside = np.where(rows[:, None], x.sign * influence, INF)
+            at = np.argmin(inside, axis=0)
+            worst[at, np.arange(counts.shape[1])] += unit[at]
+        value, influence = _influence(x.function, counted, index, event, given, worst)
+        error = np.sqrt(((unit * times)[:, None] * worst * influence**2).sum(axis=0))
+    return x.sign * (value - x.level), error
+
+
+def _influence(
+    x: RateFunction, counted: Counted, index: list[int], event: Floats, given: Floats, N: Floats
+) -> tuple[Floats, Floats]:
+    """Values (m,) of a function, and the influence (entries, m) of a unit of weight."""
+    norms = given @ N
+    own = (event @ N) / norms
+    v = np.zeros((N.shape[1], len(counted.features)))
+    v[:, index] = own.T
+    slope = slopes(x, v)[:, index].T / norms
+    return np.asarray(x.value(v)), event.T @ slope - given.T @ (slope * own)
+
+
+def slopes(x: RateFunction, v: Floats) -> Floats:
+    """Gradients (m, d) of a function at several points (m, d)."""
+    if isinstance(x, Affine) or not isinstance(x, Node):
+        return np.broadcast_to(x.gradient(v[0]), v.shape)
+    xs = [c.value(v) for c in x.children]
+    out = np.zeros(v.shape)
+    for partial, child in zip(x.partials(backend(v), xs), x.children, strict=True):
+        if child.features:
+            out += np.asarray(partial)[..., None] * slopes(child, v)
+    return out

@@ -1,0 +1,248 @@
+"""Promises: which constraints of a goal are to hold on new rows, and the test of a rule."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from setpoint.evidence import Confusion
+from setpoint.evidence.codebook import Marginals
+from setpoint.guarantees.guarantee import Shown
+from setpoint.guarantees.limits import limit_of_constraint
+from setpoint.guarantees.margins import margins_of, slack_and_error
+from setpoint.guarantees.p_values import p_value
+from setpoint.guarantees.requirements import leaves, requirements_of
+from setpoint.guarantees.sequences import level_of_try
+from setpoint.inference.profiles import Counted
+from setpoint.program.fold import Folder
+from setpoint.program.program import LinkedGoal, Program
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
+
+__all__ = ["Promise", "RuleTests"]
+
+INF = float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """Which constraints are promised, and how they are tested.
+
+    Parameters
+    ----------
+    linked : LinkedGoal
+    confidences : tuple of float or None
+        Of each constraint; None: it is not promised.
+    strict : bool
+        Whether only tests that are proved are used.
+    attempt : int
+        How often rules were tried on the same rows, this time included.
+    """
+
+    linked: LinkedGoal
+    confidences: tuple[float | None, ...]
+    strict: bool = False
+    attempt: int = 1
+
+    @classmethod
+    def of(
+        cls, linked: LinkedGoal, level: float | None, *, strict: bool = False, attempt: int = 1
+    ) -> Promise:
+        """A promise of all constraints, each at its own confidence or else at `level`.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to promise.
+        """
+        own = tuple(c.confidence or level for c in linked.goal.constraints)
+        if all(c is None for c in own):
+            raise ValueError(
+                f"confidence promises constraints, and '{linked.goal}' has none: add one, such as "
+                "subject to precision >= 0.9"
+            )
+        return cls(linked, own, strict, attempt)
+
+    @property
+    def confidence(self) -> float:
+        """The smallest confidence of a constraint that is promised."""
+        return min(c for c in self.confidences if c is not None)
+
+    @property
+    def levels(self) -> tuple[float | None, ...]:
+        """The level at which each constraint is tested."""
+        return tuple(
+            None if c is None else level_of_try(1.0 - c, self.attempt) for c in self.confidences
+        )
+
+    def tests(self, marginals: Marginals) -> RuleTests:
+        """The tests of rules on rows with these marginals.
+
+        Raises
+        ------
+        EmptyPopulationError
+            If a constraint refers to rows that are not there.
+        """
+        return RuleTests(self, marginals)
+
+
+class RuleTests:
+    """The tests of rules on some rows.
+
+    Parameters
+    ----------
+    promise : Promise
+    marginals : Marginals
+        Of the rows tested, the same for every rule.
+    """
+
+    def __init__(self, promise: Promise, marginals: Marginals) -> None:
+        self.promise = promise
+        linked = promise.linked
+        folder = Folder(linked.codebook, marginals, fixed=False)
+        self.program = Program(linked, marginals, folder)
+        self.parts = tuple(
+            None if confidence is None else requirements_of(c)
+            for c, confidence in zip(self.program.constraints, promise.confidences, strict=True)
+        )
+
+    def at_attempt(self, attempt: int) -> RuleTests:
+        """The same tests at the level of another try."""
+        out = copy(self)
+        out.promise = replace(self.promise, attempt=attempt)
+        return out
+
+    @cached_property
+    def others(self) -> tuple[int, ...]:
+        """Numbers of the constraints that are not promised."""
+        return tuple(i for i, part in enumerate(self.parts) if part is None)
+
+    def counted(self, confusion: Confusion) -> Counted:
+        """The rates of the goal on what a rule does."""
+        return Counted(self.program.table, confusion)
+
+    def value(self, confusion: Confusion) -> float:
+        """The objective in the user's units."""
+        return float(self.program.value(self.program.rates_of(confusion.counts)))
+
+    def score(self, confusion: Confusion) -> float:
+        """The objective, higher is better; what is not a number is worse than any."""
+        return self.program.score_at(self.program.rates_of(confusion.counts))
+
+    # ------------------------------------------------------------------ on the rows tested
+    def passes(self, confusion: Confusion, *, fractional: bool = False) -> bool:
+        """Whether a rule passes the tests of all constraints that are promised."""
+        counted = self.counted(confusion)
+        for part, level in zip(self.parts, self.promise.levels, strict=True):
+            if part is None or level is None:
+                continue
+            found = p_value(
+                part, counted, level=level, strict=self.promise.strict, fractional=fractional
+            )
+            if not found.p <= level:
+                return False
+        return True
+
+    def ratio(self, confusion: Confusion, *, fractional: bool = False) -> float:
+        """The largest p-value over its level; a rule passes where that is 1 at most."""
+        return max(
+            s.p_value / level for s, level in self._tested(confusion, fractional, limits=False)
+        )
+
+    def shown(self, confusion: Confusion, *, fractional: bool = False) -> tuple[Shown, ...]:
+        """What the test of each promised constraint finds for a rule, with limits."""
+        return tuple(s for s, _ in self._tested(confusion, fractional, limits=True))
+
+    def _tested(
+        self, confusion: Confusion, fractional: bool, *, limits: bool
+    ) -> list[tuple[Shown, float]]:
+        counted, promise = self.counted(confusion), self.promise
+        out = []
+        rows = zip(
+            self.program.constraints, self.parts, promise.confidences, promise.levels, strict=True
+        )
+        for c, part, confidence, level in rows:
+            if part is None or level is None or confidence is None:
+                continue
+            how = {"strict": promise.strict, "fractional": fractional}
+            found = p_value(part, counted, level=level, **how)
+            limit = limit_of_constraint(c, counted, level=level, **how) if limits else None
+            # The bound may be measured, and the constraint one on a difference.
+            plain = c.side == c.written.lhs
+            out.append(
+                (
+                    Shown(
+                        str(c.written),
+                        confidence,
+                        found.p,
+                        found.kind,
+                        bool(found.p <= level),
+                        counted.value(c.function) if plain else None,
+                        limit if plain else None,
+                    ),
+                    level,
+                )
+            )
+        return out
+
+    # ------------------------------------------------------------------ on rows that learn a path
+    def margins(self, counts: Floats, squares: Confusion, times: Floats) -> Floats:
+        """How safe some rules are (m,): the smallest margin of a promised constraint.
+
+        Parameters
+        ----------
+        counts : array of shape (entries, m)
+            What the rules do on these rows.
+        squares : Confusion
+            Of any rule on these rows; only the weights of rows are taken from it.
+        times : array of shape (entries,)
+            Rows that are looked at for each row that will be tested.
+
+        Returns
+        -------
+        array of shape (m,)
+            -inf for rules that break a constraint that is not promised.
+        """
+        counted = self.counted(squares)
+        out = np.full(counts.shape[1], np.inf)
+        for part in self.parts:
+            if part is not None:
+                out = np.minimum(out, margins_of(part, counted, counts, times))
+        for i in self.others:
+            broken = self.program.constraints[i].violation(self.rates(counts)) > SATISFIED
+            out = np.where(broken, -np.inf, out)
+        return out
+
+    def errors(self, confusion: Confusion, times: Floats) -> Floats:
+        """The standard error (constraints,) of each side on the rows tested; 0: not promised.
+
+        Of several statements it is that of the one with the smallest margin.
+        """
+        counted, out = self.counted(confusion), np.zeros(len(self.parts))
+        counts = confusion.counts.reshape(-1, 1)
+        for i, part in enumerate(self.parts):
+            least = INF
+            for x in () if part is None else leaves(part):
+                (slack,), (error,) = slack_and_error(x, counted, counts, times)
+                if 0.0 < error < INF and slack / error < least:
+                    least, out[i] = slack / error, error
+        return out
+
+    def scores(self, counts: Floats) -> Floats:
+        """The objectives (m,) of some rules, higher is better."""
+        return np.asarray(self.program.scores(self.rates(counts)))
+
+    def rates(self, counts: Floats) -> Floats:
+        """The rates (m, d) of some rules."""
+        table = self.program.table
+        if counts.shape[1] == 1:  # of hundreds of classes the tensors fill the memory
+            return table.of(counts.reshape(self._shape))[None]
+        return np.asarray((table.tensors.reshape(len(table), -1) @ counts).T)
+
+    @property
+    def _shape(self) -> tuple[int, int, int]:
+        book = self.promise.linked.codebook
+        return len(book.strata), book.n_classes + 1, book.n_classes

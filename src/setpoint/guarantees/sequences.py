@@ -1,0 +1,82 @@
+"""Which of several tests count, so that all of them together go wrong no more often than one.
+
+References
+----------
+S. Holm (1979), A simple sequentially rejective multiple test procedure.
+B. L. Wiens (2003), A fixed sequence Bonferroni procedure for testing multiple endpoints.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.typing import Floats
+
+__all__ = ["fixed_sequence", "holm", "level_of_try"]
+
+
+def fixed_sequence(passed: Iterable[bool]) -> int:
+    """How many rules of a path are certified: those before the first that fails its test.
+
+    Each is tested at the full level. A certified rule that breaks comes after the first such
+    rule of the path, or is it; and that one fails its test but for the level.
+
+    Parameters
+    ----------
+    passed : iterable of bool
+        Whether each rule passes, in an order that the rows tested have no part in. It is read as
+        far as needed.
+
+    Examples
+    --------
+    >>> fixed_sequence([True, True, False, True])
+    2
+    """
+    n = 0
+    for one in passed:
+        if not one:
+            return n
+        n += 1
+    return n
+
+
+def holm(ratios: Floats) -> NDArray[np.bool_]:
+    """Which rules are certified where they come in no order.
+
+    Parameters
+    ----------
+    ratios : array of shape (m,)
+        The p-value of each over its level.
+
+    Examples
+    --------
+    At 5 %: .01 of three tests passes at .05 / 3, .02 then at .05 / 2, and .2 does not.
+
+    >>> holm(np.array([0.02, 0.2, 0.01]) / 0.05)
+    array([ True, False,  True])
+    """
+    order = np.argsort(ratios, kind="stable")
+    left = np.arange(len(ratios), 0, -1)
+    n = fixed_sequence((ratios[order] * left <= 1.0).tolist())
+    out = np.zeros(len(ratios), bool)
+    out[order[:n]] = True
+    return out
+
+
+def level_of_try(level: float, attempt: int) -> float:
+    """The level at which the k-th try on the same rows is tested.
+
+    The first has the whole level, later ones ``6 / (pi k)^2`` of it. So all tries together go
+    wrong with a chance of at most 1.4 times the level, however many there are, where all that
+    was seen of earlier ones is that they failed.
+
+    Examples
+    --------
+    >>> [round(level_of_try(0.05, k), 4) for k in (1, 2, 3)]
+    [0.05, 0.0076, 0.0034]
+    """
+    return level if attempt == 1 else level * 6.0 / (math.pi * attempt) ** 2

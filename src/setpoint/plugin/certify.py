@@ -1,0 +1,308 @@
+"""Certifying models and rules that are there already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from setpoint.deciding.certifying import refused
+from setpoint.deciding.scored import promised
+from setpoint.deciding.tries import Tries
+from setpoint.estimators.base import GoalClassifier
+from setpoint.evidence import Confusion
+from setpoint.goals.expressions import Expression
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.guarantees.guarantee import Guarantee
+from setpoint.guarantees.promise import Promise, RuleTests
+from setpoint.guarantees.sequences import fixed_sequence, holm
+from setpoint.inputs.classes import ClassOrder, classes_of
+from setpoint.inputs.columns import as_columns
+from setpoint.inputs.dataset import Dataset, as_datasets
+from setpoint.inputs.inputs import CheckedData, GivenRows
+from setpoint.plugin.classifier import PlugInClassifier
+from setpoint.program.link import link
+from setpoint.report import GoalReport, report_on
+from setpoint.report.outcome import with_guarantee
+from setpoint.rules import Rule
+from setpoint.solvers import Confidence
+
+__all__ = ["Certified", "certify"]
+
+_SCORES = ("predict_proba", "decision_function")
+_SAFE = (
+    "The rows that certify are drawn independently like those to come, and had no part in the "
+    "choice of model, rule or order."
+)
+
+
+@dataclass(frozen=True)
+class Certified:
+    """What :func:`certify` finds.
+
+    Parameters
+    ----------
+    model : classifier or Rule
+        That is certified: the one given, the best certified one of a list, or, for a model of
+        another library, a PlugInClassifier around it.
+    report : GoalReport
+        On the rows that certify, with what is promised.
+    index : int
+        The place of `model` in a list.
+    """
+
+    model: Any
+    report: GoalReport
+    index: int = 0
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised on new rows."""
+        assert self.report.guarantee is not None
+        return self.report.guarantee
+
+    def __str__(self) -> str:
+        return str(self.report)
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
+
+def certify(
+    model: Any,
+    goal: Goal | Expression | str | None = None,
+    X: Any = None,
+    y: Any = None,
+    *,
+    confidence: float | Confidence = 0.95,
+    new_rule: Literal["auto"] | bool = "auto",
+    ordered: bool = True,
+    sample_weight: Any = None,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+    datasets: Mapping[str, Any] | None = None,
+    pos_label: Any = None,
+) -> Certified:
+    """Show on rows that had no part in a model that it keeps a goal on new ones.
+
+    Parameters
+    ----------
+    model : fitted classifier, Rule, or list of these
+        A classifier of this library or of another. A rule decides from scores: X then holds
+        these. Of a list the best one that is certified is returned.
+    goal : Goal, str or metric, optional
+        With constraints. None: the classifier's own.
+    X : array-like, sparse matrix or frame of shape (N, p); of a rule, scores (N,) or (N, n)
+        Rows that no model or rule was fitted or chosen on; the latest there are.
+    y : array-like of shape (N,)
+        True labels.
+    confidence : float or Confidence
+    new_rule : {"auto", True, False}
+        False: the model is tested as it decides now. True: a new rule is found on these rows
+        for its scores and certified, as ``PlugInClassifier(FrozenEstimator(model), goal,
+        confidence=...)`` does. "auto": a new rule for models of other libraries that give
+        scores, whose own decisions know nothing of the goal.
+    ordered : bool
+        Whether a list is in the order in which it is to be tested, from safe to bold: where one
+        fails, those after it are not certified, and nothing is paid for their number. False:
+        all are tested, at stricter levels (Holm).
+    sample_weight : array-like of shape (N,), optional
+        Weighted rows are never certified exactly.
+    sensitive_features, baseline, datasets : optional
+        As in ``fit``.
+    pos_label : label, optional
+        As in :class:`setpoint.PlugInClassifier`; a classifier of this library knows its own.
+
+    Returns
+    -------
+    Certified
+
+    Raises
+    ------
+    NotCertifiable
+        If nothing is certified, unless ``Confidence(on_uncertified="nearest")``.
+    GoalError
+        If the goal names what the rows do not have.
+    ValueError, TypeError
+        If an argument is wrong; the message names it.
+
+    Notes
+    -----
+    Of all draws of these rows, at most a share of ``1 - confidence`` gives a model that is called
+    certified and breaks a constraint on new rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setpoint import certify
+    >>> X, y = make_classification(4_000, flip_y=0.1, random_state=0)
+    >>> model = LogisticRegression().fit(X[:2_000], y[:2_000])
+    >>> found = certify(model, "maximize precision s.t. recall >= 0.9", X[2_000:], y[2_000:])
+    >>> found.guarantee.state, found.guarantee.method
+    ('certified', 'every cut-off')
+    """
+    if X is None or y is None:
+        raise TypeError("certify needs X and y: rows that the model has not seen, and their labels")
+    several = isinstance(model, (list, tuple))
+    candidates = list(model) if several else [model]
+    if not candidates:
+        raise ValueError("model: the list is empty")
+    first = candidates[0]
+    if goal is None:
+        if not isinstance(first, GoalClassifier):
+            raise TypeError(f"goal is missing: a {type(first).__name__} has none of its own")
+        check_is_fitted(first)
+        goal = first._goal()
+    goal = as_goal(goal)
+    settings = promised(goal, confidence)
+    if settings is None:
+        raise ValueError("confidence is a number above 0 and below 1, got None")
+    if settings.guarantee == "approximate":
+        raise ValueError("guarantee='approximate' fits a model; certify fits none")
+    anew = new_rule is True or (new_rule == "auto" and not several and _has_scores_alone(first))
+    if new_rule not in ("auto", True, False) or (anew and several):
+        raise ValueError(
+            f"new_rule is 'auto', True or False, and with a list not True, got {new_rule!r}"
+        )
+    rows = {
+        "sample_weight": sample_weight, "sensitive_features": sensitive_features,
+        "baseline": baseline, "datasets": datasets,
+    }  # fmt: skip
+    if anew:
+        inner = first.estimator_ if isinstance(first, PlugInClassifier) else first
+        label = first.positive_ if isinstance(first, GoalClassifier) else pos_label
+        clf = PlugInClassifier(inner, goal, cv="prefit", pos_label=label, confidence=settings)
+        clf.fit(X, y, **rows)
+        return Certified(clf, clf.goal_report_)
+    return _as_they_are(candidates, goal, X, y, settings, ordered, pos_label, rows)
+
+
+def _has_scores_alone(model: Any) -> bool:
+    """Whether a classifier gives scores and has no rule for a goal."""
+    return not isinstance(model, (GoalClassifier, Rule)) and any(
+        hasattr(model, name) for name in _SCORES
+    )
+
+
+def _as_they_are(
+    candidates: list[Any],
+    goal: Goal,
+    X: Any,
+    y: Any,
+    settings: Confidence,
+    ordered: bool,
+    pos_label: Any,
+    rows: dict[str, Any],
+) -> Certified:
+    """Test what models and rules decide."""
+    if settings.for_next is not None:
+        raise ValueError("for_next goes with a new rule (new_rule=True), whose cut-off it moves")
+    first = candidates[0]
+    known = isinstance(first, GoalClassifier)
+    classes = first._classes if known else classes_of(y, None, pos_label, goal=goal)
+    sets = as_datasets(rows["datasets"])
+    own = rows["sensitive_features"]
+    if own is None and known:
+        own = first.sensitive_features
+    main = Dataset(
+        X, y, sample_weight=rows["sample_weight"], sensitive_features=own, baseline=rows["baseline"]
+    )
+    given = {name: _given(d) for name, d in ({None: main} | sets).items()}
+    inputs = CheckedData.check(goal, classes, given, None)
+    linked = link(goal, inputs.rows.codebook)
+    promise = Promise.of(linked, settings.level, strict=settings.strict)
+    tests = promise.tests(inputs.rows.marginals)
+    counted = [_counted(c, inputs, given, classes) for c in candidates]
+    path = b"".join(c.counts.tobytes() for c, _ in counted)
+    attempt = max(Tries.of(first).number(inputs.rows, path), settings.attempt)
+    tests = tests.at_attempt(attempt)
+    passed = _passing(tests, counted, ordered)
+    kept = max(passed, key=lambda i: tests.score(counted[i][0])) if passed else 0
+    confusion, fractional = counted[kept]
+    n = len(candidates)
+    guarantee = Guarantee(
+        "certified" if passed else "not certified",
+        promise.confidence,
+        "one rule" if n == 1 else "list of rules" if ordered else "rules in no order",
+        tests.shown(confusion, fractional=fractional),
+        inputs.rows.n_rows,
+        tried=min(len(passed) + 1, n) if ordered else n,
+        passed=len(passed),
+        attempt=attempt,
+        reached=tests.value(confusion),
+        assumptions=_SAFE,
+    )
+    if not passed and settings.on_uncertified == "raise":
+        raise refused(guarantee, None, inputs.rows.n_rows)
+    model = candidates[kept]
+    report = with_guarantee(report_on(linked, confusion), guarantee)
+    if isinstance(model, GoalClassifier):
+        bound = replace(guarantee, binding=model._fingerprint)
+        report = replace(report, rule=model.goal_report_.rule, guarantee=bound)
+    return Certified(model, report, kept)
+
+
+def _given(d: Dataset) -> GivenRows:
+    return GivenRows(
+        int(_num_samples(d.X)), d.y, d.sample_weight, d.sensitive_features, d.baseline, d.X
+    )
+
+
+def _passing(tests: RuleTests, counted: list[tuple[Confusion, bool]], ordered: bool) -> list[int]:
+    """Which candidates are certified."""
+    if ordered:
+        results = (tests.passes(c, fractional=drawn) for c, drawn in counted)
+        return list(range(fixed_sequence(results)))
+    ratios = np.array([tests.ratio(c, fractional=drawn) for c, drawn in counted])
+    return np.flatnonzero(holm(ratios)).tolist()
+
+
+def _counted(
+    candidate: Any, inputs: CheckedData, given: Mapping[str | None, GivenRows], classes: ClassOrder
+) -> tuple[Confusion, bool]:
+    """What a model or a rule does on all rows, and whether in expectation over draws."""
+    drawn = _draws_anew(candidate)
+    digest = getattr(candidate, "digest_", None)
+    seen = 0.0 if digest is None else digest.share_of(given[None].X, given[None].sample_weight)
+    if seen > 0.0:
+        raise ValueError(
+            f"X: {100 * seen:.3g} % of these rows are among those that the model was fitted on; "
+            "rows that certify take no part in anything else"
+        )
+    found = {name: _decided(candidate, given[name], classes, drawn) for name in inputs.tables}
+    return inputs.confusion(found), drawn
+
+
+def _draws_anew(candidate: Any) -> bool:
+    """Whether decisions are not a function of the row."""
+    if isinstance(candidate, GoalClassifier):
+        check_is_fitted(candidate)
+        return candidate.rule_.randomized and candidate.draw == "random"
+    return isinstance(candidate, Rule) and candidate.randomized
+
+
+def _decided(candidate: Any, rows: GivenRows, classes: ClassOrder, drawn: bool) -> NDArray[Any]:
+    """Class codes (N,), or the probabilities (N, n) of each."""
+    if isinstance(candidate, Rule):
+        segments = None
+        if candidate.needs_segments:
+            names = list(dict(candidate.segment_keys[0]))
+            columns = as_columns(
+                rows.sensitive_features, n_rows=rows.n_rows, X=None, wanted=names, free=names,
+                who="the rule looks at",
+            )  # fmt: skip
+            segments = candidate.segment_codes(columns)
+        decide = candidate.distribution if drawn else candidate.decide
+        return np.asarray(decide(rows.X, segments))
+    looks = {}
+    if isinstance(candidate, GoalClassifier) and candidate.rule_.needs_segments:
+        looks["sensitive_features"] = rows.sensitive_features
+    if drawn:
+        columns = candidate.decision_distribution(rows.X, **looks)
+        return np.asarray(columns[:, classes.order])
+    return classes.codes(candidate.predict(rows.X, **looks), "predict", rows.n_rows)

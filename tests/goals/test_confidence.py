@@ -1,0 +1,110 @@
+"""A constraint may say how sure it is to be kept on new rows."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from setpoint import Goal, GoalError, GoalSyntaxError, evaluate, maximize
+from setpoint.goals.expressions import Const
+from setpoint.goals.words import goal_in_words
+from setpoint.metrics import precision, recall
+from setpoint.search.frontier import vary_of
+
+TEXT = "maximize recall subject to precision >= 0.9 with confidence 0.99"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT,
+        "maximize recall with precision >= 0.9 with confidence 0.99",
+        "maximize recall s.t. precision >= 90% with 99% confidence",
+        "maximize recall s.t. precision at least 0.9 with 99 % confidence",
+        "maximize recall s.t. precision >= 0.9 with confidence 99 %",
+        "maximize recall subject to (precision >= 0.9 with confidence .99)",
+        "maximize recall subject to (precision >= 0.9) With Confidence 9.9e-1",
+    ],
+)
+def test_ways_to_write_it(text):
+    goal = Goal.parse(text)
+    assert str(goal) == TEXT
+    assert goal == maximize(recall).subject_to((precision >= 0.9).with_confidence(0.99))
+
+
+def test_it_is_of_one_constraint_and_a_chain_has_it_twice():
+    goal = Goal.parse(
+        "maximize f1 s.t. recall >= 0.5 and 0.3 <= precision <= 0.5 with confidence 0.9, "
+        "predicted_rate <= 0.2 with confidence 0.8"
+    )
+    assert [c.confidence for c in goal.constraints] == [None, 0.9, 0.9, 0.8]
+    assert Goal.parse(str(goal)) == goal
+
+
+def test_it_is_part_of_the_value():
+    plain, sure = precision >= 0.9, (precision >= 0.9).with_confidence(0.99)
+    assert plain != sure
+    assert sure.with_confidence(0.9) == plain.with_confidence(np.float32(0.9)).with_confidence(0.9)
+    assert pickle.loads(pickle.dumps(sure)) == sure
+    assert replace(sure, rhs=Const(0.8)).confidence == 0.99
+    assert (precision >= 0.9).with_confidence(0.99) == sure
+
+
+@pytest.mark.parametrize("value", [0, 1, 1.5, -0.1, float("nan"), float("inf"), 10**400])
+def test_it_lies_between_0_and_1(value):
+    with pytest.raises(GoalError, match=r"^confidence is a number above 0 and below 1, such as"):
+        (precision >= 0.9).with_confidence(value)
+
+
+@pytest.mark.parametrize("value", ["0.9", True, [0.9], None])
+def test_it_is_a_number(value):
+    with pytest.raises(TypeError, match=r"^confidence is a number above 0 and below 1, such as"):
+        (precision >= 0.9).with_confidence(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("maximize recall with confidence 0.9", "a confidence stands after a constraint"),
+        ("maximize recall s.t. precision >= 0.9 with confidence", "a confidence is a number"),
+        ("maximize recall s.t. precision >= 0.9 with confidence 2", "a number above 0 and below 1"),
+        ("maximize recall s.t. precision >= 0.9 with confidence 0", "a number above 0 and below 1"),
+        ("maximize recall s.t. precision >= 0.9 with 0.99", "a confidence is a number"),
+        ("maximize recall s.t. precision >= 0.9 confidence 0.99", "a confidence is a number"),
+        ("maximize recall s.t. precision >= 0.9 at 99% confidence", "a confidence is a number"),
+        (f"{TEXT} with confidence 0.9", "a constraint has one confidence"),
+        ("maximize recall s.t. precision with confidence 0.9", "compares with >= or <="),
+        ("maximize recall s.t. precision >= 0.9 with confidence 0.9 <= 3", "ends a constraint"),
+        ("maximize recall s.t. precision not in 0.9", "a constraint compares with >= or <="),
+        ("maximize recall s.t. precision >= 0.9 not in 0.9", "a constraint compares with >= or <="),
+        ("maximize confidence", "unknown word 'confidence'"),
+    ],
+)
+def test_what_is_wrong_with_it_is_said(text, message):
+    with pytest.raises(GoalSyntaxError, match=message):
+        Goal.parse(text)
+
+
+def test_in_words():
+    assert goal_in_words(Goal.parse(TEXT)).endswith("precision at least 0.9 (with 99 % confidence)")
+
+
+def test_a_constraint_is_found_without_it():
+    goal = Goal.parse(TEXT)
+    for vary in ("precision", "precision >= 0.9", str(goal.constraints[0]), precision >= 0.9):
+        assert vary_of(goal, vary) == (goal, 0)
+
+
+def test_limits_and_verdict_go_by_it():
+    y = [1] * 100 + [0] * 100
+    decided = [1] * 96 + [0] * 4 + [1] * 12 + [0] * 88
+    plain = evaluate("maximize recall s.t. precision >= 0.82", y, decided)
+    sure = evaluate("maximize recall s.t. precision >= 0.82 with confidence 0.99", y, decided)
+    assert sure.constraints[0].low < plain.constraints[0].low
+    assert (plain.verdict, sure.verdict) == ("shown", "too close to call")
+    assert sure.constraints[0].level == 0.99
+    assert "(at 99 %)" in str(sure)
+    alone = evaluate("maximize recall s.t. precision >= 0.82", y, decided, level=0.99)
+    assert alone.constraints[0].low == sure.constraints[0].low
+    assert type(sure).from_dict(sure.to_dict()) == sure

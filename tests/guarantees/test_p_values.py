@@ -1,0 +1,299 @@
+"""P-values: exact where they are said to be, by enumeration; and never surer than they may be."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from setpoint import Goal, GoalError
+from setpoint.evidence import Confusion
+from setpoint.evidence.strata import Stratum
+from setpoint.guarantees.drawing import drawn_p
+from setpoint.guarantees.limits import limit_of_constraint
+from setpoint.guarantees.p_values import p_value
+from setpoint.guarantees.promise import Promise
+from setpoint.guarantees.proved import betting_p
+from setpoint.guarantees.rates import rates_in
+from setpoint.guarantees.requirements import Every, Some, leaves, requirements_of
+from setpoint.program.link import link
+
+GROUPS = (Stratum(None, (("g", "a"),)), Stratum(None, (("g", "b"),)))
+
+
+def confusion(tables, weight=1.0, classes=(0, 1)):
+    """Counts by group: tables (groups, n, n) of rows, each of one weight."""
+    n = len(classes)
+    counts = np.zeros((len(tables), n + 1, n))
+    counts[:, :n] = tables
+    rows = counts.sum(axis=2)
+    strata = GROUPS[: len(tables)] if len(tables) > 1 else (Stratum(),)
+    smallest = np.where(rows > 0, weight, np.inf)
+    return Confusion(
+        classes, strata, weight * counts, weight**2 * counts, rows.astype(np.int64), smallest
+    )
+
+
+def built(constraint, found):
+    """The program's constraint, and the rates of what was counted."""
+    linked = link(Goal.parse(f"maximize accuracy subject to {constraint}"), found.codebook)
+    rules = Promise.of(linked, 0.95).tests(found.marginals)
+    return rules.program.constraints[0], rules.counted(found)
+
+
+def p_of(constraint, tables, *, level=0.05, weight=1.0, **how):
+    found = confusion(np.asarray(tables, float).reshape(-1, 2, 2), weight)
+    c, counted = built(constraint, found)
+    return p_value(requirements_of(c), counted, level=level, **how)
+
+
+# ---------------------------------------------------------------------- one binomial
+def binomials(n, grid):
+    """Each law of one share, and its chances (n + 1,)."""
+    k = np.arange(n + 1)
+    return [(q, stats.binom.pmf(k, n, q)) for q in grid]
+
+
+CASES = [
+    # constraint, the table of k good of n, and the least share of good ones that meets it
+    ("recall >= 0.8", lambda k, n: [[50, 7], [n - k, k]], 0.8),
+    ("false_positive_rate <= 0.3", lambda k, n: [[k, n - k], [3, 9]], 0.7),
+    ("precision >= 0.6", lambda k, n: [[50, n - k], [4, k]], 0.6),
+    ("negative_predictive_value >= 0.9", lambda k, n: [[k, 5], [n - k, 8]], 0.9),
+    ("predicted_rate <= 0.4", lambda k, n: [[k, n - k], [0, 0]], 0.6),
+    ("accuracy >= 0.75", lambda k, n: [[k, n - k], [0, 0]], 0.75),
+    ("f1 >= 0.5", lambda k, n: [[40, 0], [n - k, k]], 1 / 3),
+    ("jaccard >= 0.4", lambda k, n: [[40, 0], [n - k, k]], 0.4),
+    ("2 * recall - 0.4 >= 1.2", lambda k, n: [[50, 7], [n - k, k]], 0.8),
+]
+
+
+@pytest.mark.parametrize(("constraint", "table", "share"), CASES)
+@pytest.mark.parametrize("n", [1, 7, 23, 40])
+def test_one_binomial_is_exact(constraint, table, share, n):
+    found = [p_of(constraint, table(k, n)) for k in range(n + 1)]
+    p = np.array([f.p for f in found])
+    assert {f.kind for f in found} == {"binomial"}
+    wanted = stats.binom.sf(np.arange(n + 1) - 1, n, share)
+    wanted[0] = 1.0
+    assert np.allclose(p, wanted, rtol=1e-9)
+    for q, law in binomials(n, np.linspace(0.0, share, 21)):
+        for level in (0.01, 0.05, 0.1, 0.3):
+            assert law[p <= level].sum() <= level + 1e-12, (q, level)
+
+
+def test_nothing_to_count_shows_nothing():
+    assert p_of("precision >= 0.5", [[50, 0], [9, 0]]).p == 1.0
+    assert p_of("fbeta(2) >= 0.1", [[9, 0], [4, 0]]).p == 1.0
+    assert p_of("precision.min() >= 0.1", [[9, 0], [4, 0]]).p == 1.0
+    assert p_of("sqrt(precision) >= 0.1", [[9, 0], [4, 0]]).p == 1.0
+    assert p_of("sqrt(precision) >= 0.1", [[9, 0], [4, 0]], strict=True).p == 1.0
+
+
+# ---------------------------------------------------------------------- two groups
+def level_reached(n1, n2, bound, level, relation="difference"):
+    """The largest chance of a p-value at its level, over rates that just break the bound."""
+    p = np.empty((n1 + 1, n2 + 1))
+    constraint = {
+        "difference": f"recall.on(g=a) - recall.on(g=b) <= {bound}",
+        "ratio": f"recall.on(g=a) - {bound} * recall.on(g=b) >= 0",
+    }[relation]
+    for k1, k2 in product(range(n1 + 1), range(n2 + 1)):
+        tables = [[[5, 0], [n1 - k1, k1]], [[5, 0], [n2 - k2, k2]]]
+        found = p_of(constraint, tables, level=level)
+        assert found.kind == "melding"
+        p[k1, k2] = found.p
+    worst = 0.0
+    for q2 in np.linspace(0.0, 1.0, 41):
+        q1 = q2 + bound if relation == "difference" else bound * q2
+        if not 0.0 <= q1 <= 1.0:
+            continue
+        law = np.outer(
+            stats.binom.pmf(np.arange(n1 + 1), n1, q1), stats.binom.pmf(np.arange(n2 + 1), n2, q2)
+        )
+        worst = max(worst, float(law[p <= level].sum()))
+    return worst
+
+
+@pytest.mark.parametrize(("n1", "n2"), [(5, 5), (12, 7), (6, 20)])
+@pytest.mark.parametrize("relation", ["difference", "ratio"])
+def test_melding_is_never_surer_than_its_level(n1, n2, relation):
+    assert level_reached(n1, n2, 0.2 if relation == "difference" else 0.8, 0.05, relation) <= 0.05
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("n1", "n2"), [(5, 60), (15, 15), (30, 20), (50, 50), (60, 8)])
+@pytest.mark.parametrize("level", [0.05, 0.01])
+@pytest.mark.parametrize("bound", [0.0, 0.1, 0.4])
+def test_melding_is_never_surer_than_its_level_on_more_rows(n1, n2, level, bound):
+    assert level_reached(n1, n2, bound, level) <= level
+
+
+def test_rates_at_their_ends_are_not_cut_off():
+    both = [[[9, 0], [0, 40]], [[9, 0], [0, 40]]]
+    assert p_of("recall.difference(g) <= 0.2", both).p < 0.01
+    apart = [[[9, 0], [0, 40]], [[9, 0], [40, 0]]]
+    assert p_of("recall.difference(g) <= 0.2", apart).p > 0.999
+
+
+def test_melding_agrees_with_drawing():
+    tables = [[[5, 0], [30, 70]], [[5, 0], [20, 60]]]
+    found = confusion(np.asarray(tables, float))
+    c, counted = built("recall.on(g=a) - recall.on(g=b) <= 0.1", found)
+    part = requirements_of(c)
+    melded = p_value(part, counted, level=0.05)
+    assert melded.kind == "melding"
+    # With one worst row a rate the drawn value is that of the same two beta laws.
+    drawn = drawn_p(part, rates_in(part.function, counted), 400_000, 1)
+    assert melded.p == pytest.approx(drawn, abs=0.003)
+
+
+# ---------------------------------------------------------------------- drawing
+@pytest.mark.parametrize(("k", "n", "share"), [(81, 131, 0.5), (38, 40, 0.8), (3, 5, 0.2)])
+def test_drawing_one_binomial_gives_its_tail(k, n, share):
+    found = confusion(np.array([[[50.0, n - k], [4, k]]]))
+    c, counted = built(f"precision >= {share}", found)
+    part = requirements_of(c)
+    drawn = drawn_p(part, rates_in(part.function, counted), 200_000, 0)
+    assert drawn == pytest.approx(stats.binom.sf(k - 1, n, share), abs=0.003)
+
+
+NULL = [
+    ("fbeta(2) >= {}", "gaffke"),
+    ("fbeta(0.5) >= {}", "gaffke"),
+    ("cost({{(0, 1): 1, (1, 0): 3}}) <= {}", "gaffke"),
+    ("g_mean >= {}", "drawn"),
+    ("sqrt(recall * precision) - false_positive_rate >= {}", "drawn"),
+]
+
+
+@pytest.mark.parametrize(("text", "kind"), NULL)
+@pytest.mark.parametrize("n", [60, 400])
+def test_drawn_p_values_where_a_bound_is_just_met(text, kind, n):
+    share = np.array([[0.55, 0.1], [0.08, 0.27]])
+    whole = confusion(share[None] * 1e6)
+    c, counted = built(text.format(0.5), whole)
+    bound = float(c.function.value(counted.v)) - 1e-12 * c.sign
+    rng = np.random.default_rng(7)
+    drawn = rng.multinomial(n, share.ravel(), 250).reshape(-1, 2, 2)
+    found = [p_of(text.format(repr(bound)), table) for table in drawn]
+    assert {f.kind for f in found} == {kind}
+    sure = np.mean([f.p <= 0.05 for f in found])
+    assert sure <= 0.05 + 2.6 * math.sqrt(0.05 * 0.95 / 250)
+
+
+def test_the_same_counts_give_the_same_p_value():
+    table = [[40, 7], [9, 30]]
+    assert p_of("g_mean >= 0.7", table) == p_of("g_mean >= 0.7", table)
+    assert p_of("g_mean >= 0.7", table, seed=1) != p_of("g_mean >= 0.7", table)
+
+
+# ---------------------------------------------------------------------- weights and draws
+def test_one_weight_for_all_rows_changes_nothing():
+    table = [[40, 7], [9, 30]]
+    for constraint in ("recall >= 0.6", "recall.difference() <= 0.3", "g_mean >= 0.6"):
+        assert p_of(constraint, table, weight=2.5).p == pytest.approx(p_of(constraint, table).p)
+
+
+def test_weight_2_is_one_row_that_counts_double_and_not_two_rows():
+    found = confusion(np.array([[[40.0, 7], [9, 30]]]))
+    some = found.counts.copy()
+    some[0, 1] *= 2.0
+    double = Confusion(
+        found.classes, found.strata, some, np.where(some > found.counts, 4.0, 1.0) * found.counts,
+        found.rows, found.smallest,
+    )  # fmt: skip
+    twice = confusion(np.array([[[40.0, 7], [18, 60]]]))
+    c, counted = built("fbeta(2) >= 0.6", double)
+    weighted = p_value(requirements_of(c), counted, level=0.05)
+    c, counted = built("fbeta(2) >= 0.6", twice)
+    assert weighted.p > 1.5 * p_value(requirements_of(c), counted, level=0.05).p
+
+
+def test_weighted_rows_and_probabilities_are_never_exact():
+    found = confusion(np.array([[[40.0, 7], [9, 30]]]))
+    uneven = Confusion(
+        found.classes, found.strata, found.counts, 1.3 * found.squares, found.rows, found.smallest
+    )
+    c, counted = built("recall >= 0.6", uneven)
+    assert p_value(requirements_of(c), counted, level=0.05).kind == "gaffke"
+    assert p_of("recall >= 0.6", [[40, 7], [9, 30]], fractional=True).kind == "gaffke"
+    assert p_of("recall.difference() <= 0.5", [[40, 7], [9, 30]], fractional=True).kind == "drawn"
+    with pytest.raises(GoalError, match="strict=True takes what is proved"):
+        p_value(requirements_of(c), counted, level=0.05, strict=True)
+
+
+# ---------------------------------------------------------------------- several statements
+def test_all_have_to_pass_and_one_of_several_at_its_share():
+    tables = [[[40, 2], [6, 30]], [[30, 3], [2, 20]]]
+    found = confusion(np.asarray(tables, float))
+    c, counted = built("recall.min(g) >= 0.7", found)
+    part = requirements_of(c)
+    each = [p_value(x, counted, level=0.05).p for x in leaves(part)]
+    assert isinstance(part, Every)
+    assert p_value(part, counted, level=0.05).p == max(each)
+    c, counted = built("recall.max(g) >= 0.7", found)
+    part = requirements_of(c)
+    assert isinstance(part, Some)
+    assert p_value(part, counted, level=0.05).p == pytest.approx(2 * min(each))
+    assert p_value(Every(()), counted, level=0.05) == (0.0, "trivial")
+    assert p_value(Some(()), counted, level=0.05).p == 1.0
+
+
+# ---------------------------------------------------------------------- strict
+def test_what_is_proved_is_never_surer():
+    table = [[80, 12], [9, 99]]
+    for constraint in ("fbeta(2) >= 0.8", "g_mean >= 0.8", "recall.difference() <= 0.2"):
+        strict, plain = p_of(constraint, table, strict=True), p_of(constraint, table)
+        assert strict.kind in ("betting", "boxes")
+        assert strict.p >= plain.p
+    assert p_of("recall >= 0.8", table, strict=True) == p_of("recall >= 0.8", table)
+
+
+@pytest.mark.parametrize("n", [20, 40])
+def test_bets_are_fair(n):
+    # A mean of three values, whatever their shares.
+    values = np.array([0.0, 0.5, 1.0])
+    counts = np.array([c for c in product(range(n + 1), repeat=3) if sum(c) == n])
+    for shares in ([0.2, 0.2, 0.6], [0.3, 0.0, 0.7], [0.0, 0.6, 0.4], [0.02, 0.9, 0.08]):
+        level = float(values @ shares)
+        p = np.array([betting_p(values, np.ones(3), c, level, 1.0) for c in counts])
+        law = stats.multinomial.pmf(counts, n, shares)
+        assert law[p <= 0.05].sum() <= 0.05
+        p = np.array([betting_p(values, np.ones(3), c, level, -1.0) for c in counts])
+        assert law[p <= 0.05].sum() <= 0.05
+
+
+@pytest.mark.parametrize("n", [12, 25])
+def test_boxes_are_right_for_two_rates(n):
+    p = np.empty((n + 1, n + 1))
+    for k1, k2 in product(range(n + 1), repeat=2):
+        p[k1, k2] = p_of("g_mean >= 0.6", [[k1, n - k1], [n - k2, k2]], strict=True).p
+    k = np.arange(n + 1)
+    for q1 in np.linspace(0.36, 1.0, 17):
+        law = np.outer(stats.binom.pmf(k, n, q1), stats.binom.pmf(k, n, min(0.36 / q1, 1.0)))
+        assert law[p <= 0.05].sum() <= 0.05
+
+
+# ---------------------------------------------------------------------- limits
+@pytest.mark.parametrize(
+    "constraint",
+    ["recall >= {}", "precision >= {}", "false_positive_rate <= {}", "recall.difference() <= {}",
+     "recall.min() >= {}", "fbeta(2) >= {}", "g_mean >= {}", "1 - recall <= {}"],
+)  # fmt: skip
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_limit_is_the_bound_that_just_passes(constraint, strict):
+    table = confusion(np.array([[[80.0, 12], [9, 99]]]))
+    c, counted = built(constraint.format(0.5), table)
+    limit = limit_of_constraint(c, counted, level=0.05, strict=strict)
+    for off, passes in ((-2e-6, True), (2e-6, False)):
+        moved, counted = built(constraint.format(repr(limit + c.sign * off)), table)
+        found = p_value(requirements_of(moved), counted, level=0.05, strict=strict)
+        assert (found.p <= 0.05) is passes
+
+
+def test_more_good_rows_are_never_less_sure():
+    for constraint in ("recall >= 0.7", "fbeta(2) >= 0.7", "g_mean >= 0.7"):
+        p = [p_of(constraint, [[40, 8], [40 - k, k]]).p for k in range(20, 41)]
+        assert (np.diff(p) <= 1e-12).all()

@@ -1,0 +1,96 @@
+"""Rows that certify: exact searches by brute force, and the power they promise by simulation."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from setpoint.evidence import Confusion
+from setpoint.guarantees.planning import Pilot, fewest_rows_of, rows_of
+from setpoint.guarantees.power import Binomial, fewest_trials, trials_needed
+from setpoint.inference.tails import successes_needed
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99, 1.0])
+@pytest.mark.parametrize("tail", [0.3, 0.05, 0.01])
+def test_successes_needed_by_trying_all(share, tail):
+    for n in [*range(1, 40), 300]:
+        k = np.arange(n + 2)
+        wanted = k[(stats.binom.sf(k - 1, n, share) <= tail) & (k > 0)][0]
+        assert successes_needed([n], share, tail)[0] == wanted
+
+
+@pytest.mark.parametrize(("q", "delta"), [(0.9, 0.05), (0.99, 0.05), (0.5, 0.01), (0.0, 0.05)])
+def test_fewest_trials_by_trying_all(q, delta):
+    assert fewest_trials(q, delta) == next(m for m in range(1, 1_000) if q**m <= delta)
+    with pytest.raises(ValueError, match="a share that can be exceeded"):
+        fewest_trials(1.0, delta)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.95, 0.9), (0.7, 0.5), (0.99, 0.9), (0.3, 0.2)])
+def test_trials_needed_by_trying_all(p, q):
+    m = np.arange(1, 3_000)
+    power = stats.binom.sf(successes_needed(m, q, 0.05) - 1, m, p)
+    wanted = int(m[np.flatnonzero(power < 0.8)[-1]]) + 1
+    assert trials_needed(p, q, 0.05, 0.8) == wanted
+
+
+def test_the_number_of_trials_is_drawn_with_the_rows():
+    test, n = Binomial(0.93, 0.9, 0.1, 0.05), 6_000
+    m = np.arange(n + 1)
+    law = stats.binom.pmf(m, n, test.share)
+    power = stats.binom.sf(successes_needed(m, test.q, test.delta) - 1, m, test.p)
+    assert test.at(n) <= law @ power
+    assert test.at(n) == pytest.approx(law @ power, abs=0.02)
+
+
+def pilot_of(goal, table, n=100_000):
+    counts = np.rint(n * np.asarray(table) / np.sum(table))
+    return Pilot.of(goal, Confusion.of_counts((0, 1), np.vstack([counts, [0, 0]])))
+
+
+TABLE = [[0.82, 0.03], [0.03, 0.12]]
+
+
+@pytest.mark.parametrize(
+    ("goal", "exact"),
+    [
+        ("maximize precision s.t. recall >= 0.75", True),
+        ("maximize recall s.t. precision >= 0.75", True),
+        ("maximize recall s.t. fbeta(2) >= 0.75", False),
+        ("maximize recall s.t. g_mean >= 0.85", False),
+        ("maximize accuracy s.t. recall >= 0.72 and precision >= 0.75", True),
+    ],
+)
+def test_rows_certify_as_often_as_asked(goal, exact):
+    from setpoint.guarantees.p_values import p_value
+    from setpoint.guarantees.promise import Promise
+
+    pilot = pilot_of(goal, TABLE)
+    plans = [pilot.plan(i, 0.05) for i in range(len(pilot.parts))]
+    assert all(plan.is_exact for plan in plans) is exact
+    n = rows_of(plans, 0.8)
+    rng, draws = np.random.default_rng(0), 300
+    passed = 0
+    for table in rng.multinomial(n, np.ravel(TABLE), draws).reshape(-1, 2, 2):
+        found = Confusion.of_counts((0, 1), np.vstack([table, [0, 0]]))
+        rules = Promise.of(pilot.program.linked, 0.95).tests(found.marginals)
+        counted = rules.counted(found)
+        passed += all(p_value(part, counted, level=0.05).p <= 0.05 for part in rules.parts)
+    assert passed / draws >= 0.8 - 2.33 * np.sqrt(0.8 * 0.2 / draws)
+    assert passed / draws <= 0.97
+
+
+def test_what_is_not_met_takes_no_number_of_rows():
+    pilot = pilot_of("maximize precision s.t. recall >= 0.9", TABLE)
+    assert pilot.plan(0, 0.05).rows(0.8) is None
+    assert rows_of([pilot.plan(0, 0.05)], 0.8) is None
+    assert pilot.plan(0, 0.05, level=0.7).rows(0.8) > 0
+
+
+def test_the_fewest_rows_that_could_pass():
+    pilot = pilot_of("maximize precision s.t. recall >= 0.9", [[180, 0], [20, 0]], 200)
+    found = fewest_rows_of(pilot.parts[0], pilot.counted, 0.05)
+    assert (found.trials, found.rows, found.available) == (29, 290, 20)
+    both = "maximize precision s.t. recall.min() >= 0.9"
+    pilot = pilot_of(both, [[180, 0], [20, 0]], 200)
+    assert fewest_rows_of(pilot.parts[0], pilot.counted, 0.05).rows == 290
