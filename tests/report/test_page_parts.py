@@ -90,10 +90,10 @@ def test_the_bound_that_was_searched_with_is_said_beside_the_one_that_is_meant()
     assert "searched" not in read_part(part(page_text(constrained()), 1))
 
 
-def test_certified_and_bootstrap_limits_say_so():
-    entry = replace(constrained().constraints[0], interval="bootstrap", certified=0.91)
+def test_bootstrap_limits_say_so():
+    entry = replace(constrained().constraints[0], interval="bootstrap")
     page = page_text(replace(constrained(), constraints=(entry,)))
-    assert "97.0 % bootstrap; certified: 91.0 %" in read_part(part(page, 1))
+    assert "97.0 % bootstrap" in read_part(part(page, 1))
 
 
 def test_the_command_has_the_goal_with_its_margin():

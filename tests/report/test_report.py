@@ -15,6 +15,7 @@ from inference.samples import ONE, confusion, deployed, expression, grouped
 from setpoint import Goal, GoalError, evaluate
 from setpoint.evidence import Rows
 from setpoint.evidence.strata import Stratum
+from setpoint.guarantees.guarantee import Guarantee, Shown
 from setpoint.program.link import link
 from setpoint.report import (
     Certificate,
@@ -288,12 +289,26 @@ entries = st.builds(
     satisfied=st.none() | st.booleans(), low=numbers, high=numbers, interval=st.none() | words,
     rows=st.integers(0, 10**12), effective_rows=st.floats(0, 1e12), numerator=numbers,
     denominator=numbers, few_rows=st.booleans(), relation=st.none() | st.sampled_from([">=", "<="]),
-    worked=numbers, posteriors=numbers, certified=numbers, why=words,
+    worked=numbers, posteriors=numbers, certified=numbers, passed=st.none() | st.booleans(),
+    why=words,
 )  # fmt: skip
 columns = st.lists(st.tuples(words, labels), max_size=2).map(tuple)
 group_rows = st.builds(
     GroupRow, columns=columns, metric=words, value=numbers, low=numbers, high=numbers,
     rows=st.integers(0, 100), compared=st.booleans(),
+)  # fmt: skip
+tests = st.builds(
+    Shown, words, st.floats(0, 1), st.floats(0, 1), st.sampled_from(["binomial", "gaffke"]),
+    st.booleans(), numbers, numbers,
+)  # fmt: skip
+guarantees = st.builds(
+    Guarantee, st.sampled_from(["certified", "approximate", "not certified"]), st.floats(0, 1),
+    words, st.lists(tests, max_size=2).map(tuple), st.integers(1, 99), without=numbers,
+    reached=numbers, next_rows=st.none() | st.integers(1, 9), assumptions=words, binding=words,
+    rows_needed=st.none() | st.integers(1, 10**9),
+    path=st.lists(
+        st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)), max_size=3
+    ).map(tuple),
 )  # fmt: skip
 few = st.lists(words, max_size=2).map(tuple)
 reports = st.builds(
@@ -303,6 +318,7 @@ reports = st.builds(
         Search, words, words, words, folds=st.none() | st.integers(2, 9),
         calls=st.none() | st.integers(0, 99), blame=st.dictionaries(words, st.floats(0, 1)),
     ),
+    guarantee=st.none() | guarantees,
     certificate=st.builds(Certificate, numbers, numbers, words, numbers, numbers, numbers),
     rule=st.builds(
         RuleFacts, words, few, st.floats(0, 1),
@@ -339,7 +355,7 @@ def test_times_and_versions_do_not_make_reports_differ():
     assert set(on("maximize recall").run.versions) == {"setpoint", "numpy", "python"}
 
 
-@pytest.mark.parametrize("data", [{}, {"format": 2}, {"format": 1}, {"format": 3}, [], None])
+@pytest.mark.parametrize("data", [{}, {"format": 2}, {"format": 3}, {"format": 4}, [], None])
 def test_what_is_not_a_report(data):
     with pytest.raises(ValueError, match="report"):
         GoalReport.from_dict(data)

@@ -108,6 +108,7 @@ _SHELL = (
     ("validation holds no row", "--validation holds no row"),
     ("pos_label", "--positive"),
     ("no row of X has that value", "no row of DATA has that value"),
+    (". Confidence(on_uncertified='nearest') gives this rule without a guarantee", ""),
     ("vary= ", "--vary "),
     ("vary=", "--vary "),
     ("values= ", "--values "),

@@ -247,7 +247,7 @@ def fit(
         print_json(out, {**paths, **run})
     else:
         fitted = None if trained.held_out is None else trained.report
-        text = report_text(trained.judged, fitted)
+        text = report_text(trained.judged, fitted, at_shell=True)
         click.echo(f"{verdict(trained.judged, trained.where)}\n\n{text}\n")
         command = page.with_margin(trained.judged)
         if command:

@@ -97,8 +97,10 @@ def command_text(**changed: str | None) -> str:
 
 def write_infeasible_page(error: InfeasibleError, goal: Goal, page: Page) -> None:
     """The page of a goal that no rule meets: what can be met, and at what price."""
+    from setpoint.deciding import NotCertifiable
     from setpoint.report.nearby import goals_nearby
     from setpoint.report.page import write_infeasible
+    from setpoint.report.page.infeasible import NO_RULE, UNCERTIFIED
 
     assert page.path is not None
     current().expect(page.path)
@@ -112,6 +114,7 @@ def write_infeasible_page(error: InfeasibleError, goal: Goal, page: Page) -> Non
             _between(error, goal),
             near,
             page.header(),
+            UNCERTIFIED if isinstance(error, NotCertifiable) else NO_RULE,
         )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from setpoint.deciding.enough import tests_on
 from setpoint.deciding.found import Found
-from setpoint.deciding.refusal import NotCertifiable
+from setpoint.deciding.refusal import refused
 from setpoint.deciding.tries import Tries
 from setpoint.deciding.windows import NestedCuts, nested
 from setpoint.evidence import Confusion, Evidence, Rows
@@ -181,11 +181,14 @@ def _by_windows(
         method="every cut-off",
         tried=tried,
         passed=n_passed,
-        without=tests.value(rows.confusion(plain.outcome.rule)),
+        without=_known(tests.value(rows.confusion(plain.outcome.rule))),
+        rows_needed=None if choice is not None else cuts.rows_needed(tests, rows.n_rows),
     )
     if choice is None and how.settings.on_uncertified == "raise":
-        raise refused(guarantee, cuts.rows_needed(tests, rows.n_rows), rows.n_rows)
+        raise refused(guarantee)
     why = f"the best of {n_passed:,} cut-offs that are certified"
+    if choice is None:
+        why = "no cut-off is certified; the safest"
     found = replace(plain, outcome=_outcome(tests, plain.outcome, kept, confusion, why))
     return Tested(found, rows, guarantee)
 
@@ -214,11 +217,15 @@ def _by_path(plain: Found, how: Certification, rows: Evidence, tests: RuleTests)
         fractional=judge.is_fractional(kept),
         tried=min(len(passed) + 1, len(path)),
         passed=len(passed),
-        without=tests.value(judge.confusion_of(plain.outcome.rule, plain)),
+        without=_known(tests.value(judge.confusion_of(plain.outcome.rule, plain))),
+        rows_needed=None if passed else _rows_needed(kept.margin, tests, rows.n_rows),
+        path=tuple((_short(r.margin), _short(learnt.value(r.confusion))) for r in path),
     )
     if not passed and how.settings.on_uncertified == "raise":
-        raise refused(guarantee, _rows_needed(kept.margin, guarantee, rows.n_rows), rows.n_rows)
+        raise refused(guarantee)
     why = f"the best that passes of a path of {len(path)} rules"
+    if not passed:
+        why = f"the safest of a path of {len(path)} rules, of which not even this one passes"
     outcome = _outcome(tests, plain.outcome, kept.rule, confusion, why)
     return Tested(replace(kept.model, outcome=outcome), judge.scored(kept.model), guarantee)
 
@@ -242,55 +249,28 @@ def _guarantee(
         rows=rows.n_rows,
         attempt=tests.promise.attempt,
         next_rows=how.settings.for_next,
-        reached=tests.value(confusion),
+        reached=_known(tests.value(confusion)),
         assumptions=_REFITTED if approximate else _SAFE,
         **facts,
     )
 
 
-def refused(guarantee: Guarantee, needed: int | None, n_rows: int) -> NotCertifiable:
-    """What was tried, why it failed, and what could be certified.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        Of the safest rule.
-    needed : int or None
-        About so many rows would do.
-    n_rows : int
-    """
-    failed = [c for c in guarantee.constraints if not c.passed] or list(guarantee.constraints)
-    worst = max(failed, key=lambda c: c.p_value)
-    said = []
-    for c in failed:
-        text = f"{c.text} at {100 * c.confidence:.4g} % confidence"
-        if c.value is not None and c.limit is not None:
-            text += (
-                f" (on them it is {c.value:.4g}, and the best bound that they certify is "
-                f"{c.limit:.4g})"
-            )
-        said.append(text)
-    message = (
-        f"the safest rule does not pass its test on the {n_rows:,} rows that certify: "
-        f"{'; '.join(said)}. "
-    )
-    message += (
-        "Loosen the bound, ask for less confidence, or take the safest rule without a guarantee "
-        "(on_uncertified='nearest' of Confidence)"
-        if needed is None
-        else f"About {needed:,} rows like these would do; or loosen the bound, ask for less "
-        "confidence, or take the safest rule without a guarantee (on_uncertified='nearest' of "
-        "Confidence)"
-    )
-    return NotCertifiable(message, worst.text, worst.value, worst.limit, needed)
+def _known(x: float) -> float | None:
+    """A number; None where the rows that certify leave it open."""
+    return x if math.isfinite(x) else None
 
 
-def _rows_needed(margin: float, guarantee: Guarantee, n_rows: int) -> int | None:
+def _short(x: float) -> float:
+    """A number for a picture."""
+    return float(f"{x:.5g}")
+
+
+def _rows_needed(margin: float, tests: RuleTests, n_rows: int) -> int | None:
     """About so many rows, for a rule with this margin on as many as there are."""
     if not 0.0 < margin < INF:
         return None
-    strictest = max(c.confidence for c in guarantee.constraints)
-    ask = quantile(1.0 - strictest) + quantile(1.0 - _POWER)
+    strictest = min(level for level in tests.promise.levels if level is not None)
+    ask = quantile(strictest) + quantile(1.0 - _POWER)
     return max(math.ceil(n_rows * (ask / margin) ** 2), n_rows + 1)
 
 

@@ -12,6 +12,9 @@ State: TypeAlias = Literal["certified", "approximate", "not certified"]
 EXACT = ("binomial", "betting", "boxes", "trivial")
 """Kinds of p-values that are proved whatever the rows are like."""
 
+MOST_TIMES = 1000
+"""Where more than so many times the rows are needed, the scores hardly reach the bound."""
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -83,6 +86,13 @@ class Guarantee:
         The objective of this rule on the rows tested.
     assumptions : str
         In words.
+    rows_needed : int or None
+        Where nothing is certified: with about so many rows that certify the safest rule would
+        pass, if new ones are like these; None: it is not known.
+    path : tuple of (margin, objective)
+        The rules of a path in the order of the tests, as they look on the rows that the path was
+        learnt on: how many standard errors of the rows tested each lies within its bounds, and
+        the objective. The first `passed` of them passed.
     binding : str
         A digest of model and rule: of another model or rule nothing is promised.
     """
@@ -99,7 +109,14 @@ class Guarantee:
     without: float | None = None
     reached: float | None = None
     assumptions: str = ""
+    rows_needed: int | None = None
+    path: tuple[tuple[float, float], ...] = ()
     binding: str = ""
+
+    @property
+    def helped_by_rows(self) -> bool:
+        """Whether a number of rows is known that would certify, and somebody may have it."""
+        return self.rows_needed is not None and self.rows_needed <= MOST_TIMES * self.rows
 
     @property
     def is_exact(self) -> bool:

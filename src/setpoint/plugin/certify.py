@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setpoint.deciding.certifying import refused
+from setpoint.deciding.refusal import refused
 from setpoint.deciding.scored import promised
 from setpoint.deciding.tries import Tries
 from setpoint.estimators.base import GoalClassifier
@@ -238,7 +238,7 @@ def _as_they_are(
         assumptions=_SAFE,
     )
     if not passed and settings.on_uncertified == "raise":
-        raise refused(guarantee, None, inputs.rows.n_rows)
+        raise refused(guarantee)
     model = candidates[kept]
     report = with_guarantee(report_on(linked, confusion), guarantee)
     if isinstance(model, GoalClassifier):

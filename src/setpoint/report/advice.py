@@ -16,6 +16,7 @@ from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
 from setpoint.report.findings import SEARCHED, counts_nothing, empty, sentence
 from setpoint.report.numbers import percent
+from setpoint.report.promised import more_rows, promising
 from setpoint.report.rule_words import certificate
 from setpoint.report.units import asked
 from setpoint.tolerances import SATISFIED
@@ -28,6 +29,9 @@ _SURE = 1.7
 The limit itself is 1.645 standard errors away. A rule searched with that margin is shown in half
 of the draws; with .84 standard errors of both samples on top, in four of five.
 """
+
+_CERTIFYING = ("plugin",)
+"""Families that certify."""
 
 _MOST_TIMES = 50
 """Advice asks for at most so many times the rows that there are."""
@@ -44,7 +48,7 @@ class Advice:
         return f"{self.what} {self.remedy}".strip()
 
 
-def advice_of(facts: Facts, fitted: Facts | None = None) -> list[Advice]:
+def advice_of(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = False) -> list[Advice]:
     """What to do next, the gravest first.
 
     Parameters
@@ -53,25 +57,62 @@ def advice_of(facts: Facts, fitted: Facts | None = None) -> list[Advice]:
         Of the rows that judge.
     fitted : Facts, optional
         Of the rows that the rule was chosen on, where those are others.
+    at_shell : bool
+        Whether the reader gives options of the shell, and not arguments.
     """
     goal = Goal.parse(facts.goal)
-    out = [*_unreachable(facts)]
+    promised = promising(facts, fitted)
+    out = [*_unreachable(facts), *_uncertified(promised)]
     before = {} if fitted is None else _by_side(fitted)
-    stricter = stricter_goal(facts, goal)
+    stricter = None if promised.guarantee is not None else stricter_goal(facts, goal)
     nothing = (None,) * len(goal.constraints)
     margins = nothing if stricter is None else stricter.constraints
     for entry, written, margin in zip(facts.constraints, goal.constraints, margins, strict=True):
-        if entry.seen and entry.verdict == OPEN:
+        if entry.passed is not None or (entry.seen and entry.verdict == OPEN):
             continue
         first = before.get((written.lhs, written.relation))
+        if entry.verdict == OPEN and first is not None and first.passed:
+            continue
         out += _constraint(entry, first, written, margin)
     if facts.counts.seen > 0.0 and facts.constraints:
         what = "Rows that the model was fitted on show nothing of new ones."
         out.append(Advice(what, "Judge the rule by rows that took no part."))
     if fitted is None and facts.status in SEARCHED and facts.constraints:
-        remedy = "Measure the rule on rows that took no part in the search, and judge it by those."
-        out.append(Advice("These rows chose the rule, so they flatter it.", remedy))
+        out += _flattered(facts, at_shell)
     return [*out, *_search(facts if fitted is None else fitted, goal)]
+
+
+def _flattered(facts: Facts, at_shell: bool) -> Iterator[Advice]:
+    """Rows that chose the rule, or a model that was fitted again, where nothing else is known."""
+    if facts.guarantee is None:
+        remedy = "Measure the rule on rows that took no part in the search, and judge it by those"
+        if facts.search.family in _CERTIFYING:
+            option = "--confidence 0.95" if at_shell else "confidence=0.95"
+            remedy += f"; or {option} certifies it on new rows"
+        yield Advice("These rows chose the rule, so they flatter it.", f"{remedy}.")
+    elif facts.guarantee.state == "approximate":
+        option = "" if at_shell else " (guarantee='certified')"
+        yield Advice(
+            "The model that decides is not the one that was tested.",
+            "Measure the rule on rows that took no part, or let a part of the rows certify it"
+            f"{option}.",
+        )
+
+
+def _uncertified(facts: Facts) -> Iterator[Advice]:
+    """What would certify a rule that is not."""
+    guarantee = facts.guarantee
+    if guarantee is None or guarantee.state != "not certified":
+        return
+    goal = Goal.parse(facts.goal)
+    for entry, written in zip(facts.constraints, goal.constraints, strict=True):
+        if entry.passed is not False:
+            continue
+        first = more_rows(guarantee)
+        loosen = "Or loosen" if guarantee.helped_by_rows else "Loosen"
+        loosen += " the bound, or ask for less confidence."
+        what = f"{sentence(in_words(written.lhs))} is not certified."
+        yield Advice(what, f"{first} {loosen}".strip())
 
 
 def _by_side(facts: Facts) -> dict[tuple[Expression, str], Entry]:
@@ -108,6 +149,8 @@ def stricter_goal(facts: Facts, goal: Goal) -> Goal | None:
     """
     if facts.verdict != OPEN or facts.status == "nearest" or facts.counts.seen > 0.0:
         return None
+    if facts.guarantee is not None:
+        return None  # its tests keep the margin
     moved = []
     for entry, written in zip(facts.constraints, goal.constraints, strict=True):
         bound = _margin(entry)
@@ -231,7 +274,8 @@ def _search(facts: Facts, goal: Goal) -> Iterator[Advice]:
     """What is not known of the rule's optimality, where it is worth a search."""
     objective, known = in_words(goal.objective), facts.certificate
     better = f"do better by {objective}" if goal.is_blackbox else f"reach a better {objective}"
-    if facts.status in ("feasible", "stationary") and known.gap is None:
+    certified = facts.guarantee is not None  # what it costs is no matter of a longer search
+    if facts.status in ("feasible", "stationary") and known.gap is None and not certified:
         more = "time" if facts.section("adaptive") is None else "evaluations"
         yield Advice(
             f"It is not proved that this rule is the best: another one may {better}.",

@@ -54,7 +54,11 @@ class Entry:
     posteriors : float or None
         The value if the posteriors that the rule was found on are right.
     certified : float or None
-        The limit that a certificate promises on new rows.
+        The bound that a guarantee promises on new rows; where nothing is certified, the
+        strictest that could be for this rule.
+    passed : bool or None
+        Whether it passed the test of a guarantee, which then decides the verdict; None where
+        nothing is promised.
     level : float or None
         Confidence of each limit by itself: the constraint's own; None: the report's level.
     seen : bool
@@ -80,6 +84,7 @@ class Entry:
     worked: float | None = None
     posteriors: float | None = None
     certified: float | None = None
+    passed: bool | None = None
     level: float | None = None
     seen: bool = False
 
@@ -96,10 +101,12 @@ class Entry:
         """
         if self.value is None or self.bound is None or self.relation is None:
             return None
+        if self.passed:
+            return SHOWN
         if self.low is None or self.high is None:
             return OPEN
         found = verdict_of(self.low, self.high, self.bound, self.relation)
-        return OPEN if self.seen and found == SHOWN else found
+        return OPEN if found == SHOWN and (self.seen or self.passed is False) else found
 
 
 @dataclass(frozen=True)

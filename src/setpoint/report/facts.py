@@ -199,6 +199,15 @@ class Facts:
         return None if None in found else True
 
     @property
+    def is_certified(self) -> bool | None:
+        """Whether every constraint that is promised is certified on new rows.
+
+        None where no guarantee was asked for. False where it was, and the rule is not certified
+        or only approximately so (``guarantee.state``).
+        """
+        return None if self.guarantee is None else self.guarantee.state == "certified"
+
+    @property
     def verdict(self) -> Verdict | None:
         """Whether every constraint holds on new rows; None without constraints.
 

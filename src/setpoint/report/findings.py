@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.expressions import Expression, Metric, Reduce, walk
@@ -16,11 +16,13 @@ from setpoint.report.facts import Facts
 from setpoint.report.groups import smallest_group
 from setpoint.report.numbers import count, percent, plural
 from setpoint.report.people import named
+from setpoint.report.promised import certified_in_words, statement
 from setpoint.report.units import Unit, asked, shown, unit_of
 
 __all__ = [
     "Line",
     "caveats",
+    "certified_head",
     "counts_nothing",
     "empty",
     "few_rows",
@@ -73,8 +75,10 @@ class Line:
         "32.3 % to 37.6 %"; "" without an interval. Where its confidence is another than that of
         the report: "31.1 % to 39.1 % (at 99 %)".
     verdict : str
-        Of a constraint; "not evaluated" without rows.
+        Of a constraint; "certified" where a guarantee shows it, "not evaluated" without rows.
     unit : {"share", "amount", "number"}
+    certified : str
+        The bound that is certified, or could be, as "at least 50 %"; "" without a promise.
     """
 
     entry: Entry
@@ -85,6 +89,7 @@ class Line:
     limits: str
     verdict: str
     unit: Unit
+    certified: str = ""
 
 
 def lines_of(facts: Facts, goal: Goal) -> list[Line]:
@@ -92,7 +97,14 @@ def lines_of(facts: Facts, goal: Goal) -> list[Line]:
     way = "as high as possible" if goal.sense == "maximize" else "as low as possible"
     first = _line(facts.objective, goal.objective, way)
     pairs = zip(facts.constraints, goal.constraints, strict=True)
-    return [first, *(_line(e, c.lhs, asked(c, e.bound)) for e, c in pairs)]
+    return [first, *(_constraint_line(facts, e, c) for e, c in pairs)]
+
+
+def _constraint_line(facts: Facts, entry: Entry, constraint: Constraint) -> Line:
+    line = _line(entry, constraint.lhs, asked(constraint, entry.bound))
+    verdict = "certified" if facts.is_certified and entry.passed else line.verdict
+    certified = certified_in_words(facts, entry, constraint)
+    return replace(line, verdict=verdict, certified=certified)
 
 
 def _line(entry: Entry, x: Expression, wanted: str) -> Line:
@@ -119,8 +131,18 @@ _NOT_OF_ROWS = {"f1", "fbeta", "jaccard", "micro_f1"}
 """Shares of counts that are not rows, such as 2 tp of 2 tp + fp + fn."""
 
 
+def certified_head(lines: Iterable[Line], facts: Facts) -> str:
+    """The head of a column with what is certified, or could be; "" where there is none."""
+    if not any(line.certified for line in lines):
+        return ""
+    return "Certified" if facts.is_certified else "Could be certified"
+
+
 def headline(facts: Facts, goal: Goal) -> str:
-    """What was found, in a sentence: the constraint that decides it, or the objective."""
+    """What is promised, or else what was found: the constraint that decides, or the objective."""
+    promised = statement(facts, goal)
+    if promised:
+        return promised
     if facts.status == "nearest":
         return "No rule meets the goal: this is the one that comes nearest"
     if not facts.constraints:
@@ -177,8 +199,11 @@ def summary(facts: Facts) -> str:
     if total < 2 or facts.verdict == SHOWN:
         return ""
     verdicts = [e.verdict for e in facts.constraints]
-    words = ("shown", SHOWN), ("too close to call", OPEN), ("shown to fail", FAILS)
-    parts = [f"{verdicts.count(v)} {word}" for word, v in words if verdicts.count(v)]
+    certified = sum(bool(e.passed) for e in facts.constraints) if facts.is_certified else 0
+    shown = verdicts.count(SHOWN) - certified
+    numbers = {"certified": certified, SHOWN: shown}
+    numbers |= {v: verdicts.count(v) for v in (OPEN, FAILS)}
+    parts = [f"{n} {word}" for word, n in numbers.items() if n]
     if None in verdicts:
         parts.append(f"{verdicts.count(None)} not evaluated")
     return f"Of {plural(total, 'constraint')}: {', '.join(parts)}."
@@ -190,6 +215,12 @@ def rows_in_words(facts: Facts) -> str:
     folds = facts.search.folds
     if facts.section("stream") is not None:
         text += ", each decided by the rule of its moment"
+    elif facts.guarantee is not None:
+        text += (
+            ", those that certify"
+            if folds in (None, 1)
+            else (f", those that tested the rule (scores from {folds}-fold cross-validation)")
+        )
     elif facts.status in SEARCHED:
         text += ", those that the rule was chosen on"
         if folds is not None:
@@ -206,7 +237,7 @@ def rows_in_words(facts: Facts) -> str:
 def caveats(facts: Facts) -> list[str]:
     """What to know before any number is believed, the gravest first."""
     out = []
-    if facts.status in SEARCHED and facts.constraints:
+    if facts.status in SEARCHED and facts.constraints and facts.guarantee is None:
         out.append(
             "The rule was chosen on these very rows, so it looks better here than on new ones: a "
             "constraint that just holds here fails on new rows about half the time. Judge it by "
@@ -223,12 +254,12 @@ def caveats(facts: Facts) -> list[str]:
 
 
 def few_rows(facts: Facts) -> list[str]:
-    """A sentence for each constraint with a wide interval."""
-    if not any(e.few_rows for e in facts.constraints):
+    """A sentence for each constraint with a wide interval, but those that a guarantee judges."""
+    if not any(e.few_rows and e.passed is None for e in facts.constraints):
         return []
     goal = Goal.parse(facts.goal)
     pairs = zip(facts.constraints, goal.constraints, strict=True)
-    return [_few(facts, e, c) for e, c in pairs if e.few_rows]
+    return [_few(facts, e, c) for e, c in pairs if e.few_rows and e.passed is None]
 
 
 def _few(facts: Facts, entry: Entry, constraint: Constraint) -> str:

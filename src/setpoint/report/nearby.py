@@ -10,7 +10,7 @@ from setpoint.goals.constraints import Constraint
 from setpoint.goals.expressions import Const
 from setpoint.goals.goal import Goal
 
-__all__ = ["between_bounds", "goals_nearby"]
+__all__ = ["between_bounds", "goals_nearby", "inwards"]
 
 
 def goals_nearby(goal: Goal, reachable: Mapping[str, float]) -> list[Goal]:
@@ -36,7 +36,7 @@ def goals_nearby(goal: Goal, reachable: Mapping[str, float]) -> list[Goal]:
         best = reachable.get(str(constraint))
         if best is None or not math.isfinite(best) or not isinstance(constraint.rhs, Const):
             continue
-        bound = _inward(best, constraint.relation == ">=")
+        bound = inwards(best, constraint.relation == ">=")
         moved = replace(constraint, rhs=Const(bound))
         out.append(
             replace(goal, constraints=(*goal.constraints[:i], moved, *goal.constraints[i + 1 :]))
@@ -74,8 +74,14 @@ def between_bounds(goal: Goal, blamed: Mapping[str, float]) -> tuple[Goal, Const
     return Goal(sense, others[0].lhs, kept), moving  # type: ignore[arg-type]
 
 
-def _inward(value: float, floor: bool) -> float:
-    """The value in three digits at most, rounded to where it can be met."""
+def inwards(value: float, floor: bool) -> float:
+    """The value in three digits at most, rounded to where it can be met.
+
+    Examples
+    --------
+    >>> inwards(0.72198, True), inwards(0.72198, False)
+    (0.721, 0.722)
+    """
     if value == 0.0:
         return 0.0
     scale = 10.0 ** (2 - math.floor(math.log10(abs(value))))

@@ -9,11 +9,20 @@ from setpoint.goals.goal import Goal
 from setpoint.report.advice import advice_of
 from setpoint.report.deployed import TITLE
 from setpoint.report.facts import Facts
-from setpoint.report.findings import Line, caveats, headline, lines_of, rows_in_words, summary
+from setpoint.report.findings import (
+    Line,
+    caveats,
+    certified_head,
+    headline,
+    lines_of,
+    rows_in_words,
+    summary,
+)
 from setpoint.report.people import in_people
 from setpoint.report.printable import cleaned
+from setpoint.report.promised import assurances, explained
 from setpoint.report.rule_words import certificate, rule_lines
-from setpoint.report.units import shown, shown_bound
+from setpoint.report.units import shown_bound
 
 __all__ = ["report_html"]
 
@@ -25,12 +34,16 @@ def report_html(facts: Facts) -> str:
     goal = Goal.parse(facts.goal)
     first = [
         summary(facts),
+        " ".join(assurances(facts, goal)),
         in_people(facts.counts),
         rows_in_words(facts),
     ]
     limits = f"on new rows ({100 * facts.level:.4g} % confidence for each end)"
-    head = "".join(f"<th{_LEFT}>{t}</th>" for t in ("", "value", "rows", limits, "verdict"))
-    rows = "".join(_row(line) for line in lines_of(facts, goal))
+    lines = lines_of(facts, goal)
+    third = certified_head(lines, facts).lower()
+    names = ("", "value", "rows", limits, *([third] if third else []), "verdict")
+    head = "".join(f"<th{_LEFT}>{t}</th>" for t in names)
+    rows = "".join(_row(line, bool(third)) for line in lines)
     out = [
         f"<p><code>{_text(facts.goal)}</code></p>",
         f"<p><strong>{_text(headline(facts, goal))}.</strong></p>",
@@ -39,16 +52,16 @@ def report_html(facts: Facts) -> str:
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>",
     ]
     if facts.deployed is not None:
-        lines = facts.deployed.lines(goal, facts.counts)
-        out.append(_bullets(TITLE, lines))
+        out.append(_bullets(TITLE, facts.deployed.lines(goal, facts.counts)))
     out += [_bullets(s.title, s.lines()) for s in facts.sections]
     out.append(_bullets("What to do", [str(a) for a in advice_of(facts)]))
     out.append(_bullets("Rule", [*rule_lines(facts, goal), certificate(facts, goal)]))
+    out.append(_bullets("What is promised", explained(facts)))
     out.append(_bullets("Please note", facts.warnings))
     return f'<div class="setpoint-report">{"".join(out)}</div>'
 
 
-def _row(line: Line) -> str:
+def _row(line: Line, with_certified: bool) -> str:
     entry = line.entry
     verdict = line.wanted if entry.relation is None else line.verdict
     if entry.worked is not None:
@@ -56,9 +69,8 @@ def _row(line: Line) -> str:
     limits = line.limits
     if limits and entry.interval == "bootstrap":
         limits += " (bootstrap)"
-    if entry.certified is not None:
-        limits += f"{'; ' if limits else ''}certified: {shown(entry.certified, line.unit)}"
-    cells = (entry.text, line.value, line.counts or entry.why, limits, verdict)
+    third = [line.certified] if with_certified else []
+    cells = (entry.text, line.value, line.counts or entry.why, limits, *third, verdict)
     return "<tr>" + "".join(f"<td{_LEFT}>{_text(c)}</td>" for c in cells) + "</tr>"
 
 

@@ -96,16 +96,21 @@ def report_on_outcome(
 def with_guarantee(report: GoalReport, guarantee: Guarantee) -> GoalReport:
     """The report with what is promised, for the goal and for each constraint.
 
-    What is certified is the bound. Where nothing is, it is the limit of the safest rule.
+    What is certified is the bound. Where nothing is, it is the limit of the safest rule, which
+    the rows that certify did not choose. On rows that the model was fitted on again no test is
+    one of new rows: what is approximate leaves the entries as they are.
     """
+    if guarantee.state == "approximate":
+        return replace(report, guarantee=guarantee)
     shown = {c.text: c for c in guarantee.constraints}
     entries = []
     for entry in report.constraints:
         found = shown.get(entry.text)
-        limit = None if found is None else found.limit
-        if found is not None and guarantee.state == "certified":
-            limit = entry.bound
-        entries.append(replace(entry, certified=limit))
+        if found is None:
+            entries.append(entry)
+            continue
+        limit = entry.bound if guarantee.state == "certified" else found.limit
+        entries.append(replace(entry, certified=limit, passed=found.passed))
     return replace(report, guarantee=guarantee, constraints=tuple(entries))
 
 

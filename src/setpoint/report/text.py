@@ -21,8 +21,9 @@ from setpoint.report.group_table import GroupTable
 from setpoint.report.numbers import plural
 from setpoint.report.people import in_people
 from setpoint.report.printable import printed, shortened
+from setpoint.report.promised import assurances, explained
 from setpoint.report.rule_words import certificate, how_found, rule_lines
-from setpoint.report.units import shown, shown_bound
+from setpoint.report.units import shown_bound
 
 __all__ = ["report_text"]
 
@@ -38,7 +39,7 @@ _NAME = 30
 _MOST_WARNINGS = 30
 
 
-def report_text(facts: Facts, fitted: Facts | None = None) -> str:
+def report_text(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = False) -> str:
     """The whole report, 79 columns wide.
 
     Parameters
@@ -46,13 +47,21 @@ def report_text(facts: Facts, fitted: Facts | None = None) -> str:
     facts : Facts
         Of the rows that judge.
     fitted : Facts, optional
-        Of the rows that the rule was chosen on, where those are others: advice looks at them.
+        Of the rows that the rule was chosen on, where those are others: advice looks at them,
+        and what is promised is theirs.
+    at_shell : bool
+        As in :func:`advice_of`.
     """
     goal = Goal.parse(facts.goal)
-    out = [_filled(f"Goal: {facts.goal}", 0, 6), "", _filled(f"{headline(facts, goal)}.", 0)]
+    out = [_filled(f"Goal: {facts.goal}", 0, 6), ""]
+    if fitted is not None and facts.guarantee is None and fitted.guarantee is not None:
+        meant = Goal.parse(fitted.goal)
+        out += [_filled(f"{headline(fitted, meant)}.", 0)]
+        out += [_filled(" ".join(assurances(fitted, meant)), 0), ""]
+    out += [_filled(f"{headline(facts, goal)}.", 0)]
     people = in_people(facts.counts)
     money = facts.section("prices")
-    first = [summary(facts), people]
+    first = [summary(facts), " ".join(assurances(facts, goal)), people]
     first += [] if money is None else list(money.lines())
     first += [rows_in_words(facts), *caveats(facts)]
     out += [_filled(text, 0) for text in first if text]
@@ -63,7 +72,7 @@ def report_text(facts: Facts, fitted: Facts | None = None) -> str:
     if facts.deployed is not None:
         lines = facts.deployed.lines(goal, facts.counts)
         out += ["", TITLE, *_listed(lines)]
-    advice = [str(a) for a in advice_of(facts, fitted)]
+    advice = [str(a) for a in advice_of(facts, fitted, at_shell=at_shell)]
     if advice:
         out += ["", "What to do", *_listed(advice)]
     rule = rule_lines(facts, goal)
@@ -77,6 +86,8 @@ def report_text(facts: Facts, fitted: Facts | None = None) -> str:
         out += ["", "Groups", *_group_lines(facts)]
     found = [how_found(facts), certificate(facts, goal)]
     out += ["", "How it was found", *(_filled(text, 2) for text in found if text)]
+    if facts.guarantee is not None:
+        out += ["", "What is promised", *_listed(explained(facts))]
     if facts.warnings:
         more = len(facts.warnings) - _MOST_WARNINGS
         rest = [f"and {more:,} more notes like these"] if more > 0 else []
@@ -99,8 +110,8 @@ def entry_lines(line: Line) -> list[str]:
         limits += f"{': ' if limits else ''}{line.verdict}"
         if entry.worked is not None:
             limits += f" (searched with {shown_bound(entry.worked, line.unit)})"
-    if entry.certified is not None:
-        limits += f"; certified: {shown(entry.certified, line.unit)}"
+    if line.certified and line.verdict != "certified":
+        limits += f"; could be certified: {line.certified}"
     return [*out, limits] if limits else out
 
 

@@ -24,7 +24,10 @@ from setpoint.report.sections.frontiers import pictures_of
 from setpoint.report.units import asked, shown, unit_of
 from setpoint.search.frontier import Frontier
 
-__all__ = ["infeasible_page", "write_infeasible"]
+__all__ = ["NO_RULE", "UNCERTIFIED", "infeasible_page", "write_infeasible"]
+
+NO_RULE = "No rule meets the goal"
+UNCERTIFIED = "No rule is certified to meet the goal on new rows"
 
 
 def write_infeasible(
@@ -35,12 +38,13 @@ def write_infeasible(
     frontier: Frontier | None = None,
     goals: Sequence[str] = (),
     header: Header | None = None,
+    headline: str = NO_RULE,
 ) -> None:
     """Write the page; an old file stays until the new one is whole.
 
     Parameters
     ----------
-    goal, message, reachable, frontier, goals, header
+    goal, message, reachable, frontier, goals, header, headline
         As in :func:`infeasible_page`.
 
     Raises
@@ -50,7 +54,7 @@ def write_infeasible(
     OSError
         If the file cannot be written.
     """
-    text = infeasible_page(goal, message, reachable, frontier, goals, header)
+    text = infeasible_page(goal, message, reachable, frontier, goals, header, headline)
     atomic_write(path, text.encode("utf-8"))
 
 
@@ -61,6 +65,7 @@ def infeasible_page(
     frontier: Frontier | None = None,
     goals: Sequence[str] = (),
     header: Header | None = None,
+    headline: str = NO_RULE,
 ) -> str:
     """The page as text: HTML without scripts and outside resources.
 
@@ -78,6 +83,8 @@ def infeasible_page(
         Goals that can be met, to copy.
     header : Header, optional
         File names, a command to copy, cautions.
+    headline : str
+        Another one where a rule was found and could not be certified.
 
     Raises
     ------
@@ -89,7 +96,7 @@ def infeasible_page(
     pictures = [] if frontier is None else list(pictures_of((frontier,)))
     values = {
         "header": _header(header),
-        "headline": "No rule meets the goal",
+        "headline": headline,
         "message": sentence(message),
         "cautions": header.cautions,
         "goal": str(goal),

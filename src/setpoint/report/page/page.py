@@ -12,17 +12,26 @@ from setpoint.goals.words import glossary, goal_in_words
 from setpoint.inputs.files import atomic_write
 from setpoint.report.deployed import TITLE
 from setpoint.report.facts import Facts
-from setpoint.report.findings import headline
+from setpoint.report.findings import certified_head, headline, lines_of
 from setpoint.report.numbers import plural
 from setpoint.report.page.group_rows import groups_shown
 from setpoint.report.page.header import Header
 from setpoint.report.page.parts import part_rows
-from setpoint.report.page.pictures import Block, Figure, blocks_of, figure_of, group_pictures
+from setpoint.report.page.pictures import (
+    Block,
+    Figure,
+    blocks_of,
+    figure_of,
+    group_pictures,
+    path_pictures,
+)
 from setpoint.report.page.rendering import rendered
 from setpoint.report.page.rows import pieces_of
-from setpoint.report.page.verdict import box_of
+from setpoint.report.page.verdict import box_of, is_refuted
 from setpoint.report.people import in_people
+from setpoint.report.picture import Picture
 from setpoint.report.printable import shortened
+from setpoint.report.promised import explained, promising
 from setpoint.report.rule_words import certificate, how_found, rule_lines
 from setpoint.report.section import Section, TextSection
 from setpoint.report.text import report_text
@@ -32,6 +41,7 @@ __all__ = ["page_text", "write_page"]
 
 HELD_OUT = "On rows that took no part in choosing the rule"
 CHOSEN_ON = "On the rows the rule was chosen on"
+TESTING = "On the rows that tested the rule"
 
 _LONGEST, _LONGEST_SENTENCE = 240, 480
 """Characters of a headline, and of the sentence below it; names of classes may be long."""
@@ -112,9 +122,13 @@ def _values(
     goal = Goal.parse(lead.goal)
     money = lead.section("prices")
     blocks = _blocks(facts, held_out)
+    first = lead if is_refuted(facts, lead) else promising(lead, facts)
+    if first.guarantee is None:
+        first = lead
+    rows = plural(facts.counts.n_rows, "row")
     return {
         "header": _header(header, lead),
-        "headline": shortened(headline(lead, goal), _LONGEST),
+        "headline": shortened(headline(first, Goal.parse(first.goal)), _LONGEST),
         "people": shortened(in_people(lead.counts), _LONGEST_SENTENCE),
         "pieces": pieces_of(lead.counts),
         "money": [] if money is None else list(money.lines()),
@@ -123,18 +137,23 @@ def _values(
         "goal_words": goal_in_words(goal, lead.counts.positive),
         "glossary": glossary(goal),
         "parts": part_rows(lead, goal),
+        "third": certified_head(lines_of(lead, goal), lead),
         "level": f"{100 * lead.level:.4g}",
         "against": TITLE,
         "deployed": _deployed(lead, goal),
         "groups": groups_shown(lead),
-        **_drawn(blocks, lead, goal),
+        **_drawn(blocks, [*group_pictures(lead, goal), *path_pictures(facts)]),
         **_rule(facts, lead, goal),
         "how": [x for x in (how_found(facts), certificate(facts, goal)) if x],
         "search_parts": part_rows(facts, Goal.parse(facts.goal)) if held_out is not None else [],
-        "search_rows": plural(facts.counts.n_rows, "row"),
+        "search_head": _where(facts),
+        "search_rows": f"{rows}. They flatter the rule, which was chosen to look well on them."
+        if facts.guarantee is None
+        else f"{rows}, which took no part in learning the rules that were tried.",
+        "promised": explained(facts),
         "warnings": list(dict.fromkeys([*lead.warnings, *facts.warnings])),
         "about": [{"title": s.title, "lines": list(s.lines())} for s in about],
-        "texts": _texts(facts, held_out),
+        "texts": _texts(facts, held_out, bool(header.command)),
         "run": _run(facts),
     }
 
@@ -149,11 +168,19 @@ def _blocks(facts: Facts, held_out: Facts | None) -> list[Block]:
         return of(facts, facts.sections, "")
     seen = {s.name for s in held_out.sections}
     rest = [s for s in facts.sections if s.name not in seen or s.name == TextSection.name]
-    return of(held_out, held_out.sections, HELD_OUT) + of(facts, rest, CHOSEN_ON)
+    return of(held_out, held_out.sections, HELD_OUT) + of(facts, rest, _where(facts))
 
 
-def _drawn(blocks: Sequence[Block], lead: Facts, goal: Goal) -> dict[str, Any]:
-    """The pictures: of sections that are pictures alone, of those with words, and the details."""
+def _where(facts: Facts) -> str:
+    """On which rows, beside those held out."""
+    return CHOSEN_ON if facts.guarantee is None else TESTING
+
+
+def _drawn(blocks: Sequence[Block], more: Sequence[Picture]) -> dict[str, Any]:
+    """The pictures: of sections that are pictures alone, of those with words, and the details.
+
+    `more` are further ones for statisticians.
+    """
     number = 0
 
     def figures(block: Block, details: bool = False) -> Iterator[Figure]:
@@ -168,7 +195,7 @@ def _drawn(blocks: Sequence[Block], lead: Facts, goal: Goal) -> dict[str, Any]:
         for b in blocks
         if b.lines or b.pictures
     ]
-    found = Block("", (), (), tuple(group_pictures(lead, goal)), "")
+    found = Block("", (), (), tuple(more), "")
     details = [f for b in [*blocks, found] for f in figures(b, details=True)]
     return {
         "pictures": [b for b in shown if not b["lines"]],
@@ -198,14 +225,16 @@ def _rule(facts: Facts, lead: Facts, goal: Goal) -> dict[str, Any]:
     lines = rule_lines(without, goal)
     if facts is not lead and facts.certificate.with_draws is not None:
         # Other rows lead the page, with another value of the objective.
-        lines[-1] = f"{CHOSEN_ON}: {lines[-1][:1].lower()}{lines[-1][1:]}"
+        lines[-1] = f"{_where(facts)}: {lines[-1][:1].lower()}{lines[-1][1:]}"
     return {"rule": known.rule.text, "rule_lines": lines}
 
 
-def _texts(facts: Facts, held_out: Facts | None) -> list[tuple[str, str]]:
+def _texts(facts: Facts, held_out: Facts | None, at_shell: bool) -> list[tuple[str, str]]:
+    own = report_text(facts, at_shell=at_shell)
     if held_out is None:
-        return [("", report_text(facts))]
-    return [(HELD_OUT, report_text(held_out, facts)), (CHOSEN_ON, report_text(facts))]
+        return [("", own)]
+    judged = report_text(held_out, facts, at_shell=at_shell)
+    return [(HELD_OUT, judged), (_where(facts), own)]
 
 
 def _run(facts: Facts) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from setpoint.report.facts import Facts
 from setpoint.report.findings import Line, lines_of, sentence
 from setpoint.report.page.axis import Bar, axis_for, bar_on
 from setpoint.report.printable import shortened
-from setpoint.report.units import asked, shown
+from setpoint.report.units import asked
 
 __all__ = ["WORDS", "PartRow", "Tone", "part_rows", "tone_of"]
 
@@ -61,6 +61,8 @@ class PartRow:
         "" for the objective.
     word : str
     bar : Bar or None
+    certified : str
+        The bound that is certified, or could be.
     """
 
     words: str
@@ -74,6 +76,7 @@ class PartRow:
     tone: Tone
     word: str
     bar: Bar | None
+    certified: str = ""
 
 
 def part_rows(facts: Facts, goal: Goal) -> list[PartRow]:
@@ -105,8 +108,6 @@ def _row(line: Line, other: float | None, searched: str) -> PartRow:
         other=other,
     )
     note = "bootstrap" if line.limits and entry.interval == "bootstrap" else ""
-    if entry.certified is not None:
-        note += f"{'; ' if note else ''}certified: {shown(entry.certified, line.unit)}"
     tone: Tone = "" if entry.relation is None else tone_of(entry.verdict)
     return PartRow(
         shortened(sentence(line.words), _LONGEST),
@@ -118,8 +119,9 @@ def _row(line: Line, other: float | None, searched: str) -> PartRow:
         line.limits,
         note,
         tone,
-        WORDS.get(tone, "Objective"),
+        "Certified" if line.verdict == "certified" else WORDS.get(tone, "Objective"),
         bar,
+        line.certified,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from setpoint.report.picture import SIZE, Picture
 from setpoint.report.printable import shortened
 from setpoint.report.section import Section
 
-__all__ = ["Block", "Figure", "blocks_of", "figure_of", "group_pictures"]
+__all__ = ["Block", "Figure", "blocks_of", "figure_of", "group_pictures", "path_pictures"]
 
 _FRAME, _ROW = 0.9, 0.22
 """Inches: a picture of groups without its rows, and one row of it."""
@@ -124,6 +125,29 @@ def group_pictures(facts: Facts, goal: Goal) -> Iterator[Picture]:
             (SIZE[0], _FRAME + _ROW * max(len(own), 4)),
             detail=True,
         )
+
+
+def path_pictures(facts: Facts) -> Iterator[Picture]:
+    """The path of rules that were tested, where there was one."""
+    guarantee = facts.guarantee
+    if guarantee is None:
+        return
+    known = [i for i, (_, value) in enumerate(guarantee.path) if math.isfinite(value)]
+    if len(known) < 3:
+        return
+    from setpoint.report.displays.rule_path import RulePathDisplay
+
+    display = RulePathDisplay(guarantee.path, guarantee.passed, facts.objective.text)
+    yield Picture(
+        "From safe to bold",
+        display.plot,
+        f"{len(guarantee.path)} rules by margin and objective; the first {guarantee.passed} passed "
+        "the test.",
+        "Each mark is a rule, as it looked where the path was learnt. To the left it lies further "
+        "within its bounds, in standard errors of the rows that certify. They were tested from the "
+        "left up to the first that did not pass.",
+        detail=True,
+    )
 
 
 def _plot(rows: tuple[GroupRow, ...], goal: Goal, level: float) -> Any:

@@ -6,13 +6,15 @@ import shlex
 from dataclasses import dataclass
 
 from setpoint.goals.goal import Goal
+from setpoint.inference.verdicts import FAILS
 from setpoint.report.advice import Advice, advice_of, stricter_goal
 from setpoint.report.facts import Facts
-from setpoint.report.findings import caveats, rows_in_words, summary
+from setpoint.report.findings import caveats, headline, rows_in_words, sentence, summary
 from setpoint.report.page.header import Header
 from setpoint.report.page.parts import WORDS, Tone, tone_of
+from setpoint.report.promised import STATES, assurances, promising
 
-__all__ = ["Box", "box_of", "command_for"]
+__all__ = ["Box", "box_of", "command_for", "is_refuted"]
 
 _MOST = 4
 """More cautions and more advice than so many are folded."""
@@ -29,6 +31,8 @@ class Box:
     tone : Tone
         "" where the goal has no constraint to judge.
     word : str
+    promise : tuple of str
+        What goes with what is promised; none where nothing was asked for.
     lines : tuple of str
         How many constraints hold, and on which rows that was measured.
     cautions, advice : tuple
@@ -42,6 +46,7 @@ class Box:
 
     tone: Tone
     word: str
+    promise: tuple[str, ...]
     lines: tuple[str, ...]
     cautions: tuple[str, ...]
     more_cautions: tuple[str, ...]
@@ -54,13 +59,16 @@ class Box:
 def box_of(facts: Facts, held_out: Facts | None, goal: Goal, header: Header) -> Box:
     """The verdict on the rows that judge: those held out, where there are any."""
     lead = facts if held_out is None else held_out
-    tone: Tone = tone_of(lead.verdict) if lead.constraints else ""
-    lines = [text for text in (summary(lead), rows_in_words(lead)) if text]
+    tone, word = _word(facts, lead)
+    lines = [summary(lead), rows_in_words(lead)]
+    if lead is not facts and facts.guarantee is not None and not is_refuted(facts, lead):
+        lines.insert(0, f"{sentence(headline(lead, goal))}.")
     if held_out is not None:
         lines.append(NO_PART)
     known = tuple(dict.fromkeys([*header.cautions, *caveats(lead)]))
-    advice = tuple(dict.fromkeys(advice_of(lead, None if held_out is None else facts)))
-    stricter = stricter_goal(lead, goal)
+    fitted = None if held_out is None else facts
+    advice = tuple(dict.fromkeys(advice_of(lead, fitted, at_shell=bool(header.command))))
+    stricter = None if facts.guarantee is not None else stricter_goal(lead, goal)
     command = words = ""
     if stricter is not None:
         command = command_for(stricter, header)
@@ -68,8 +76,9 @@ def box_of(facts: Facts, held_out: Facts | None, goal: Goal, header: Header) -> 
         words = words or "To search with the margin"
     return Box(
         tone,
-        WORDS.get(tone, ""),
-        tuple(lines),
+        word,
+        tuple(_promise(facts, lead)),
+        tuple(text for text in lines if text),
         known[:_MOST],
         known[_MOST:],
         advice[:_MOST],
@@ -77,6 +86,32 @@ def box_of(facts: Facts, held_out: Facts | None, goal: Goal, header: Header) -> 
         command,
         words,
     )
+
+
+def _word(facts: Facts, lead: Facts) -> tuple[Tone, str]:
+    """How the goal stands, and the word for it."""
+    tone: Tone = tone_of(lead.verdict) if lead.constraints else ""
+    promised = promising(lead, facts).guarantee
+    if promised is None or is_refuted(facts, lead):
+        return tone, WORDS.get(tone, "")
+    if promised.state != "certified":
+        return "fails" if tone == "fails" else "open", STATES[promised.state]
+    # What no promise is about may leave the goal open.
+    return (
+        (tone, WORDS[tone]) if lead is facts and tone != "shown" else ("shown", STATES["certified"])
+    )
+
+
+def is_refuted(facts: Facts, lead: Facts) -> bool:
+    """Whether other rows than those that certify show that the goal fails."""
+    return lead is not facts and facts.guarantee is not None and lead.verdict == FAILS
+
+
+def _promise(facts: Facts, lead: Facts) -> list[str]:
+    """What goes with the promise, where there is one; where other rows refute it, itself too."""
+    goal = Goal.parse(facts.goal)
+    first = [f"{headline(facts, goal)}."] if is_refuted(facts, lead) else []
+    return first + assurances(facts, goal)
 
 
 def command_for(goal: Goal | str, header: Header) -> str:

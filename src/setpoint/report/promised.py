@@ -1,0 +1,321 @@
+"""What is promised on new rows, in sentences: the first that is read, and the small print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from setpoint.goals.expressions import Const, Constraint
+from setpoint.goals.goal import Goal
+from setpoint.goals.ranges import range_of
+from setpoint.goals.words import in_words
+from setpoint.guarantees.guarantee import Guarantee, Shown
+from setpoint.guarantees.sequences import level_of_try
+from setpoint.report.entry import Entry
+from setpoint.report.facts import Facts
+from setpoint.report.nearby import inwards
+from setpoint.report.numbers import percent, plural
+from setpoint.report.units import asked, shown, shown_bound, unit_of
+from setpoint.tolerances import SATISFIED
+
+__all__ = [
+    "STATES",
+    "assurances",
+    "best_bound",
+    "best_limit",
+    "certified_in_words",
+    "explained",
+    "failures",
+    "more_rows",
+    "promising",
+    "statement",
+    "sure",
+]
+
+STATES = {
+    "certified": "Certified",
+    "approximate": "Approximate, not certified",
+    "not certified": "Not certified",
+}
+
+_TRIED = {
+    "path of rules": "rules from safe to bold",
+    "every cut-off": "cut-offs",
+    "list of rules": "rules, in the order given,",
+    "rules in no order": "rules, at stricter levels for being several,",
+    "cross-validation": "rules",
+}
+
+_SMALLEST = 1e-4
+"""Chances below it are all the same."""
+
+
+def sure(confidence: float) -> str:
+    """A confidence in words.
+
+    Examples
+    --------
+    >>> sure(0.95), sure(0.999)
+    ('95 % confidence', '99.9 % confidence')
+    """
+    return f"{shown_bound(confidence, 'share')} confidence"
+
+
+# ---------------------------------------------------------------------- the first sentence
+def statement(facts: Facts, goal: Goal) -> str:
+    """What is promised, in one sentence without a full stop; "" where nothing was asked for."""
+    guarantee = facts.guarantee
+    if guarantee is None:
+        return ""
+    promised = list(_promised(facts, goal))
+    if guarantee.state == "not certified":
+        promised = [p for p in promised if not p[0].passed] or promised
+        return (
+            f"NOT certified: these rows do not show{_at_once(promised)} that "
+            f"{_joined(promised)} on new rows"
+        )
+    if guarantee.state == "approximate":
+        start = f"Approximately{_at_once(promised)}, and not certified: "
+        return f"{start}{_joined(promised)} {_where(guarantee, promised)}"
+    return f"Certified{_at_once(promised)}: {_joined(promised)} {_where(guarantee, promised)}"
+
+
+def _promised(facts: Facts, goal: Goal) -> Iterator[tuple[Shown, Entry, Constraint]]:
+    """What is promised, with its entry and as it was written."""
+    assert facts.guarantee is not None
+    found = {c.text: c for c in facts.guarantee.constraints}
+    for entry, constraint in zip(facts.constraints, goal.constraints, strict=True):
+        if entry.text in found:
+            yield found[entry.text], entry, constraint
+
+
+def _at_once(promised: Sequence[tuple[Shown, Entry, Constraint]]) -> str:
+    """The confidence, where it is one for all."""
+    levels = {s.confidence for s, _, _ in promised}
+    return f" at {sure(levels.pop())}" if len(levels) == 1 else ""
+
+
+def _joined(promised: Sequence[tuple[Shown, Entry, Constraint]]) -> str:
+    """What holds, with the confidence of each where they differ."""
+    own = len({s.confidence for s, _, _ in promised}) > 1
+    texts = [
+        _holds(constraint, entry) + (f" (at {sure(s.confidence)})" if own else "")
+        for s, entry, constraint in promised
+    ]
+    return _listed(texts)
+
+
+def _holds(constraint: Constraint, entry: Entry) -> str:
+    left = in_words(constraint.lhs)
+    if isinstance(constraint.rhs, Const):
+        return f"{left} is {asked(constraint, entry.bound)}"
+    way = "at least" if constraint.relation == ">=" else "at most"
+    return f"{left} is {way} {in_words(constraint.rhs)}"
+
+
+def _where(guarantee: Guarantee, promised: Sequence[tuple[Shown, Entry, Constraint]]) -> str:
+    if guarantee.next_rows is None:
+        return "on new rows drawn like these"
+    each = "it refers" if len(promised) == 1 else "each refers"
+    return f"among the next {plural(guarantee.next_rows, 'row')} that {each} to"
+
+
+# ---------------------------------------------------------------------- what goes with it
+def assurances(facts: Facts, goal: Goal) -> list[str]:
+    """What a promise assumes, how sure its test is, and what it costs; why there is none."""
+    guarantee = facts.guarantee
+    if guarantee is None:
+        return []
+    out = failures(facts, goal) if guarantee.state == "not certified" else [_assumed(guarantee)]
+    guessed = [c for c in guarantee.constraints if not c.is_exact]
+    if guessed:
+        of = f" of {_listed([c.text for c in guessed])}"
+        some = of if len(guessed) < len(guarantee.constraints) else ""
+        out.append(f"The test{some} is not proved for this kind of rate; in simulations it holds.")
+    if guarantee.attempt > 1:
+        tested = {1.0 - level_of_try(1.0 - c.confidence, guarantee.attempt): None
+                  for c in guarantee.constraints}  # fmt: skip
+        levels = _listed([percent(level) for level in tested])
+        out.append(f"This is try {guarantee.attempt} on the same rows, tested at {levels}.")
+    return [text for text in [*out, _cost(guarantee, goal)] if text]
+
+
+def _assumed(guarantee: Guarantee) -> str:
+    text = guarantee.assumptions
+    if guarantee.state == "approximate" or not text:
+        return text
+    return f"It is assumed that {text[0].lower()}{text[1:]}"
+
+
+def failures(facts: Facts, goal: Goal) -> list[str]:
+    """For each constraint that was not certified its value, and what could be."""
+    assert facts.guarantee is not None
+    out = []
+    for found, entry, constraint in _promised(facts, goal):
+        if found.passed or found.value is None:
+            continue
+        text = (
+            f"On the {plural(facts.guarantee.rows, 'row')} that certify {in_words(constraint.lhs)} "
+            f"is {shown(found.value, unit_of(constraint.lhs))}"
+        )
+        best = best_bound(entry, constraint)
+        if best:
+            text += f", and the best bound that they certify for this rule is {best}"
+        elif entry.low is not None and entry.interval != "exact":
+            unit = unit_of(constraint.lhs)
+            text += f", on new rows {shown(entry.low, unit)} to {shown(entry.high, unit)}"
+        out.append(f"{text}.")
+    return out
+
+
+def best_bound(entry: Entry, constraint: Constraint) -> str:
+    """The strictest bound that could be certified, in words; "" where there is none."""
+    best = best_limit(entry.certified, entry.text)
+    return "" if best is None else shown_bound(best, unit_of(constraint.lhs))
+
+
+def best_limit(limit: float | None, text: str) -> float | None:
+    """The strictest bound that could be certified, in few digits; None where it says nothing.
+
+    Parameters
+    ----------
+    limit : float or None
+    text : str
+        The constraint.
+
+    Examples
+    --------
+    >>> best_limit(0.45678, "precision >= 0.9"), best_limit(0.45678, "churn <= 0.1")
+    (0.456, 0.457)
+    """
+    if limit is None or not math.isfinite(limit):
+        return None
+    (constraint,) = Goal.parse(f"maximize accuracy subject to {text}").constraints
+    best, (low, high) = inwards(limit, constraint.relation == ">="), range_of(constraint.lhs)
+    return best if low < best < high else None
+
+
+def _cost(guarantee: Guarantee, goal: Goal) -> str:
+    """What the objective loses by it on the rows that certify."""
+    now, free = guarantee.reached, guarantee.without
+    if now is None or free is None or not math.isfinite(now - free):
+        return ""
+    unit, name = unit_of(goal.objective), in_words(goal.objective)
+    loss = free - now if goal.sense == "maximize" else now - free
+    if loss <= SATISFIED and guarantee.state == "not certified":
+        return ""
+    if loss <= SATISFIED:
+        return f"It costs nothing of {name} on these rows."
+    much = f"{shown(loss, unit)} of {name}"
+    if unit == "share":
+        points = shown(loss, unit).removesuffix(" %")
+        much = f"{points} {'point' if points == '1.0' else 'points'} of {name}"
+    what = "The safest rule costs" if guarantee.state == "not certified" else "It costs"
+    return f"{what} {much}: {shown(now, unit)} instead of {shown(free, unit)}."
+
+
+def more_rows(guarantee: Guarantee) -> str:
+    """How many rows would certify the safest rule, if any do; "" where that is not known."""
+    if guarantee.rows_needed is None:
+        return ""
+    if not guarantee.helped_by_rows:
+        return "These scores hardly reach the bound, and more rows do not help."
+    return f"About {guarantee.rows_needed:,} rows that certify would do."
+
+
+def promising(facts: Facts, fitted: Facts | None) -> Facts:
+    """The facts with what is promised of a rule: its own, or those of the rows that chose it."""
+    return facts if fitted is None or facts.guarantee is not None else fitted
+
+
+def certified_in_words(facts: Facts, entry: Entry, constraint: Constraint) -> str:
+    """What is certified of a constraint, or could be; "" where nothing is promised of it."""
+    if entry.passed is None or facts.guarantee is None:
+        return ""
+    way = "at least" if constraint.relation == ">=" else "at most"
+    if facts.is_certified:
+        out = asked(constraint, entry.bound)
+        if not isinstance(constraint.rhs, Const):
+            out = f"{way} {in_words(constraint.rhs)}"
+    else:
+        best = best_bound(entry, constraint)
+        if not best:
+            return ""
+        out = f"{way} {best}"
+    own = {c.text: c.confidence for c in facts.guarantee.constraints}
+    return (
+        out if len(set(own.values())) < 2 else f"{out} at {shown_bound(own[entry.text], 'share')}"
+    )
+
+
+# ---------------------------------------------------------------------- the small print
+def explained(facts: Facts) -> list[str]:
+    """What exactly is promised, and how it was tested."""
+    guarantee = facts.guarantee
+    if guarantee is None:
+        return []
+    return [_promise(guarantee), _way(guarantee), *map(_test, guarantee.constraints)]
+
+
+def _promise(guarantee: Guarantee) -> str:
+    levels = {c.confidence for c in guarantee.constraints} or {guarantee.confidence}
+    risk = f"at most {shown_bound(round(1.0 - min(levels), 12), 'share')}"
+    drawn, where = "these rows", "on new rows"
+    if guarantee.next_rows is not None:
+        drawn = f"these rows and of the next {guarantee.next_rows:,}"
+        where = "among the latter"
+    if guarantee.state == "approximate":
+        return (
+            f"The tests are those by which of all draws of {drawn} {risk} would give a certified "
+            f"rule that breaks its bound {where}. Here they are a guide: what they looked at are "
+            "scores of other models, fitted on parts of the rows."
+        )
+    each = " " if len(levels) == 1 else ", and for each bound at most one minus its confidence, "
+    return (
+        f"Of all draws of {drawn} {risk}{each}give a certified rule that breaks "
+        f"its bound {where}. This says how often the method errs, and not how likely this one rule "
+        "is to keep its bound."
+    )
+
+
+def _way(guarantee: Guarantee) -> str:
+    """What was tried, and what passed."""
+    n = guarantee.tried
+    if n == 1 and guarantee.method != "path of rules":
+        return f"One rule was tested on {plural(guarantee.rows, 'row')}."
+    what = _TRIED.get(guarantee.method, "rules")
+    rows = plural(guarantee.rows, "row")
+    all_at_once = guarantee.method in ("every cut-off", "rules in no order")
+    if guarantee.passed == 0:
+        first = "first" if "list" in guarantee.method or "order" in guarantee.method else "safest"
+        none = "none" if all_at_once else "not even the first"
+        return f"On {rows} {what} were tested: {none} passed. The {first} is kept."
+    if all_at_once:
+        best = f"{guarantee.passed:,} passed, and the best of these is kept."
+        return f"On {rows} {n:,} {what} were tested: {best}"
+    out = f"On {rows} {what} were tested one after the other: "
+    if guarantee.passed == n:
+        return f"{out}all {n:,} passed, and the best of these is kept."
+    return (
+        f"{out}{guarantee.passed:,} passed before the first that did not, and the best of these "
+        "is kept."
+    )
+
+
+def _test(found: Shown) -> str:
+    """The test of one constraint."""
+    if found.kind == "trivial":
+        return f"{found.text} holds on any rows."
+    proof = "proved" if found.is_exact else "not proved"
+    chance = f"of {percent(found.p_value)}" if found.p_value >= _SMALLEST else "below 0.01 %"
+    return (
+        f"{found.text}: rows as good as these have a chance {chance} where the bound is just "
+        f"broken (test: {found.kind}, {proof})."
+    )
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Texts as one list in a sentence."""
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"
