@@ -246,7 +246,7 @@ class Wealth:
 
 
 @kernel(error_model="numpy")
-def _add(  # noqa: PLR0913
+def _add(
     codes: Codes, restart: bool, limit: float,
     first: Codes, requirement: Codes, share: Codes, above: Floats, below: Floats, added: Floats,
     shares: Codes, coef: Floats, sign: Floats, level: Floats, sizes: Floats,

@@ -171,9 +171,7 @@ def _increments(
     return Increments(i, names.of(x.function), x.sign, x.level - const, tuple(shares))
 
 
-def _gather(
-    counted: Counted, x: RateFunction, coef: float, shares: list[Share]
-) -> float | None:
+def _gather(counted: Counted, x: RateFunction, coef: float, shares: list[Share]) -> float | None:
     """Add the shares of a function to a list; what is constant in it, or None if it has others."""
     if isinstance(x, WeightedSum):
         total = 0.0
