@@ -65,7 +65,7 @@ def reached(
             return "infeasible", np.nan, np.nan
         report = clf.evaluate(X_new, y_new)
     (bound,) = report.constraints
-    kept = "kept" if bound.violation <= 0.0 else "broken"
+    kept = "kept" if bound.satisfied else "broken"
     return kept, report.objective.value, bound.value
 
 

@@ -52,8 +52,8 @@ def texts_of(path: Path) -> Iterator[tuple[int, str]]:
 def found_in(package: Path, project: Path) -> list[str]:
     """The places where a room names one above it."""
     levels, homes = levels_of(project), exported(package)
-    # Plain words such as "solve" and "evaluate" are not names in a sentence.
-    names = [n for n in homes if n[:1].isupper() and n != "Goal"]
+    # Plain words such as "solve" are not names in a sentence, nor are words that begin one.
+    names = [n for n in homes if n[:1].isupper() and n not in ("Goal", "Certified")]
     pattern = re.compile(r"\b(" + "|".join(names) + r")\b")
     out = []
     for path in sorted(package.rglob("*.py")):

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from setpoint.deciding import NotCertifiable
     from setpoint.estimators import (
         TRUSTED_TYPES,
+        Alarm,
         BoundPath,
         ModelFileError,
+        Monitor,
         RowsNeeded,
         UnknownGroupWarning,
         bound_path,
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TRUSTED_TYPES",
     "AdaptiveSurrogateClassifier",
+    "Alarm",
     "BlackBox",
     "BoundPath",
     "Certified",
@@ -92,6 +95,7 @@ __all__ = [
     "MissedBoundsWarning",
     "MissingPairWarning",
     "ModelFileError",
+    "Monitor",
     "NotCertifiable",
     "NotMonotoneWarning",
     "OnlineFClassifier",
@@ -146,6 +150,8 @@ _HOME = {
     "UnknownGroupWarning": "estimators",
     "evaluate": "estimators",
     "RowsNeeded": "estimators",
+    "Alarm": "estimators",
+    "Monitor": "estimators",
     "rows_needed": "estimators",
     "Certified": "plugin",
     "certify": "plugin",

@@ -79,7 +79,7 @@ def test_fit_predict_evaluate_frontier(fit, run, there, tmp_path, scores):
     out = json.loads(done.stdout)
     assert (out["family"], out["solver"]) == ("ramp", "augmented-lagrangian")
     assert (out["module"], out["estimator"], out["candidates"]) == ("linear", None, [])
-    assert out["rows"] == {"fitted": 525, "held_out": 175}
+    assert out["rows"] == {"fitted": 525, "held_out": 175, "certifying": 0}
     assert out["datasets"] == {"egregious": {"fitted": 60, "held_out": 20, "shared": 0}}
     assert out["columns"]["decides_on"] == {}
     assert set(out["columns"]["features"]) == {"city", "age", "since"}

@@ -188,7 +188,7 @@ def test_a_linear_model_is_trained_reported_and_used(fit, run, there, tmp_path):
     assert (out["solver"], out["family"], out["module"]) == ("portfolio", "penalty", "linear")
     assert out["estimator"] is None
     assert out["positive"] == "yes"
-    assert out["rows"] == {"fitted": 450, "held_out": 150}
+    assert out["rows"] == {"fitted": 450, "held_out": 150, "certifying": 0}
     assert out["fitted"]["counts"]["n_rows"] == 450
     tried = {c["method"]: c for c in out["candidates"]}
     assert len(tried) == len(out["candidates"]) >= 7
@@ -272,7 +272,7 @@ def test_rows_that_choose(fit, tmp_path):
     done = fit(*more, "--json")
     assert done.exit_code in (0, 3, 4), done.stderr
     out = json.loads(done.stdout)
-    assert out["rows"] == {"fitted": 450, "held_out": 150}
+    assert out["rows"] == {"fitted": 450, "held_out": 150, "certifying": 0}
     assert out["fitted"]["counts"]["n_rows"] == 90
     text = " ".join(out["fitted"]["warnings"])
     assert "At least 7 rows have to be predicted positive" in text

@@ -144,7 +144,7 @@ def test_fit_predict_evaluate(fit, run, at):
     assert (out["solver"], out["family"]) == ("adaptive-surrogates", "surrogates")
     assert (out["metric"], out["goal"]) == ("shop:revenue", 'maximize blackbox("shop:revenue")')
     assert (out["module"], out["estimator"]) == ("linear", None)
-    assert out["rows"] == {"fitted": 300, "held_out": 100}
+    assert out["rows"] == {"fitted": 300, "held_out": 100, "certifying": 0}
     assert set(out["columns"]["features"]) == {"a", "b", "sex", "plan"}
     assert out["columns"]["hidden"]["amount"] == "dropped"
     message = adaptive_of(done)

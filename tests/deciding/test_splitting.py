@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
+from setpoint import NotCertifiable, PlugInClassifier
 from setpoint.deciding.splitting import equal_rows, split_kinds
 
 
@@ -50,3 +52,17 @@ def test_rows_with_equal_content_are_one_block():
     assert blocks[3] == blocks[4]
     assert len(np.unique(blocks)) == 3
     assert equal_rows(None) is None
+
+
+def test_a_row_lies_on_one_side_in_all_data_sets():
+    # Noise, and a model with room to learn it: a copy on the other side would certify that.
+    r = np.random.default_rng(0)
+    X, y = r.normal(size=(400, 120)), r.integers(0, 2, 400)
+    again = r.permutation(400)
+    clf = PlugInClassifier(
+        LogisticRegression(max_iter=1_000),
+        "maximize accuracy subject to accuracy.on(copy) >= 0.6",
+        confidence=0.95,
+    )
+    with pytest.raises(NotCertifiable):
+        clf.fit(X, y, datasets={"copy": (X[again], y[again])})

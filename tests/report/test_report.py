@@ -243,14 +243,14 @@ def test_the_text_says_what_matters():
         "It looks at sex beside the score.",
         "The decision on 1.2 % of the rows is drawn.",
         "The best rule of its kind, proved (optimal; exact, sweep). One segment.",
-        "has an objective better by more than 0.1 % (certified).",
+        "has an objective better by more than 0.1 % (proved).",
         "measured on few rows (91 decide it)",
     ):
         assert part in text
     assert max(map(len, str(report).split("\n"))) <= 79
     assert "these very rows" not in str(replace(report, status="evaluated"))
     best = replace(report, certificate=Certificate(gap=0.0))
-    assert "has a better objective (certified)" in " ".join(str(best).split())
+    assert "has a better objective (proved)" in " ".join(str(best).split())
     assert "certified" not in str(replace(report, certificate=Certificate()))
 
 

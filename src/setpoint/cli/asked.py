@@ -9,7 +9,7 @@ import click
 from setpoint.cli.errors import CommandError
 from setpoint.cli.metric import Named, metric_of
 from setpoint.cli.session import current
-from setpoint.cli.training import Trained
+from setpoint.cli.trained import Trained
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:

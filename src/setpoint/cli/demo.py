@@ -32,7 +32,7 @@ def demo(ctx: click.Context, folder: str) -> None:
     args = [
         table,
         *("--target", "diagnosis", "--positive", "malignant"),
-        *("--goal", "maximize precision subject to recall >= 0.9"),
+        *("--goal", "maximize recall subject to precision >= 0.85", "--confidence", "0.95"),
         *("--model", model, "--report", report),
     ]
     session = current()

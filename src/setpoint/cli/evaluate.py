@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import click
 
+from setpoint.cli.certifying import certified_before, certified_json
 from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.judging import opened
 from setpoint.cli.metric import Named, metric_options, module_file
@@ -93,6 +94,7 @@ def evaluate(
     more = tuple(note for note in notes if note not in found.warnings)
     found = replace(found, warnings=(*found.warnings, *more))
     n_rows = judged.part.n_rows
+    promised, holds = judged.promised
     if report is not None:
         from setpoint.report import TextSection
         from setpoint.report.page import Header
@@ -116,12 +118,15 @@ def evaluate(
             "target": judged.model.target,
             "rows": n_rows,
             "evaluated": out,
+            "guarantee": certified_json(promised, holds),
             "notes": list(current().notes),
         }
         paths = {"model": model, "data": data, "report": report, "datasets": files}
         print_json(what, {**paths, "evaluated": run})
     else:
-        click.echo(f"{verdict(found, f'{n_rows:,} rows')}\n\n{found}")
+        before = certified_before(promised, holds)
+        first = "\n".join(line for line in (verdict(found, f"{n_rows:,} rows"), before) if line)
+        click.echo(f"{first}\n\n{found}")
         if report is not None:
             click.echo(f"\nWrote the page to {report}.")
     raise click.exceptions.Exit(code_of(found, accept))

@@ -21,7 +21,10 @@ def classifier_for(roles: ColumnRoles, X: Any, goal: Goal, choices: Choices, pos
         The rows to fit on.
     """
     wanted = goal if choices.metric is None else choices.metric
-    return _MADE[choices.way.family](roles, X, wanted, choices, positive)
+    made = _MADE[choices.way.family](roles, X, wanted, choices, positive)
+    if choices.confidence is not None:
+        made.set_params(confidence=choices.confidence)
+    return made
 
 
 def fit_classifier(
@@ -30,6 +33,7 @@ def fit_classifier(
     part: Part,
     datasets: Mapping[str, Any],
     validation: Part | None = None,
+    certify_on: Part | None = None,
 ) -> None:
     """Fit it on what its family takes.
 
@@ -37,9 +41,12 @@ def fit_classifier(
     ----------
     validation : Part, optional
         The rows to measure the metric on.
+    certify_on : Part, optional
+        The rows that certify.
     """
+    apart = {} if certify_on is None else {"certify_on": certify_on.as_dataset()}
     if family == "penalty":
-        classifier.fit(part.X, part.y)
+        classifier.fit(part.X, part.y, **apart)
         return
     named = classifier.baseline
     if part.baseline is not None:  # the column is not in X, but `evaluate` has to know its name
@@ -47,7 +54,7 @@ def fit_classifier(
     more: dict[str, Any] = {"datasets": datasets}
     if family == "surrogates":
         more = {"validation": None if validation is None else validation.as_dataset()}
-    classifier.fit(part.X, part.y, **more, **part.sides())
+    classifier.fit(part.X, part.y, **more, **apart, **part.sides())
     classifier.set_params(baseline=named)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from setpoint.cli.asked import check_estimator, goal_asked, goal_meant, say_positive
-from setpoint.cli.errors import FAILED, STOPPED, CommandError, require_packages
+from setpoint.cli.certifying import Certifying, certifying_options
+from setpoint.cli.errors import FAILED, SHOWN, STOPPED, CommandError, require_packages
 from setpoint.cli.files import check_outputs
 from setpoint.cli.metric import Named, metric_options, module_file
 from setpoint.cli.options import (
@@ -25,19 +26,19 @@ from setpoint.cli.roles import Choices, find_roles
 from setpoint.cli.session import current
 from setpoint.cli.solvers import SOLVERS, check_goal, resolve_solver
 from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
-from setpoint.cli.telling import about_fit, fit_json, noted_suspects, searched
+from setpoint.cli.telling import about_fit, fit_json, fit_text, noted_suspects
 from setpoint.cli.training import train
 from setpoint.cli.verdicts import (
     accept_option,
     code_of,
     infeasible_json,
     infeasible_text,
-    verdict,
 )
 from setpoint.cli.writing import Page, command_text, write_fit, write_infeasible_page
 
 __all__ = ["fit"]
 
+_HELD_OUT = 0.25
 _EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates")
 
 
@@ -60,6 +61,7 @@ _EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates"
     metavar="TEXT",
     help="The goal that is meant, where --goal asks for a little more to be safe; else --goal.",
 )
+@certifying_options
 @accept_option
 @metric_options
 @click.option("--model", required=True, metavar="FILE", help="The model file to write.")
@@ -114,10 +116,9 @@ _EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates"
 @click.option(
     "--test-size",
     type=click.FloatRange(0, 1, max_open=True),
-    default=0.25,
-    show_default=True,
-    help="Share of the rows (of --validation, if given) held out to judge the rule; 0: judged by "
-    "cross-validation, or on the rows that the model was trained on or chosen by.",
+    help="Share of the rows (of --validation, if given) held out to judge the rule, else 0.25; 0: "
+    "judged by cross-validation, or on the rows that the model was trained on or chosen by. With "
+    "--confidence the rows that certify judge: else 0, and others only measure.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N"
@@ -129,6 +130,7 @@ def fit(
     target: str,
     goal_text: str | None,
     judge_by: str | None,
+    certifying: Certifying,
     accept: str | None,
     metric: str | None,
     lower_is_better: bool,
@@ -148,7 +150,7 @@ def fit(
     drop: tuple[str, ...],
     decide_on: tuple[str, ...],
     draws: bool,
-    test_size: float,
+    test_size: float | None,
     seed: int,
     as_json: bool,
     reading: Reading,
@@ -157,15 +159,20 @@ def fit(
     """Fit a model and the rule that reaches a goal.
 
     DATA is a CSV or Parquet file, or '-' for stdin. Some rows are held out and judge the
-    rule; columns that the goal names (as in recall.difference(sex)) are not shown to the
-    model. If no rule meets the goal, it says what is reachable and writes no model. A metric
-    without a formula is a Python function (--metric); it is given the columns that its
-    parameters name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
+    rule, or with --confidence certify it; columns that the goal names (as in
+    recall.difference(sex)) are not shown to the model. If no rule meets the goal, it says
+    what is reachable and writes no model. A metric without a formula is a Python function
+    (--metric); it is given the columns that its parameters name, dropped ones too. Ctrl-C
+    ends its search, and the best so far is written.
     """
     named = Named(metric, lower_is_better, takes)
     goal, own = goal_asked(goal_text, named)
+    confidence = certifying.settings(goal, judge_by)
+    if test_size is None:
+        test_size = _HELD_OUT if confidence is None else 0.0
     files = named_files(datasets)
-    tables = {} if validation is None else {"--validation": validation}
+    apart = {"--validation": validation, "--certify-on": certifying.on}
+    tables = {option: path for option, path in apart.items() if path is not None}
     only_one_stdin([data, *tables.values(), *files.values()])
     inputs = {"DATA": data} | tables | {f"--dataset {name}": path for name, path in files.items()}
     inputs |= module_file(named)
@@ -187,7 +194,7 @@ def fit(
         raise CommandError(f"--baseline-threshold is a number, got {baseline_threshold}")
     choices = Choices(
         target, positive, way, sensitive, drop, decide_on, baseline, baseline_threshold,
-        draws, test_size, seed, own, surrogate_groups,
+        draws, test_size, seed, own, surrogate_groups, confidence,
     )  # fmt: skip
     with step("loading packages"):
         check_goal(goal, way)
@@ -210,8 +217,9 @@ def fit(
         roles = find_roles(table, goal, choices, list(others.values()))
     else:
         others = {}
-    judging = None if validation is None else read(validation, reading, kinds)
-    for used in (table, *others.values(), *([] if judging is None else [judging])):
+    beside = {option: read(path, reading, kinds) for option, path in tables.items()}
+    judging, testing = beside.get("--validation"), beside.get("--certify-on")
+    for used in (table, *others.values(), *beside.values()):
         tell(used, roles.used)
     for name, why in roles.left_out.items():
         current().note(f"the model does not look at column {name!r}: {why}")
@@ -219,16 +227,14 @@ def fit(
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
     held_out = again if test_size > 0 else again | {"test_size": None}
     page = Page(report, data, model, command_text(**again), command_text(**held_out), cautions)
-    from setpoint.report.text import report_text
     from setpoint.search import InfeasibleError
 
-    paths = {"data": data, "model": model, "report": report, "datasets": files} | (
-        {} if validation is None else {"validation": validation}
-    )
+    paths = {"data": data, "model": model, "report": report, "datasets": files}
+    paths |= {option.strip("-").replace("-", "_"): path for option, path in tables.items()}
     if checkpoint is not None:
         current().expect(checkpoint)
     try:
-        trained = train(table, others, goal, choices, roles, judging, meant)
+        trained = train(table, others, goal, choices, roles, judging, meant, testing)
     except InfeasibleError as error:
         if report is not None:
             write_infeasible_page(error, goal, page)
@@ -246,23 +252,14 @@ def fit(
         out, run = fit_json(goal, choices, roles, trained)
         print_json(out, {**paths, **run})
     else:
-        fitted = None if trained.held_out is None else trained.report
-        text = report_text(trained.judged, fitted, at_shell=True)
-        click.echo(f"{verdict(trained.judged, trained.where)}\n\n{text}\n")
-        command = page.with_margin(trained.judged)
-        if command:
-            click.echo(f"To search with the margin:\n  {command}\n")
-        for line in searched(trained):
-            click.echo(line)
-        if trained.held_out is not None and trained.report.satisfied is False:
-            n_rows = trained.report.counts.n_rows
-            click.echo(
-                f"The {n_rows:,} rows that the rule was chosen on miss a bound: see the page.\n"
-            )
+        margin = "" if trained.guarantee is not None else page.with_margin(trained.judged)
+        click.echo(fit_text(trained, margin))
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
         )
     if current().stopped:
         click.echo(current().last_words(), err=True)
         raise click.exceptions.Exit(STOPPED)
+    if trained.guarantee is not None:
+        raise click.exceptions.Exit(SHOWN if trained.guarantee.state == "certified" else FAILED)
     raise click.exceptions.Exit(code_of(trained.judged, accept))

@@ -26,6 +26,7 @@ from setpoint.goals.goal import Goal
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Table, TableModel
+    from setpoint.guarantees import Guarantee
 
 __all__ = ["LoadedModel", "opened"]
 
@@ -39,6 +40,13 @@ class LoadedModel:
     table: Table
     part: Part
     datasets: Mapping[str, Any]
+
+    @property
+    def promised(self) -> tuple[Guarantee | None, bool]:
+        """What the fit promised, and whether model and rule are those that it was tested with."""
+        classifier = self.model.classifier
+        found = classifier.goal_report_.guarantee
+        return found, found is not None and found.binding in ("", classifier._fingerprint)
 
     def rows(self) -> dict[str, Any]:
         """Arguments of ``evaluate`` and ``frontier``."""

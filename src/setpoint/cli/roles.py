@@ -14,6 +14,7 @@ from setpoint.cli.solvers import SolverChoice
 from setpoint.cli.tables import kind_by_goal
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
+from setpoint.solvers import Confidence
 
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
@@ -38,6 +39,8 @@ class Choices:
         The goal, where it has no formula.
     surrogate_groups : tuple of str
         Columns, some with "=" and a value.
+    confidence : Confidence, optional
+        What is to hold on new rows.
     """
 
     target: str
@@ -53,6 +56,7 @@ class Choices:
     seed: int = 0
     metric: BlackBox | None = None
     surrogate_groups: tuple[str, ...] = ()
+    confidence: Confidence | None = None
 
     @property
     def deployed(self) -> Any:

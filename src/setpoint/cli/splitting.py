@@ -73,7 +73,9 @@ def hold_out(
         made, among = _beside(part, earlier, choices)
         if among:
             side = "held out where those are"
-            if choices.test_size == 0:
+            if choices.confidence is not None:
+                side = "and certify, or are held out, where those do"
+            elif choices.test_size == 0:
                 side = "what is counted on them was trained on"
             current().note(
                 f"{dataset}: {made.shared:,} of its {counted(part.n_rows)} are rows of "

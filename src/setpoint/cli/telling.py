@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from setpoint.cli.certifying import guarantee_line, measured_lines
 from setpoint.cli.output import step
 from setpoint.cli.roles import Choices, ColumnRoles
 from setpoint.cli.session import current
-from setpoint.cli.training import Trained
-from setpoint.cli.verdicts import report_json, status_of
+from setpoint.cli.splitting import counted
+from setpoint.cli.trained import Trained
+from setpoint.cli.verdicts import report_json, status_of, verdict
 from setpoint.goals.goal import Goal
 from setpoint.tolerances import SATISFIED
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Table
 
-__all__ = ["about_fit", "fit_json", "noted_suspects", "searched"]
+__all__ = ["about_fit", "fit_json", "fit_text", "noted_suspects"]
 
 _MOST = 12
 _NOUNS = {"linear": "A linear model", "mlp": "A network with three layers of 64"}
@@ -55,6 +57,8 @@ def about_fit(
             f"the classes, were held out; the model and its rule come from the other "
             f"{trained.n_fitted:,}"
         )
+    if trained.guarantee is not None:
+        data.append(_certified(trained))
     for name, other in others.items():
         rows = trained.datasets[name]
         n_rows = len(other.frame)
@@ -111,6 +115,16 @@ def _validated(choices: Choices, trained: Trained) -> str:
     return f"{line}; the model was trained on {trained.n_fitted:,} rows"
 
 
+def _certified(trained: Trained) -> str:
+    """Which rows certify."""
+    assert trained.guarantee is not None
+    n = counted(trained.guarantee.rows)
+    if trained.certify_on:
+        return f"{n} of {trained.certify_on} certify, and took no other part"
+    of = "them and of the data sets" if trained.datasets else "them"
+    return f"Of {of} {n} certify and took no other part"
+
+
 def _metric(metric: BlackBox) -> str:
     """What a metric of one's own is, and is given."""
     given = ["the labels", f"the {'decisions' if metric.takes == 'predictions' else 'scores'}"]
@@ -149,7 +163,36 @@ def noted_suspects(table: Table, target: str, roles: ColumnRoles) -> list[str]:
     return found
 
 
-def searched(trained: Trained) -> list[str]:
+def fit_text(trained: Trained, margin: str) -> str:
+    """What ``setpoint fit`` found, for a terminal.
+
+    Parameters
+    ----------
+    margin : str
+        The command that searches with the margin that the report advises; "" for none.
+    """
+    from setpoint.report.text import report_text
+
+    held, guarantee = trained.held_out, trained.guarantee
+    if guarantee is not None:
+        first = guarantee_line(guarantee, trained.certifying)
+        lines = [first, "", report_text(trained.report, at_shell=True), ""]
+        if held is not None:
+            lines += [f"Measured beside it on {trained.where}:", *measured_lines(held), ""]
+        return "\n".join(lines)
+    fitted = None if held is None else trained.report
+    report = report_text(trained.judged, fitted, at_shell=True)
+    lines = [verdict(trained.judged, trained.where), "", report, ""]
+    if margin:
+        lines += [f"To search with the margin:\n  {margin}", ""]
+    lines += _searched(trained)
+    if held is not None and trained.report.satisfied is False:
+        n = trained.report.counts.n_rows
+        lines += [f"The {n:,} rows that the rule was chosen on miss a bound: see the page.", ""]
+    return "\n".join(lines)
+
+
+def _searched(trained: Trained) -> list[str]:
     """What an adaptive search found, where the report on rows held out cannot say it."""
     summary = trained.report.section("adaptive")
     if summary is None or trained.held_out is None:
@@ -173,15 +216,20 @@ def fit_json(
     """The object of ``setpoint fit --json``, and what of it differs between two runs."""
     fitted, fitted_run = report_json(trained.report)
     held, held_run = report_json(trained.held_out)
+    guarantee = trained.guarantee
     out = {
         "command": "fit",
-        "status": status_of(trained.judged),
+        "status": status_of(trained.judged) if guarantee is None else guarantee.state,
         "goal": str(goal),
         "metric": None if choices.metric is None else choices.metric.name,
         "target": choices.target,
         "positive": trained.report.counts.positive,
         "classes": dict(trained.classes),
-        "rows": {"fitted": trained.n_fitted, "held_out": trained.n_held_out},
+        "rows": {
+            "fitted": trained.n_fitted,
+            "held_out": trained.n_held_out,
+            "certifying": 0 if guarantee is None else guarantee.rows,
+        },
         "datasets": {name: asdict(rows) for name, rows in trained.datasets.items()},
         "validation": None if trained.validation is None else asdict(trained.validation),
         "solver": choices.way.solver,

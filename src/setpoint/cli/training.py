@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError, in_shell_words
@@ -16,15 +16,16 @@ from setpoint.cli.output import step
 from setpoint.cli.processes import worker_pool
 from setpoint.cli.roles import Choices, ColumnRoles
 from setpoint.cli.session import current, warnings_as_notes
-from setpoint.cli.splitting import HoldoutSplit, counted, hold_out, hold_out_with
+from setpoint.cli.splitting import HoldoutSplit, hold_out, hold_out_with
 from setpoint.cli.tables import Part, check_threshold, part_of
+from setpoint.cli.trained import Rows, Trained
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
     from setpoint.data import Table
     from setpoint.report import GoalReport
 
-__all__ = ["Rows", "Trained", "train"]
+__all__ = ["train"]
 
 _EVALUATE = re.compile(r"; evaluate (?:it|the model) on rows held out")
 _CHOSE = "where the rule was chosen"
@@ -32,91 +33,6 @@ _DOES = {
     False: "fitting the model and finding the rule",
     True: "training the model for the goal",
 }
-
-
-@dataclass(frozen=True)
-class Rows:
-    """How many rows a data set has.
-
-    Parameters
-    ----------
-    fitted, held_out : int
-        With none held out, those fitted judge.
-    shared : int
-        Those that are rows of the table or of an earlier set too.
-    """
-
-    fitted: int
-    held_out: int
-    shared: int = 0
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A classifier and how it was judged.
-
-    Parameters
-    ----------
-    report : GoalReport
-        On the rows that the rule was found on: out-of-fold, or those that a training was
-        chosen by.
-    classes : dict of str to int
-        Rows of each class.
-    trained : bool
-        Whether the model was trained for the goal, not only its rule found.
-    datasets : dict of str to Rows
-        The further data sets.
-    validation : Rows or None
-        Of the table that a metric was measured on; then none of DATA are held out.
-    name : str
-        That table's.
-    """
-
-    classifier: Any
-    report: GoalReport
-    held_out: GoalReport | None
-    classes: Mapping[str, int]
-    n_fitted: int
-    n_held_out: int
-    trained: bool = False
-    datasets: Mapping[str, Rows] = field(default_factory=dict)
-    validation: Rows | None = None
-    name: str = ""
-
-    @property
-    def judged(self) -> GoalReport:
-        """The report that decides."""
-        return self.report if self.held_out is None else self.held_out
-
-    @property
-    def where(self) -> str:
-        """The rows of `judged` in words."""
-        if self.held_out is None:
-            return self.chosen_on
-        out = counted(self.n_held_out) + " held out"
-        if self.validation is not None:
-            out += f" of {self.name}"
-        for name, rows in self.datasets.items():
-            if not rows.held_out:
-                out += f", and on the {counted(rows.fitted)} of {name}, not held out"
-        return out
-
-    @property
-    def candidates(self) -> list[dict[str, Any]]:
-        """What a training tried, the best first; empty where it is one way."""
-        return list(getattr(self.classifier, "candidates_", ()))
-
-    @property
-    def chosen_on(self) -> str:
-        """The rows of `report` in words."""
-        n = self.report.counts.n_rows
-        if self.validation is not None:
-            return f"the {n:,} rows of {self.name} by which the model was chosen"
-        if not self.trained or self.report.search.folds:
-            return f"{n:,} rows, by cross-validation"
-        if n >= self.n_fitted:  # and those of further data sets
-            return f"the {n:,} rows that the model was trained on"
-        return f"the {n:,} rows by which the model was chosen"
 
 
 def train(
@@ -127,6 +43,7 @@ def train(
     roles: ColumnRoles,
     validation: Table | None = None,
     meant: Goal | None = None,
+    certify_on: Table | None = None,
 ) -> Trained:
     """Split, fit and judge.
 
@@ -138,6 +55,8 @@ def train(
         What a metric is measured on.
     meant : Goal, optional
         The goal to judge by on rows held out; None: the same.
+    certify_on : Table, optional
+        Whose rows certify; None: a part of the others, if there is anything to certify.
 
     Raises
     ------
@@ -168,6 +87,12 @@ def train(
                 metric_columns=roles.metric_columns,
             )  # fmt: skip
 
+        def named(option: str, table: Table) -> Part:
+            try:
+                return prepared(table, classes)
+            except TableError as error:
+                raise CommandError(f"{option}: {error}") from error
+
         whole = prepared(table)
         labels, counts = classes_in(whole.y, choices.target, table.name)
         if (way.trains or way.measures) and len(labels) > 2:
@@ -195,12 +120,10 @@ def train(
         if validation is None:
             first, halves = hold_out(whole, parts, choices, table.name)
         else:
-            try:
-                apart = prepared(validation, classes)
-            except TableError as error:
-                raise CommandError(f"--validation: {error}") from error
+            apart = named("--validation", validation)
             first, second = hold_out_with(whole, apart, choices, validation.name)
             halves = {}
+        testing = None if certify_on is None else named("--certify-on", certify_on)
         fitted, held = first.fitted, (second or first).judging
         classifier = classifier_for(roles, fitted.X, goal, choices, positive)
     if not way.trains or (way.family == "surrogates" and second is None):
@@ -214,7 +137,7 @@ def train(
         datasets = {name: made.fitted.as_dataset() for name, made in halves.items()}
         measured = None if second is None else second.fitted
         with worker_pool(way.jobs):
-            fit_classifier(classifier, way.family, fitted, datasets, measured)
+            fit_classifier(classifier, way.family, fitted, datasets, measured, testing)
         if way.family == "surrogates" and current().keep():
             current().note(
                 f"the search was stopped after {classifier.n_evaluations_:,} evaluations of the "
@@ -251,8 +174,9 @@ def train(
     if second is not None and validation is not None:
         on, name = Rows(second.fitted.n_rows, n_held, first.shared), validation.name
     return Trained(
-        classifier, report, held_report, counts, fitted.n_rows, n_held, way.trains, rows, on, name
-    )
+        classifier, report, held_report, counts, fitted.n_rows, n_held, way.trains, rows, on, name,
+        "" if certify_on is None else certify_on.name,
+    )  # fmt: skip
 
 
 @contextmanager

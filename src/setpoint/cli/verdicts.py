@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "accept_option",
     "code_of",
+    "goals_near",
     "infeasible_json",
     "infeasible_text",
     "report_json",
@@ -87,11 +88,20 @@ def report_json(report: GoalReport | None) -> tuple[Any, Any]:
 
 def infeasible_json(error: InfeasibleError, goal: Goal) -> dict[str, Any]:
     """What is known of a goal that no rule meets, and goals near it that some rule does."""
-    from setpoint.report.nearby import goals_nearby
+    from setpoint.deciding import NotCertifiable
 
+    more: dict[str, Any] = {"status": "infeasible"}
+    if isinstance(error, NotCertifiable):
+        more = {
+            "status": "not certifiable",
+            "constraint": error.constraint,
+            "value": error.value,
+            "limit": error.limit,
+            "rows_needed": error.rows_needed,
+        }
     return {
-        "status": "infeasible",
-        "goals": [str(near) for near in goals_nearby(goal, error.reachable)],
+        **more,
+        "goals": [str(near) for near in goals_near(error, goal)],
         "message": in_shell_words(str(error)),
         "violation": error.violation,
         "blame": error.blame,
@@ -102,11 +112,30 @@ def infeasible_json(error: InfeasibleError, goal: Goal) -> dict[str, Any]:
 
 def infeasible_text(error: InfeasibleError, goal: Goal, consequence: str) -> str:
     """The same in words."""
+    from setpoint.deciding import NotCertifiable
+
+    first, last = "No rule was found that meets the goal", "These can be met on the same scores:"
+    if isinstance(error, NotCertifiable):
+        first, last = "NOT certified", "The safest rule would be certified for:"
+    text = in_shell_words(str(error))
+    lines = [f"{click.style(first, fg='red', bold=True)}, so {consequence}.", text]
+    near = goals_near(error, goal)
+    if near:
+        lines += ["", last, *(f"  {one}" for one in near)]
+    return "\n".join(lines)
+
+
+def goals_near(error: InfeasibleError, goal: Goal) -> list[Goal]:
+    """Goals near one that no rule meets; one, where it could not be certified."""
+    from setpoint.deciding import NotCertifiable
     from setpoint.report.nearby import goals_nearby
 
-    first = click.style("No rule was found that meets the goal", fg="red", bold=True)
-    lines = [f"{first}, so {consequence}.", in_shell_words(str(error))]
-    near = goals_nearby(goal, error.reachable)
-    if near:
-        lines += ["", "These can be met on the same scores:", *(f"  {one}" for one in near)]
-    return "\n".join(lines)
+    if not isinstance(error, NotCertifiable):
+        return goals_nearby(goal, error.reachable)
+    near = goal
+    for text, limit in error.reachable.items():  # the safest rule has to pass all of them
+        found = goals_nearby(near, {text: limit})
+        if not found:
+            return []
+        near = found[0]
+    return [] if near == goal else [near]

@@ -15,7 +15,8 @@ from setpoint.cli.files import keep_old_on_error
 from setpoint.cli.output import step
 from setpoint.cli.roles import Choices, ColumnRoles
 from setpoint.cli.session import current, warnings_as_notes
-from setpoint.cli.training import Trained
+from setpoint.cli.trained import Trained
+from setpoint.cli.verdicts import goals_near
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
@@ -98,13 +99,12 @@ def command_text(**changed: str | None) -> str:
 def write_infeasible_page(error: InfeasibleError, goal: Goal, page: Page) -> None:
     """The page of a goal that no rule meets: what can be met, and at what price."""
     from setpoint.deciding import NotCertifiable
-    from setpoint.report.nearby import goals_nearby
     from setpoint.report.page import write_infeasible
     from setpoint.report.page.infeasible import NO_RULE, UNCERTIFIED
 
     assert page.path is not None
     current().expect(page.path)
-    near = [str(one) for one in goals_nearby(goal, error.reachable)]
+    near = [str(one) for one in goals_near(error, goal)]
     with step(f"writing {page.path}"), keep_old_on_error(page.path), warnings_as_notes():
         write_infeasible(
             page.path,
@@ -177,8 +177,8 @@ def write_fit(
 
     sections = [TextSection(title, tuple(lines)) for title, lines in about]
     fitted = replace(trained.report, sections=(*trained.report.sections, Frontiers(frontiers)))
-    # Advice that moves a bound keeps the one that is meant.
-    header = page.header(trained.judged.goal)
+    # Advice that moves a bound keeps the one that is meant; certified is what was asked for.
+    header = page.header("" if trained.guarantee is not None else trained.judged.goal)
     with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():
         fitted.to_html(report, held_out=trained.held_out, about=sections, header=header)
 

@@ -271,7 +271,9 @@ def _rows_needed(margin: float, tests: RuleTests, n_rows: int) -> int | None:
         return None
     strictest = min(level for level in tests.promise.levels if level is not None)
     ask = quantile(strictest) + quantile(1.0 - _POWER)
-    return max(math.ceil(n_rows * (ask / margin) ** 2), n_rows + 1)
+    needed = max(n_rows * (ask / margin) ** 2, n_rows + 1.0)
+    step = int(10 ** max(math.floor(math.log10(needed)) - 1, 0))
+    return math.ceil(needed / step) * step  # two digits: it is a guess
 
 
 def times_of(looked_at: Evidence, tested: Evidence) -> Floats:

@@ -24,6 +24,9 @@ class NotCertifiable(InfeasibleError):
     rows_needed : int or None
         About so many rows to certify with, if new ones are like these; None: no number of rows
         would do, or it cannot be said.
+    limits : dict of str to float, optional
+        `limit` for each constraint that failed its test, where it is known; as ``reachable`` it
+        is then what could be asked for.
     """
 
     def __init__(
@@ -33,12 +36,17 @@ class NotCertifiable(InfeasibleError):
         value: float | None = None,
         limit: float | None = None,
         rows_needed: int | None = None,
+        limits: dict[str, float] | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, reachable=limits)
         self.constraint = constraint
         self.value = value
         self.limit = limit
         self.rows_needed = rows_needed
+
+    def __reduce__(self) -> tuple[object, ...]:
+        more = (self.constraint, self.value, self.limit, self.rows_needed, self.reachable)
+        return (NotCertifiable, (str(self), *more))
 
 
 def refused(guarantee: Guarantee) -> NotCertifiable:
@@ -64,7 +72,9 @@ def refused(guarantee: Guarantee) -> NotCertifiable:
     ]
     needed = guarantee.rows_needed if guarantee.helped_by_rows else None
     message = ". ".join(text for text in said if text)
-    return NotCertifiable(message, worst.text, worst.value, worst.limit, needed)
+    known = [c for c in failed if best_limit(c.limit, c.text) is not None]
+    limits = {c.text: c.limit for c in known if c.limit is not None}
+    return NotCertifiable(message, worst.text, worst.value, worst.limit, needed, limits)
 
 
 def _asked(c: Shown) -> str:

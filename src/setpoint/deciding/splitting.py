@@ -69,7 +69,9 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     """The data of a fit without the rows that certify, which it holds beside them.
 
     Stratified by class and by what the goal tells apart, in each data set. Rows with equal
-    content lie on one side: those of public tables repeat by thousands.
+    content lie on one side, in all data sets: those of public tables repeat by thousands, and a
+    data set is often a part of X. Where a validation sample is counted on, rows of X that
+    certify there are not trained on.
 
     Parameters
     ----------
@@ -81,10 +83,16 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     rng = np.random.default_rng((seed, _KEY))
     first: dict[str | None, Codes] = {}
     second: dict[str | None, Codes] = {}
+    sides = _Sides()
     for name, rows in data.given.items():
         if name not in data.judged.tables:
             continue
-        chosen = split_kinds(data.judged.kinds(name), equal_rows(rows.X), share, rng)
+        content, kinds = _content(rows.X), data.judged.kinds(name)
+        chosen, left = sides.of(content, len(kinds))
+        blocks = None if content is None else content[left]
+        if len(left):
+            chosen[left] = split_kinds(kinds[left], blocks, share, rng)
+        sides.keep(content, chosen)
         first[name], second[name] = np.flatnonzero(~chosen), np.flatnonzero(chosen)
     apart = CertifyingRows(
         data.judged.take(second),
@@ -92,7 +100,30 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     )
     given = {n: g.take(first[n]) if n in first else g for n, g in data.given.items()}
     out = replace(data, judged=data.judged.take(first), given=given, certifying=apart)
-    return out if data.is_validated else _without(out, first[None])
+    if not data.is_validated:
+        return _without(out, first[None])
+    trained = ~sides.of(_content(data.X), len(data.true))[0]
+    return out if trained.all() else _without(out, np.flatnonzero(trained))
+
+
+class _Sides:
+    """On which side rows lie by their content, whatever data set they are in."""
+
+    def __init__(self) -> None:
+        self._known: dict[bool, Floats] = {side: np.empty(0) for side in (False, True)}
+
+    def of(self, content: Floats | None, n_rows: int) -> tuple[NDArray[np.bool_], Codes]:
+        """Which rows certify in another data set (n_rows,), and which are in none."""
+        if content is None:
+            return np.zeros(n_rows, bool), np.arange(n_rows)
+        certify, others = (np.isin(content, self._known[side]) for side in (True, False))
+        return certify, np.flatnonzero(~(certify | others))
+
+    def keep(self, content: Floats | None, chosen: NDArray[np.bool_]) -> None:
+        """Remember where rows lie."""
+        if content is not None:
+            for side, known in self._known.items():
+                self._known[side] = np.union1d(known, content[chosen == side])
 
 
 def _without(data: FitData, index: Codes) -> FitData:
@@ -113,15 +144,15 @@ def _without(data: FitData, index: Codes) -> FitData:
 
 
 def split_kinds(
-    kinds: Integers, blocks: Codes | None, share: float, rng: np.random.Generator
+    kinds: Integers, blocks: Codes | Floats | None, share: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Which rows are set apart: a share of each kind, blocks as a whole.
 
     Parameters
     ----------
     kinds : int array of shape (N,)
-    blocks : int array of shape (N,), optional
-        Rows of one block lie on one side; it counts as of the kind of its first row.
+    blocks : array of shape (N,), optional
+        Rows with one number lie on one side; they count as of the kind of the first.
     share : float
     rng : Generator
 
@@ -165,10 +196,15 @@ def _split_rows(kinds: Integers, share: float, rng: np.random.Generator) -> NDAr
 
 def equal_rows(X: Any) -> Codes | None:
     """Rows with equal content as one block; None where they hold what cannot be hashed."""
+    content = _content(X)
+    return None if content is None else np.unique(content, return_inverse=True)[1].ravel()
+
+
+def _content(X: Any) -> Floats | None:
+    """A number for the content of each row."""
     if X is None:
         return None
     try:
-        drawn = row_draws(X, key=_KEY, feature_names=column_names(X))
+        return row_draws(X, key=_KEY, feature_names=column_names(X))
     except TypeError:
         return None
-    return np.unique(drawn, return_inverse=True)[1].ravel()

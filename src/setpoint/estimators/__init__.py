@@ -3,6 +3,7 @@
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.estimators.evaluation import evaluate
+from setpoint.estimators.monitor import Alarm, Monitor
 from setpoint.estimators.path import BoundPath
 from setpoint.estimators.path_display import BoundPathDisplay
 from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load_model, save_model
@@ -13,9 +14,11 @@ from setpoint.estimators.scorer import goal_scorer
 
 __all__ = [
     "TRUSTED_TYPES",
+    "Alarm",
     "BoundPath",
     "BoundPathDisplay",
     "ModelFileError",
+    "Monitor",
     "Needed",
     "RowsNeeded",
     "RowsNeededDisplay",

@@ -31,7 +31,7 @@ ALLOWANCE = 1.3
 counts too lightly. Measured by ``benchmarks/guarantees_plan.py``."""
 
 _NOTHING = 1e-7
-"""What is no further on the right side of a bound than this is at it."""
+"""What lies no more than this on the right side of a bound is at it."""
 
 _MANY = 5e3
 """Trials; beyond, one success more or less makes no difference, and some numbers of trials say

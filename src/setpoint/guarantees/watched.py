@@ -98,7 +98,7 @@ class Increments:
     @property
     def looks_at(self) -> Bools:
         """The entries (entries,) whose rows count."""
-        return np.any([(s.above != 0) | (s.below != 0) for s in self.shares], axis=0)
+        return np.asarray(np.any([(s.above != 0) | (s.below != 0) for s in self.shares], axis=0))
 
 
 def increments_of(goal: LinkedGoal, confusion: Confusion) -> tuple[Increments, ...]:
@@ -143,12 +143,12 @@ def increments_of(goal: LinkedGoal, confusion: Confusion) -> tuple[Increments, .
             )
         names = _Names(linked, counted)
         found = [_increments(counted, x, i, linked, names) for x in leaves(part)]
-        out += _told_apart(found)
+        out += _distinct(found)
     return tuple(out)
 
 
 def _constraint(folder: Folder, c: LinkedConstraint) -> ProgramConstraint:
-    """As in a program, but for bounds outside the range: that depends on how many rows are where."""
+    """As in a program, but for bounds outside the range, which hangs on the rows there are."""
     if c.difference is None:
         left, right = folder.function(c.left), folder.function(c.right)
         return ProgramConstraint(c.written, c.written.lhs, left, float(right.value(np.zeros(0))))
@@ -186,22 +186,14 @@ def _gather(counted: Counted, x: RateFunction, coef: float, shares: list[Share])
     index = sorted(x.features)
     if not index:
         return coef * float(x.value(np.zeros(len(counted.features))))
-    event, given = counted.event(index), counted.given(index)
-    if isinstance(x, Affine):
-        return _affine(x, index, event, given, coef, shares)
-    if not (given == given[0]).all():
+    weights = counted.fraction_of_entries(x)
+    if weights is not None:
+        above, below = (part.ravel() for part in weights)
+        shares.append(Share(coef, above, below))
+        return 0.0
+    if isinstance(x, Ratio):
         return None
-
-    def weights(e: Affine) -> Floats:
-        coefs = np.array([e.terms.get(j, 0.0) for j in index])
-        return np.asarray(coefs @ event + e.const * given[0])
-
-    below = weights(x.below)
-    if (below < -_TINY).any():
-        return None
-    below = np.where(below < _TINY, 0.0, below)
-    shares.append(Share(coef, weights(x.above) + x.offset * below, below))
-    return 0.0
+    return _affine(x, index, counted.event(index), counted.given(index), coef, shares)
 
 
 def _affine(
@@ -211,14 +203,10 @@ def _affine(
     kinds: dict[bytes, list[int]] = {}
     for place in range(len(index)):
         kinds.setdefault(given[place].tobytes(), []).append(place)
-    alone = len(kinds) == 1
     for places in kinds.values():
         coefs = np.array([x.terms[index[p]] for p in places])
-        below = given[places[0]]
-        # The constant goes with the only rate, so that what a row adds is as small as it can be.
-        above = coefs @ event[places] + (x.const * below if alone else 0.0)
-        shares.append(Share(coef, np.asarray(above), below))
-    return 0.0 if alone else coef * x.const
+        shares.append(Share(coef, np.asarray(coefs @ event[places]), given[places[0]]))
+    return coef * x.const
 
 
 def _apart(shares: list[Share]) -> bool:
@@ -279,8 +267,8 @@ def _leaves(term: Term) -> Iterator[Leaf]:
             yield from _leaves(inner)
 
 
-def _told_apart(found: list[Increments]) -> list[Increments]:
-    """Statements with the same words are told apart by their bounds."""
+def _distinct(found: list[Increments]) -> list[Increments]:
+    """Statements with the same words are distinguished by their bounds."""
     words = [x.part for x in found]
     return [
         x

@@ -30,7 +30,7 @@ The limit itself is 1.645 standard errors away. A rule searched with that margin
 of the draws; with .84 standard errors of both samples on top, in four of five.
 """
 
-_CERTIFYING = ("plugin",)
+_CERTIFYING = ("plugin", "ramp", "penalty", "surrogates")
 """Families that certify."""
 
 _MOST_TIMES = 50
@@ -274,7 +274,7 @@ def _search(facts: Facts, goal: Goal) -> Iterator[Advice]:
     """What is not known of the rule's optimality, where it is worth a search."""
     objective, known = in_words(goal.objective), facts.certificate
     better = f"do better by {objective}" if goal.is_blackbox else f"reach a better {objective}"
-    certified = facts.guarantee is not None  # what it costs is no matter of a longer search
+    certified = facts.guarantee is not None  # a longer search does not lower what that costs
     if facts.status in ("feasible", "stationary") and known.gap is None and not certified:
         more = "time" if facts.section("adaptive") is None else "evaluations"
         yield Advice(

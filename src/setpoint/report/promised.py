@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from setpoint.goals.expressions import Const, Constraint
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.expressions import Const
 from setpoint.goals.goal import Goal
 from setpoint.goals.ranges import range_of
 from setpoint.goals.words import in_words

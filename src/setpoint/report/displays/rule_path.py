@@ -79,20 +79,24 @@ class RulePathDisplay:
         values = np.array([v for _, v in self.path])
         drawn.plot(places, values, color=style.GRID, linewidth=style.THIN, zorder=1)
         n = self.passed
-        parts = (
-            (slice(0, n), {"color": style.BLUE, "marker": "o", "label": "passed"}),
-            (slice(n, n + 1), {"color": style.ORANGE, "marker": "X", "label": "did not pass"}),
-            (
-                slice(n + 1, None),
-                {
-                    "color": style.MUTED, "marker": "o", "markerfacecolor": "none",
-                    "label": "not tested any more",
-                },
-            ),
-        )  # fmt: skip
-        for part, look in parts:
-            if len(places[part]):
-                drawn.plot(places[part], values[part], linestyle="", markersize=5, zorder=2, **look)
+        for label, part, color, marker in (
+            ("passed", slice(0, n), style.BLUE, "o"),
+            ("did not pass", slice(n, n + 1), style.ORANGE, "X"),
+            ("not tested any more", slice(n + 1, None), style.MUTED, "o"),
+        ):
+            if not len(places[part]):
+                continue
+            drawn.plot(
+                places[part],
+                values[part],
+                color=color,
+                marker=marker,
+                markerfacecolor="none" if color == style.MUTED else color,
+                linestyle="",
+                markersize=5,
+                label=label,
+                zorder=2,
+            )
         self._axes(drawn, places)
         scale = scale_of(self.objective)
         style.finish(drawn, "margin, in standard errors", style.wrapped(scale.words, 56))

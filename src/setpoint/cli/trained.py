@@ -1,0 +1,119 @@
+"""What ``setpoint fit`` has once it fitted and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from setpoint.cli.splitting import counted
+
+if TYPE_CHECKING:
+    from setpoint.guarantees import Guarantee
+    from setpoint.report import GoalReport
+
+__all__ = ["Rows", "Trained"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How many rows a data set has.
+
+    Parameters
+    ----------
+    fitted, held_out : int
+        With none held out, those fitted judge.
+    shared : int
+        Those that are rows of the table or of an earlier set too.
+    """
+
+    fitted: int
+    held_out: int
+    shared: int = 0
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A classifier and how it was judged.
+
+    Parameters
+    ----------
+    report : GoalReport
+        On the rows that the rule was found on: out-of-fold, or those that a training was
+        chosen by; with a guarantee on those that certify.
+    classes : dict of str to int
+        Rows of each class.
+    trained : bool
+        Whether the model was trained for the goal, not only its rule found.
+    datasets : dict of str to Rows
+        The further data sets.
+    validation : Rows or None
+        Of the table that a metric was measured on; then none of DATA are held out.
+    name : str
+        That table's.
+    certify_on : str
+        The table whose rows certify; "" where a part of the rows fitted does.
+    """
+
+    classifier: Any
+    report: GoalReport
+    held_out: GoalReport | None
+    classes: Mapping[str, int]
+    n_fitted: int
+    n_held_out: int
+    trained: bool = False
+    datasets: Mapping[str, Rows] = field(default_factory=dict)
+    validation: Rows | None = None
+    name: str = ""
+    certify_on: str = ""
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What is promised on new rows; None where nothing was asked for."""
+        return self.report.guarantee
+
+    @property
+    def certifying(self) -> str:
+        """The rows that certify, in words."""
+        assert self.guarantee is not None
+        rows = counted(self.guarantee.rows)
+        return f"{rows} of {self.certify_on}" if self.certify_on else f"{rows} set apart"
+
+    @property
+    def judged(self) -> GoalReport:
+        """The report that decides: on the rows that certify, on those held out, or the other."""
+        if self.held_out is None or self.guarantee is not None:
+            return self.report
+        return self.held_out
+
+    @property
+    def where(self) -> str:
+        """The rows held out in words, or else those of `report`."""
+        if self.held_out is None:
+            return self.chosen_on
+        out = counted(self.n_held_out) + " held out"
+        if self.validation is not None:
+            out += f" of {self.name}"
+        for name, rows in self.datasets.items():
+            if not rows.held_out:
+                out += f", and on the {counted(rows.fitted)} of {name}, not held out"
+        return out
+
+    @property
+    def candidates(self) -> list[dict[str, Any]]:
+        """What a training tried, the best first; empty where it is one way."""
+        return list(getattr(self.classifier, "candidates_", ()))
+
+    @property
+    def chosen_on(self) -> str:
+        """The rows of `report` in words."""
+        if self.guarantee is not None:
+            return self.certifying
+        n = self.report.counts.n_rows
+        if self.validation is not None:
+            return f"the {n:,} rows of {self.name} by which the model was chosen"
+        if not self.trained or self.report.search.folds:
+            return f"{n:,} rows, by cross-validation"
+        if n >= self.n_fitted:  # and those of further data sets
+            return f"the {n:,} rows that the model was trained on"
+        return f"the {n:,} rows by which the model was chosen"

@@ -1,0 +1,126 @@
+"""Monitor: a deployed rule, watched."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from setpoint import GoalError, GoalReport, Monitor, PlugInClassifier
+
+GOAL = "maximize recall subject to precision >= 0.6 and recall.difference(sex) <= 0.4"
+
+
+def drawn(n, seed=0, shift=1.5):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.4).astype(int)
+    X = pd.DataFrame(rng.normal(0, 1, (n, 2)) + shift * y[:, None], columns=["a", "b"])
+    return X.assign(sex=rng.choice([0, 1], n)), y
+
+
+@pytest.fixture(scope="module")
+def clf():
+    return PlugInClassifier(LogisticRegression(), GOAL, sensitive_features="sex").fit(*drawn(3_000))
+
+
+def test_a_classifier_of_this_library_brings_all_that_is_needed(clf):
+    monitor = Monitor(clf)
+    assert monitor.names() == [
+        "precision >= 0.6",
+        'recall.difference("sex") <= 0.4 (sex = 0 against sex = 1)',
+        'recall.difference("sex") <= 0.4 (sex = 1 against sex = 0)',
+    ]
+    monitor.update(*drawn(2_000, 1))
+    assert (monitor.n_rows_, monitor.alarms_) == (2_000, [])
+    monitor.update(*drawn(2_000, 2, shift=-0.5))
+    assert monitor.alarms_[0].constraint == "precision >= 0.6"
+    assert 1_900 < monitor.alarms_[0].since <= monitor.alarms_[0].row < 2_400
+    assert monitor.alarms_[0].value < 0.6
+
+
+def test_a_model_of_another_library(clf):
+    X, y = drawn(2_000)
+    model = LogisticRegression().fit(X, y)
+    monitor = Monitor(model, "maximize recall subject to predicted_rate <= 0.5")
+    monitor.update(X)
+    assert monitor.n_rows_ == 2_000
+    monitor.update(X.assign(a=5.0))
+    assert monitor.alarms_
+
+
+def test_the_state_goes_on_in_another_process(clf):
+    one, two = Monitor(clf), Monitor(clf)
+    first, second = drawn(700, 3), drawn(700, 4)
+    one.update(*first).update(*second)
+    two.update(*first)
+    stored = json.loads(json.dumps(two.to_dict()))
+    again = Monitor(pickle.loads(pickle.dumps(clf))).resume(stored).update(*second)
+    assert again.to_dict() == one.to_dict()
+    for copied in (copy.deepcopy(two), pickle.loads(pickle.dumps(two))):
+        assert copied.update(*second).to_dict() == one.to_dict()
+
+
+def test_a_state_of_something_else_is_refused(clf):
+    stored = Monitor(clf).to_dict()
+    other = PlugInClassifier(LogisticRegression(C=0.01), GOAL, sensitive_features="sex")
+    other.fit(*drawn(3_000, 9))
+    with pytest.raises(ValueError, match="of another model"):
+        Monitor(other).resume(stored)
+    with pytest.raises(ValueError, match="of another goal"):
+        Monitor(clf, "maximize f1 subject to precision >= 0.5").resume(stored)
+    with pytest.raises(ValueError, match="of another alpha"):
+        Monitor(clf, alpha=0.01).resume(stored)
+    with pytest.raises(ValueError, match="of format 1 is read here"):
+        Monitor(clf).resume({"format": 2})
+
+
+def test_a_report_can_carry_it(clf):
+    X, y = drawn(500, 5)
+    report = Monitor(clf).update(X, y).on(clf.evaluate(X, y))
+    assert "No alarm after 500 rows." in str(report)
+    assert GoalReport.from_dict(report.to_dict()) == report
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"goal": "maximize f1", "classes": [0, 1]}, GoalError, "has no constraint to watch"),
+        ({"goal": "maximize f1 s.t. recall >= 0.5"}, TypeError, "classes is missing"),
+        ({}, TypeError, "goal is missing"),
+        ({"goal": "maximize f1 s.t. recall >= 0.5", "classes": [0, 1], "alpha": 1}, ValueError,
+         "alpha is a number above 0 and below 1, got 1"),
+        ({"goal": "maximize f1 s.t. g_mean >= 0.5", "classes": [0, 1]}, GoalError,
+         "cannot be watched row by row"),
+        ({"goal": "maximize f1 s.t. recall.max() >= 0.5", "classes": [0, 1]}, GoalError,
+         "holds where one of several statements does"),
+        ({"goal": "maximize f1 s.t. recall.min(sex) >= 0.5", "classes": [0, 1]}, ValueError,
+         "groups: the goal compares the values of 'sex'"),
+        ({"goal": "maximize f1 s.t. recall.on('audit') >= 0.5", "classes": [0, 1]}, GoalError,
+         "watches the rows of X"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_named(given, error, message):
+    with pytest.raises(error, match=message):
+        Monitor(**given)
+
+
+def test_wrong_rows_leave_the_state_as_it_was(clf):
+    monitor = Monitor(clf).update(*drawn(300, 6))
+    before = monitor.to_dict()
+    X, y = drawn(10, 7)
+    for bad in (
+        lambda: monitor.update(X, y[:4]),
+        lambda: monitor.update(X, np.full(10, 7)),
+        lambda: monitor.update(X.assign(sex=3), y),
+        lambda: monitor.update(X, late=True),
+        lambda: monitor.update_decisions([0, 1], [0, 2], sensitive_features={"sex": [0, 1]}),
+        lambda: monitor.update_decisions([0, np.nan], [0, 1], sensitive_features={"sex": [0, 1]}),
+    ):
+        with pytest.raises((GoalError, ValueError)):
+            bad()
+    assert monitor.to_dict() == before
+    with pytest.raises(TypeError, match="update_decisions takes decisions"):
+        Monitor(goal="maximize f1 s.t. recall >= 0.5", classes=[0, 1]).update(X, y)

@@ -1,0 +1,130 @@
+"""Bets row by row: never surer than promised, the same in any batches."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from setpoint import Monitor
+
+
+def watch(goal="maximize recall subject to precision >= 0.9", **more):
+    return Monitor(goal=goal, classes=[0, 1], **more)
+
+
+def crossed(true, alpha, goal="maximize f1 subject to precision >= 0.5", **more):
+    """Whether decided-positive rows with these labels raise an alarm."""
+    found = watch(goal, alpha=alpha, **more).update_decisions(np.ones(len(true), int), true)
+    return bool(found.alarms_)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.05])
+def test_ville_by_enumeration(alpha):
+    n, chance = 12, 0.0
+    for labels in product((0, 1), repeat=n):  # each as likely at the bound of one half
+        chance += crossed(np.array(labels), alpha, restart=False) / 2.0**n
+    assert chance <= alpha
+
+
+def test_the_wealth_by_hand():
+    monitor = watch("maximize f1 subject to precision >= 0.5", restart=False)
+    bets = monitor._bets.sizes[0]
+    monitor.update_decisions([1, 1, 1, 0], [1, 0, 0, 1])
+    x = np.array([0.5, -0.5, -0.5])
+    wanted = np.mean(np.prod(1.0 - bets[:, None] * x, axis=1))
+    assert monitor.wealth_[0] == pytest.approx(wanted, rel=1e-12)
+    again = watch("maximize f1 subject to precision >= 0.5")
+    again.update_decisions([1, 1, 1], [1, 0, 0])
+    total = np.zeros(len(bets))
+    for one in x:
+        total = (total + 1.0) * (1.0 - bets * one)
+    assert again.wealth_[0] == pytest.approx(total.mean(), rel=1e-12)
+
+
+def test_false_alarms_of_one_start_are_rare():
+    rng, alpha, streams = np.random.default_rng(0), 0.1, 400
+    found = np.mean(
+        [crossed((rng.random(600) < 0.5).astype(int), alpha, restart=False) for _ in range(streams)]
+    )
+    assert found <= alpha + 2.33 * np.sqrt(alpha * (1 - alpha) / streams)
+
+
+@pytest.mark.long
+def test_with_restarts_alarms_are_far_apart_on_average():
+    rng, alpha = np.random.default_rng(1), 0.02
+    first = []
+    for _ in range(400):
+        monitor = watch("maximize f1 subject to precision >= 0.5", alpha=alpha)
+        while not monitor.alarms_ and monitor.n_rows_ < 20_000:
+            monitor.update_decisions(np.ones(200, int), (rng.random(200) < 0.5).astype(int))
+        first.append(monitor.alarms_[0].row if monitor.alarms_ else 20_000)
+    assert np.mean(first) >= 1 / alpha
+
+
+@pytest.mark.parametrize("restart", [True, False])
+def test_a_fall_is_found_soon(restart):
+    rng, delays = np.random.default_rng(2), []
+    for _ in range(30):
+        monitor = watch(restart=restart)
+        true = rng.random(3_000) < np.repeat([0.97, 0.7], [500, 2_500])
+        monitor.update_decisions(np.ones(3_000, int), true.astype(int))
+        late = [a.row - 500 for a in monitor.alarms_ if a.row > 500]
+        delays += late[:1] or [2_500]
+    assert np.median(delays) < (120 if restart else 400)
+
+
+def stream(n, seed=0):
+    rng = np.random.default_rng(seed)
+    true = (rng.random(n) < 0.4).astype(int)
+    pred = np.where(rng.random(n) < 0.85, true, 1 - true)
+    return pred, true, rng.choice(["f", "m"], n), rng.integers(0, 2, n)
+
+
+EVERY = (
+    "maximize recall subject to precision >= 0.8 and recall.difference(sex) <= 0.2 and "
+    "predicted_rate <= 0.5 and churn <= 0.6 and f1.on(sex=f) >= 0.7 and "
+    "cost({(0, 1): 1, (1, 0): 5}) <= 0.6 and recall.min(sex) >= 0.7 and accuracy >= 0.8"
+)
+
+
+def fed(sizes, stop_at=None):
+    pred, true, sex, old = stream(900)
+    monitor = watch(EVERY, groups={"sex": ["f", "m"]})
+    start = 0
+    for size in sizes:
+        part = slice(start, start + size)
+        monitor.update_decisions(
+            pred[part], true[part], sensitive_features={"sex": sex[part]}, baseline=old[part]
+        )
+        start += size
+        if stop_at is not None:
+            fresh = watch(EVERY, groups={"sex": ["f", "m"]})
+            monitor = fresh.resume(monitor.to_dict())
+    return monitor
+
+
+def test_batches_and_breaks_change_no_bit():
+    whole = fed([900])
+    assert fed([1] * 900).to_dict() == whole.to_dict()
+    assert fed([7, 93, 400, 400], stop_at=0).to_dict() == whole.to_dict()
+    assert len(whole.names()) == len(whole.watched) >= 10
+
+
+def test_labels_that_come_late():
+    pred, true, _, _ = stream(500)
+    goal = "maximize recall subject to precision >= 0.8 and predicted_rate <= 0.5"
+    now, later = watch(goal), watch(goal)
+    now.update_decisions(pred, true)
+    later.update_decisions(pred)
+    assert later.wealth_[0] == 0.0
+    later.update_decisions(pred, true, late=True)
+    assert np.array_equal(now.wealth_, later.wealth_)
+
+
+def test_history_stays_bounded():
+    pred, true, _, _ = stream(60_000)
+    monitor = watch().update_decisions(pred, true)
+    rows, wealth = monitor.picture()
+    assert rows[-1] == 60_000
+    assert wealth.shape == (1, len(rows))
+    assert len(rows) <= 1_025

@@ -1,0 +1,72 @@
+"""Iterates of the ramp's training as the path that is tried on rows that certify."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from ramp.samples import FAIR, ramp, sample
+from setpoint import GoalError, NotCertifiable
+from setpoint.deciding import open_fit
+
+S = sample(2_400)
+CAP = "minimize error_rate subject to predicted_rate.difference(g) <= 0.2"
+LINEAR = "minimize false_positive_rate subject to recall >= 0.6"
+RECALL = "maximize precision subject to recall >= 0.6"
+
+
+@pytest.mark.parametrize("goal", [CAP, LINEAR])
+@pytest.mark.parametrize("solver", ["augmented-lagrangian", "cutting-plane"])
+def test_a_model_of_the_training_is_certified(goal, solver):
+    more = {"sensitive_features": {"g": S.g}} if goal == CAP else {}
+    clf = ramp(goal, solver=solver, confidence=0.9).fit(S.X, S.y, **more)
+    report = clf.goal_report_
+    assert report.guarantee.state == "certified"
+    assert report.guarantee.rows == report.counts.n_rows == 720
+    new = sample(20_000, seed=1)
+    more = {"sensitive_features": {"g": new.g}} if goal == CAP else {}
+    assert clf.evaluate(new.X, new.y, **more).satisfied
+    assert clf.multipliers_
+
+
+def test_the_model_kept_is_the_one_whose_scores_the_rule_was_found_on():
+    clf = ramp(RECALL, confidence=0.9).fit(S.X, S.y)
+    data = open_fit(clone(clf), S.X, S.y)
+    assert np.allclose(clf._scores(data.X), clf.evidence_.scores)
+
+
+@pytest.mark.parametrize("draw", ["row", "random"])
+def test_a_rule_that_draws_is_certified_as_it_draws(draw):
+    clf = ramp(RECALL, randomized=True, draw=draw, confidence=0.9).fit(S.X, S.y)
+    found = clf.goal_report_.guarantee
+    assert found.state == "certified"
+    # By the row it is a function of the row: whole numbers are counted, and the test is exact.
+    assert found.is_exact == (draw == "row")
+    if draw == "row":
+        rows = open_fit(clone(clf), S.X, S.y).certifying.given[None]
+        decided = clf.predict(rows.X)
+        assert found.constraints[0].value == np.mean(decided[np.asarray(rows.y) == 1])
+
+
+def test_min_positives_holds_where_the_rules_were_found():
+    goal = "maximize recall subject to precision >= 0.6"
+    clf = ramp(goal, min_positives=300, confidence=0.9).fit(S.X, S.y)
+    assert clf.evidence_.confusion(clf.rule_).counts[:, :, 1].sum() >= 300
+
+
+def test_further_data_sets_certify_too():
+    goal = "minimize error_rate subject to predicted_rate.on('more') <= 0.6"
+    more = sample(600, seed=5)
+    clf = ramp(goal, confidence=0.9).fit(S.X, S.y, datasets={"more": more.X})
+    assert clf.goal_report_.guarantee.state == "certified"
+    assert clf.evidence_.n_rows == 1_680 + 420
+    new = sample(400, seed=6)
+    given = {None: (new.X, new.y), "more": sample(300, seed=7).X}
+    with pytest.raises((GoalError, ValueError), match="missing"):
+        ramp(goal, confidence=0.9).fit(
+            S.X, S.y, datasets={"more": more.X}, certify_on={"more": given["more"]}
+        )
+
+
+def test_groups_that_the_goal_names_are_certified_each():
+    with pytest.raises(NotCertifiable, match="does not pass its test"):
+        ramp(FAIR, confidence=0.99).fit(S.X[:300], S.y[:300], sensitive_features={"g": S.g[:300]})
