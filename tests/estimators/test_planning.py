@@ -58,7 +58,7 @@ def test_one_rate_will_do_where_the_constraint_has_no_other():
     assert rows_needed(cap, rates={"prior": 0.1, "specificity": 0.995}).rows > 0
     cap = "maximize recall subject to predicted_rate <= 0.1"
     assert rows_needed(cap, rates={"prior": 0.1, "predicted_rate": 0.08}).rows > 0
-    with pytest.raises(ValueError, match="does not settle precision >= 0.9; state a second"):
+    with pytest.raises(ValueError, match=r"does not settle precision >= 0\.9; state a second"):
         rows_needed(PRECISION, rates={"prior": 0.1, "precision": 0.93})
 
 

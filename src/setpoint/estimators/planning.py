@@ -135,7 +135,8 @@ class RowsNeeded:
             one = self.hardest
             out += [
                 "",
-                f"Rows by confidence, and by how far {one.value:.4g} passes the bound of {one.text}:",
+                f"Rows by confidence, and by how far the bound of {one.text} lies from "
+                f"{one.value:.4g}:",
             ]
             names = ["confidence", *(short_percent(c) for c in self.confidences)]
             for name, row in zip(names, [head, *body], strict=True):

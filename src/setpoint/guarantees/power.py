@@ -1,7 +1,8 @@
 """The chance that rows yet to be drawn show a statement, if the truth is as assumed.
 
 Of an exact binomial statement it is exact, also over the number of trials among the rows,
-which is drawn with them; of thousands of trials to some digits. Of any other statement it is a normal approximation.
+which is drawn with them; of thousands of trials to some digits. Of any other statement it is
+a normal approximation.
 """
 
 from __future__ import annotations
