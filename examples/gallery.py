@@ -13,6 +13,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ORDER = (
+    "certified_precision",
+    "certified_fairness",
     "precision_floor",
     "price_of_precision",
     "equal_opportunity",
