@@ -103,7 +103,7 @@ def test_a_bound_that_is_not_met_ends_with_3(run):
         (("t.csv", "--model", "m", "--positive", "1"), "the model file knows the positive class"),
         (("--rate", "prior"), "--rate is NAME=SHARE, as in recall=0.85, got 'prior'"),
         ((*RATES, "--rate", "prior=0.2"), "--rate names 'prior' twice"),
-        (("--rate", "recal=0.2"), "--rate: 'recal' is no rate that can be stated"),
+        (("--rate", "recal=0.2"), "--rate: 'recal' is not a rate that can be stated"),
         ((*RATES, "--rate", "recall=x"), "got 'recall=x'"),
         ((*RATES, "--picture", "a.jpg"), "ends neither in .svg nor in .png"),
         (("none.csv", "--target", "y", "--prediction", "p"), "none.csv"),

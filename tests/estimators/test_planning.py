@@ -132,7 +132,7 @@ def test_in_words():
         ({"rates": {"prior": 0.1}}, ValueError, "takes 'prior' and two of"),
         ({"rates": {"prior": 0.1, "recall": 0.7}}, ValueError, "does not settle precision >= 0.9"),
         ({"rates": {**RATES, "predicted_rate": 0.1}}, ValueError, "takes 'prior' and two of"),
-        ({"rates": {**RATES, "recal": 0.1}}, ValueError, "'recal' is no rate .*'recall'"),
+        ({"rates": {**RATES, "recal": 0.1}}, ValueError, "'recal' is not a rate .*'recall'"),
         ({"rates": {"sex=f": RATES}}, ValueError, "names no column"),
         ({"rates": [0.1]}, TypeError, "rates is a mapping"),
         ({"rates": RATES, "pos_label": 1}, TypeError, "pos_label= belongs to the rows of a pilot"),

@@ -213,7 +213,7 @@ def rows_needed(
     Exact tests by exact search: the smallest number of rows from which on the test succeeds with
     this chance, the number of trials among them drawn, too. Other constraints by their standard
     error, and 30 % on top. Of several constraints the chances to fail add up. Measured, 80 % asked
-    are 80 to 83 % for exact tests and 80 to 93 % for others.
+    are 80 to 82 % for exact tests and 80 to 91 % for others.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ def stated_tables(rates: Mapping[str, Any], goal: Goal) -> list[Confusion]:
     ValueError
         If they are not rates, not those that settle a table, or contradict each other.
     TypeError
-        If they are no mapping.
+        If they are not a mapping.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _tables(rates: Mapping[str, float], where: str) -> list[Floats]:
     for name, value in known.items():
         if name not in ("prior", *_RATES):
             raise ValueError(
-                f"{where}: {name!r} is no rate that can be stated ({nearest(name, _RATES)})"
+                f"{where}: {name!r} is not a rate that can be stated ({nearest(name, _RATES)})"
             )
         _check(value, name, where)
     if "specificity" in known:
@@ -178,7 +178,7 @@ def _open(prior: float, known: Mapping[str, float]) -> list[dict[str, float]]:
 
 def _accepted(prior: float, known: Mapping[str, float]) -> tuple[float, float]:
     """The shares of all rows that are accepted rightly and wrongly: two equations."""
-    equations = {
+    equations: dict[str, Callable[[float], tuple[list[float], float]]] = {
         "recall": lambda r: ([1.0, 0.0], prior * r),
         "false_positive_rate": lambda r: ([0.0, 1.0], (1.0 - prior) * r),
         "predicted_rate": lambda r: ([1.0, 1.0], r),
