@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from setpoint.cli.errors import FAILED, CommandError
-from setpoint.cli.files import check_outputs, keep_old_on_error, writing
+from setpoint.cli.files import check_outputs
 from setpoint.cli.judging import opened
 from setpoint.cli.options import (
     Reading,
@@ -19,6 +18,7 @@ from setpoint.cli.options import (
     trust_option,
 )
 from setpoint.cli.output import aligned, print_json, step
+from setpoint.cli.pictures import check_picture, draw, picture_option
 from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.verdicts import infeasible_json, infeasible_text
 from setpoint.goals.goal import Goal
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["frontier"]
 
 _LINES, _POINTS = 25, 300
-_PICTURES = (".svg", ".png")
 
 _BY_POSTERIORS = (
     "Values are what the model's probabilities say and not counts of true classes; setpoint\n"
@@ -53,7 +52,7 @@ _BY_POSTERIORS = (
     help="The constraint whose bound moves, or its left side; one that the goal lacks is added.",
 )
 @click.option("--values", metavar="LOW:HIGH:N", help="Bounds to look at; or a list with commas.")
-@click.option("--picture", metavar="FILE", help="Ends in .svg or .png.")
+@picture_option
 @datasets_option
 @as_json
 @trust_option
@@ -81,8 +80,7 @@ def frontier(
     inputs = {"MODEL": model, "DATA": data}
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
     check_outputs({"--picture": picture}, inputs)
-    if picture is not None and Path(picture).suffix.lower() not in _PICTURES:
-        raise CommandError(f"--picture: {picture} ends neither in .svg nor in .png")
+    check_picture(picture)
     judged = opened(
         model,
         data,
@@ -107,8 +105,9 @@ def frontier(
             click.echo(infeasible_text(error, judged.goal, "there is no frontier"))
         raise click.exceptions.Exit(FAILED) from error
     if picture is not None:
-        current().expect(picture)
-        _draw(found, picture)
+        from setpoint.report.displays import FrontierDisplay
+
+        draw(FrontierDisplay(found.thinned(_POINTS)), picture)
     if as_json:
         what = {
             "command": "frontier",
@@ -230,22 +229,3 @@ def _asked(found: Frontier) -> tuple[float, float, float, float] | None:
         reached = float(np.interp(at, found.bounds, found.reached))
         return (at, best, reached if best == best else float("nan"), float("nan"))
     return None
-
-
-def _draw(found: Frontier, path: str) -> None:
-    with step(f"writing {path}"):
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise CommandError(
-                "--picture needs matplotlib: pip install 'setpoint[report]'"
-            ) from None
-        from setpoint.report.displays import FrontierDisplay
-
-        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-        FrontierDisplay(found.thinned(_POINTS)).plot(figure.subplots())
-        kind = Path(path).suffix.lower().removeprefix(".")
-        with keep_old_on_error(path), writing(path) as file:
-            # Without a date the same frontier gives the same bytes.
-            metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
-            figure.savefig(file, format=kind, dpi=150, metadata=metadata)
