@@ -18,7 +18,7 @@ from cma_data import run_with_one_thread, verdict
 
 from setpoint.evidence import Confusion
 from setpoint.evidence.strata import Stratum
-from setpoint.guarantees.planning import Pilot
+from setpoint.guarantees.planning import Pilot, rows_of
 from setpoint.inference.tails import at_least
 
 POWER = 0.8
@@ -188,8 +188,6 @@ def reached(case: Case, n: int, delta: float, draws: int) -> float:
 
 
 def main(draws: int, confidence: float) -> bool:
-    from setpoint.guarantees.planning import rows_of
-
     delta, ok = 1.0 - confidence, True
     print(f"{'constraint':62} {'method':7} {'rows':>7}  reached (asked {POWER})")
     for case in CASES:
@@ -206,9 +204,8 @@ def main(draws: int, confidence: float) -> bool:
 
 
 if __name__ == "__main__":
-    run_with_one_thread()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=4000)
     parser.add_argument("--confidence", type=float, default=0.95)
     given = parser.parse_args()
-    raise SystemExit(not main(given.draws, given.confidence))
+    run_with_one_thread(lambda: int(not main(given.draws, given.confidence)))

@@ -158,6 +158,7 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
 
 
 for _command in (
-    fit, predict, evaluate, frontier, monitor, plan, stream_command, goal, metrics, demo, completion,
+    fit, predict, evaluate, frontier, monitor, plan,
+    stream_command, goal, metrics, demo, completion,
 ):  # fmt: skip
     app.add_command(_command)
