@@ -19,6 +19,7 @@ from setpoint.cli.fit import fit
 from setpoint.cli.frontier import frontier
 from setpoint.cli.goal import goal
 from setpoint.cli.metrics import metrics
+from setpoint.cli.monitor import monitor
 from setpoint.cli.plan import plan
 from setpoint.cli.predict import predict
 from setpoint.cli.session import Session, StoppedByUser, warnings_as_notes
@@ -157,7 +158,7 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
 
 
 _COMMANDS = (
-    fit, predict, evaluate, frontier, plan, stream_command, goal, metrics, demo, completion,
+    fit, predict, evaluate, frontier, monitor, plan, stream_command, goal, metrics, demo, completion,
 )  # fmt: skip
 for _command in _COMMANDS:
     app.add_command(_command)

@@ -6,13 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
+
 from setpoint.cli.errors import CommandError
 from setpoint.cli.files import keep_old_on_error, writing
 from setpoint.cli.output import step
 
-__all__ = ["check_picture", "draw"]
+__all__ = ["check_picture", "draw", "picture_option"]
 
 _PICTURES = (".svg", ".png")
+
+picture_option = click.option("--picture", metavar="FILE", help="Ends in .svg or .png.")
 
 
 def check_picture(path: str | None) -> None:

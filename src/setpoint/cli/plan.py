@@ -22,7 +22,7 @@ from setpoint.cli.options import (
     trust_option,
 )
 from setpoint.cli.output import print_json, step
-from setpoint.cli.pictures import check_picture, draw
+from setpoint.cli.pictures import check_picture, draw, picture_option
 from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.tables import check_datasets, only_one_stdin, part_of, read, tell
 
@@ -74,7 +74,7 @@ __all__ = ["plan"]
     callback=level_of,
     help="The chance that so many rows certify the goal, if they are as assumed.",
 )
-@click.option("--picture", metavar="FILE", help="Ends in .svg or .png.")
+@picture_option
 @datasets_option
 @as_json
 @trust_option
