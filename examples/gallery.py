@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 ORDER = (
     "certified_precision",
     "certified_fairness",
+    "how_many_rows",
     "precision_floor",
     "price_of_precision",
     "equal_opportunity",

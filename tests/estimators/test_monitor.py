@@ -124,3 +124,13 @@ def test_wrong_rows_leave_the_state_as_it_was(clf):
     assert monitor.to_dict() == before
     with pytest.raises(TypeError, match="update_decisions takes decisions"):
         Monitor(goal="maximize f1 s.t. recall >= 0.5", classes=[0, 1]).update(X, y)
+
+
+def test_a_deployed_model_that_the_goal_is_silent_on_is_not_asked_for(clf):
+    named = copy.deepcopy(clf).set_params(baseline="old")
+    assert Monitor(named).update(*drawn(100, 8)).n_rows_ == 100
+
+
+def test_which_statements_need_labels():
+    goal = "maximize recall subject to precision >= 0.6 and predicted_rate <= 0.5"
+    assert Monitor(goal=goal, classes=[0, 1]).needs_labels == (True, False)

@@ -19,6 +19,8 @@ from setpoint.cli.fit import fit
 from setpoint.cli.frontier import frontier
 from setpoint.cli.goal import goal
 from setpoint.cli.metrics import metrics
+from setpoint.cli.monitor import monitor
+from setpoint.cli.plan import plan
 from setpoint.cli.predict import predict
 from setpoint.cli.session import Session, StoppedByUser, warnings_as_notes
 from setpoint.cli.stream import stream_command
@@ -155,5 +157,8 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (fit, predict, evaluate, frontier, stream_command, goal, metrics, demo, completion):
+_COMMANDS = (
+    fit, predict, evaluate, frontier, monitor, plan, stream_command, goal, metrics, demo, completion,
+)  # fmt: skip
+for _command in _COMMANDS:
     app.add_command(_command)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from setpoint.cli.errors import FAILED, CommandError
-from setpoint.cli.files import check_outputs, keep_old_on_error, writing
+from setpoint.cli.files import check_outputs
 from setpoint.cli.judging import opened
 from setpoint.cli.options import (
     Reading,
@@ -19,6 +18,7 @@ from setpoint.cli.options import (
     trust_option,
 )
 from setpoint.cli.output import aligned, print_json, step
+from setpoint.cli.pictures import check_picture, draw
 from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.verdicts import infeasible_json, infeasible_text
 from setpoint.goals.goal import Goal
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["frontier"]
 
 _LINES, _POINTS = 25, 300
-_PICTURES = (".svg", ".png")
 
 _BY_POSTERIORS = (
     "Values are what the model's probabilities say and not counts of true classes; setpoint\n"
@@ -81,8 +80,7 @@ def frontier(
     inputs = {"MODEL": model, "DATA": data}
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
     check_outputs({"--picture": picture}, inputs)
-    if picture is not None and Path(picture).suffix.lower() not in _PICTURES:
-        raise CommandError(f"--picture: {picture} ends neither in .svg nor in .png")
+    check_picture(picture)
     judged = opened(
         model,
         data,
@@ -108,7 +106,7 @@ def frontier(
         raise click.exceptions.Exit(FAILED) from error
     if picture is not None:
         current().expect(picture)
-        _draw(found, picture)
+        draw(picture, lambda ax: _display(found).plot(ax))
     if as_json:
         what = {
             "command": "frontier",
@@ -232,20 +230,7 @@ def _asked(found: Frontier) -> tuple[float, float, float, float] | None:
     return None
 
 
-def _draw(found: Frontier, path: str) -> None:
-    with step(f"writing {path}"):
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise CommandError(
-                "--picture needs matplotlib: pip install 'setpoint[report]'"
-            ) from None
-        from setpoint.report.displays import FrontierDisplay
+def _display(found: Frontier) -> Any:
+    from setpoint.report.displays import FrontierDisplay
 
-        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-        FrontierDisplay(found.thinned(_POINTS)).plot(figure.subplots())
-        kind = Path(path).suffix.lower().removeprefix(".")
-        with keep_old_on_error(path), writing(path) as file:
-            # Without a date the same frontier gives the same bytes.
-            metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
-            figure.savefig(file, format=kind, dpi=150, metadata=metadata)
+    return FrontierDisplay(found.thinned(_POINTS))

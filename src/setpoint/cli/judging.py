@@ -14,6 +14,7 @@ from setpoint.cli.roles import find_metric_columns
 from setpoint.cli.tables import (
     Part,
     check_datasets,
+    check_one_table,
     check_threshold,
     only_one_stdin,
     open_model,
@@ -62,11 +63,12 @@ def opened(
     trust: Sequence[str],
     target: str | None,
     baseline: str | None,
-    files: Mapping[str, str],
+    files: Mapping[str, str] | None,
     vary: str | None = None,
     judging: bool = False,
     metric: Named | None = None,
     goal_text: str | None = None,
+    labelled: bool = True,
 ) -> LoadedModel:
     """Open a model and read the rows to judge it on.
 
@@ -76,8 +78,8 @@ def opened(
         The model file and the table.
     target, baseline : str, optional
         None: as in the fit.
-    files : mapping of str to path
-        Further data sets.
+    files : mapping of str to path, or None
+        Further data sets; None: the command takes one table.
     vary : str, optional
         A constraint to add to the goal.
     judging : bool
@@ -87,6 +89,8 @@ def opened(
         What options say of a metric without a formula; None: there are no such options.
     goal_text : str, optional
         Another goal to judge by.
+    labelled : bool
+        Whether the table has labels.
 
     Raises
     ------
@@ -96,7 +100,7 @@ def opened(
     """
     import numpy as np
 
-    only_one_stdin([data, *files.values()])
+    only_one_stdin([data, *(files or {}).values()])
     model = open_model(path, trust)
     clf = model.classifier
     goal = Goal.parse(clf.goal_report_.goal)
@@ -124,7 +128,9 @@ def opened(
         from setpoint.search.frontier import vary_of
 
         goal, _ = vary_of(goal, vary)
-    files = check_datasets(goal, files)
+    if files is None:
+        check_one_table(goal)
+    files = check_datasets(goal, files or {})
     if target is not None:
         model = replace(model, target=target)
     from setpoint.inputs import Deployed
@@ -142,7 +148,7 @@ def opened(
         return part_of(
             table, model.columns, goal, model.target, np.asarray(clf.classes_),
             dataset=dataset, baseline=deployed, scores=own_column if scored else None,
-            threshold=threshold, groups=groups, metric_columns=metric_columns,
+            threshold=threshold, groups=groups, metric_columns=metric_columns, labelled=labelled,
         )  # fmt: skip
 
     table = read(data, reading, model.columns)

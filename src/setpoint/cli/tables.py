@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Part",
     "check_datasets",
+    "check_one_table",
     "check_threshold",
     "kind_by_goal",
     "only_one_stdin",
@@ -133,6 +134,20 @@ def open_model(path: str, trust: Sequence[str]) -> TableModel:
     return found
 
 
+def check_one_table(goal: Goal) -> None:
+    """Refuse a goal over several data sets.
+
+    Raises
+    ------
+    CommandError
+    """
+    for name in goal.needs.datasets:
+        raise CommandError(
+            f"the goal refers to the data set {name!r}, and this command takes one table; give "
+            "a goal with constraints on its rows alone"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """What a classifier and a goal take of one table.
@@ -202,6 +217,7 @@ def part_of(
     threshold: float | None = None,
     groups: Mapping[str, str] | None = None,
     metric_columns: Sequence[Column] = (),
+    labelled: bool = True,
 ) -> Part:
     """A table as the classifier and the goal take it.
 
@@ -223,6 +239,8 @@ def part_of(
         Columns that others than the goal look at, and who does.
     metric_columns : sequence of Column
         Columns that a metric is given.
+    labelled : bool
+        Whether there are labels, for the rows of X.
 
     Raises
     ------
@@ -234,7 +252,7 @@ def part_of(
     needs = goal.needs
     y = None
     if dataset is None or dataset in needs.labels:
-        y = labels_of(table, target, classes)
+        y = labels_of(table, target, classes) if labelled else None
     elif target in table.frame:
         if table.frame[target].isna().all():
             current().note(

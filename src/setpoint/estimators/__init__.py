@@ -4,6 +4,7 @@ from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.estimators.evaluation import evaluate
 from setpoint.estimators.monitor import Alarm, Monitor
+from setpoint.estimators.monitor_display import MonitorDisplay
 from setpoint.estimators.path import BoundPath
 from setpoint.estimators.path_display import BoundPathDisplay
 from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load_model, save_model
@@ -19,6 +20,7 @@ __all__ = [
     "BoundPathDisplay",
     "ModelFileError",
     "Monitor",
+    "MonitorDisplay",
     "Needed",
     "RowsNeeded",
     "RowsNeededDisplay",

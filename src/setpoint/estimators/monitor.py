@@ -178,7 +178,8 @@ class Monitor:
         early = np.zeros((len(strata), n + 1, n), bool)
         early[:, n] = True
         self._entries = early.size
-        self._bets: Bets = bets_of(self.watched, early.ravel())
+        self._early = early.ravel()
+        self._bets: Bets = bets_of(self.watched, self._early)
         self._wealth = Wealth.start(self._bets, restart=restart)
         self.alarms_: list[Alarm] = []
 
@@ -221,7 +222,7 @@ class Monitor:
         own = isinstance(self.model, GoalClassifier)
         if own and sensitive_features is None:
             sensitive_features = self.model.sensitive_features
-        if own and baseline is None:
+        if own and baseline is None and self.goal.needs.baseline:
             baseline = self.model.baseline
         if own and self.model.rule_.needs_segments:
             looks["sensitive_features"] = sensitive_features
@@ -285,6 +286,11 @@ class Monitor:
     def wealth_(self) -> Floats:
         """The wealth (statements,) that was won against each; near 0 while all is well."""
         return self._wealth.now.copy()
+
+    @property
+    def needs_labels(self) -> tuple[bool, ...]:
+        """Whether each statement counts rows with labels alone; else it counts every row."""
+        return tuple(not bool((x.looks_at & self._early).any()) for x in self.watched)
 
     def names(self) -> list[str]:
         """The statements that are watched, in words."""
