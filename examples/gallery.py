@@ -21,6 +21,7 @@ ORDER = (
     "costs",
     "another_mix",
     "model_selection",
+    "how_many_rows",
     "only_scores",
     "any_metric",
     "many_classes",

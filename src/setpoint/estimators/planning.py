@@ -40,7 +40,8 @@ class Needed:
     value, bound : float
         The value that is assumed, and the bound.
     rows : int or None
-        Rows of all kinds; None: no number of rows shows a bound that is not met.
+        Rows of all kinds, for this constraint alone; None: no number of rows shows a bound that
+        is not met.
     trials : int or None
         Rows among them that the test counts, such as positives for recall; None where the
         constraint is not one exact test.
@@ -221,10 +222,9 @@ def rows_needed(
     pilot = Pilot.of(goal, confusion)
     own = [1.0 - (c.confidence or confidence) for c in goal.constraints]
     plans = [pilot.plan(i, delta) for i, delta in enumerate(own)]
-    shared = 1.0 - (1.0 - power) / len(plans)
     found = tuple(
         Needed(
-            str(plan.written), plan.value, plan.bound, plan.rows(shared), plan.trials(shared),
+            str(plan.written), plan.value, plan.bound, plan.rows(power), plan.trials(power),
             plan.trial_share, None if plan.fewest is None else plan.fewest.rows, plan.is_exact,
         )
         for plan in plans
