@@ -13,6 +13,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ORDER = (
+    "certified_precision",
+    "certified_fairness",
+    "how_many_rows",
     "precision_floor",
     "price_of_precision",
     "equal_opportunity",
@@ -21,7 +24,6 @@ ORDER = (
     "costs",
     "another_mix",
     "model_selection",
-    "how_many_rows",
     "only_scores",
     "any_metric",
     "many_classes",

@@ -8,7 +8,9 @@ import pytest
 from setpoint.goals.table import TABLE
 from setpoint.program.describe import formula_of
 
-COMMANDS = ["completion", "demo", "evaluate", "fit", "frontier", "goal", "metrics", "predict"]
+COMMANDS = [
+    "completion", "demo", "evaluate", "fit", "frontier", "goal", "metrics", "plan", "predict",
+]  # fmt: skip
 
 
 def test_goal_in_words(run):

@@ -205,15 +205,15 @@ HARD = "maximize recall subject to precision >= 0.93"
 
 
 def test_a_refusal_says_what_could_be_certified():
-    X, y, _ = drawn(600)
+    X, y, _ = drawn(1_500)
     with pytest.raises(NotCertifiable) as caught:
-        plug(HARD, confidence=0.95).fit(X, y)
+        plug(HARD, confidence=0.99).fit(X, y)
     error = caught.value
     assert isinstance(error, InfeasibleError)
     assert error.constraint == "precision >= 0.93"
     assert 0.0 < error.limit < 0.93
     assert error.limit <= error.value <= 1.0
-    assert error.rows_needed > 180
+    assert error.rows_needed > 450
     assert f"{best_limit(error.limit, error.constraint):.4g}" in str(error)
     assert f"{error.rows_needed:,}" in str(error)
     assert "on_uncertified='nearest'" in str(error)

@@ -276,6 +276,21 @@ def test_two_bounds_on_one_side():
     assert frontier_exact(goal, evidence, 1).relation == "<="
 
 
+def test_a_confidence_stays_with_the_bound_that_moves():
+    _, evidence = rows()
+    goal = Goal.parse("maximize recall subject to precision >= 0.5 with confidence 0.99")
+    (sure,) = goal.constraints
+    plain = frontier_exact(Goal.parse("maximize recall subject to precision >= 0.5"), evidence)
+    for vary in (None, 0, "precision", "precision >= 0.5", sure, str(sure)):
+        found = frontier_exact(goal, evidence, vary)
+        assert (found.goal, found.vary) == (str(goal), str(sure))
+        np.testing.assert_array_equal(found.values, plain.values)
+    with pytest.raises(GoalError, match=r"a second bound beside 'precision >= 0\.5 with confid"):
+        frontier_exact(goal, evidence, "precision >= 0.5 with confidence 0.9")
+    both = Goal.parse(f"{goal} and precision >= 0.5")
+    assert frontier_exact(both, evidence, "precision >= 0.5").vary == "precision >= 0.5"
+
+
 def test_other_constraints_that_cannot_be_met():
     _, evidence = rows()
     hopeless = Goal.parse(

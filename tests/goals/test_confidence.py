@@ -1,6 +1,7 @@
 """A constraint may say how sure it is to be kept on new rows."""
 
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -63,27 +64,60 @@ def test_it_is_a_number(value):
         (precision >= 0.9).with_confidence(value)
 
 
+def test_a_confidence_belongs_to_what_it_follows():
+    goal = Goal.parse(
+        "maximize recall with 0.3 <= precision <= 0.5 with confidence 0.99, f1 >= 0.1 and "
+        "(churn <= 0.2 and accuracy >= 0.6) with 95% confidence"
+    )
+    assert str(goal) == (
+        "maximize recall subject to precision >= 0.3 with confidence 0.99 and precision <= 0.5 "
+        "with confidence 0.99 and f1 >= 0.1 and churn <= 0.2 with confidence 0.95 "
+        "and accuracy >= 0.6 with confidence 0.95"
+    )
+    assert Goal.parse(str(goal)) == goal
+
+
+def test_columns_and_labels_may_be_called_confidence():
+    goal = Goal.parse(
+        "maximize recall.on(confidence='with confidence .9') s.t. f1.min(confidence) >= .1"
+    )
+    assert goal.needs.names == ("confidence",)
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "words", "place"),
     [
-        ("maximize recall with confidence 0.9", "a confidence stands after a constraint"),
-        ("maximize recall s.t. precision >= 0.9 with confidence", "a confidence is a number"),
-        ("maximize recall s.t. precision >= 0.9 with confidence 2", "a number above 0 and below 1"),
-        ("maximize recall s.t. precision >= 0.9 with confidence 0", "a number above 0 and below 1"),
-        ("maximize recall s.t. precision >= 0.9 with 0.99", "a confidence is a number"),
-        ("maximize recall s.t. precision >= 0.9 confidence 0.99", "a confidence is a number"),
-        ("maximize recall s.t. precision >= 0.9 at 99% confidence", "a confidence is a number"),
-        (f"{TEXT} with confidence 0.9", "a constraint has one confidence"),
-        ("maximize recall s.t. precision with confidence 0.9", "compares with >= or <="),
-        ("maximize recall s.t. precision >= 0.9 with confidence 0.9 <= 3", "ends a constraint"),
-        ("maximize recall s.t. precision not in 0.9", "a constraint compares with >= or <="),
-        ("maximize recall s.t. precision >= 0.9 not in 0.9", "a constraint compares with >= or <="),
-        ("maximize confidence", "unknown word 'confidence'"),
+        ("recall s.t. f1 >= .1 with confidence 0", "above 0 and below 1, such as 0.99, got 0,", 31),
+        ("recall s.t. f1 >= .1 with confidence 99", "below 1, such as 0.99, got 99,", 31),
+        ("recall s.t. f1 >= .1 with confidence 100%", "below 1, such as 0.99, got 1.0,", 31),
+        ("recall s.t. f1 >= .1 with confidence 1e999", "below 1, such as 0.99, got inf,", 31),
+        ("recall s.t. f1 >= .1 with confidence 0,99", "below 1, such as 0.99, got 0,", 31),
+        ("recall s.t. f1 >= .1 with confidence", "'with confidence': a confidence is a number", 31),
+        ("recall s.t. f1 >= .1 with confidence -.9", "'with confidence': a confidence is a", 31),
+        ("recall s.t. f1 >= .1 with confidence high", "'with confidence': a confidence is a", 31),
+        ("recall s.t. f1 >= .1 with 0.99", "'with 0.99': a confidence is a number", 31),
+        ("recall s.t. f1 >= .1 with 99% and accuracy >= .1", "'with 99%': a confidence is a", 31),
+        ("recall s.t. f1 >= .1 confidence 0.99", "'confidence 0.99': a confidence is a", 31),
+        ("recall s.t. f1 >= .1 at 99% confidence", "'at 99% confidence': a confidence is a", 31),
+        ("recall with confidence 0.99", "not after what is wanted", 17),
+        ("(recall with confidence .9) s.t. f1 >= .1", "not after what is wanted", 18),
+        ("recall s.t. f1 >= .1 with confidence .9 with confidence .9", "has one confidence", 50),
+        ("recall s.t. (f1 >= .1 with confidence .9) with confidence .9", "one confidence", 52),
+        ("recall s.t. f1 >= .1 with confidence .9 >= .2", "that ends a constraint", 31),
+        ("recall s.t. f1 >= .1 with confidence .9 + .01", "that ends a constraint", 31),
+        ("recall s.t. f1 with confidence .9", "a constraint compares with >= or <=", 22),
+        ("recall s.t. f1 >= (.1 with confidence .9)", "a comparison stands alone", 29),
+        ("recall s.t. f1 >= .1 not in .9", "a constraint compares with >= or <=", 22),
+        ("recall s.t. f1 >= .1 with confidence .9 not in .9", "that ends a constraint", 31),
+        ("recall s.t. f1 not in .9", "a constraint compares with >= or <=", 22),
+        ("confidence", "unknown word 'confidence'", 10),
+        ("recall s.t. confidence >= .9", "precision >= 0.9 with confidence 0.99", 22),
     ],
 )
-def test_what_is_wrong_with_it_is_said(text, message):
-    with pytest.raises(GoalSyntaxError, match=message):
-        Goal.parse(text)
+def test_a_confidence_in_the_wrong_place_says_so(text, words, place):
+    with pytest.raises(GoalSyntaxError, match=re.escape(words)) as caught:
+        Goal.parse(f"maximize {text}")
+    assert f"at character {place}: " in str(caught.value)
 
 
 def test_in_words():

@@ -135,6 +135,7 @@ def test_canonical_form():
     "goal",
     [
         maximize(recall).subject_to(precision >= 0.9, recall.difference("sex") <= 0.05),
+        maximize(recall).subject_to((precision >= 0.9).with_confidence(0.99)),
         minimize(cost({("a", "b"): 1, ("b", "a"): 2.5})),
         maximize(fbeta(2)(label="x").on("audit", {"a b": 1})).subject_to(
             recall >= recall.baseline() - 0.01

@@ -99,7 +99,8 @@ PIECES = [
     "(" * 300, "[" * 300, "{" * 150, "-" * 3900, "not " * 500, "lambda:" * 400, "recall+" * 500,
     "recall*" * 400, ".mean('g')" * 60, "abs(" * 90, "a if a else " * 200, "a." * 900, "a[" * 99,
     "90%", " 5 %", ".5%", "%3", "1_2.5%", "at least", "of at most", "is at least ", "at k",
-    "at 90%",
+    "at 90%", " with confidence ", " with confidence .9", " with 99 % confidence", " not in .9",
+    "confidence",
     " with ", " where ", " such that ", "(where=1)", "AND", "Maximise", "F1", "TPR", "0,9",
     "1" * 4290, "x" * 3900, "recall, " * 400, "f1 >= 0 and " * 300,
 ]  # fmt: skip

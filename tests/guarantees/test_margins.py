@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from setpoint import Goal
 from setpoint.evidence import Confusion
@@ -26,21 +27,37 @@ def margin(constraint, table=TABLE, times=1.0):
     return float(out[0])
 
 
-def test_recall_by_hand():
-    # One more positive that is missed.
-    p, n = 900 / 1201, 1201
-    assert margin("recall >= 0.7") == pytest.approx((p - 0.7) / np.sqrt(p * (1 - p) / n), rel=1e-9)
+def test_an_exact_test_gives_the_quantile_of_its_p_value():
+    for constraint, k, n, share in (
+        ("recall >= 0.7", 900, 1_200, 0.7),
+        ("precision >= 0.67", 900, 1_300, 0.67),
+        ("false_positive_rate <= 0.09", 5_000, 5_400, 0.91),
+    ):
+        wanted = stats.norm.isf(stats.binom.sf(k - 1, n, share))
+        assert margin(constraint) == pytest.approx(wanted, rel=1e-9)
+    assert margin("recall >= 0.1") > 30.0
 
 
-def test_precision_by_hand():
-    p, n = 900 / 1301, 1301
-    assert margin("precision >= 0.6") == pytest.approx(
-        (p - 0.6) / np.sqrt(p * (1 - p) / n), rel=1e-9
-    )
+def test_other_tests_by_hand():
+    # Costs of three sizes; one more row of the dearest sort.
+    cost, n = np.array([0.0, 1.0, 4.0]), np.array([5_900.0, 400.0, 301.0])
+    mean = cost @ n / n.sum()
+    error = np.sqrt(((cost - mean) ** 2) @ n) / n.sum()
+    found = margin("cost({(0, 1): 1, (1, 0): 4}) <= 0.3")
+    assert found == pytest.approx((0.3 - mean) / error, rel=1e-9)
 
 
 def test_fewer_rows_to_test_have_larger_errors():
-    assert margin("recall >= 0.7", times=4.0) == pytest.approx(margin("recall >= 0.7") / 2.0)
+    cost = "cost({(0, 1): 1, (1, 0): 4}) <= 0.3"
+    assert margin(cost, times=4.0) == pytest.approx(margin(cost) / 2.0)
+    quarter = [[1_250, 100], [75, 225], [0, 0]]
+    assert margin("recall >= 0.7", times=4.0) == pytest.approx(margin("recall >= 0.7", quarter))
+
+
+def test_few_rows_with_a_perfect_record_are_not_the_safest():
+    few = margin("precision >= 0.7", [[900, 0], [300, 12], [0, 0]])
+    many = margin("precision >= 0.7", [[860, 40], [62, 250], [0, 0]])
+    assert 2.0 < few < 2.5 < many
 
 
 def test_the_worst_of_several_counts():

@@ -6,7 +6,7 @@ from scipy import stats
 
 from setpoint.evidence import Confusion
 from setpoint.guarantees.planning import Pilot, fewest_rows_of, rows_of
-from setpoint.guarantees.power import Binomial, fewest_trials, trials_needed
+from setpoint.guarantees.power import Binomial, fewest_trials, least_rows, trials_needed
 from setpoint.inference.tails import successes_needed
 
 
@@ -94,3 +94,15 @@ def test_the_fewest_rows_that_could_pass():
     both = "maximize precision s.t. recall.min() >= 0.9"
     pilot = pilot_of(both, [[180, 0], [20, 0]], 200)
     assert fewest_rows_of(pilot.parts[0], pilot.counted, 0.05).rows == 290
+
+
+@pytest.mark.parametrize("q", [0.05, 0.5, 0.9, 0.99])
+@pytest.mark.parametrize("share", [1.0, 0.1])
+def test_of_many_trials_some_say_it_of_all(q, share, monkeypatch):
+    test = Binomial(q + 2.5 * np.sqrt(q * (1 - q) / 8_000), q, share, 0.05)
+    n = least_rows(test.at, 0.8)
+    assert n * share > 5_000
+    monkeypatch.setattr("setpoint.guarantees.power._MANY", np.inf)
+    exact = least_rows(test.at, 0.8)
+    assert exact <= n <= 1.01 * exact
+    assert 0.8 <= test.at(n) < 0.81

@@ -36,6 +36,19 @@ def test_a_bound_that_is_too_close_gets_one_margin():
     )
 
 
+def test_a_margin_grows_with_the_confidence_that_is_asked():
+    bounds = []
+    for more in ("", " with confidence 0.99", " with confidence 0.999"):
+        report = measured(305, 306, FLOOR + more)
+        (moved,) = stricter_goal(report, Goal.parse(FLOOR + more)).constraints
+        assert str(moved).endswith(more)
+        bounds.append(moved.rhs.value)
+    # So many standard errors for the confidence, and 1.15 on top whatever it is.
+    error = 0.5 / np.sqrt(611)
+    wanted = [0.5 + error * (z + 0.7 * 1.645) for z in (1.645, 2.326, 3.09)]
+    assert bounds == pytest.approx(wanted, abs=0.01)
+
+
 def test_a_rule_with_a_margin_gets_no_second_one():
     report = measured(320, 300)
     (entry,) = report.constraints

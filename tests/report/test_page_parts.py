@@ -127,7 +127,7 @@ def test_what_to_do_follows_the_verdict():
         text = verdict(replace(constrained(), status=status))[3]
         assert "It is not proved that this rule is the best" in text
     found = replace(constrained(), status="feasible", certificate=Certificate(gap=0.2))
-    assert "better by more than 20.0 % (certified)" in verdict(found)[3]
+    assert "better by more than 20.0 % (proved)" in verdict(found)[3]
     text = verdict(nearest())[3]
     assert "No rule of this kind meets every constraint on these scores" in text
     assert re.search(r"Loosen (precision|recall) >= 0.99 first, which weighs most", text)

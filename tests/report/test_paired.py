@@ -60,6 +60,14 @@ def test_the_deployed_models_constraints_and_counts():
     assert in_people(report.counts, report.deployed.confusion) == in_people(alone.counts)
 
 
+def test_the_deployed_models_limits_have_the_same_confidence():
+    goal = "maximize recall subject to precision >= 0.5 with confidence 0.99"
+    (found,) = evaluate(goal, Y, NEW, baseline=OLD).deployed.constraints
+    (wanted,) = evaluate(goal, Y, OLD).constraints
+    assert (found.text, found.level) == (wanted.text, 0.99)
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+
+
 def test_weights_and_constraints_on_the_change():
     weight = RNG.integers(0, 3, N).astype(float)
     goal = "maximize recall subject to churn <= 0.5"

@@ -145,6 +145,36 @@ def test_a_bound_that_is_measured_too():
     assert entry.high - entry.bound == pytest.approx(paired.high)
 
 
+@pytest.mark.parametrize("bound", ["0.85", "specificity - 0.13"])
+def test_a_constraint_with_a_confidence_of_its_own(bound):
+    goal = f"maximize recall subject to precision >= {bound} with confidence 0.99"
+    plain = goal.removesuffix(" with confidence 0.99")
+    linked = link(Goal.parse(plain), HERE.codebook)
+    usual, surer = (report_on(linked, HERE, level=level) for level in (0.95, 0.99))
+    own = on(goal)
+    assert own.level == 0.95
+    assert own.objective == usual.objective
+    (entry,), (alone,) = own.constraints, surer.constraints
+    assert entry == replace(alone, text=goal[goal.index("precision") :], level=0.99)
+    assert entry.low < usual.constraints[0].low
+    text = " ".join(str(own).split())
+    assert "each end with 95 % confidence" in text
+    assert text.count("(at 99 %)") == own._repr_html_().count("(at 99 %)") == 1
+    assert GoalReport.from_json(own.to_json()).constraints[0].level == 0.99
+    assert on(goal.replace("0.99", "0.95")).constraints[0].level is None
+
+
+def test_the_verdict_is_that_of_the_own_confidence():
+    goal = "maximize recall subject to precision >= 0.82"
+    assert on(goal).verdict == "shown"
+    assert on(f"{goal} with confidence 0.99").verdict == "too close to call"
+    # A limit lies on its own side of the value, however little confidence is asked.
+    for low in (0.5, 0.01):
+        (entry,) = on(f"{goal} with confidence {low}").constraints
+        assert entry.low < entry.value < entry.high
+        assert (entry.level, entry.verdict) == (0.51, "shown")
+
+
 def test_infinite_values():
     strata = (Stratum(None, (), 0), Stratum(None, (), 1))
     where = confusion(strata, [[[50, 0], [0, 10], [0, 0]], [[0, 0], [0, 40], [0, 0]]])
@@ -243,14 +273,14 @@ def test_the_text_says_what_matters():
         "It looks at sex beside the score.",
         "The decision on 1.2 % of the rows is drawn.",
         "The best rule of its kind, proved (optimal; exact, sweep). One segment.",
-        "has an objective better by more than 0.1 % (certified).",
+        "has an objective better by more than 0.1 % (proved).",
         "measured on few rows (91 decide it)",
     ):
         assert part in text
     assert max(map(len, str(report).split("\n"))) <= 79
     assert "these very rows" not in str(replace(report, status="evaluated"))
     best = replace(report, certificate=Certificate(gap=0.0))
-    assert "has a better objective (certified)" in " ".join(str(best).split())
+    assert "has a better objective (proved)" in " ".join(str(best).split())
     assert "certified" not in str(replace(report, certificate=Certificate()))
 
 
@@ -290,7 +320,7 @@ entries = st.builds(
     rows=st.integers(0, 10**12), effective_rows=st.floats(0, 1e12), numerator=numbers,
     denominator=numbers, few_rows=st.booleans(), relation=st.none() | st.sampled_from([">=", "<="]),
     worked=numbers, posteriors=numbers, certified=numbers, passed=st.none() | st.booleans(),
-    why=words,
+    level=numbers, why=words,
 )  # fmt: skip
 columns = st.lists(st.tuples(words, labels), max_size=2).map(tuple)
 group_rows = st.builds(

@@ -157,8 +157,9 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (
+_COMMANDS = (
     fit, predict, evaluate, frontier, monitor, plan,
     stream_command, goal, metrics, demo, completion,
-):  # fmt: skip
+)  # fmt: skip
+for _command in _COMMANDS:
     app.add_command(_command)

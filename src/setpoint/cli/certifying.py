@@ -26,7 +26,7 @@ __all__ = [
     "certified_json",
     "certifying_options",
     "guarantee_line",
-    "level",
+    "level_of",
     "measured_lines",
     "percent",
 ]
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
 _ASK = "say how confidently with --confidence 0.95, or leave it out"
 
 
-def level(_context: click.Context, _param: click.Parameter, given: str | None) -> float | None:
+def level_of(_context: click.Context, _param: click.Parameter, given: str | None) -> float | None:
     """A share or a percentage as it is written: 0.95 for 95%."""
     if given is None:
         return None
@@ -142,7 +142,7 @@ def certifying_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return together(
         click.option(
             "--confidence",
-            callback=level,
+            callback=level_of,
             metavar="SHARE",
             help="Certify that all constraints hold on new rows, such as 0.95 or 95%. Rows that "
             "take no other part certify. If they do not show it, no model is written.",

@@ -74,7 +74,7 @@ _SHELL = (
     ("Confidence(on_uncertified='nearest') gives", "--uncertified nearest writes"),
     ("say how confidently (confidence=0.95)", "say how confidently (--confidence 0.95)"),
     ("confidence=0.95", "--confidence 0.95"),
-    ("Confidence(strict=True)", "--strict"),
+    ("strict=True takes what is proved", "--strict takes what is proved"),
     ("certification_size", "--certification-size"),
     ("certify_on", "--certify-on"),
     ("response=ModelResponse(unknown_group='largest')", "--new-groups largest"),

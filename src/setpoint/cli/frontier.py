@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -105,9 +105,8 @@ def frontier(
             click.echo(infeasible_text(error, judged.goal, "there is no frontier"))
         raise click.exceptions.Exit(FAILED) from error
     if picture is not None:
-        from setpoint.report.displays import FrontierDisplay
-
-        draw(FrontierDisplay(found.thinned(_POINTS)), picture)
+        current().expect(picture)
+        draw(picture, lambda ax: _display(found).plot(ax))
     if as_json:
         what = {
             "command": "frontier",
@@ -229,3 +228,9 @@ def _asked(found: Frontier) -> tuple[float, float, float, float] | None:
         reached = float(np.interp(at, found.bounds, found.reached))
         return (at, best, reached if best == best else float("nan"), float("nan"))
     return None
+
+
+def _display(found: Frontier) -> Any:
+    from setpoint.report.displays import FrontierDisplay
+
+    return FrontierDisplay(found.thinned(_POINTS))

@@ -124,7 +124,8 @@ def monitor(
     if picture is not None:
         from setpoint.estimators.monitor_display import MonitorDisplay
 
-        draw(MonitorDisplay(found), picture)
+        current().expect(picture)
+        draw(picture, MonitorDisplay(found).plot)
     if as_json:
         paths = {"model": model, "data": data, "state": state, "picture": picture}
         print_json(_as_json(found, judged, before), paths)

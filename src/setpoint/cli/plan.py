@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import sys
+import re
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.certifying import level
+from setpoint.cli.certifying import level_of
 from setpoint.cli.errors import FAILED, SHOWN, CommandError
 from setpoint.cli.files import check_outputs
-from setpoint.cli.options import Reading, as_json, reading_options, trust_option
+from setpoint.cli.judging import opened
+from setpoint.cli.labels import check_positive, label_of
+from setpoint.cli.options import (
+    Reading,
+    as_json,
+    datasets_option,
+    named_files,
+    reading_options,
+    trust_option,
+)
 from setpoint.cli.output import print_json, step
 from setpoint.cli.pictures import check_picture, draw, picture_option
 from setpoint.cli.session import current, warnings_as_notes
+from setpoint.cli.tables import check_datasets, only_one_stdin, part_of, read, tell
 
 if TYPE_CHECKING:
-    from setpoint.estimators.planning import RowsNeeded
+    from setpoint.estimators import RowsNeeded
     from setpoint.goals.goal import Goal
 
 __all__ = ["plan"]
@@ -26,209 +35,264 @@ __all__ = ["plan"]
 
 @click.command(
     epilog="\b\nFor example:\n"
-    "  setpoint plan 'maximize recall subject to precision >= 0.9' \\\n"
-    "    --rate prior=0.1 --rate recall=0.7 --rate precision=0.93\n"
-    "  setpoint plan 'maximize recall subject to precision >= 0.9' pilot.csv --model loans.skops"
+    "  setpoint plan 'maximize precision subject to recall >= 0.9' \\\n"
+    "    --rate prior=0.1 --rate recall=0.93\n"
+    "  setpoint plan 'maximize recall subject to precision >= 0.9' old.csv \\\n"
+    "    --target repaid --prediction decision"
 )
 @click.argument("goal")
 @click.argument("data", required=False)
+@click.option("--target", metavar="COL", help="The column with the labels; else as in the fit.")
+@click.option("--prediction", metavar="COL", help="The column with decisions on these rows.")
+@click.option(
+    "--model", metavar="FILE", help="A model file that decides the rows, instead of --prediction."
+)
+@click.option("--positive", metavar="LABEL", help="The positive class of two.")
+@click.option("--baseline", metavar="COL", help="The deployed model's predictions.")
 @click.option(
     "--rate",
     "rates",
     multiple=True,
-    metavar="NAME=VALUE",
-    help="In place of DATA: prior, and two of recall, precision, predicted_rate, "
-    "false_positive_rate and specificity.",
+    metavar="NAME=SHARE",
+    help="Instead of DATA: prior, and two of recall, precision, predicted_rate, "
+    "false_positive_rate and specificity; one where the constraints depend on no other. Of "
+    "groups COL=VALUE:NAME=SHARE, with the share of each.",
 )
-@click.option("--target", metavar="COL", help="The column of DATA with the labels.")
-@click.option("--prediction", metavar="COL", help="The column of DATA with the decisions.")
-@click.option("--model", metavar="FILE", help="A model file that decides the rows of DATA.")
-@click.option("--positive", metavar="LABEL", help="The positive class of two.")
-@click.option("--baseline", metavar="COL", help="The deployed model's predictions.")
 @click.option(
     "--confidence",
-    callback=level,
     default="0.95",
     show_default=True,
-    metavar="SHARE",
+    metavar="C",
+    callback=level_of,
     help="Of constraints without one of their own.",
 )
 @click.option(
     "--power",
-    callback=level,
     default="0.8",
     show_default=True,
-    metavar="SHARE",
-    help="The chance that so many rows certify the goal.",
+    metavar="P",
+    callback=level_of,
+    help="The chance that so many rows certify the goal, if they are as assumed.",
 )
 @picture_option
+@datasets_option
 @as_json
 @trust_option
 @reading_options
 def plan(
     goal: str,
     data: str | None,
-    rates: tuple[str, ...],
     target: str | None,
     prediction: str | None,
     model: str | None,
     positive: str | None,
     baseline: str | None,
+    rates: tuple[str, ...],
     confidence: float,
     power: float,
     picture: str | None,
+    datasets: tuple[str, ...],
     as_json: bool,
     trust: tuple[str, ...],
     reading: Reading,
 ) -> None:
-    """Say how many rows it takes to certify a goal.
+    """Say how many rows it takes to certify a goal on new rows.
 
-    What the rule reaches is assumed: rates, or what a pilot DATA holds, some rows with labels
-    that were decided. The exit code is 3 where these do not meet the goal.
+    How good decisions are is counted on DATA, a table with labels and decisions, or on which a
+    model file decides; or it is stated, with --rate. Rows that certify are none of those, and
+    take no part in the fit. The exit code is 3 if the decisions do not meet a bound: then no
+    number of rows certifies it.
     """
-    inputs = {name: path for name, path in (("DATA", data), ("--model", model)) if path}
+    from setpoint.goals import as_goal
+
+    wanted = as_goal(goal)
+    files = named_files(datasets)
+    inputs = {} if data is None else {"DATA": data}
+    inputs |= {} if model is None else {"--model": model}
+    inputs |= {f"--dataset {name}": path for name, path in files.items()}
     check_outputs({"--picture": picture}, inputs)
     check_picture(picture)
-    asked = _goal(goal)
-    given: dict[str, Any]
+    _check(data, target, prediction, model, positive, rates)
+    pilot: dict[str, Any]
     if data is None:
-        for option, value in (
-            ("--target", target), ("--prediction", prediction), ("--model", model),
-            ("--positive", positive), ("--baseline", baseline),
-        ):  # fmt: skip
-            if value is not None:
-                raise CommandError(f"{option} is of DATA, and no table is named")
-        given = {"rates": _rates(rates)}
-    elif rates:
-        raise CommandError("--rate stands in place of DATA; leave one of them out")
+        pilot = {"rates": _stated(rates)}
     elif model is not None:
-        if prediction is not None or positive is not None:
-            raise CommandError("--model decides and knows the classes: no --prediction, --positive")
-        given = _decided(asked, goal, data, model, target, baseline, reading, trust)
-    elif target is None or prediction is None:
-        raise CommandError(
-            "the decisions of DATA are wanted: --target COL and --prediction COL, or --model FILE"
-        )
+        judged = opened(
+            model, data, reading, trust=trust, target=target, baseline=baseline, files=files,
+            judging=True, goal_text=goal,
+        )  # fmt: skip
+        with step("deciding"), warnings_as_notes():
+            pilot = _decided(judged)
     else:
-        given = _pilot(asked, data, target, prediction, positive, baseline, reading)
-    from setpoint.estimators.planning import rows_needed
+        assert target is not None
+        assert prediction is not None
+        pilot = _counted(wanted, data, reading, target, prediction, positive, baseline, files)
+    from setpoint.estimators import RowsNeededDisplay, rows_needed
 
-    with warnings_as_notes(), step("counting the rows that it takes"):
-        found = rows_needed(asked, confidence=confidence, power=power, **given)
+    with step("counting rows"), warnings_as_notes():
+        try:
+            found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
+        except ValueError as error:
+            if not str(error).startswith("rates"):
+                raise
+            raise CommandError(_in_options(str(error))) from error
     if picture is not None:
-        from setpoint.estimators.planning_display import RowsNeededDisplay
+        current().expect(picture)
+        draw(picture, RowsNeededDisplay(found).plot)
+    _say(found, data, model, picture, files, as_json)
+    raise click.exceptions.Exit(SHOWN if found.rows is not None else FAILED)
 
-        draw(RowsNeededDisplay(found), picture)
+
+def _say(
+    found: RowsNeeded,
+    data: str | None,
+    model: str | None,
+    picture: str | None,
+    files: dict[str, str],
+    as_json: bool,
+) -> None:
     if as_json:
         what = {
             "command": "plan",
-            "status": "found" if found.rows is not None else "not met",
+            "status": "planned" if found.rows is not None else "not met",
             "plan": found.to_dict(),
             "notes": list(current().notes),
         }
-        print_json(what, {"data": data, "model": model, "picture": picture})
-    else:
-        click.echo(_text(found))
-        if picture is not None:
-            click.echo(f"\nWrote the picture to {picture}.")
-    raise click.exceptions.Exit(FAILED if found.rows is None else SHOWN)
+        print_json(what, {"data": data, "model": model, "picture": picture, "datasets": files})
+        return
+    click.echo(str(found))
+    if picture is not None:
+        click.echo(f"\nWrote the picture to {picture}.")
 
 
-def _goal(text: str) -> Goal:
-    from setpoint.cli.tables import check_one_table
-    from setpoint.goals import as_goal
+def _check(
+    data: str | None,
+    target: str | None,
+    prediction: str | None,
+    model: str | None,
+    positive: str | None,
+    rates: Sequence[str],
+) -> None:
+    """Where the assumed values come from: exactly one place."""
+    if (data is None) == (not rates):
+        raise CommandError(
+            "name a table with labels and decisions, or state rates with --rate prior=0.1 and so "
+            "on: one of the two is wanted"
+        )
+    named = {
+        "--target": target, "--prediction": prediction, "--model": model, "--positive": positive
+    }  # fmt: skip
+    if rates:
+        for option, value in named.items():
+            if value is not None:
+                raise CommandError(f"{option} belongs to a table, and --rate needs none")
+    elif (prediction is None) == (model is None):
+        raise CommandError(
+            "the decisions on the rows of DATA come from a column, --prediction COL, or from a "
+            "model file, --model FILE: one of the two is wanted"
+        )
+    elif prediction is not None and target is None:
+        raise CommandError("name the column with the labels, --target COL")
+    elif model is not None and positive is not None:
+        raise CommandError("--positive: the model file knows the positive class")
 
-    out = as_goal(text)
-    check_one_table(out)
-    return out
 
-
-def _rates(given: Sequence[str]) -> dict[str, float]:
-    """The rates of ``NAME=VALUE``.
-
-    Raises
-    ------
-    CommandError
-        If there are none, or one is not written so.
+def _stated(texts: Sequence[str]) -> dict[str, Any]:
+    """Rates as the library takes them.
 
     Examples
     --------
-    >>> _rates(["prior=0.1", "recall=.7"])
-    {'prior': 0.1, 'recall': 0.7}
+    >>> _stated(["prior=0.1", "recall=85%"])
+    {'prior': 0.1, 'recall': 0.85}
+    >>> _stated(["sex=f:share=0.4", "sex=f:prior=0.1"])
+    {'sex=f': {'share': 0.4, 'prior': 0.1}}
     """
-    if not given:
-        raise CommandError(
-            "what the rule reaches is wanted: --rate prior=0.1 --rate recall=0.7 "
-            "--rate precision=0.93, or DATA with decisions"
-        )
-    out: dict[str, float] = {}
-    for text in given:
-        name, _, value = (part.strip() for part in text.partition("="))
+    out: dict[str, Any] = {}
+    for text in texts:
+        group, colon, rest = text.rpartition(":")
+        name, equals, share = rest.partition("=")
+        into = out.setdefault(group, {}) if colon else out
         try:
-            number = float(value)
+            value = float(share.removesuffix("%")) / (100 if share.endswith("%") else 1)
         except ValueError:
-            raise CommandError(f"--rate is NAME=VALUE, such as recall=0.7, got {text!r}") from None
-        if name in out:
+            value = None
+        if not equals or value is None:
+            raise CommandError(f"--rate is NAME=SHARE, as in recall=0.85, got {text!r}")
+        if name in into:
             raise CommandError(f"--rate names {name!r} twice")
-        out[name] = number
+        into[name.strip()] = value
     return out
 
 
-def _decided(
-    goal: Goal, text: str, data: str, model: str, target: str | None, baseline: str | None,
-    reading: Reading, trust: Sequence[str],
-) -> dict[str, Any]:  # fmt: skip
-    """A pilot that a model file decides."""
-    from setpoint.cli.judging import opened
+def _in_options(text: str) -> str:
+    """What the library says of rates, as it is written at a shell.
 
-    judged = opened(
-        model, data, reading, trust=trust, target=target, baseline=baseline, files=None,
-        judging=True, goal_text=text,
-    )  # fmt: skip
+    Examples
+    --------
+    >>> _in_options("rates['sex=f']: recall is a share between 0 and 1, got 2")
+    '--rate sex=f: recall is a share between 0 and 1, got 2'
+    """
+    text = re.sub(r"has its own: .*'(\w+)=a'.*", r"has its own, as in \1=a:recall=0.9", text)
+    return re.sub(r"^rates(?:\['([^']*)'\])?", lambda f: f"--rate {f[1] or ''}".rstrip(), text)
+
+
+def _decided(judged: Any) -> dict[str, Any]:
+    """The rows of a table, and what a model decides on them."""
+    from setpoint.inputs import Dataset
+
     clf, part = judged.model.classifier, judged.part
-    looks = {"sensitive_features": part.groups} if clf.rule_.needs_segments else {}
-    with warnings_as_notes(), step("deciding the rows"), redirect_stdout(sys.stderr):
-        y_pred = clf.predict(part.X, **looks)
-    return {
-        "y_true": part.y,
-        "y_pred": y_pred,
-        "classes": clf.classes_,
-        "pos_label": clf.goal_report_.counts.positive,
-        **(part.sides() if goal.needs.baseline else {"sensitive_features": part.groups}),
+    sets = {
+        name: Dataset(
+            clf.predict(d.X), d.y, sensitive_features=d.sensitive_features, baseline=d.baseline
+        )
+        for name, d in judged.datasets.items()
     }
+    return {
+        "y_true": part.y, "y_pred": clf.predict(part.X), "classes": clf.classes_,
+        "pos_label": getattr(clf, "positive_", None), "datasets": sets or None, **part.sides(),
+    }  # fmt: skip
 
 
-def _pilot(
-    goal: Goal, data: str, target: str, prediction: str, positive: str | None,
-    baseline: str | None, reading: Reading,
-) -> dict[str, Any]:  # fmt: skip
-    """A pilot whose decisions stand in the table."""
+def _counted(
+    goal: Goal,
+    data: str,
+    reading: Reading,
+    target: str,
+    prediction: str,
+    positive: str | None,
+    baseline: str | None,
+    files: dict[str, str],
+) -> dict[str, Any]:
+    """The rows of a table with labels and decisions, as the library takes them."""
     import numpy as np
 
-    from setpoint.cli.labels import check_positive, classes_in, label_of
-    from setpoint.cli.tables import part_of, read, tell
     from setpoint.data import labels_of
+    from setpoint.inputs import Dataset
 
+    only_one_stdin([data, *files.values()])
+    files = check_datasets(goal, files)
+    used = {*goal.needs.names, target, prediction, *([] if baseline is None else [baseline])}
     table = read(data, reading)
-    named = {target, prediction, *goal.needs.names, *([baseline] if baseline else [])}
-    tell(table, named)
-    y = labels_of(table, target)
-    labels, _ = classes_in(y, target, table.name)
-    classes = np.unique(y)
-    y_pred = labels_of(table, prediction, classes)
+    others = {name: read(path, reading) for name, path in files.items()}
+    for one in (table, *others.values()):
+        tell(one, used)
+    part = part_of(table, (), goal, target, None, baseline=baseline)
+    assert part.y is not None
+    decided = labels_of(table, prediction)
+    sets = {}
+    for name, other in others.items():
+        own = part_of(other, (), goal, target, None, dataset=name, baseline=baseline)
+        sets[name] = Dataset(
+            labels_of(other, prediction),
+            own.y,
+            sensitive_features=own.groups,
+            baseline=own.deployed,
+        )
+    labels = sorted({*np.unique(part.y).tolist(), *np.unique(decided).tolist()}, key=str)
+    pos_label = label_of(positive, labels, target)
     if positive is None:
         check_positive(labels, goal, target, table.name)
-    part = part_of(table, (), goal, target, classes, baseline=baseline)
     return {
-        "y_true": y,
-        "y_pred": y_pred,
-        "classes": labels,
-        "pos_label": label_of(positive, labels, target),
+        "y_true": part.y, "y_pred": decided, "pos_label": pos_label, "datasets": sets or None,
         **part.sides(),
-    }
-
-
-def _text(found: RowsNeeded) -> str:
-    first, *lines = found.lines()
-    color = "red" if found.rows is None else "green"
-    return "\n".join([click.style(first, fg=color, bold=True), "", f"Goal: {found.goal}", *lines])
+    }  # fmt: skip

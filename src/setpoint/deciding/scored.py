@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
+from zlib import crc32
 
 import numpy as np
 
@@ -72,7 +73,12 @@ def split_scored(
     if whole and nests(evidence, promise.tests(evidence.rows.marginals)):
         return evidence, lambda _: Certification(confidence, lambda _: evidence, table=table), table
     share = confidence.certification_size
-    rng = np.random.default_rng(_KEY)
+    # Of rows sorted by score the same places would be the same ranks in every draw of the data.
+    seeds = [
+        crc32(np.ascontiguousarray(part).tobytes())
+        for part in (evidence.scores, evidence.rows.true)
+    ]
+    rng = np.random.default_rng([_KEY, *seeds])
     chosen = split_kinds(
         evidence.rows.kind, blocks, _SHARE if share == "auto" else float(share), rng
     )

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any
 
-import numpy as np
-
-from setpoint.evidence import Confusion
+from setpoint.estimators.stated_rates import stated_tables
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.guarantees.planning import Pilot, rows_of
+from setpoint.guarantees.planning import Pilot, Plan, rows_of
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.parameters import is_number
 from setpoint.report.numbers import percent
@@ -23,10 +21,8 @@ __all__ = ["Needed", "RowsNeeded", "rows_needed"]
 
 CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
 MARGINS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
-"""Of the table: how far the value lies on the right side of the bound."""
-
-_ROWS = 1e8
-"""Of the table that stated rates stand for."""
+"""Of the table: how far the value lies on the right side of the bound, for shares; of a cost as
+much of the power of ten nearest to its bound."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +36,8 @@ class Needed:
     value, bound : float
         The value that is assumed, and the bound.
     rows : int or None
-        Rows of all kinds, for this constraint alone; None: no number of rows shows a bound that
-        is not met.
+        Rows of all kinds that certify this constraint alone; None: no number of rows shows a
+        bound that is not met.
     trials : int or None
         Rows among them that the test counts, such as positives for recall; None where the
         constraint is not one exact test.
@@ -109,6 +105,12 @@ class RowsNeeded:
     table: tuple[tuple[int | None, ...], ...] = ()
 
     @property
+    def fewest(self) -> int | None:
+        """Rows below which not even a perfect record would do; None where that is not known."""
+        known = [c.fewest for c in self.constraints if c.fewest is not None]
+        return max(known, default=None)
+
+    @property
     def hardest(self) -> Needed:
         """The constraint that takes most rows."""
         return max(self.constraints, key=lambda c: math.inf if c.rows is None else c.rows)
@@ -119,7 +121,7 @@ class RowsNeeded:
 
     def lines(self) -> list[str]:
         """The finding, in sentences and a table."""
-        chance = f"with a chance of {percent(self.power)}"
+        chance = f"with a chance of {short_percent(self.power)}"
         first = "No number of rows certifies this goal, as these rates do not meet it."
         if self.rows is not None:
             first = (
@@ -130,8 +132,13 @@ class RowsNeeded:
             head = [f"{m:g}" for m in self.margins]
             body = [["-" if n is None else f"{n:,}" for n in row] for row in self.table]
             wide = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-            out += ["", f"Rows for {self.hardest.text}, by how far its value passes the bound:"]
-            names = ["confidence", *(percent(c) for c in self.confidences)]
+            one = self.hardest
+            out += [
+                "",
+                f"Rows by confidence, and by how far the bound of {one.text} lies from "
+                f"{one.value:.4g}:",
+            ]
+            names = ["confidence", *(short_percent(c) for c in self.confidences)]
             for name, row in zip(names, [head, *body], strict=True):
                 cells = "  ".join(f"{c:>{w}}" for c, w in zip(row, wide, strict=True))
                 out.append(f"  {name:>10}  {cells}")
@@ -144,12 +151,23 @@ class RowsNeeded:
         return f'<pre class="setpoint-plan">{escape(str(self))}</pre>'
 
 
+def short_percent(share: float) -> str:
+    """A share that somebody chose, with the digits it was written with.
+
+    Examples
+    --------
+    >>> short_percent(0.95), short_percent(0.999)
+    ('95 %', '99.9 %')
+    """
+    return f"{100.0 * share:.6g} %"
+
+
 def rows_needed(
     goal: Goal | Expression | str,
     y_true: Any = None,
     y_pred: Any = None,
     *,
-    rates: Mapping[str, float] | None = None,
+    rates: Mapping[str, Any] | None = None,
     confidence: float = 0.95,
     power: float = 0.8,
     sensitive_features: Any = None,
@@ -169,7 +187,9 @@ def rows_needed(
         A pilot: decisions as good as those to be certified, on some rows like those to come.
     rates : mapping of str to float, optional
         In place of a pilot, for two classes: "prior", and two of "recall", "precision",
-        "predicted_rate", "false_positive_rate" and "specificity".
+        "predicted_rate", "false_positive_rate" and "specificity"; one of them where the
+        constraints depend on no other. Where the goal names columns, a mapping of each group, as
+        "sex=f", to its rates and its "share" of the rows.
     confidence : float
         Of constraints without one of their own.
     power : float
@@ -192,7 +212,8 @@ def rows_needed(
     -----
     Exact tests by exact search: the smallest number of rows from which on the test succeeds with
     this chance, the number of trials among them drawn, too. Other constraints by their standard
-    error, and 30 % on top. Several constraints share what the power leaves.
+    error, and 30 % on top. Of several constraints the chances to fail add up. Measured, 80 % asked
+    are 80 to 82 % for exact tests and 80 to 91 % for others.
 
     Examples
     --------
@@ -211,17 +232,27 @@ def rows_needed(
         raise GoalError(f"'{goal}' has no constraint that rows could certify; add one")
     if (rates is None) == (y_true is None) or (y_true is None) != (y_pred is None):
         raise TypeError("rows_needed takes y_true and y_pred of a pilot, or rates, one of the two")
+    beside = {
+        "sensitive_features": sensitive_features, "baseline": baseline, "datasets": datasets,
+        "sample_weight": sample_weight, "classes": classes, "pos_label": pos_label,
+    }  # fmt: skip
     if rates is not None:
-        confusion = _stated(rates)
+        for name, given in beside.items():
+            if given is not None:
+                raise TypeError(f"{name}= belongs to the rows of a pilot, and rates= has none")
+        tables = stated_tables(rates, goal)
     else:
-        inputs, decisions = decided_inputs(
-            goal, y_true, y_pred, sensitive_features=sensitive_features, baseline=baseline,
-            sample_weight=sample_weight, datasets=datasets, classes=classes, pos_label=pos_label,
-        )  # fmt: skip
-        confusion = inputs.confusion(decisions)
-    pilot = Pilot.of(goal, confusion)
-    own = [1.0 - (c.confidence or confidence) for c in goal.constraints]
-    plans = [pilot.plan(i, delta) for i, delta in enumerate(own)]
+        inputs, decisions = decided_inputs(goal, y_true, y_pred, **beside)
+        tables = [inputs.confusion(decisions)]
+    deltas = [1.0 - (c.confidence or confidence) for c in goal.constraints]
+    pilots = [Pilot.of(goal, table) for table in tables]
+    planned = [[p.plan(i, delta) for i, delta in enumerate(deltas)] for p in pilots]
+    pilot, plans = pilots[0], planned[0]
+    for one, other in zip(plans, planned[-1], strict=True):
+        if not _same(one, other, power):
+            raise ValueError(
+                f"rates: one rate beside 'prior' does not settle {one.written}; state a second one"
+            )
     found = tuple(
         Needed(
             str(plan.written), plan.value, plan.bound, plan.rows(power), plan.trials(power),
@@ -230,73 +261,39 @@ def rows_needed(
         for plan in plans
     )  # fmt: skip
     out = RowsNeeded(str(goal), confidence, power, rows_of(plans, power), found)
-    hardest = found.index(out.hardest)
-    sign = pilot.program.constraints[hardest].sign
-    value = found[hardest].value
-    table = tuple(
-        tuple(pilot.plan(hardest, 1.0 - c, value - sign * m).rows(power) for m in MARGINS)
-        for c in CONFIDENCES
-    )
-    return RowsNeeded(out.goal, confidence, power, out.rows, found, CONFIDENCES, MARGINS, table)
+    confidences = tuple(sorted({*CONFIDENCES, confidence}))
+    margins, table = _table(pilot, found.index(out.hardest), confidences, power)
+    return replace(out, confidences=confidences, margins=margins, table=table)
+
+
+def _same(one: Plan, other: Plan, power: float) -> bool:
+    """Whether a constraint takes the same of both tables that stated rates allow."""
+    rows, others = one.rows(power) or 0, other.rows(power) or 0
+    return math.isclose(one.value, other.value, abs_tol=1e-6) and abs(rows - others) <= 0.001 * rows
+
+
+def _table(
+    pilot: Pilot, i: int, confidences: tuple[float, ...], power: float
+) -> tuple[tuple[float, ...], tuple[tuple[int | None, ...], ...]]:
+    """Margins, and the rows that a constraint takes at each confidence and margin.
+
+    The value stays as it is assumed, and the bound moves.
+    """
+    constraint = pilot.program.constraints[i]
+    low, high = pilot.counted.range(constraint.function)
+    value = pilot.counted.value(constraint.function)
+    scale = 1.0
+    if (low < -1.0 or high > 1.0) and constraint.level != 0.0:
+        scale = 10.0 ** round(math.log10(abs(constraint.level)))
+    margins = tuple(float(f"{scale * m:g}") for m in MARGINS)
+    levels = [value - constraint.sign * m for m in margins]
+
+    def rows(c: float, level: float) -> int | None:
+        return pilot.plan(i, 1.0 - c, level).rows(power) if low < level < high else None
+
+    return margins, tuple(tuple(rows(c, level) for level in levels) for c in confidences)
 
 
 def _check_share(x: Any, name: str) -> None:
     if not is_number(x) or not 0.0 < x < 1.0:
         raise ValueError(f"{name} is a number above 0 and below 1, got {x!r}")
-
-
-_RATES = ("recall", "precision", "predicted_rate", "false_positive_rate", "specificity")
-
-
-def _stated(rates: Mapping[str, float]) -> Confusion:
-    """The table of two classes that some rates settle.
-
-    Raises
-    ------
-    ValueError
-        If they are not rates, not those that settle a table, or contradict each other.
-    """
-    known = dict(rates)
-    for name, value in known.items():
-        if name not in ("prior", *_RATES):
-            raise ValueError(f"rates: {name!r} is not one of {['prior', *_RATES]}")
-        if not is_number(value) or not 0.0 <= value <= 1.0:
-            raise ValueError(f"rates: {name} is a share between 0 and 1, got {value!r}")
-    if "specificity" in known:
-        fpr = 1.0 - known.pop("specificity")
-        if known.setdefault("false_positive_rate", fpr) != fpr:
-            raise ValueError("rates: specificity and false_positive_rate contradict each other")
-    others = sorted(known.keys() - {"prior"})
-    if "prior" not in known or len(others) != 2:
-        raise ValueError(
-            "rates: a table of two classes takes 'prior' and two of 'recall', 'precision', "
-            f"'predicted_rate' and 'false_positive_rate' (or 'specificity'), got {sorted(rates)}"
-        )
-    prior = known["prior"]
-    tp, fp = _accepted(prior, known)
-    table = np.array([[1.0 - prior - fp, fp], [prior - tp, tp], [0.0, 0.0]])
-    if not np.isfinite(table).all() or (table < -1e-9).any() or not 0.0 < prior < 1.0:
-        raise ValueError(f"rates: no table of two classes has {dict(rates)}")
-    return Confusion.of_counts(("negative", "positive"), np.rint(_ROWS * np.maximum(table, 0.0)))
-
-
-def _accepted(prior: float, known: Mapping[str, float]) -> tuple[float, float]:
-    """The shares of all rows that are accepted rightly and wrongly."""
-    r, p = known.get("recall"), known.get("precision")
-    a, f = known.get("predicted_rate"), known.get("false_positive_rate")
-    wrong = None if f is None else (1.0 - prior) * f
-    if r is not None:
-        tp = prior * r
-        if wrong is not None:
-            return tp, wrong
-        if p is not None:
-            return tp, tp * (1.0 - p) / p if p > 0.0 else math.nan
-        assert a is not None
-        return tp, a - tp
-    if p is not None and a is not None:
-        return a * p, a * (1.0 - p)
-    assert wrong is not None
-    if p is not None:
-        return (wrong * p / (1.0 - p) if p < 1.0 else math.nan), wrong
-    assert a is not None
-    return a - wrong, wrong

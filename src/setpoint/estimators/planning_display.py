@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from setpoint.estimators.planning import RowsNeeded
+from setpoint.estimators.planning import RowsNeeded, short_percent
 from setpoint.report.displays import style
-from setpoint.report.numbers import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RowsNeededDisplay"]
 
-_DASHES = ("-", "--", "-.", ":")
+_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 
 class RowsNeededDisplay:
@@ -63,10 +63,12 @@ class RowsNeededDisplay:
         """
         figure, (axes,), mode = style.axes(ax)
         plan, hardest = self.plan, self.plan.hardest
-        for dash, confidence, row in zip(_DASHES, plan.confidences, plan.table, strict=False):
+        for dash, confidence, row in zip(
+            cycle(_DASHES), plan.confidences, plan.table, strict=False
+        ):
             rows = np.array([np.nan if n is None else float(n) for n in row])
-            label = f"{percent(confidence)} confidence"
-            axes.plot(plan.margins, rows, dash, color=style.BLUE, marker=".", label=label)
+            label = f"{short_percent(confidence)}"
+            axes.plot(plan.margins, rows, linestyle=dash, color=style.BLUE, marker=".", label=label)
         margin = abs(hardest.value - hardest.bound)
         if hardest.rows is not None:
             axes.plot([margin], [hardest.rows], "o", color=style.ORANGE, label="as assumed")
@@ -74,7 +76,7 @@ class RowsNeededDisplay:
         axes.set_yscale("log")
         axes.set_xticks(plan.margins, [f"{m:g}" for m in plan.margins], minor=False)
         style.finish(axes, "how far the value passes the bound", "rows that certify")
-        axes.set_title(style.wrapped(hardest.text, 44), fontsize=style.NAME, color=style.INK)
-        style.legend(axes, mode)
+        style.caption(axes, mode, hardest.text)
+        style.legend(axes, mode, columns=3, title="confidence")
         self.ax_, self.figure_ = axes, figure
         return self

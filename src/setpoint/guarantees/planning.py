@@ -36,7 +36,7 @@ from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal, Program, ProgramConstraint
 from setpoint.typing import Bools
 
-__all__ = ["Fewest", "Pilot", "Plan", "fewest_rows", "fewest_rows_of"]
+__all__ = ["Fewest", "Pilot", "Plan", "fewest_rows", "fewest_rows_of", "rows_of"]
 
 _TINY = 1e-12
 

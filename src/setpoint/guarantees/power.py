@@ -1,7 +1,8 @@
 """The chance that rows yet to be drawn show a statement, if the truth is as assumed.
 
 Of an exact binomial statement it is exact, also over the number of trials among the rows,
-which is drawn with them. Of any other statement it is a normal approximation.
+which is drawn with them; of thousands of trials to some digits. Of any other statement it is
+a normal approximation.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlogy
+from scipy.special import betainc, gammaln, ndtri, xlogy
 
 from setpoint.guarantees.requirements import Requirement
 from setpoint.inference.delta import influence_of
@@ -33,8 +34,19 @@ counts too lightly. Measured by ``benchmarks/guarantees_plan.py``."""
 _NOTHING = 1e-7
 """What lies no more than this on the right side of a bound is at it."""
 
-_MOST_EXACT = 2e5
-"""Trials; beyond, the normal approximation is right to some ten thousandths."""
+_MANY = 5e3
+"""Trials; beyond, one success more or less makes no difference, and some numbers of trials say
+it of all."""
+
+_NOT_RARE = 50.0
+"""Successes, or failures, among many trials at the share that has to be exceeded."""
+
+_POINTS = np.linspace(-5.0, 5.0, 61)
+_WEIGHTS = np.exp(-0.5 * _POINTS**2) / np.exp(-0.5 * _POINTS**2).sum()
+"""Of the numbers of trials among many rows, in standard deviations."""
+
+_STEPS = 6
+"""Of Newton's method, whose steps shrink a hundredfold."""
 
 _WIDE = 8.0
 """Standard deviations beyond which no count is looked at."""
@@ -97,8 +109,8 @@ class Binomial:
         0.8135
         """
         mean = n * self.share
-        if mean > _MOST_EXACT:
-            return self._by_normal(n)
+        if mean > _MANY and mean * min(self.q, 1.0 - self.q) > _NOT_RARE:
+            return self._of_many(n)
         spread = _WIDE * (math.sqrt(mean * (1.0 - self.share)) + 1.0 - self.share)
         low, high = max(0, math.floor(mean - spread)), min(n, math.ceil(mean + spread))
         m = np.arange(low, high + 1)
@@ -113,11 +125,18 @@ class Binomial:
         passed = at_least(successes_needed(m, self.q, self.delta), m, self.p)
         return np.asarray(np.minimum.accumulate(passed[::-1])[::-1][: high - low + 1])
 
-    def _by_normal(self, n: int) -> float:
-        m, gap = n * self.share, self.p - self.q
-        asked = quantile(self.delta) * math.sqrt(m * self.q * (1.0 - self.q)) + 1.0
-        varied = m * (self.p * (1.0 - self.p) + (1.0 - self.share) * gap * gap)
-        return _NORMAL.cdf((m * gap - asked) / math.sqrt(max(varied, 1e-12)))
+    def _of_many(self, n: int) -> float:
+        """The same at some numbers of trials, with a test that asks for a success too many.
+
+        So it never falls, and nothing has to be looked for ahead.
+        """
+        spread = math.sqrt(n * self.share * (1.0 - self.share))
+        m = n * self.share + spread * _POINTS
+        asked = self.q * m + quantile(self.delta) * np.sqrt(m * self.q * (1.0 - self.q))
+        for _ in range(_STEPS):
+            reached = betainc(asked, m - asked + 1.0, self.q)
+            asked += (quantile(self.delta) + ndtri(reached)) * np.sqrt(m * self.q * (1.0 - self.q))
+        return float(_WEIGHTS @ betainc(asked + 1.0, m - asked, self.p))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.expressions import Const, Expression, Reduce, walk
@@ -12,6 +13,7 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.ranges import range_of
 from setpoint.goals.words import in_words
 from setpoint.inference.verdicts import FAILS, OPEN, SHOWN, verdict_of
+from setpoint.report.counting import LEVEL
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
 from setpoint.report.findings import SEARCHED, counts_nothing, empty, sentence
@@ -23,15 +25,17 @@ from setpoint.tolerances import SATISFIED
 
 __all__ = ["Advice", "advice_of", "stricter_goal"]
 
-_SURE = 1.7
-"""Margins are so many times the distance from the value to its limit.
+_MORE = 0.7
+"""Margins are the distance from the value to its limit at 95 %, and so much of that on top.
 
 The limit itself is 1.645 standard errors away. A rule searched with that margin is shown in half
 of the draws; with .84 standard errors of both samples on top, in four of five.
 """
 
-_CERTIFYING = ("plugin", "ramp", "penalty")
+_CERTIFYING = ("plugin", "ramp", "penalty", "surrogates")
 """Families that certify."""
+
+_normal = NormalDist().inv_cdf
 
 _MOST_TIMES = 50
 """Advice asks for at most so many times the rows that there are."""
@@ -155,7 +159,7 @@ def stricter_goal(facts: Facts, goal: Goal) -> Goal | None:
     for entry, written in zip(facts.constraints, goal.constraints, strict=True):
         bound = _margin(entry)
         if entry.verdict == OPEN:
-            bound = _tightened(entry, written)
+            bound = _tightened(entry, written, facts.level if entry.level is None else entry.level)
             if bound is None:
                 return None
         moved.append(written if bound is None else replace(written, rhs=Const(bound)))
@@ -184,14 +188,16 @@ def _margin(entry: Entry) -> float | None:
     return entry.worked if stricter else None
 
 
-def _tightened(entry: Entry, written: Constraint) -> float | None:
+def _tightened(entry: Entry, written: Constraint, level: float) -> float | None:
     """The bound that is meant moved by the margin, if a value can be there at all."""
     if _margin(entry) is not None or not isinstance(written.rhs, Const):
         return None
     if entry.value is None or entry.low is None or entry.high is None or entry.bound is None:
         return None
     up = written.relation == ">="
-    reach = _SURE * (entry.value - entry.low if up else entry.high - entry.value)
+    reach = entry.value - entry.low if up else entry.high - entry.value
+    # A limit at another level is so many standard errors further away, and what is on top is not.
+    reach *= 1.0 + _MORE * (_normal(LEVEL) / _normal(level))
     if not math.isfinite(reach) or reach <= SATISFIED:
         return None
     low, high = range_of(written.lhs)

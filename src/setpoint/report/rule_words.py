@@ -58,9 +58,9 @@ def certificate(facts: Facts, goal: Goal) -> str:
     if known.gap is not None:
         out = f"{'Then no' if sentences else 'No'} other {known.rivals} on these scores has "
         if known.gap <= SATISFIED:
-            out += "a better objective (certified)."
+            out += "a better objective (proved)."
         else:
-            out += f"an objective better by more than {shown(known.gap, unit)} (certified)."
+            out += f"an objective better by more than {shown(known.gap, unit)} (proved)."
         sentences.append(out)
         if any(e.denominator is not None for e in facts.entries):
             sentences.append(
