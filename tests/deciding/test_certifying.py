@@ -94,11 +94,13 @@ def test_rows_that_certify_take_no_part_in_the_fit(rows):
     assert again is not None
 
 
-def test_equal_rows_lie_on_one_side():
-    X, y, _ = drawn(600)
-    X = np.repeat(np.round(X, 1), 3, axis=0)
-    clf = plug(RECALL, confidence=0.9).fit(X, np.repeat(y, 3))
-    assert clf.goal_report_.guarantee.rows % 3 == 0
+def test_copies_are_refused_and_rows_of_a_few_categories_are_not():
+    X, y, _ = drawn(2_000)
+    with pytest.raises(ValueError, match="of the rows equal others, labels included"):
+        plug(RECALL, confidence=0.9).fit(np.repeat(X[:300], 3, axis=0), np.repeat(y[:300], 3))
+    few = np.round(X / 2.0)
+    found = plug(RECALL, confidence=0.9).fit(few, y).goal_report_.guarantee
+    assert "copies are taken for rows that came independently" in found.assumptions
 
 
 def test_a_constraint_has_its_own_confidence(rows):

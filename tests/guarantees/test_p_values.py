@@ -220,7 +220,7 @@ def test_weighted_rows_and_probabilities_are_never_exact():
     assert p_value(requirements_of(c), counted, level=0.05).kind == "gaffke"
     assert p_of("recall >= 0.6", [[40, 7], [9, 30]], fractional=True).kind == "gaffke"
     assert p_of("recall.difference() <= 0.5", [[40, 7], [9, 30]], fractional=True).kind == "drawn"
-    with pytest.raises(GoalError, match="strict=True takes what is proved"):
+    with pytest.raises(GoalError, match=r"take tests that are proved, and of weighted"):
         p_value(requirements_of(c), counted, level=0.05, strict=True)
 
 

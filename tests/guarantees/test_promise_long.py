@@ -152,7 +152,7 @@ def most(draws):
 def test_the_promise_is_kept(cells, name):
     broke, answered = simulated(cells, name, 100, seed=1)
     assert broke <= most(100)
-    assert answered >= 0.8
+    assert answered >= 0.65  # 1,000 rows, of which the split leaves 700
 
 
 @pytest.mark.long

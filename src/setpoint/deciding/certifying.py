@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -377,7 +378,9 @@ class _Judge:
 
     def fingerprint(self, path: Sequence[Rung]) -> bytes:
         """What distinguishes this path from others on the same rows."""
-        return b"".join(rung.confusion.counts.tobytes() for rung in path)
+        models = {id(r.model.model): self.scored(r.model).scores for r in path}
+        scores = [blake2b(s.tobytes(), digest_size=16).digest() for s in models.values()]
+        return b"".join([*(r.confusion.counts.tobytes() for r in path), *scores])
 
     def is_fractional(self, rung: Rung) -> bool:
         """Whether counts are probabilities of a draw."""

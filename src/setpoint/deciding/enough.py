@@ -34,7 +34,7 @@ def tests_on(promise: Promise, rows: Rows) -> RuleTests:
         If they lack labels, or what a constraint refers to.
     """
     try:
-        return promise.tests(rows.marginals)
+        return promise.tests(rows.marginals, weighted=rows.is_weighted)
     except GoalError as error:
         raise type(error)(f"the rows that certify: {error}") from None
 
@@ -117,9 +117,9 @@ def _refuse(
     apart = "" if share == 1.0 else f" (a share of {share:g} of all rows)"
     message = (
         f"{constraint}: {100 * confidence:.12g} % confidence takes {found.trials:,} rows that "
-        f"speak for it and none against it, and among those that certify{apart} there are {there:,} that "
-        f"could. Fewer than {needed:,} rows in all cannot do, and most likely it takes more "
-        "(rows_needed says how many); or loosen the bound, or ask for less confidence"
+        f"speak for it and none against it, and among those that certify{apart} there are "
+        f"{there:,} that could. Fewer than {needed:,} rows in all cannot do, and most likely it "
+        "takes more (rows_needed says how many); or loosen the bound, or ask for less confidence"
     )
     if settings.on_uncertified == "raise":
         raise NotCertifiable(message, str(constraint), rows_needed=needed)

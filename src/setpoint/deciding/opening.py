@@ -284,6 +284,11 @@ def _certifying(
     )  # fmt: skip
     where = f"{_CERTIFY}: y"
     judged = CheckedData.check(data.goal, data.classes, rows, decide_on, where)
+    if rows_key(first.X, judged.kinds(None)) == rows_key(data.X, data.judged.kinds(None)):
+        raise ValueError(
+            "certify_on: these are the rows of the fit; rows that certify take no part in anything "
+            "else"
+        )
     digest = RowDigest.of(data.X, column_names(data.X), data.weight)
     seen = 0.0 if digest is None else digest.share_of(first.X)
     if seen > 0.0:

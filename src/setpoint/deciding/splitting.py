@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -21,9 +22,22 @@ from setpoint.typing import Codes, Floats, Integers
 if TYPE_CHECKING:
     from setpoint.deciding.opening import FitData
 
-__all__ = ["CertifyingRows", "equal_rows", "rows_key", "set_apart", "split_kinds"]
+__all__ = [
+    "CertifyingRows",
+    "alike",
+    "content_of",
+    "rows_key",
+    "set_apart",
+    "split_kinds",
+]
 
 _KEY = 0x5EA1ED
+
+_MOST_REPEATED = 0.2
+"""Of all rows may equal others and stay together: a larger part would not be a sample of rows."""
+
+_MOST_AGREED = 0.02
+"""Of rows that equal others: where no more have another label than the first, they are copies."""
 
 _FEW_COPIES = 0.98
 """Of all rows: where no fewer differ, copies make no difference."""
@@ -49,7 +63,7 @@ class CertifyingRows:
     @property
     def copies(self) -> str:
         """A sentence where many of the rows of X are copies of others; else ""."""
-        content = _content(self.given[None].X)
+        content = content_of(self.given[None].X)
         if content is None:
             return ""
         n, distinct = len(content), len(np.unique(content))
@@ -108,11 +122,13 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     for name, rows in data.given.items():
         if name not in data.judged.tables:
             continue
-        content, kinds = _content(rows.X), data.judged.kinds(name)
+        content, kinds = content_of(rows.X), data.judged.kinds(name)
+        blocks = alike(content, kinds, "X" if name is None else f"datasets[{name!r}]")
+        content = None if blocks is None else content
         chosen, left = sides.of(content, len(kinds))
-        blocks = None if content is None else content[left]
         if len(left):
-            chosen[left] = split_kinds(kinds[left], blocks, share, rng)
+            some = None if blocks is None else blocks[left]
+            chosen[left] = split_kinds(kinds[left], some, share, rng)
         sides.keep(content, chosen)
         first[name], second[name] = np.flatnonzero(~chosen), np.flatnonzero(chosen)
     for name, index in (*first.items(), *second.items()):
@@ -122,6 +138,7 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
                 f"{where}: the rows are too much alike to set some of them apart: rows with equal "
                 "content lie on one side; give other rows to certify with (certify_on=)"
             )
+    _check_classes(data, first[None], second[None])
     apart = CertifyingRows(
         data.judged.take(second),
         {name: data.given[name].take(index) for name, index in second.items()},
@@ -131,8 +148,22 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     out = replace(data, judged=data.judged.take(first), given=given, certifying=apart)
     if not data.is_validated:
         return _without(out, first[None])
-    trained = ~sides.of(_content(data.X), len(data.true))[0]
+    trained = ~sides.of(content_of(data.X), len(data.true))[0]
     return out if trained.all() else _without(out, np.flatnonzero(trained))
+
+
+def _check_classes(data: FitData, first: Codes, second: Codes) -> None:
+    """Refuse rows of which one side would lack a class."""
+    labels = data.classes.labels
+    true = np.asarray(data.judged.kinds(None)) % (len(labels) + 1)
+    for code, label in enumerate(labels):
+        if (true == code).any() and not (
+            (true[first] == code).any() and (true[second] == code).any()
+        ):
+            raise ValueError(
+                f"X: class {label!r} has too few rows to set some of them apart; give rows of "
+                "their own to certify with (certify_on=)"
+            )
 
 
 class _Sides:
@@ -177,6 +208,9 @@ def split_kinds(
 ) -> NDArray[np.bool_]:
     """Which rows are set apart: a share of each kind, blocks as a whole.
 
+    Every row has the same chance. Of kinds with few rows the numbers are drawn, so that they add
+    up to the share of all: rounding each up or down would change the mix of kinds.
+
     Parameters
     ----------
     kinds : int array of shape (N,)
@@ -188,7 +222,6 @@ def split_kinds(
     Returns
     -------
     bool array of shape (N,)
-        Of each kind with two blocks or more one at least lies on each side.
 
     Examples
     --------
@@ -196,47 +229,67 @@ def split_kinds(
     >>> split_kinds(np.array([0] * 6 + [1] * 4), None, 0.5, rng).reshape(2, 5).sum()
     np.int64(5)
     """
-    if blocks is None:
-        return _split_rows(kinds, share, rng)
-    _, first, place, sizes = np.unique(
-        blocks, return_index=True, return_inverse=True, return_counts=True
-    )
-    chosen = np.zeros(len(first), bool)
+    first, place, sizes = np.arange(len(kinds)), None, None
+    if blocks is not None:
+        _, first, place, sizes = np.unique(
+            blocks, return_index=True, return_inverse=True, return_counts=True
+        )
     own = np.asarray(kinds)[first]
-    mixed = rng.permutation(len(first))
-    mixed = mixed[np.argsort(own[mixed], kind="stable")]
-    starts = np.flatnonzero(np.diff(own[mixed], prepend=-1))
-    for part in np.split(mixed, starts[1:]):
-        total = np.cumsum(sizes[part])
-        n = int(np.searchsorted(total, round(share * float(total[-1])), side="right"))
-        chosen[part[: min(max(n, 1), len(part) - 1)]] = True
-    return np.asarray(chosen[place.ravel()])
+    chosen = np.zeros(len(first), bool)
+    reached, due = 0, float(rng.random())
+    for kind in rng.permutation(np.unique(own)):
+        part = np.flatnonzero(own == kind)
+        n_rows = len(part) if sizes is None else int(sizes[part].sum())
+        due += share * n_rows
+        n = math.floor(due) - reached
+        reached += n
+        if sizes is None:
+            chosen[rng.choice(part, n, replace=False, shuffle=False)] = True
+        else:
+            mixed = rng.permutation(part)
+            chosen[mixed[: np.searchsorted(np.cumsum(sizes[mixed]), n, side="right")]] = True
+    return chosen if place is None else np.asarray(chosen[place.ravel()])
 
 
-def _split_rows(kinds: Integers, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """The same where every row is a block: a million of them in some milliseconds."""
-    chosen = np.zeros(len(kinds), bool)
-    for kind in np.unique(kinds):
-        own = np.flatnonzero(kinds == kind)
-        n = min(max(round(share * len(own)), 1), len(own) - 1)
-        chosen[own[rng.choice(len(own), n, replace=False, shuffle=False)]] = True
-    return chosen
+def alike(content: Floats | None, kinds: Integers, where: str = "X") -> Codes | None:
+    """Blocks of rows with equal content, that may not be divided; None where rows may.
+
+    A few rows that equal others are copies, or as good as copies. Where many do, they either are
+    alike by nature, as rows of a few categories are, and then their labels differ: such rows came
+    independently. Or they are copies, of which nothing can be said.
+
+    Raises
+    ------
+    ValueError
+        If many rows equal others, labels included.
+    """
+    if content is None:
+        return None
+    _, first, place, sizes = np.unique(
+        content, return_index=True, return_inverse=True, return_counts=True
+    )
+    place = place.ravel()
+    repeated = sizes[place] > 1
+    if repeated.mean() <= _MOST_REPEATED:
+        return place
+    kinds = np.asarray(kinds)
+    if (kinds != kinds[first][place])[repeated].mean() > _MOST_AGREED:
+        return None
+    raise ValueError(
+        f"{where}: {100 * repeated.mean():.3g} % of the rows equal others, labels included. Copies "
+        "of a row would certify the model that learnt from them: leave them out, or give rows of "
+        "their own to certify with (certify_on=)"
+    )
 
 
 def rows_key(X: Any, kinds: Integers) -> bytes:
     """What identifies some rows, in any order."""
-    content = _content(X)
+    content = content_of(X)
     found = np.sort(kinds) if content is None else np.sort(content)
     return blake2b(found.tobytes(), digest_size=16).digest()
 
 
-def equal_rows(X: Any) -> Codes | None:
-    """Rows with equal content as one block; None where they hold what cannot be hashed."""
-    content = _content(X)
-    return None if content is None else np.unique(content, return_inverse=True)[1].ravel()
-
-
-def _content(X: Any) -> Floats | None:
+def content_of(X: Any) -> Floats | None:
     """A number for the content of each row."""
     if X is None:
         return None

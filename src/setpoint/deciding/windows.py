@@ -62,6 +62,8 @@ class NestedCuts:
     def rows_needed(self, tests: RuleTests, n_rows: int) -> int | None:
         """So many rows at least, if new ones are like these; None: no number would do."""
         shares = len({(side.segment, side.rises) for side in self.sides})
+        if shares > len({side.segment for side in self.sides}):
+            return None  # of two sides it is the room between them that lacks
         times = 1.0
         for side in self.sides:
             level = tests.promise.levels[side.constraint]

@@ -16,7 +16,7 @@ import numpy as np
 
 __all__ = ["fingerprint"]
 
-_PASSING = frozenset({"n_jobs", "verbose", "random_state"})
+_PASSING = frozenset({"n_jobs", "verbose"})
 """Attributes that no prediction hangs on."""
 
 _INDEXES = frozenset({"KDTree", "BallTree"})
@@ -86,9 +86,14 @@ def _add(digest: _Hash, x: Any, above: tuple[int, ...], depth: int) -> None:
         for one in sorted(x, key=str):
             inside(one)
     elif isinstance(x, (list, tuple)):
+        digest.update(f"[{len(x)}".encode())
         for one in x:
             inside(one)
-    elif isinstance(x, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)):
+    elif isinstance(x, types.FunctionType):
+        inside((x.__qualname__, x.__code__.co_code, x.__defaults__, x.__kwdefaults__))
+        inside([c for c in x.__code__.co_consts if not isinstance(c, types.CodeType)])
+        inside([cell.cell_contents for cell in x.__closure__ or ()])
+    elif isinstance(x, (type, types.ModuleType, types.BuiltinFunctionType)):
         digest.update(getattr(x, "__qualname__", x.__name__).encode())
     elif not isinstance(x, (np.random.Generator, np.random.RandomState)):
         inside(_state(x))

@@ -181,12 +181,14 @@ def certified_windows(
         Promise the next rows that each constraint refers to in place of the population.
     """
     windows = {(side.segment, side.rises) for side in sides}
+    # The next rows have to meet every statement; on the population the first that fails counts.
+    shares = len(windows) if next_rows is None else len(sides)
     first = [0] * len(cuts.segments)
     last = [s.curve.n_cutoffs - 1 for s in cuts.segments]
     for side in sides:
         level = tests.promise.levels[side.constraint]
         assert level is not None
-        least = least_successes(side.trials, side.share, level / len(windows), next_rows)
+        least = least_successes(side.trials, side.share, level / shares, next_rows)
         ok = np.flatnonzero(side.successes >= least)
         if not len(ok):
             return None

@@ -24,6 +24,7 @@ def limit_of_constraint(
     level: float,
     strict: bool = False,
     fractional: bool = False,
+    weighted: bool = False,
 ) -> float | None:
     """The strictest bound on a constraint's left side that the same test would pass.
 
@@ -34,7 +35,7 @@ def limit_of_constraint(
     counted : Counted
     level : float
         Of the test: the limit lies on its side of the true value with confidence ``1 - level``.
-    strict, fractional : bool
+    strict, fractional, weighted : bool
         As in :func:`~setpoint.guarantees.p_values.p_value`.
 
     Returns
@@ -59,7 +60,8 @@ def limit_of_constraint(
     """
     x = constraint.function
     part = requirements_of(constraint)
-    if isinstance(part, Requirement) and part.function is x and not (strict or fractional):
+    plain = isinstance(part, Requirement) and part.function is x
+    if plain and not (strict or fractional or weighted):
         ends = exact_limits(x, counted, level, level)
         if ends is not None:
             return ends[0] if constraint.sign > 0 else ends[1]
@@ -69,7 +71,9 @@ def limit_of_constraint(
 
     def passes(bound: float) -> bool:
         moved = requirements_of(replace(constraint, level=bound))
-        found = p_value(moved, counted, level=level, strict=strict, fractional=fractional)
+        found = p_value(
+            moved, counted, level=level, strict=strict, fractional=fractional, weighted=weighted
+        )
         return found.p <= level
 
     loose, hard = (bottom, top) if constraint.sign > 0 else (top, bottom)

@@ -53,6 +53,7 @@ def p_value(
     level: float,
     strict: bool = False,
     fractional: bool = False,
+    weighted: bool = False,
     seed: int = 0,
 ) -> PValue:
     """The p-value of a constraint from the counts of rows that did not choose the rule.
@@ -68,6 +69,8 @@ def p_value(
         Only what is proved: the exact binomial, betting, and limits of each rate.
     fractional : bool
         Counts are sums of the probabilities of a rule that draws, and not of decisions.
+    weighted : bool
+        Rows have weights, also where all that were seen are equal: others may come.
     seed : int
         Of the draws.
 
@@ -94,14 +97,17 @@ def p_value(
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
-    return _Testing(counted, strict, fractional, seed).test(part, level)
+    return _Testing(counted, strict, fractional, weighted, seed).test(part, level)
 
 
 class _Testing:
     """Finds p-values of statements on one set of counts."""
 
-    def __init__(self, counted: Counted, strict: bool, fractional: bool, seed: int) -> None:
+    def __init__(
+        self, counted: Counted, strict: bool, fractional: bool, weighted: bool, seed: int
+    ) -> None:
         self.counted = counted
+        self.weighted = weighted
         self.strict = strict
         self.fractional = fractional
         self.seed = seed
@@ -118,13 +124,14 @@ class _Testing:
         return PValue(min(1.0, m * min((f.p for f in found), default=1.0)), _weakest(found))
 
     def _requirement(self, x: Requirement, level: float) -> PValue:
-        if not self.fractional:
+        if not (self.fractional or self.weighted):
             trials = trials_of(x.function, self.counted, x.relation, x.level)
             if trials is not None:
                 return PValue(trials.p_value, "binomial")
         rates = rates_in(x.function, self.counted)
-        alike = self.counted.weight_of_rows(x.function)
-        if self.strict:
+        alike = None if self.weighted else self.counted.weight_of_rows(x.function)
+        if self.strict or x.function.has_kinks:
+            # Drawing is right for smooth functions: a largest of several is drawn too large.
             return self._proved(x, rates, alike)
         kind = "gaffke" if len(rates) == 1 else "drawn"
         if rates.is_empty:
@@ -138,8 +145,8 @@ class _Testing:
     def _proved(self, x: Requirement, rates: Rates, weight: float | None) -> PValue:
         if weight is None:
             raise GoalError(
-                "strict=True takes what is proved, and of rows with different weights nothing is: "
-                "leave out one of them"
+                "strict=True, and an extreme or an absolute value inside a sum, take tests that "
+                "are proved, and of weighted rows nothing is: leave out one of them"
             )
         kind = "betting" if rates.is_one else "boxes"
         if rates.is_empty:

@@ -78,15 +78,15 @@ class Promise:
             None if c is None else level_of_try(1.0 - c, self.attempt) for c in self.confidences
         )
 
-    def tests(self, marginals: Marginals) -> RuleTests:
-        """The tests of rules on rows with these marginals.
+    def tests(self, marginals: Marginals, *, weighted: bool = False) -> RuleTests:
+        """The tests of rules on rows with these marginals, and whether they have weights.
 
         Raises
         ------
         EmptyPopulationError
             If a constraint refers to rows that are not there.
         """
-        return RuleTests(self, marginals)
+        return RuleTests(self, marginals, weighted)
 
 
 class RuleTests:
@@ -97,10 +97,13 @@ class RuleTests:
     promise : Promise
     marginals : Marginals
         Of the rows tested, the same for every rule.
+    weighted : bool
+        Whether rows have weights.
     """
 
-    def __init__(self, promise: Promise, marginals: Marginals) -> None:
+    def __init__(self, promise: Promise, marginals: Marginals, weighted: bool = False) -> None:
         self.promise = promise
+        self.weighted = weighted
         linked = promise.linked
         folder = Folder(linked.codebook, marginals, fixed=False)
         self.program = Program(linked, marginals, folder)
@@ -139,25 +142,33 @@ class RuleTests:
         for part, level in zip(self.parts, self.promise.levels, strict=True):
             if part is None or level is None:
                 continue
-            found = p_value(
-                part, counted, level=level, strict=self.promise.strict, fractional=fractional
-            )
+            found = p_value(part, counted, level=level, **self._how(fractional))
             if not found.p <= level:
                 return False
         return True
 
-    def ratio(self, confusion: Confusion, *, fractional: bool = False) -> float:
-        """The largest p-value over its level; a rule passes where that is 1 at most."""
-        return max(
-            s.p_value / level for s, level in self._tested(confusion, fractional, limits=False)
-        )
+    def _how(self, fractional: bool) -> dict[str, bool]:
+        return {
+            "strict": self.promise.strict, "fractional": fractional, "weighted": self.weighted,
+        }  # fmt: skip
+
+    def ratio(self, confusion: Confusion, *, among: int, fractional: bool = False) -> float:
+        """The largest p-value over its level; a rule passes alone where that is 1 at most.
+
+        Parameters
+        ----------
+        among : int
+            How many rules are tried: the p-value is as fine as its share of the level needs.
+        """
+        found = self._tested(confusion, fractional, limits=False, among=among)
+        return max(s.p_value / level for s, level in found)
 
     def shown(self, confusion: Confusion, *, fractional: bool = False) -> tuple[Shown, ...]:
         """What the test of each promised constraint finds for a rule, with limits."""
         return tuple(s for s, _ in self._tested(confusion, fractional, limits=True))
 
     def _tested(
-        self, confusion: Confusion, fractional: bool, *, limits: bool
+        self, confusion: Confusion, fractional: bool, *, limits: bool, among: int = 1
     ) -> list[tuple[Shown, float]]:
         counted, promise = self.counted(confusion), self.promise
         out = []
@@ -167,8 +178,8 @@ class RuleTests:
         for c, part, confidence, level in rows:
             if part is None or level is None or confidence is None:
                 continue
-            how = {"strict": promise.strict, "fractional": fractional}
-            found = p_value(part, counted, level=level, **how)
+            how = self._how(fractional)
+            found = p_value(part, counted, level=level / among, **how)
             limit = limit_of_constraint(c, counted, level=level, **how) if limits else None
             # The bound may be measured, and the constraint one on a difference.
             plain = c.side == c.written.lhs

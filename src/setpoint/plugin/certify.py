@@ -222,7 +222,7 @@ def _as_they_are(
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
     promise = Promise.of(linked, settings.level, strict=settings.strict)
-    tests = promise.tests(inputs.rows.marginals)
+    tests = promise.tests(inputs.rows.marginals, weighted=inputs.rows.is_weighted)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
     path = b"".join(c.counts.tobytes() for c, _ in counted)
     attempt = max(Tries.of(first).number(rows_key(X, inputs.kinds(None)), path), settings.attempt)
@@ -264,7 +264,8 @@ def _passing(tests: RuleTests, counted: list[tuple[Confusion, bool]], ordered: b
     if ordered:
         results = (tests.passes(c, fractional=drawn) for c, drawn in counted)
         return list(range(fixed_sequence(results)))
-    ratios = np.array([tests.ratio(c, fractional=drawn) for c, drawn in counted])
+    n = len(counted)
+    ratios = np.array([tests.ratio(c, among=n, fractional=drawn) for c, drawn in counted])
     return np.flatnonzero(holm(ratios)).tolist()
 
 

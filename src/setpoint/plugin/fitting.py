@@ -16,7 +16,7 @@ from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
 from setpoint.deciding import Certification, Certify, Decision, FitData, Found, Tries, decide
-from setpoint.deciding.splitting import equal_rows
+from setpoint.deciding.splitting import alike, content_of
 from setpoint.evidence import Evidence
 from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError
@@ -156,13 +156,17 @@ class Task:
         """Rows with equal content, where the rows that choose and those that certify are split."""
         if self.data.promised is None or self.data.certifying is not None:
             return None
-        found = equal_rows(self.data.X)
+        if len(inputs.tables) > 1:
+            raise GoalError(
+                "confidence: the model is fitted already and the goal refers to further data sets: "
+                "rows that are in several of them could choose the rule and certify it; give rows "
+                "of their own to certify with (certify_on=)"
+            )
+        found = alike(content_of(self.data.X), self.data.judged.kinds(None))
         if found is None:
             return None
         own = found if index is None else found[index]
-        own = own[counted_rows(inputs.tables[None].weight)]
-        rest = inputs.rows.n_rows - len(own)
-        return np.concatenate([own, len(found) + np.arange(rest)])
+        return own[counted_rows(inputs.tables[None].weight)]
 
     def _measured(self) -> RowMetric | None:
         """A black box on the rows of X."""

@@ -111,7 +111,11 @@ def with_guarantee(report: GoalReport, guarantee: Guarantee) -> GoalReport:
             continue
         limit = entry.bound if guarantee.state == "certified" else found.limit
         entries.append(replace(entry, certified=limit, passed=found.passed))
-    return replace(report, guarantee=guarantee, constraints=tuple(entries))
+    objective = report.objective
+    if guarantee.method == "every cut-off":
+        # The best of thousands on these very rows: its limits would be too good.
+        objective = replace(objective, low=None, high=None, interval=None)
+    return replace(report, guarantee=guarantee, objective=objective, constraints=tuple(entries))
 
 
 def rule_facts(rule: Rule, evidence: Evidence, drawn: float) -> RuleFacts:
