@@ -110,8 +110,8 @@ def test_a_state_of_another_model(run, folder, model, tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("no json", "is no state of setpoint monitor"),
-        ("[1]", "is no state of setpoint monitor"),
+        ("no json", "is not a state of setpoint monitor"),
+        ("[1]", "is not a state of setpoint monitor"),
         ('{"format": 7}', "a state of a Monitor of format 1 is read here"),
     ],
 )

@@ -12,10 +12,15 @@ READS = re.compile(
 # Models are trained on rows, black boxes called with them, a rule of posteriors rewritten on them.
 READERS = {
     "blackbox/binding.py",
+    # Rows that certify are split off, and named by what they hold.
+    "deciding/certifying.py",
+    "deciding/scored.py",
+    "deciding/tries.py",
     "plugin/classifier.py",
     "plugin/group_posteriors.py",
     "plugin/learner_oracle.py",
     "plugin/solvers/post_shift.py",
+    "ramp/ladder.py",
     "ramp/fitting.py",
     "ramp/selection.py",
 }

@@ -26,6 +26,23 @@ def test_ville_by_enumeration(alpha):
     assert chance <= alpha
 
 
+@pytest.mark.parametrize("order", ["fmfmfmfm", "ffffmfmm", "mmmffmmm"])
+def test_a_bet_on_two_groups_is_fair_at_the_bound(order):
+    """Whichever rows wait for one of the other group: Ville's inequality needs no more."""
+    accepted = np.where(np.array(list(order)) == "f", 0.5, 0.4)  # apart by the bound exactly
+    goal = "maximize f1 s.t. predicted_rate.on(sex=f) - predicted_rate.on(sex=m) <= 0.1"
+    mean, largest = 0.0, 0.0
+    for decided in product((0, 1), repeat=len(order)):
+        pred = np.array(decided)
+        monitor = watch(goal, restart=False)
+        monitor.update_decisions(pred, sensitive_features={"sex": list(order)})
+        chance = np.prod(np.where(pred == 1, accepted, 1.0 - accepted))
+        mean += chance * monitor.wealth_[0]
+        largest = max(largest, monitor.wealth_[0])
+    assert mean == pytest.approx(1.0, rel=1e-12)
+    assert largest > 1.2
+
+
 def test_the_wealth_by_hand():
     monitor = watch("maximize f1 subject to precision >= 0.5", restart=False)
     bets = monitor._bets.sizes[0]
@@ -71,6 +88,27 @@ def test_a_fall_is_found_soon(restart):
         late = [a.row - 500 for a in monitor.alarms_ if a.row > 500]
         delays += late[:1] or [2_500]
     assert np.median(delays) < (120 if restart else 400)
+
+
+@pytest.mark.parametrize(("bound", "before", "after"), [(0.8, 0.84, 0.7), (0.9, 0.92, 0.85)])
+def test_when_it_began_and_how_bad_it_is(bound, before, after):
+    rng, found = np.random.default_rng(4), []
+    for _ in range(150):
+        true = rng.random(4_000) < np.repeat([before, after], [1_000, 3_000])
+        monitor = watch(f"maximize recall subject to precision >= {bound}")
+        monitor.update_decisions(np.ones(4_000, int), true.astype(int))
+        found += [(a.since, a.value) for a in monitor.alarms_ if a.row > 1_000]
+    since, value = np.median(found, axis=0)
+    assert abs(since - 1_000) < 50
+    assert abs(value - after) < 0.08
+
+
+def test_one_row_breaks_what_allows_none():
+    monitor = watch("maximize f1 subject to precision >= 1")
+    assert monitor.update_decisions([1] * 50, [1] * 50).alarms_ == []
+    (alarm,) = monitor.update_decisions([1, 1, 1, 1], [1, 0, 0, 0]).alarms_
+    assert alarm.row == 52
+    assert np.isfinite([*monitor.wealth_, alarm.value]).all()
 
 
 def stream(n, seed=0):

@@ -388,6 +388,6 @@ def test_groups_that_fit_did_not_see():
     )  # fmt: skip
     with warnings.catch_warnings(action="ignore"):
         clf.fit(X, X.index % 2)
-    message = r"as g = z in row 0 \(it saw g = v0; g = v1; .*; g = v4 and 2 more\); unknown"
+    message = r"as g = z in row 0 \(it saw g = v0; g = v1; .*; g = v4 and 2 more\); resp"
     with pytest.raises(ValueError, match=message):
         clf.predict(X.assign(g="z"))

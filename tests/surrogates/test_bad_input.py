@@ -226,7 +226,7 @@ def test_estimates_that_need_one_sample(gradient):
 def test_a_search_over_weights_refuses_them():
     with pytest.raises(TypeError, match="unexpected keyword argument 'gradient'"):
         SurrogateWeights(gradient="two-step")
-    with pytest.raises(ValueError, match="takes start, inner_iter, got 'gradient'"):
+    with pytest.raises(ValueError, match="takes start, inner_iter, smooth, got 'gradient'"):
         adaptive(solver="surrogate-weights").set_params(solver__gradient="two-step")
     held = {"validation": (V, VY)}
     adaptive(solver="surrogate-weights", cv=None, budget=80).fit(X, Y, **held)

@@ -158,7 +158,8 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
 
 
 _COMMANDS = (
-    fit, predict, evaluate, frontier, monitor, plan, stream_command, goal, metrics, demo, completion,
+    fit, predict, evaluate, frontier, monitor, plan,
+    stream_command, goal, metrics, demo, completion,
 )  # fmt: skip
 for _command in _COMMANDS:
     app.add_command(_command)

@@ -18,7 +18,7 @@ from setpoint.cli.options import (
     trust_option,
 )
 from setpoint.cli.output import aligned, print_json, step
-from setpoint.cli.pictures import check_picture, draw
+from setpoint.cli.pictures import check_picture, draw, picture_option
 from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.verdicts import infeasible_json, infeasible_text
 from setpoint.goals.goal import Goal
@@ -52,7 +52,7 @@ _BY_POSTERIORS = (
     help="The constraint whose bound moves, or its left side; one that the goal lacks is added.",
 )
 @click.option("--values", metavar="LOW:HIGH:N", help="Bounds to look at; or a list with commas.")
-@click.option("--picture", metavar="FILE", help="Ends in .svg or .png.")
+@picture_option
 @datasets_option
 @as_json
 @trust_option

@@ -164,16 +164,16 @@ def _resume(found: Monitor, path: str | None) -> int:
     Raises
     ------
     CommandError
-        If it is no state, or one of another goal, model or setting.
+        If it is not a state, or one of another goal, model or setting.
     """
     if path is None or not Path(path).exists():
         return 0
     try:
         stored: Any = json.loads(Path(path).read_bytes())
     except ValueError as error:
-        raise CommandError(f"--state: {path} is no state of setpoint monitor") from error
+        raise CommandError(f"--state: {path} is not a state of setpoint monitor") from error
     if not isinstance(stored, dict):
-        raise CommandError(f"--state: {path} is no state of setpoint monitor")
+        raise CommandError(f"--state: {path} is not a state of setpoint monitor")
     try:
         found.resume(stored)
     except ValueError as error:

@@ -36,8 +36,8 @@ N_BETS = 20
 _FEWEST, _MOST = 0.02, 0.9
 """The smallest bet in units of the share of bad rows at the bound; the largest."""
 
-LARGEST = 1e200
-"""A wealth that is larger is as good as this; no product of two is infinite."""
+LARGEST, SUREST = 1e100, 1e60
+"""A wealth that is larger is as good as this; so is a bet. No product of both is infinite."""
 
 _SMALLEST = 1e-280
 """A wealth that is smaller is none: numbers below the normal ones are slow."""
@@ -125,7 +125,7 @@ def bets_of(watched: Sequence[Increments], early: NDArray[np.bool_]) -> Bets:
 def _sizes(low: float, high: float) -> Floats:
     """A geometric grid: the best bet against a share of bad rows b above q is about b - q."""
     if high <= 0:  # met with nothing to spare: one bad row shows that it is broken
-        return np.full(N_BETS, LARGEST)
+        return np.full(N_BETS, SUREST)
     q = high / (high - low)
     return np.geomspace(_FEWEST * min(q, 1.0 - q / 2), _MOST, N_BETS) / high
 
@@ -139,7 +139,8 @@ class Crossing(NamedTuple):
     row : int
         The row at which it did, counted from 1.
     since : int
-        Since when the bet that gained most has won: an estimate of when the change came.
+        An estimate of when the change came: the mean over all rows with which the bet that
+        gained most could have begun, each weighed by what it would have won since.
     wealth : float
     value : float
         Of the requirement's left side on the rows since then.
@@ -160,12 +161,9 @@ class Wealth:
     ----------
     bets : array of shape (requirements, N_BETS)
         The wealth of each.
-    run : array of shape (requirements, N_BETS)
-        What each has won since it last had lost everything.
-    since : int array of shape (requirements, N_BETS)
-        Since which row.
-    before : array of shape (requirements, N_BETS, 2)
-        The totals before that row.
+    begun : array of shape (requirements, N_BETS, 4)
+        Sums over the rows with which each bet could have begun, weighed by what it would have
+        won since: of 1, of the row, and of the totals before it. Until the alarm.
     totals : array of shape (requirements, 2)
         What all rows added above and below the line.
     waiting : array of shape (shares, 2)
@@ -181,9 +179,7 @@ class Wealth:
     """
 
     bets: Floats
-    run: Floats
-    since: Codes
-    before: Floats
+    begun: Floats
     totals: Floats
     waiting: Floats
     now: Floats
@@ -200,9 +196,7 @@ class Wealth:
         points = min(max(_NUMBERS // max(shape[0], 1), _FEWEST_POINTS), _MOST_POINTS) // 2 * 2
         return cls(
             np.full(shape, first),
-            np.ones(shape),
-            np.ones(shape, np.int64),
-            np.zeros((*shape, 2)),
+            np.zeros((*shape, 4)),
             np.zeros((shape[0], 2)),
             np.zeros((len(bets.coef), 2)),
             np.full(shape[0], first),
@@ -252,7 +246,7 @@ def _add(
     codes: Codes, restart: bool, limit: float,
     first: Codes, requirement: Codes, share: Codes, above: Floats, below: Floats, added: Floats,
     shares: Codes, coef: Floats, sign: Floats, level: Floats, sizes: Floats,
-    bets: Floats, run: Floats, since: Codes, before: Floats, totals: Floats, waiting: Floats,
+    bets: Floats, begun: Floats, totals: Floats, waiting: Floats,
     now: Floats, peak: Floats, points: Floats, crossed: Floats, clock: Codes,
 ) -> None:  # fmt: skip
     n_bets = sizes.shape[1]
@@ -276,29 +270,39 @@ def _add(
             total = 0.0
             for k in range(n_bets):
                 factor = max(1.0 - sizes[j, k] * x, 0.0)
-                if run[j, k] <= 1.0:
-                    run[j, k] = 1.0
-                    since[j, k] = clock[0]
-                    before[j, k, 0], before[j, k, 1] = totals[j, 0], totals[j, 1]
-                run[j, k] = min(run[j, k] * factor, LARGEST)
                 wealth = min((bets[j, k] + start) * factor, LARGEST)
                 bets[j, k] = wealth if wealth > _SMALLEST else 0.0
                 total += bets[j, k]
-            totals[j, 0] += up
-            totals[j, 1] += down
             now[j] = total / n_bets
             peak[j] = max(peak[j], now[j])
+            if crossed[j, 0] == 0.0:
+                best = _begin(begun[j], sizes[j], x, clock[0], totals[j])
+            totals[j, 0] += up
+            totals[j, 1] += down
             if crossed[j, 0] == 0.0 and now[j] >= limit:
-                best = 0
-                for k in range(n_bets):
-                    best = k if run[j, k] > run[j, best] else best
-                part = totals[j, 1] - before[j, best, 1]
-                crossed[j, 0], crossed[j, 1] = clock[0], since[j, best]
-                crossed[j, 2] = now[j]
-                crossed[j, 3] = (totals[j, 0] - before[j, best, 0]) / part if part > 0.0 else 0.0
+                sums = begun[j, best]
+                part = totals[j, 1] - sums[3] / sums[0]
+                crossed[j, 0], crossed[j, 2] = clock[0], now[j]
+                crossed[j, 1] = max(np.floor(sums[1] / sums[0] + 0.5), 1.0)
+                crossed[j, 3] = (totals[j, 0] - sums[2] / sums[0]) / part if part > 0.0 else 0.0
         clock[3] += 1
         if clock[3] == clock[1]:
             _point(now, peak, points, clock)
+
+
+@kernel(error_model="numpy")
+def _begin(begun: Floats, sizes: Floats, x: float, row: int, totals: Floats) -> int:
+    """Let each bet begin with this row too; the one that has gained most, whenever it began."""
+    best = 0
+    for k in range(len(sizes)):
+        factor = max(1.0 - sizes[k] * x, 0.0)
+        much = max((begun[k, 0] + 1.0) * factor / LARGEST, 1.0)
+        begun[k, 0] = (begun[k, 0] + 1.0) * factor / much
+        begun[k, 1] = (begun[k, 1] + row) * factor / much
+        begun[k, 2] = (begun[k, 2] + totals[0]) * factor / much
+        begun[k, 3] = (begun[k, 3] + totals[1]) * factor / much
+        best = k if begun[k, 0] > begun[best, 0] else best
+    return best
 
 
 @kernel(error_model="numpy")
