@@ -117,7 +117,8 @@ def at_the_bound(text: str, n: int, draws: int, rng: np.random.Generator) -> flo
     if alike:
         share = np.array([[[0.28, 0.04], [0.04, 0.14]]] * 2)
     elif "(g)" in text:
-        share = np.array([[[0.25, 0.06], [0.05, 0.14]], [[0.22, 0.04], [0.07, 0.17]]])
+        # Groups with one accuracy would have a deviation of 0, which nothing can show.
+        share = np.array([[[0.33, 0.06], [0.05, 0.22]], [[0.14, 0.06], [0.06, 0.08]]])
     elif "baseline" in text:
         share = np.array([[[0.34, 0.03], [0.05, 0.04]], [[0.05, 0.06], [0.03, 0.40]]])
         strata = (Stratum(None, (), 0), Stratum(None, (), 1))
