@@ -16,7 +16,7 @@ from setpoint.deciding.found import Found
 from setpoint.deciding.refusal import refused
 from setpoint.deciding.tries import Tries
 from setpoint.deciding.windows import NestedCuts, nested
-from setpoint.evidence import Confusion, Evidence, Rows
+from setpoint.evidence import Confusion, Evidence
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.ladder import MOST_SEGMENTS, cutoff_ladder
 from setpoint.goals.errors import GoalError
@@ -77,6 +77,10 @@ class Certification:
         The search for a rule under bounds that lie further inwards.
     tries : Tries, optional
         What was tried before; None: this is the first try, but for what the settings say.
+    key : bytes
+        What identifies the rows that those that certify were chosen from.
+    note : str
+        What else is assumed, in a sentence.
     table : Table, optional
         Those of them that are rows of X, for the comparison with a deployed model.
     allowed : callable, optional
@@ -89,12 +93,14 @@ class Certification:
     models: Callable[[Found], Sequence[Found]] | None = None
     inwards: FindInwards | None = None
     tries: Tries | None = None
+    key: bytes = b""
+    note: str = ""
     table: Table | None = None
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None
 
-    def number(self, rows: Rows, path: bytes) -> int:
+    def number(self, path: bytes) -> int:
         """How often rules were tried on these rows, this time included."""
-        known = 1 if self.tries is None else self.tries.number(rows, path)
+        known = 1 if self.tries is None else self.tries.number(self.key, path)
         return max(known, self.settings.attempt)
 
 
@@ -165,7 +171,7 @@ def _by_windows(
     plain: Found, how: Certification, rows: Evidence, tests: RuleTests, cuts: NestedCuts
 ) -> Tested:
     """The best of all cut-offs that are certified."""
-    tests = tests.at_attempt(how.number(rows.rows, cuts.fingerprint))
+    tests = tests.at_attempt(how.number(cuts.fingerprint))
     windows = cuts.windows(tests, how.settings.for_next)
     choice = None if windows is None else cuts.best(tests, windows)
     kept = cuts.rule(cuts.safest if choice is None else choice)
@@ -200,7 +206,7 @@ def _by_path(plain: Found, how: Certification, rows: Evidence, tests: RuleTests)
     learnt = tests.promise.tests(marginals)
     path = _path(learnt, plain, how, times_of(plain.evidence, rows))
     judge = _Judge(how, tests.program.table, {id(plain.model): rows})
-    tests = tests.at_attempt(how.number(rows.rows, judge.fingerprint(path)))
+    tests = tests.at_attempt(how.number(judge.fingerprint(path)))
     passed = judge.passing(tests, path)
     kept = path[0]
     if passed:
@@ -250,7 +256,7 @@ def _guarantee(
         attempt=tests.promise.attempt,
         next_rows=how.settings.for_next,
         reached=_known(tests.value(confusion)),
-        assumptions=_REFITTED if approximate else _SAFE,
+        assumptions=" ".join(filter(None, (_REFITTED if approximate else _SAFE, how.note))),
         **facts,
     )
 

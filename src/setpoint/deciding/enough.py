@@ -116,10 +116,10 @@ def _refuse(
     there = math.floor(share * found.available + 0.5)
     apart = "" if share == 1.0 else f" (a share of {share:g} of all rows)"
     message = (
-        f"{constraint}: {100 * confidence:.4g} % confidence takes {found.trials:,} rows that speak "
-        f"for it and none against it, and among those that certify{apart} there are {there:,} that "
-        f"could. About {needed:,} rows in all would do; or loosen the bound, or ask for less "
-        "confidence"
+        f"{constraint}: {100 * confidence:.12g} % confidence takes {found.trials:,} rows that "
+        f"speak for it and none against it, and among those that certify{apart} there are {there:,} that "
+        f"could. Fewer than {needed:,} rows in all cannot do, and most likely it takes more "
+        "(rows_needed says how many); or loosen the bound, or ask for less confidence"
     )
     if settings.on_uncertified == "raise":
         raise NotCertifiable(message, str(constraint), rows_needed=needed)

@@ -17,7 +17,7 @@ from setpoint.blackbox.measuring import blackbox_of
 from setpoint.deciding.certifying import promise_of
 from setpoint.deciding.enough import check_enough, share_to_certify
 from setpoint.deciding.scored import promised
-from setpoint.deciding.splitting import CertifyingRows, set_apart
+from setpoint.deciding.splitting import CertifyingRows, rows_key, set_apart
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import ClassOrder
@@ -291,7 +291,8 @@ def _certifying(
             f"certify_on: {100 * seen:.3g} % of its rows are among those of the fit; rows that "
             "certify take no part in anything else"
         )
-    return CertifyingRows(replace(judged, codebook=data.judged.rows.codebook), rows)
+    judged = replace(judged, codebook=data.judged.rows.codebook)
+    return CertifyingRows(judged, rows, rows_key(first.X, judged.kinds(None)))
 
 
 def given_rows(

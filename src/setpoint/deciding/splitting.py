@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +21,12 @@ from setpoint.typing import Codes, Floats, Integers
 if TYPE_CHECKING:
     from setpoint.deciding.opening import FitData
 
-__all__ = ["CertifyingRows", "equal_rows", "set_apart", "split_kinds"]
+__all__ = ["CertifyingRows", "equal_rows", "rows_key", "set_apart", "split_kinds"]
 
 _KEY = 0x5EA1ED
+
+_FEW_COPIES = 0.98
+"""Of all rows: where no fewer differ, copies make no difference."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +38,27 @@ class CertifyingRows:
     judged : CheckedData
     given : dict of data set (None: those of X) to GivenRows
         With the features of each.
+    key : bytes
+        What identifies the rows that these were chosen from, in any order: tries are counted by it.
     """
 
     judged: CheckedData
     given: Mapping[str | None, GivenRows]
+    key: bytes = b""
+
+    @property
+    def copies(self) -> str:
+        """A sentence where many of the rows of X are copies of others; else ""."""
+        content = _content(self.given[None].X)
+        if content is None:
+            return ""
+        n, distinct = len(content), len(np.unique(content))
+        if distinct > _FEW_COPIES * n:
+            return ""
+        return (
+            f"Of these {n:,} rows {distinct:,} differ: copies are taken for rows that came "
+            "independently. Where they are one row written several times, nothing is promised."
+        )
 
     def evidence(self, score: Callable[[Any], NDArray[Any]]) -> Evidence:
         """The rows with scores.
@@ -94,9 +115,17 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
             chosen[left] = split_kinds(kinds[left], blocks, share, rng)
         sides.keep(content, chosen)
         first[name], second[name] = np.flatnonzero(~chosen), np.flatnonzero(chosen)
+    for name, index in (*first.items(), *second.items()):
+        if not len(index):
+            where = "X" if name is None else f"datasets[{name!r}]"
+            raise ValueError(
+                f"{where}: the rows are too much alike to set some of them apart: rows with equal "
+                "content lie on one side; give other rows to certify with (certify_on=)"
+            )
     apart = CertifyingRows(
         data.judged.take(second),
         {name: data.given[name].take(index) for name, index in second.items()},
+        rows_key(data.given[None].X, data.judged.kinds(None)),
     )
     given = {n: g.take(first[n]) if n in first else g for n, g in data.given.items()}
     out = replace(data, judged=data.judged.take(first), given=given, certifying=apart)
@@ -192,6 +221,13 @@ def _split_rows(kinds: Integers, share: float, rng: np.random.Generator) -> NDAr
         n = min(max(round(share * len(own)), 1), len(own) - 1)
         chosen[own[rng.choice(len(own), n, replace=False, shuffle=False)]] = True
     return chosen
+
+
+def rows_key(X: Any, kinds: Integers) -> bytes:
+    """What identifies some rows, in any order."""
+    content = _content(X)
+    found = np.sort(kinds) if content is None else np.sort(content)
+    return blake2b(found.tobytes(), digest_size=16).digest()
 
 
 def equal_rows(X: Any) -> Codes | None:

@@ -6,8 +6,6 @@ from hashlib import blake2b
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from setpoint.evidence import Rows
-
 __all__ = ["Tries"]
 
 _KNOWN: WeakKeyDictionary[Any, Tries] = WeakKeyDictionary()
@@ -27,20 +25,18 @@ class Tries:
         """The tries of an object, as long as it lives in this process; a copy begins anew."""
         return _KNOWN.setdefault(owner, Tries())
 
-    def number(self, rows: Rows, path: bytes) -> int:
+    def number(self, rows: bytes, path: bytes) -> int:
         """Which try on these rows this is, beginning with 1.
 
         Parameters
         ----------
-        rows : Rows
-            Those that certify.
+        rows : bytes
+            What identifies the rows that those that certify were chosen from.
         path : bytes
             What distinguishes the rules that are tried from others.
         """
-        key, own = blake2b(digest_size=16), blake2b(path, digest_size=16).digest()
-        for part in (rows.true, rows.stratum):
-            key.update(part.tobytes())
-        known = self._paths.setdefault(key.digest(), [])
+        own = blake2b(path, digest_size=16).digest()
+        known = self._paths.setdefault(rows, [])
         if own not in known:
             known.append(own)
         return known.index(own) + 1

@@ -378,6 +378,8 @@ class GoalClassifier(DecidesByRule):
         whole = data.index is None
         seen = (data.X, data.weight) if whole else (data.whole, None)
         self.digest_ = RowDigest.of(seen[0], names, seen[1])
+        if self.digest_ is not None and data.certifying is not None and whole:
+            self.digest_ |= RowDigest.of(data.certifying.given[None].X, names)
         sizes = evidence.rows.segment_weights
         self.largest_segment_ = int(np.argmax(sizes[sizes > 0.0]))  # the rule has no others
 

@@ -201,6 +201,8 @@ class TrainedClassifier(GoalClassifier):
             draws=draws,
             models=models,
             tries=Tries.of(self),
+            key=rows.key,
+            note=rows.copies,
             table=rows.judged.tables[None],
             allowed=allowed,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,14 @@ class RowDigest:
         hashes, times = np.unique(kept, return_counts=True)
         repeated = float(times[times > 1].sum() / max(len(kept), 1))
         return cls(hashes, limit, repeated, None if names is None else tuple(names))
+
+    def __or__(self, other: RowDigest | None) -> RowDigest:
+        """The digest of the rows of both."""
+        if other is None:
+            return self
+        limit = min(self.limit, other.limit)
+        both = np.union1d(self.hashes, other.hashes)
+        return replace(self, hashes=both[both < limit], limit=limit)
 
     def share_of(self, X: Any, weight: Floats | None = None) -> float:
         """The share of rows that were there in the fit, beyond what repeats by nature.

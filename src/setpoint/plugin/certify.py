@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.deciding.refusal import refused
 from setpoint.deciding.scored import promised
+from setpoint.deciding.splitting import rows_key
 from setpoint.deciding.tries import Tries
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Confusion
@@ -150,6 +151,11 @@ def certify(
         raise TypeError("certify needs X and y: rows that the model has not seen, and their labels")
     several = isinstance(model, (list, tuple))
     candidates = list(model) if several else [model]
+    for one in candidates:
+        if not isinstance(one, Rule) and not hasattr(one, "predict"):
+            raise TypeError(
+                f"model is a fitted classifier, a Rule or a list of these, got {one!r:.60}"
+            )
     if not candidates:
         raise ValueError("model: the list is empty")
     first = candidates[0]
@@ -219,7 +225,7 @@ def _as_they_are(
     tests = promise.tests(inputs.rows.marginals)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
     path = b"".join(c.counts.tobytes() for c, _ in counted)
-    attempt = max(Tries.of(first).number(inputs.rows, path), settings.attempt)
+    attempt = max(Tries.of(first).number(rows_key(X, inputs.kinds(None)), path), settings.attempt)
     tests = tests.at_attempt(attempt)
     passed = _passing(tests, counted, ordered)
     kept = max(passed, key=lambda i: tests.score(counted[i][0])) if passed else 0

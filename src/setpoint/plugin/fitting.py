@@ -147,6 +147,8 @@ class Task:
             draws=rows.draws(self.draws) if self.options.randomized else None,
             inwards=inwards,
             tries=Tries.of(self.owner),
+            key=rows.key,
+            note=rows.copies,
             table=rows.judged.tables[None],
         )
 

@@ -220,7 +220,10 @@ def more_rows(guarantee: Guarantee) -> str:
     if guarantee.rows_needed is None:
         return ""
     if not guarantee.helped_by_rows:
-        return "These scores hardly reach the bound, and more rows do not help."
+        return (
+            "On the rows that the path was learnt on these scores hardly reach the bound: more "
+            "rows may not help."
+        )
     return f"About {guarantee.rows_needed:,} rows that certify would do."
 
 
