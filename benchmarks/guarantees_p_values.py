@@ -36,6 +36,10 @@ NULL = (
     "balanced_accuracy >= {}  (3 classes)",
     "macro_f1 >= {}  (3 classes)",
     "sqrt(recall * precision) - false_positive_rate >= {}",
+    # At a kink: of groups alike each may be the largest.
+    "recall.max(g) - false_positive_rate >= {}  (groups alike)",
+    "recall.difference(g) + precision >= {}  (groups alike)",
+    "recall.min(g) - false_positive_rate.max(g) >= {}  (groups alike)",
 )
 
 
@@ -107,10 +111,14 @@ def drawn_against_exact() -> float:
 def at_the_bound(text: str, n: int, draws: int, rng: np.random.Generator) -> float:
     """The share of samples in which a bound that is just met is called shown at 5 %."""
     classes = 3 if "3 classes" in text else 2
+    alike = "groups alike" in text
     text = text.split("  ")[0]
     strata: Any = None
-    if "(g)" in text:
-        share = np.array([[[0.25, 0.06], [0.05, 0.14]], [[0.22, 0.04], [0.07, 0.17]]])
+    if alike:
+        share = np.array([[[0.28, 0.04], [0.04, 0.14]]] * 2)
+    elif "(g)" in text:
+        # Groups with one accuracy would have a deviation of 0, which nothing can show.
+        share = np.array([[[0.33, 0.06], [0.05, 0.22]], [[0.14, 0.06], [0.06, 0.08]]])
     elif "baseline" in text:
         share = np.array([[[0.34, 0.03], [0.05, 0.04]], [[0.05, 0.06], [0.03, 0.40]]])
         strata = (Stratum(None, (), 0), Stratum(None, (), 1))

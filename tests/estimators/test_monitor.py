@@ -96,6 +96,8 @@ def test_a_report_can_carry_it(clf):
          "cannot be watched row by row"),
         ({"goal": "maximize f1 s.t. recall.max() >= 0.5", "classes": [0, 1]}, GoalError,
          "holds where one of several statements does"),
+        ({"goal": "maximize f1 s.t. recall.min() + recall.max() >= 1", "classes": [0, 1]}, GoalError,
+         "holds where one of several statements does"),
         ({"goal": "maximize f1 s.t. recall.min(sex) >= 0.5", "classes": [0, 1]}, ValueError,
          "groups: the goal compares the values of 'sex'"),
         ({"goal": "maximize f1 s.t. recall.on('audit') >= 0.5", "classes": [0, 1]}, GoalError,

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from setpoint import Goal
 from setpoint.evidence import Confusion
 from setpoint.evidence.strata import Stratum
-from setpoint.guarantees.requirements import Every, Requirement, Some, leaves, requirements_of
+from setpoint.guarantees import kinks
+from setpoint.guarantees.requirements import (
+    Every,
+    Requirement,
+    Some,
+    leaves,
+    needs_one_of_several,
+    requirements_of,
+)
 from setpoint.program.fold import Folder
 from setpoint.program.link import link
 from setpoint.program.program import Program
@@ -33,6 +41,15 @@ CONSTRAINTS = [
     "maximum(accuracy, 0.2) >= 0.3",
     "macro_f1 >= 0.4",
     "precision.min() >= 0.3",
+    "recall.max() - accuracy >= 0.05",
+    "recall.max() - accuracy <= 0.2",
+    "recall(label='a').min(sex) - accuracy.max(sex) >= -0.2",
+    "recall.difference() + accuracy >= 0.6",
+    "recall.difference() + accuracy <= 0.6",
+    "recall.ratio() + accuracy >= 1.0",
+    "sqrt(recall.max()) - accuracy >= 0.4",
+    "recall.min() * precision.max() >= 0.2",
+    "abs(recall(label='a') - recall(label='b')) + abs(accuracy - 0.3) <= 0.4",
 ]
 
 
@@ -65,6 +82,55 @@ def test_a_constraint_holds_where_its_statements_do(text, seed):
     [constraint] = program.constraints
     part = requirements_of(constraint)
     assert holds(part, v) == (float(constraint.violation(v)) <= 1e-12)
+
+
+def test_no_kink_is_left_inside_a_statement():
+    counts = np.ones((3, 4, 3))
+    counts[:, 3] = 0.0
+    for text in CONSTRAINTS:
+        program, _ = program_of(text, counts)
+        assert not any(
+            x.function.has_kinks for x in leaves(requirements_of(program.constraints[0]))
+        )
+
+
+def test_one_of_several_inside_all_of_several():
+    counts = np.ones((3, 4, 3))
+    counts[:, 3] = 0.0
+    program, _ = program_of("recall.min() - accuracy.min(sex) >= -0.3", counts)
+    part = requirements_of(program.constraints[0])
+    assert isinstance(part, Every)
+    assert [type(inner) for inner in part.parts] == [Some] * 3
+    assert len(list(leaves(part))) == 9
+    assert needs_one_of_several(part)
+    program, _ = program_of("recall.min() - accuracy.max(sex) >= -0.3", counts)
+    assert not needs_one_of_several(requirements_of(program.constraints[0]))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1))
+def test_where_no_side_is_the_good_one_every_arm_is_asked_for(seed):
+    rng = np.random.default_rng(seed)
+    counts = np.zeros((3, 4, 3))
+    counts[:, :3] = rng.integers(1, 30, (3, 3, 3))
+    program, v = program_of("recall.max() * (recall(label='a') - accuracy) >= -0.05", counts)
+    [constraint] = program.constraints
+    part = requirements_of(constraint)
+    assert isinstance(part, Every)
+    assert len(part.parts) == 3
+    if holds(part, v):
+        assert float(constraint.violation(v)) <= 1e-12
+
+
+def test_too_many_statements_are_left_together_where_that_is_safe(monkeypatch):
+    monkeypatch.setattr(kinks, "MOST", 8)
+    counts = np.ones((3, 4, 3))
+    counts[:, 3] = 0.0
+    # A floor falls where a smallest value is drawn too small; under a largest one it does not.
+    program, _ = program_of("recall.min() + precision.min() >= 0.1", counts)
+    assert isinstance(requirements_of(program.constraints[0]), Requirement)
+    program, _ = program_of("recall.max() + precision.max() >= 0.1", counts)
+    assert len(list(leaves(requirements_of(program.constraints[0])))) == 9
 
 
 def test_pairs_are_ordered_and_the_largest_is_one_of_several():

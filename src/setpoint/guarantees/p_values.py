@@ -156,7 +156,7 @@ class _Testing:
             used = rates.used(0)
             one = rates.above[0, used], rates.below[0, used], rates.counts[used]
             return PValue(betting_p(*one, x.level, x.sign), kind)
-        return PValue(boxes_p(x, rates), kind)
+        return PValue(boxes_p(x, rates, fractional=self.fractional), kind)
 
 
 def _never(part: Part) -> bool:

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import betainccinv, betaincinv, logsumexp
 
+from setpoint.guarantees.kinks import directions
 from setpoint.guarantees.rates import Rates
 from setpoint.guarantees.requirements import Requirement
 from setpoint.inference.fraction import value_at
@@ -60,7 +61,7 @@ def betting_p(above: Floats, below: Floats, counts: Floats, level: float, sign: 
     return min(1.0, math.exp(-max(wealth, 0.0)))
 
 
-def boxes_p(requirement: Requirement, rates: Rates) -> float:
+def boxes_p(requirement: Requirement, rates: Rates, *, fractional: bool = False) -> float:
     """The p-value of a bound on a function of several rates, by exact limits of each.
 
     Parameters
@@ -69,11 +70,16 @@ def boxes_p(requirement: Requirement, rates: Rates) -> float:
         Its level and sign; its function is that of `rates`.
     rates : Rates
         None of them empty.
+    fractional : bool
+        Counts are sums of probabilities: no share of them is binomial, be they whole or not.
     """
-    sides = rates.sides(requirement.sign)
+    # Where the counts decide which side is the bad one, a limit on that side alone would be
+    # chosen after the fact.
+    sides = [requirement.sign * _direction(rates.function, j) for j in range(len(rates))]
 
     def met(level: float) -> bool:
-        boxes = [_box(rates, j, side, level / len(rates)) for j, side in enumerate(sides.tolist())]
+        tail = level / len(rates)
+        boxes = [_box(rates, j, side, tail, fractional) for j, side in enumerate(sides)]
         low, high = _range_in(rates.function, boxes)
         worst = low if requirement.sign > 0 else -high
         return worst >= requirement.sign * requirement.level
@@ -87,13 +93,18 @@ def boxes_p(requirement: Requirement, rates: Rates) -> float:
     return math.exp(high)
 
 
-def _box(rates: Rates, j: int, side: float, tail: float) -> tuple[float, float]:
-    """Where a rate lies with confidence ``1 - tail``: above a limit, or below one."""
+def _box(rates: Rates, j: int, side: float, tail: float, fractional: bool) -> tuple[float, float]:
+    """Where a rate lies with confidence ``1 - tail``: above a limit, below one, or both."""
     bottom, top = rates.ranges[j]
     used = rates.used(j)
-    above, below, counts = rates.above[j, used], rates.below[j, used], rates.counts[used]
-    limit = _limit(above, below, counts, side, tail, (bottom, top))
-    return (limit, top) if side > 0 else (bottom, limit)
+    one = rates.above[j, used], rates.below[j, used], rates.counts[used]
+
+    def limit(side: float, tail: float) -> float:
+        return _limit(*one, side, tail, (bottom, top), fractional)
+
+    if side == 0.0:
+        return limit(1.0, tail / 2), limit(-1.0, tail / 2)
+    return (limit(side, tail), top) if side > 0 else (bottom, limit(side, tail))
 
 
 def _limit(
@@ -103,11 +114,12 @@ def _limit(
     side: float,
     tail: float,
     ends: tuple[float, float],
+    fractional: bool,
 ) -> float:
     """The limit of one rate: exact for a proportion, by bets for a mean."""
     bottom, top = ends
     whole = bool((np.abs(counts - np.rint(counts)) <= 1e-9 * np.maximum(counts, 1.0)).all())
-    if len(counts) == 2 and whole:
+    if len(counts) == 2 and whole and not fractional:
         return _proportion(above, below, np.rint(counts), side, tail)
     if not (math.isfinite(bottom) and math.isfinite(top)):
         return bottom if side > 0 else top
@@ -131,6 +143,16 @@ def _proportion(above: Floats, below: Floats, counts: Floats, side: float, tail:
     else:
         share = float(betainccinv(k + 1.0, n - k, tail)) if k < n else 1.0
     return value_at(share, above, below, math.nan)
+
+
+def _direction(x: RateFunction, j: int) -> float:
+    """1 where a function never falls with a rate, -1 where it never rises; 0 if unknown."""
+    if isinstance(x, Affine):
+        return float(np.sign(x.terms[j]))
+    assert isinstance(x, Node)
+    with_it = [(c, d) for c, d in zip(x.children, directions(x), strict=True) if j in c.features]
+    found = {d * _direction(c, j) for c, d in with_it}
+    return found.pop() if len(found) == 1 else 0.0
 
 
 def _range_in(x: RateFunction, boxes: Sequence[tuple[float, float]]) -> tuple[float, float]:

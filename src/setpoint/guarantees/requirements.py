@@ -4,7 +4,8 @@ A floor under the smallest of several holds where it holds for each of them, a c
 difference where it holds for every ordered pair. All of these have to be shown, each at the
 full level: a rule that breaks the constraint breaks one of them, and is certified only if the
 test of that one goes wrong (intersection-union test). A floor under the *largest* of several
-holds where one of them meets it; then each is tested at an equal share of the level.
+holds where one of them meets it; then each is tested at an equal share of the level. The same
+goes for a smallest, a largest or a gap that is only a part of what is bounded.
 
 References
 ----------
@@ -20,6 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from setpoint.guarantees.kinks import arms_of_first_kink
 from setpoint.program.functions import (
     Absolute,
     Max,
@@ -116,6 +118,13 @@ def leaves(part: Part) -> Iterator[Requirement]:
             yield from leaves(inner)
 
 
+def needs_one_of_several(part: Part) -> bool:
+    """Whether a statement need not hold because another one does."""
+    if isinstance(part, Requirement):
+        return False
+    return isinstance(part, Some) or any(needs_one_of_several(inner) for inner in part.parts)
+
+
 def _split(x: RateFunction, level: float, sign: float) -> Part:
     if not x.features:
         met = sign * (float(x.value(_NONE)) - level) >= 0.0
@@ -144,6 +153,9 @@ def _split(x: RateFunction, level: float, sign: float) -> Part:
                 if not c.features
             )
             return _split(child, (level - rest) / k, sign if k > 0 else -sign)
+    arms = arms_of_first_kink(x, sign)
+    if arms is not None:
+        return _of([_split(arm, level, sign) for arm in arms.functions], every=arms.every)
     return Requirement(x, level, sign)
 
 

@@ -17,7 +17,12 @@ import numpy as np
 from setpoint.evidence import Confusion
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import column_in_words, value_in_words
-from setpoint.guarantees.requirements import Requirement, Some, leaves, requirements_of
+from setpoint.guarantees.requirements import (
+    Requirement,
+    leaves,
+    needs_one_of_several,
+    requirements_of,
+)
 from setpoint.inference.profiles import Counted
 from setpoint.program.fold import Folder, Leaf, Term
 from setpoint.program.functions import Affine, RateFunction, Ratio, WeightedSum
@@ -135,7 +140,7 @@ def increments_of(goal: LinkedGoal, confusion: Confusion) -> tuple[Increments, .
     out: list[Increments] = []
     for i, (linked, folded) in enumerate(zip(goal.constraints, functions, strict=True)):
         part = requirements_of(folded)
-        if isinstance(part, Some):
+        if needs_one_of_several(part):
             raise GoalError(
                 f"{linked.written} holds where one of several statements does, and rows can only "
                 "be watched for statements that all have to hold: name one of them, for example "
