@@ -127,7 +127,7 @@ def test_a_damaged_state(run, folder, model, tmp_path):
     state = tmp_path / "s"
     run("monitor", model, folder / "new.csv", "--state", state)
     stored = json.loads(state.read_text("utf-8"))
-    del stored["wealth"]["run"]
+    del stored["wealth"]["clock"]
     state.write_text(json.dumps(stored), "utf-8")
     done = run("monitor", model, folder / "new.csv", "--state", state)
     assert (done.exit_code, "the state is damaged" in done.stderr) == (1, True)

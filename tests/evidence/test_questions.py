@@ -15,7 +15,6 @@ READERS = {
     # Rows that certify are split off, and named by what they hold.
     "deciding/certifying.py",
     "deciding/scored.py",
-    "deciding/tries.py",
     "plugin/classifier.py",
     "plugin/group_posteriors.py",
     "plugin/learner_oracle.py",
