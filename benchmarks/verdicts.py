@@ -22,7 +22,7 @@ from setpoint.evidence import Confusion
 from setpoint.evidence.strata import Stratum
 from setpoint.goals.errors import EmptyPopulationError
 from setpoint.inference.intervals import interval_of
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.inference.verdicts import verdict_of
 from setpoint.program.fold import Folder
 from setpoint.program.link import Linker
@@ -159,7 +159,7 @@ class Measured:
             x = folder.function(self.term)
         except EmptyPopulationError:
             return math.nan, -math.inf, math.inf
-        counted = Counted(folder.table, where)
+        counted = CountedRates(folder.table, where)
         low, high, _ = interval_of(x, counted, LEVEL)
         return counted.value(x), low, high
 
@@ -168,7 +168,7 @@ class Measured:
         where = of_table(p, counts, counts, counts)
         folder = Folder(self.codebook, where.marginals, fixed=False)
         x = folder.function(self.term)
-        return Counted(folder.table, where).value(x)
+        return CountedRates(folder.table, where).value(x)
 
 
 class Figures(NamedTuple):

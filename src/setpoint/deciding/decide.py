@@ -130,7 +130,7 @@ def _of_seen(found: Found) -> Rule:
     rule = found.outcome.rule
     if not isinstance(rule, PerSegment) or not rule.needs_segments:
         return rule
-    weights = found.evidence.rows.segment_weights
+    weights = found.evidence.segment_weights
     empty = {key for key, w in zip(found.evidence.segments, weights, strict=True) if w == 0.0}
     pairs = [p for p in zip(rule.rules, rule.segments, strict=True) if p[1] not in empty]
     if len(pairs) == len(rule.rules):

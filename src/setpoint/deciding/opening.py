@@ -17,7 +17,7 @@ from setpoint.blackbox.measuring import blackbox_of
 from setpoint.deciding.certifying import promise_of
 from setpoint.deciding.enough import check_enough, share_to_certify
 from setpoint.deciding.scored import promised
-from setpoint.deciding.splitting import CertifyingRows, rows_key, set_apart
+from setpoint.deciding.splitting import CertifyingRows, content_of, rows_key, set_apart
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import ClassOrder
@@ -284,7 +284,8 @@ def _certifying(
     )  # fmt: skip
     where = f"{_CERTIFY}: y"
     judged = CheckedData.check(data.goal, data.classes, rows, decide_on, where)
-    if rows_key(first.X, judged.kinds(None)) == rows_key(data.X, data.judged.kinds(None)):
+    key = rows_key(content_of(first.X), judged.kinds(None))
+    if key == rows_key(content_of(data.X), data.judged.kinds(None)):
         raise ValueError(
             "certify_on: these are the rows of the fit; rows that certify take no part in anything "
             "else"
@@ -297,7 +298,7 @@ def _certifying(
             "certify take no part in anything else"
         )
     judged = replace(judged, codebook=data.judged.rows.codebook)
-    return CertifyingRows(judged, rows, rows_key(first.X, judged.kinds(None)))
+    return CertifyingRows(judged, rows, key)
 
 
 def given_rows(

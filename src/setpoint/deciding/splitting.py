@@ -118,11 +118,14 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     rng = np.random.default_rng((seed, _KEY))
     first: dict[str | None, Codes] = {}
     second: dict[str | None, Codes] = {}
+    key = b""
     sides = _Sides()
     for name, rows in data.given.items():
         if name not in data.judged.tables:
             continue
         content, kinds = content_of(rows.X), data.judged.kinds(name)
+        if name is None:
+            key = rows_key(content, kinds)
         blocks = alike(content, kinds, "X" if name is None else f"datasets[{name!r}]")
         content = None if blocks is None else content
         chosen, left = sides.of(content, len(kinds))
@@ -142,7 +145,7 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     apart = CertifyingRows(
         data.judged.take(second),
         {name: data.given[name].take(index) for name, index in second.items()},
-        rows_key(data.given[None].X, data.judged.kinds(None)),
+        key,
     )
     given = {n: g.take(first[n]) if n in first else g for n, g in data.given.items()}
     out = replace(data, judged=data.judged.take(first), given=given, certifying=apart)
@@ -282,9 +285,8 @@ def alike(content: Floats | None, kinds: Integers, where: str = "X") -> Codes | 
     )
 
 
-def rows_key(X: Any, kinds: Integers) -> bytes:
+def rows_key(content: Floats | None, kinds: Integers) -> bytes:
     """What identifies some rows, in any order."""
-    content = content_of(X)
     found = np.sort(kinds) if content is None else np.sort(content)
     return blake2b(found.tobytes(), digest_size=16).digest()
 

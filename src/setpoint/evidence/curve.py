@@ -28,16 +28,19 @@ class Curve:
     Parameters
     ----------
     values : array of shape (m,)
-        Distinct scores, descending.
+        Distinct scores, descending; of a block of several scores the lowest.
     counts : array of shape (K, m + 1)
         Accepted weight by kind.
     kinds : tuple of (stratum, true class)
         What the K rows of `counts` tell apart.
+    highest : array of shape (m,), optional
+        The highest score of each block; None: blocks are of one score each.
     """
 
     values: Floats
     counts: Floats
     kinds: tuple[tuple[int, int], ...]
+    highest: Floats | None = None
 
     @property
     def n_cutoffs(self) -> int:
@@ -58,7 +61,7 @@ class Curve:
         return np.arange(self.n_cutoffs)
 
     def __add__(self, other: Curve) -> Curve:
-        """The curve of the rows of both, such as those of two files.
+        """The curve of the rows of both, such as those of two files; blocks are of one score.
 
         Examples
         --------
@@ -80,7 +83,8 @@ class Curve:
     def piece(self, first: int, last: int) -> Curve:
         """The curve between two cut-offs, both included; counts go on from the first."""
         counts = np.ascontiguousarray(self.counts[:, first : last + 1])
-        return Curve(self.values[first:last], counts, self.kinds)
+        highest = None if self.highest is None else self.highest[first:last]
+        return Curve(self.values[first:last], counts, self.kinds, highest)
 
     def threshold(self, cutoff: int) -> float:
         """A threshold that accepts exactly the first `cutoff` blocks.
@@ -90,11 +94,11 @@ class Curve:
         >>> Curve(np.array([0.9, 0.5]), np.zeros((1, 3)), ((0, 1),)).threshold(1)
         0.7
         """
-        return midway(self.values, cutoff)
+        return midway(self.values, cutoff, self.highest)
 
     def thresholds(self, cutoffs: NDArray[np.int64]) -> Floats:
         """The thresholds of several cut-offs."""
-        return midways(self.values, cutoffs)
+        return midways(self.values, cutoffs, self.highest)
 
 
 def curve_of(evidence: Evidence, segment: int) -> Curve:

@@ -109,27 +109,34 @@ def cutoffs(
     return values, counts
 
 
-def midway(values: NDArray[np.float64], k: int) -> float:
-    """A threshold that accepts exactly the first `k` of descending scores.
+def midway(
+    values: NDArray[np.float64], k: int, highest: NDArray[np.float64] | None = None
+) -> float:
+    """A threshold that accepts exactly the first `k` of descending scores, or of blocks of them.
 
     It lies midway to the next score, so that a last bit that differs between batches does
-    not flip a decision.
+    not flip a decision. `values` are then the lowest scores of the blocks.
     """
     if k <= 0:
         return float("inf")
     if k >= len(values):
         return float("-inf")
-    upper, lower = float(values[k - 1]), float(values[k])
+    upper, lower = float(values[k - 1]), float((values if highest is None else highest)[k])
     middle = lower + 0.5 * (upper - lower)
     return middle if lower < middle <= upper and np.isfinite(middle) else upper
 
 
-def midways(values: NDArray[np.float64], cutoffs: NDArray[np.int64]) -> NDArray[np.float64]:
+def midways(
+    values: NDArray[np.float64],
+    cutoffs: NDArray[np.int64],
+    highest: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
     """The thresholds of several cut-offs, as :func:`midway` gives each."""
     out = np.full(len(cutoffs), np.inf)
     out[cutoffs >= len(values)] = -np.inf
     inside = (cutoffs > 0) & (cutoffs < len(values))
-    upper, lower = values[cutoffs[inside] - 1], values[cutoffs[inside]]
+    upper = values[cutoffs[inside] - 1]
+    lower = (values if highest is None else highest)[cutoffs[inside]]
     with np.errstate(over="ignore", invalid="ignore"):
         middle = lower + 0.5 * (upper - lower)
     good = (lower < middle) & (middle <= upper) & np.isfinite(middle)

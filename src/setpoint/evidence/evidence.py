@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from setpoint.evidence.argmax_kernel import argmax_features
 from setpoint.evidence.blocks import ONE_BLOCK, BlockCodes, Blocks
@@ -19,6 +19,7 @@ from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.columns import Column
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.count import count_distribution
+from setpoint.evidence.counted import Decider
 from setpoint.evidence.credit import LABELS, POSTERIORS, Credit, JointPosteriors
 from setpoint.evidence.curve import Curve, curve_of
 from setpoint.evidence.rows import Rows, counted_rows
@@ -29,21 +30,6 @@ from setpoint.goals.requirements import Requirements
 from setpoint.typing import Codes, Floats, Integers
 
 __all__ = ["Evidence"]
-
-
-class Decider(Protocol):
-    """A rule, as far as counting it needs to know."""
-
-    @property
-    def needs_segments(self) -> bool:
-        """Whether a decision looks at the row's segment."""
-        ...
-
-    def distribution(
-        self, scores: ArrayLike, segments: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """The probability (N, n) with which each row is decided each class."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +194,25 @@ class Evidence:
     def marginals(self) -> Marginals:
         """The weight by stratum and true class; soft evidence knows it by the posteriors."""
         return self.credit.marginals(self.rows, self.scores)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.rows.is_weighted
+
+    @property
+    def segment_weights(self) -> Floats:
+        """The weight (segments,) of the rows of each segment."""
+        return self.rows.segment_weights
+
+    @property
+    def labelled_squares(self) -> Floats:
+        """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
+        return self.rows.labelled_squares
+
+    def confusion_of_accepted(self, accepted: Floats) -> Confusion:
+        """Two classes, no weights: from how many are accepted by stratum and true class."""
+        return self.rows.confusion_of_accepted(accepted)
 
     def curve(self, segment: int) -> Curve:
         """Binary: the cut-offs of one segment with prefix sums of the counts, ties one block.

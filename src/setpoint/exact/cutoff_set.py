@@ -11,7 +11,7 @@ from operator import neg
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence import Confusion, Curve, Evidence
+from setpoint.evidence import Confusion, Counted, Curve
 from setpoint.program.accepted_rates import AcceptedRates
 from setpoint.program.functions import RateFunction
 from setpoint.program.rate_table import RateTable
@@ -108,7 +108,7 @@ class CutoffSet(AchievableSet):
     ----------
     rates : RateTable
         Of a goal that is linked to the codebook of `evidence`.
-    evidence : Evidence
+    evidence : Counted
         Binary, one score a row.
     most : int
         Up to this many columns linear programs begin with all; else they grow.
@@ -117,7 +117,7 @@ class CutoffSet(AchievableSet):
     def __init__(
         self,
         rates: RateTable,
-        evidence: Evidence,
+        evidence: Counted,
         most: int = _ALL_AT_ONCE,
     ) -> None:
         super().__init__(rates)
@@ -181,7 +181,7 @@ class CutoffSet(AchievableSet):
     def confusion(self, choice: MixtureWeights) -> Confusion:
         """The expected confusion of a choice; without weights the prefix sums know it."""
         evidence = self.evidence
-        if evidence.rows.is_weighted:
+        if evidence.is_weighted:
             return evidence.confusion(self.rule(choice))
         accepted = np.zeros((len(evidence.strata), 3))
         for segment, part in zip(self.segments, choice, strict=True):
@@ -189,7 +189,7 @@ class CutoffSet(AchievableSet):
             expected = segment.curve.counts[:, index] @ np.array(list(part.values()))
             for (stratum, true), count in zip(segment.curve.kinds, expected, strict=True):
                 accepted[stratum, true] = count
-        return evidence.rows.confusion_of_accepted(accepted)
+        return evidence.confusion_of_accepted(accepted)
 
     def confusion_of(self, rule: Rule) -> Confusion:
         """What a rule does; that of thresholds is read off the prefix sums."""

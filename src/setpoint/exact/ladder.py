@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence import Evidence
+from setpoint.evidence import Counted
 from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.guarantees.ladder import Rung, rungs_of
 from setpoint.guarantees.promise import RuleTests
@@ -27,7 +27,7 @@ _TOP = 0.1
 
 def cutoff_ladder(
     tests: RuleTests,
-    evidence: Evidence,
+    evidence: Counted,
     times: Floats,
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
 ) -> list[Rung]:
@@ -37,7 +37,7 @@ def cutoff_ladder(
     ----------
     tests : RuleTests
         On the rows of `evidence`.
-    evidence : Evidence
+    evidence : Counted
         Two classes, one score a row.
     times : array of shape (entries,)
         As in :func:`~setpoint.guarantees.margins.margins_of`.

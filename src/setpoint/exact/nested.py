@@ -26,14 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import betabinom
 
-from setpoint.evidence import Evidence
+from setpoint.evidence import Counted
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.guarantees.promise import RuleTests
 from setpoint.guarantees.requirements import Every, Part, Requirement
 from setpoint.inference.fraction import rounded
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.inference.tails import successes_needed
-from setpoint.inference.trials import trials_of
+from setpoint.inference.trials import added_by, trials_of
 from setpoint.typing import Floats
 
 __all__ = ["Side", "certified_windows", "nests", "sides_of"]
@@ -76,7 +76,7 @@ def sides_of(cuts: CutoffSet, tests: RuleTests) -> list[Side] | None:
     return None if known is None else [_side(cuts, way) for way in known]
 
 
-def nests(evidence: Evidence, tests: RuleTests) -> bool:
+def nests(evidence: Counted, tests: RuleTests) -> bool:
     """Whether every constraint that is promised loosens as one threshold moves one way."""
     return bool(ways_of(evidence, tests))
 
@@ -99,13 +99,14 @@ class _Way:
     constraint: int
 
 
-def ways_of(evidence: Evidence, tests: RuleTests) -> list[_Way] | None:
+def ways_of(evidence: Counted, tests: RuleTests) -> list[_Way] | None:
     """Which way each statement of a promise loosens; None where one does not."""
-    rows = evidence.rows
-    if rows.is_weighted or evidence.n_scores is not None:
+    if evidence.is_weighted or evidence.n_scores is not None:
         return None
     # Trials and directions are the same whoever is accepted.
-    counted = tests.counted(rows.confusion_of_accepted(np.zeros(rows.marginals.weights.shape)))
+    counted = tests.counted(
+        evidence.confusion_of_accepted(np.zeros(evidence.marginals.weights.shape))
+    )
     out = []
     for i, part in enumerate(tests.parts):
         for x in () if part is None else _statements(part):
@@ -127,12 +128,12 @@ def _statements(part: Part) -> Iterator[Requirement | None]:
         yield None
 
 
-def _way(evidence: Evidence, counted: Counted, x: Requirement, number: int) -> _Way | None:
+def _way(evidence: Counted, counted: CountedRates, x: Requirement, number: int) -> _Way | None:
     added = _added(counted, x)
     found = trials_of(x.function, counted, x.relation, x.level)
     if found is None or added is None:
         return None
-    strata, trues = np.nonzero(evidence.rows.marginals.weights)
+    strata, trues = np.nonzero(evidence.marginals.weights)
     own = added[strata, trues]
     of_segment = evidence.codebook.stratum_segment[strata]
     segments = np.unique(of_segment[own.any(axis=1)])
@@ -153,16 +154,12 @@ def _side(cuts: CutoffSet, way: _Way) -> Side:
     return Side(way.segment, way.rises, whole, way.trials, way.share, way.constraint)
 
 
-def _added(counted: Counted, x: Requirement) -> Floats | None:
+def _added(counted: CountedRates, x: Requirement) -> Floats | None:
     """What a row adds to the sum that has to be at least 0 (strata, n + 1, n)."""
     weights = counted.fraction_of_entries(x.function)
     if weights is None:
         return None
-    above, below = weights
-    part = x.level * below
-    added = x.sign * (above - part)
-    scale = np.maximum(np.abs(above), np.abs(part))
-    return rounded(np.where(np.abs(added) <= _ROUNDING * scale, 0.0, added))
+    return rounded(added_by(*weights, x.level, x.sign))
 
 
 def certified_windows(

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
-from setpoint.evidence import Evidence
+from setpoint.evidence import Counted
 from setpoint.exact.branching import branch_and_bound
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import (
@@ -51,7 +51,7 @@ _FEW_CALLS = 50
 
 def solve_exact(
     program: Program,
-    evidence: Evidence,
+    evidence: Counted,
     *,
     randomized: Randomized = False,
     on_infeasible: Literal["raise", "nearest"] = "raise",
@@ -64,7 +64,7 @@ def solve_exact(
     ----------
     program : Program
         Of a goal bound to `evidence.schema`.
-    evidence : Evidence
+    evidence : Counted
         Binary, with one score a row.
     randomized : {False, "auto", True}
         Whether the rule may draw; "auto" draws only where that gains more than `tol`.

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from setpoint.guarantees.p_values import p_value
 from setpoint.guarantees.requirements import Requirement, requirements_of
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.inference.trials import exact_limits
 from setpoint.program.program import ProgramConstraint
 
@@ -19,7 +19,7 @@ _STEPS = 24
 
 def limit_of_constraint(
     constraint: ProgramConstraint,
-    counted: Counted,
+    counted: CountedRates,
     *,
     level: float,
     strict: bool = False,
@@ -32,7 +32,7 @@ def limit_of_constraint(
     ----------
     constraint : ProgramConstraint
         Of a program whose rates all vary with the rows drawn.
-    counted : Counted
+    counted : CountedRates
     level : float
         Of the test: the limit lies on its side of the true value with confidence ``1 - level``.
     strict, fractional, weighted : bool

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import betainc, ndtri
 
 from setpoint.guarantees.requirements import Every, Part, Requirement
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
+from setpoint.inference.trials import added_by, share_needed
 from setpoint.program.backend import backend
 from setpoint.program.functions import Affine, Node, RateFunction
 from setpoint.typing import Floats
@@ -26,20 +27,18 @@ INF = float("inf")
 _BLOCK = 8192
 """Rules at a time."""
 
-_ROUNDING = 1e-9
-
 _SMALLEST = 1e-300
 """A smaller p-value is this one: 37 standard errors are as good as more."""
 
 
-def margins_of(part: Part, counted: Counted, counts: Floats, times: Floats) -> Floats:
+def margins_of(part: Part, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
     """The margins (m,) of some rules.
 
     Parameters
     ----------
     part : Part
         Of a constraint, over the rates of `counted`.
-    counted : Counted
+    counted : CountedRates
         Of the rows that are looked at, whatever the decision: weights of rows are taken from it.
     counts : array of shape (entries, m)
         What the rules do: counts by stratum, true and decided class.
@@ -66,7 +65,7 @@ def margins_of(part: Part, counted: Counted, counts: Floats, times: Floats) -> F
     return out
 
 
-def _margins(x: Requirement, counted: Counted, counts: Floats, times: Floats) -> Floats:
+def _margins(x: Requirement, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
     exact = _of_binomial(x, counted, counts, times)
     if exact is not None:
         return exact
@@ -76,31 +75,26 @@ def _margins(x: Requirement, counted: Counted, counts: Floats, times: Floats) ->
     return np.where(np.isnan(out), -INF, out)
 
 
-def _of_binomial(x: Requirement, counted: Counted, counts: Floats, times: Floats) -> Floats | None:
+def _of_binomial(
+    x: Requirement, counted: CountedRates, counts: Floats, times: Floats
+) -> Floats | None:
     """Normal quantiles (m,) of the exact p-values to be expected; None for other tests."""
     weights, weight = counted.fraction_of_entries(x.function), counted.weight_of_rows(x.function)
     if weights is None or weight is None:
         return None
     above, below = (part.ravel() for part in weights)
-    added = x.sign * (above - x.level * below)
-    scale = np.maximum(np.abs(above), np.abs(x.level * below))
-    added = np.where(np.abs(added) <= _ROUNDING * scale, 0.0, added)
-    good, bad = added > 0.0, added < 0.0
-    if not (good.any() and bad.any() and _alike(added[good]) and _alike(added[bad])):
+    added = added_by(above, below, x.level, x.sign)
+    share = share_needed(added)
+    if share is None:
         return None
-    gain, loss = float(added[good].max()), float(-added[bad].min())
     rows = counts / (times * weight)[:, None]
-    k, f = rows[good].sum(axis=0), rows[bad].sum(axis=0)
-    tail = np.where(k > 0.0, betainc(np.maximum(k, 1e-300), f + 1.0, loss / (gain + loss)), 1.0)
+    k, f = rows[added > 0].sum(axis=0), rows[added < 0].sum(axis=0)
+    tail = np.where(k > 0.0, betainc(np.maximum(k, 1e-300), f + 1.0, share), 1.0)
     return np.asarray(-ndtri(np.maximum(tail, _SMALLEST)))
 
 
-def _alike(values: Floats) -> bool:
-    return bool(np.ptp(values) <= _ROUNDING * np.abs(values).max())
-
-
 def slack_and_error(
-    x: Requirement, counted: Counted, counts: Floats, times: Floats
+    x: Requirement, counted: CountedRates, counts: Floats, times: Floats
 ) -> tuple[Floats, Floats]:
     """How far a statement is met by some rules (m,), and the standard errors (m,) of that.
 
@@ -124,7 +118,12 @@ def slack_and_error(
 
 
 def _influence(
-    x: RateFunction, counted: Counted, index: list[int], event: Floats, given: Floats, N: Floats
+    x: RateFunction,
+    counted: CountedRates,
+    index: list[int],
+    event: Floats,
+    given: Floats,
+    N: Floats,
 ) -> tuple[Floats, Floats]:
     """Values (m,) of a function, and the influence (entries, m) of a unit of weight."""
     norms = given @ N

@@ -30,7 +30,7 @@ from setpoint.guarantees.melding import melded_p
 from setpoint.guarantees.proved import betting_p, boxes_p
 from setpoint.guarantees.rates import Rates, rates_in
 from setpoint.guarantees.requirements import Every, Part, Requirement, Some
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.inference.trials import trials_of
 
 __all__ = ["KINDS", "PValue", "p_value"]
@@ -48,7 +48,7 @@ class PValue(NamedTuple):
 
 def p_value(
     part: Part,
-    counted: Counted,
+    counted: CountedRates,
     *,
     level: float,
     strict: bool = False,
@@ -61,7 +61,7 @@ def p_value(
     Parameters
     ----------
     part : Requirement, Every or Some
-    counted : Counted
+    counted : CountedRates
         Over the features of the functions in `part`.
     level : float
         The level that it will be compared with: smaller ones take more draws.
@@ -104,7 +104,7 @@ class _Testing:
     """Finds p-values of statements on one set of counts."""
 
     def __init__(
-        self, counted: Counted, strict: bool, fractional: bool, weighted: bool, seed: int
+        self, counted: CountedRates, strict: bool, fractional: bool, weighted: bool, seed: int
     ) -> None:
         self.counted = counted
         self.weighted = weighted

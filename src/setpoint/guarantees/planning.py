@@ -29,8 +29,8 @@ from setpoint.guarantees.power import (
     trials_needed,
 )
 from setpoint.guarantees.requirements import Every, Part, Requirement, requirements_of
-from setpoint.inference.profiles import Counted
-from setpoint.inference.trials import trials_of
+from setpoint.inference.profiles import CountedRates
+from setpoint.inference.trials import added_by, trials_of
 from setpoint.program.fold import Folder
 from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal, Program, ProgramConstraint
@@ -60,13 +60,13 @@ class Fewest(NamedTuple):
     available: int
 
 
-def fewest_rows(requirement: Requirement, counted: Counted, delta: float) -> Fewest | None:
+def fewest_rows(requirement: Requirement, counted: CountedRates, delta: float) -> Fewest | None:
     """The fewest rows that could ever show a statement, whatever the decisions.
 
     Parameters
     ----------
     requirement : Requirement
-    counted : Counted
+    counted : CountedRates
         Of any decisions: what they are plays no part.
     delta : float
         The level of the test.
@@ -99,7 +99,7 @@ def fewest_rows(requirement: Requirement, counted: Counted, delta: float) -> Few
     return Fewest(trials, _up(trials * _all_rows(counted) / available), available)
 
 
-def fewest_rows_of(part: Part, counted: Counted, delta: float) -> Fewest | None:
+def fewest_rows_of(part: Part, counted: CountedRates, delta: float) -> Fewest | None:
     """The same of all statements that a constraint is made of; None where none is known."""
     if isinstance(part, Requirement):
         return fewest_rows(part, counted, delta)
@@ -119,11 +119,11 @@ class Pilot:
     ----------
     program : Program
         Its rates all vary with the rows drawn.
-    counted : Counted
+    counted : CountedRates
     """
 
     program: Program
-    counted: Counted
+    counted: CountedRates
 
     @classmethod
     def of(cls, goal: Any, confusion: Confusion) -> Pilot:
@@ -137,7 +137,7 @@ class Pilot:
         linked = goal if isinstance(goal, LinkedGoal) else link(as_goal(goal), confusion.codebook)
         folder = Folder(linked.codebook, confusion.marginals, fixed=False)
         program = Program(linked, confusion.marginals, folder)
-        counted = Counted(program.table, confusion)
+        counted = CountedRates(program.table, confusion)
         if counted.is_large:
             raise ValueError("there are too many classes and groups to plan rows for")
         return cls(program, counted)
@@ -202,7 +202,7 @@ class Plan:
     Parameters
     ----------
     constraint : ProgramConstraint
-    counted : Counted
+    counted : CountedRates
         The pilot.
     delta : float
         The level of its test.
@@ -218,7 +218,7 @@ class Plan:
         What could ever show it.
     """
 
-    def __init__(self, constraint: ProgramConstraint, counted: Counted, delta: float) -> None:
+    def __init__(self, constraint: ProgramConstraint, counted: CountedRates, delta: float) -> None:
         part = requirements_of(constraint)
         self.written: Constraint = constraint.written
         self.value, self.bound = counted.value(constraint.function), constraint.level
@@ -262,7 +262,7 @@ def rows_of(plans: Sequence[Plan], power: float) -> int | None:
     return least_rows(_All(tuple(plan.chances for plan in plans)).at, power)
 
 
-def _chances(part: Part, counted: Counted, delta: float) -> _Chances:
+def _chances(part: Part, counted: CountedRates, delta: float) -> _Chances:
     if not isinstance(part, Requirement):
         if isinstance(part, Every):
             return _All(tuple(_chances(inner, counted, delta) for inner in part.parts))
@@ -283,17 +283,16 @@ def _singles(chances: _Chances) -> Iterator[Binomial | Smooth]:
             yield from _singles(part)
 
 
-def _kinds_for(requirement: Requirement, counted: Counted) -> Bools | None:
+def _kinds_for(requirement: Requirement, counted: CountedRates) -> Bools | None:
     """The kinds (strata, n + 1) of whose rows a right decision speaks for a statement."""
     weights = counted.fraction_of_entries(requirement.function)
     if weights is None:
         return None
-    above, below = weights
-    added = requirement.sign * (above - requirement.level * below)
-    return np.asarray((added > _TINY).any(axis=2))
+    added = added_by(*weights, requirement.level, requirement.sign)
+    return np.asarray((added > 0.0).any(axis=2))
 
 
-def _all_rows(counted: Counted) -> float:
+def _all_rows(counted: CountedRates) -> float:
     return float(counted.confusion.rows.sum())
 
 

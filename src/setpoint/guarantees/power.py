@@ -20,7 +20,7 @@ from scipy.special import betainc, gammaln, ndtri, xlogy
 
 from setpoint.guarantees.requirements import Requirement
 from setpoint.inference.delta import influence_of
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.inference.proportions import quantile
 from setpoint.inference.tails import at_least, successes_needed
 from setpoint.typing import Floats
@@ -146,13 +146,13 @@ class Smooth:
     Parameters
     ----------
     requirement : Requirement
-    counted : Counted
+    counted : CountedRates
         The pilot: shares of the cells, and how much weights vary.
     delta : float
     """
 
     requirement: Requirement
-    counted: Counted
+    counted: CountedRates
     delta: float
 
     @cached_property

@@ -16,7 +16,7 @@ from setpoint.guarantees.margins import margins_of, slack_and_error
 from setpoint.guarantees.p_values import p_value
 from setpoint.guarantees.requirements import leaves, requirements_of
 from setpoint.guarantees.sequences import level_of_try
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.program.fold import Folder
 from setpoint.program.program import LinkedGoal, Program
 from setpoint.tolerances import SATISFIED
@@ -123,9 +123,9 @@ class RuleTests:
         """Numbers of the constraints that are not promised."""
         return tuple(i for i, part in enumerate(self.parts) if part is None)
 
-    def counted(self, confusion: Confusion) -> Counted:
+    def counted(self, confusion: Confusion) -> CountedRates:
         """The rates of the goal on what a rule does."""
-        return Counted(self.program.table, confusion)
+        return CountedRates(self.program.table, confusion)
 
     def value(self, confusion: Confusion) -> float:
         """The objective in the user's units."""

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from setpoint.inference.fraction import rounded, summed
-from setpoint.inference.profiles import Counted, RowProfiles, above_and_below
+from setpoint.inference.profiles import CountedRates, RowProfiles, above_and_below
 from setpoint.program.functions import INF, Affine, RateFunction
 from setpoint.typing import Floats
 
@@ -117,7 +117,7 @@ class Rates:
         return int(np.argmin(sign * (self.above[0] - level * self.below[0])))
 
 
-def rates_in(x: RateFunction, counted: Counted) -> Rates:
+def rates_in(x: RateFunction, counted: CountedRates) -> Rates:
     """The rates that a function is made of, each as few as can be.
 
     A ratio or a sum of shares of the same rows is one rate; a sum of shares of different rows
@@ -127,7 +127,7 @@ def rates_in(x: RateFunction, counted: Counted) -> Rates:
     ----------
     x : RateFunction
         Not a constant.
-    counted : Counted
+    counted : CountedRates
         Over the features of `x`.
 
     Examples

@@ -23,7 +23,7 @@ from setpoint.guarantees.requirements import (
     needs_one_of_several,
     requirements_of,
 )
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.program.fold import Folder, Leaf, Term
 from setpoint.program.functions import Affine, RateFunction, Ratio, WeightedSum
 from setpoint.program.program import LinkedConstraint, LinkedGoal, ProgramConstraint
@@ -136,7 +136,7 @@ def increments_of(goal: LinkedGoal, confusion: Confusion) -> tuple[Increments, .
     """
     folder = Folder(goal.codebook, confusion.marginals, fixed=False)
     functions = [_constraint(folder, c) for c in goal.constraints]
-    counted = Counted(folder.table, confusion)
+    counted = CountedRates(folder.table, confusion)
     out: list[Increments] = []
     for i, (linked, folded) in enumerate(zip(goal.constraints, functions, strict=True)):
         part = requirements_of(folded)
@@ -162,7 +162,7 @@ def _constraint(folder: Folder, c: LinkedConstraint) -> ProgramConstraint:
 
 
 def _increments(
-    counted: Counted, x: Requirement, i: int, linked: LinkedConstraint, names: _Names
+    counted: CountedRates, x: Requirement, i: int, linked: LinkedConstraint, names: _Names
 ) -> Increments:
     shares: list[Share] = []
     const = _gather(counted, x.function, 1.0, shares)
@@ -176,7 +176,9 @@ def _increments(
     return Increments(i, names.of(x.function), x.sign, x.level - const, tuple(shares))
 
 
-def _gather(counted: Counted, x: RateFunction, coef: float, shares: list[Share]) -> float | None:
+def _gather(
+    counted: CountedRates, x: RateFunction, coef: float, shares: list[Share]
+) -> float | None:
     """Add the shares of a function to a list; what is constant in it, or None if it has others."""
     if isinstance(x, WeightedSum):
         total = 0.0
@@ -233,7 +235,7 @@ def _apart(shares: list[Share]) -> bool:
 class _Names:
     """What tells the statements of one constraint apart: groups and classes."""
 
-    def __init__(self, linked: LinkedConstraint, counted: Counted) -> None:
+    def __init__(self, linked: LinkedConstraint, counted: CountedRates) -> None:
         self.classes, self.features = counted.confusion.classes, counted.features
         terms = [linked.left, linked.right]
         self.leaves: dict[Rate, Leaf] = {x.rate: x for term in terms for x in _leaves(term)}

@@ -26,7 +26,7 @@ import math
 import numpy as np
 
 from setpoint.inference.fraction import Fraction, value_at
-from setpoint.inference.profiles import Counted, RowProfiles
+from setpoint.inference.profiles import CountedRates, RowProfiles
 from setpoint.inference.proportions import clopper_pearson, quantile
 from setpoint.program.functions import INF, RateFunction
 from setpoint.typing import Bools, Floats
@@ -117,13 +117,15 @@ def influence_of(
     return float(x.value(at)), slope @ profiles.event - (slope * own) @ profiles.given
 
 
-def by_influence(x: RateFunction, counted: Counted, low: float, high: float) -> tuple[float, float]:
+def by_influence(
+    x: RateFunction, counted: CountedRates, low: float, high: float
+) -> tuple[float, float]:
     """Limits of a smooth expression, by influence, corrected to second order.
 
     Parameters
     ----------
     x : Bound
-    counted : Counted
+    counted : CountedRates
     low, high : float
         Tail of the lower and of the upper limit.
     """
@@ -236,7 +238,9 @@ class _Side:
         return middle, np.where(np.abs(row) < 0.5 * np.abs(influence), row, influence)
 
 
-def unsmoothed(x: RateFunction, counted: Counted, low: float, high: float) -> tuple[float, float]:
+def unsmoothed(
+    x: RateFunction, counted: CountedRates, low: float, high: float
+) -> tuple[float, float]:
     """Plain delta limits without profiles, for thousands of classes.
 
     The parameters are those of :func:`by_influence`.

@@ -35,7 +35,7 @@ from typing import NamedTuple
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
 from setpoint.inference.delta import by_influence, of_two_profiles, unsmoothed
-from setpoint.inference.profiles import Counted, bind_counted
+from setpoint.inference.profiles import CountedRates, bind_counted
 from setpoint.inference.simultaneous import largest, ratio_of_groups, smallest, spread
 from setpoint.program.functions import (
     INF,
@@ -108,13 +108,13 @@ def interval(expression: Expression, confusion: Confusion, level: float = 0.95) 
     return interval_of(bound, counted, level)
 
 
-def interval_of(x: RateFunction, counted: Counted, level: float) -> Interval:
+def interval_of(x: RateFunction, counted: CountedRates, level: float) -> Interval:
     """The interval of an expression that is bound already.
 
     Parameters
     ----------
     x : Bound
-    counted : Counted
+    counted : CountedRates
         Over the features of the binder that gave `x`.
     level : float
     """
@@ -147,7 +147,7 @@ def _varying(x: RateFunction) -> Sequence[RateFunction]:
     return [c for c in x.children if c.features]
 
 
-def _kind(x: RateFunction, counted: Counted) -> str:
+def _kind(x: RateFunction, counted: CountedRates) -> str:
     fraction = counted.fraction(x)
     if fraction is not None:
         profiles = len(fraction.merged.counts)
@@ -164,7 +164,7 @@ def _kind(x: RateFunction, counted: Counted) -> str:
 class _Finder:
     """Finds limits of bound expressions on one confusion, from their parts upwards."""
 
-    def __init__(self, counted: Counted) -> None:
+    def __init__(self, counted: CountedRates) -> None:
         self.counted = counted
 
     def limits(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:

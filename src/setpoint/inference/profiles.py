@@ -26,7 +26,7 @@ from setpoint.program.link import Linker
 from setpoint.program.rate_table import RateTable
 from setpoint.typing import Bools, Floats
 
-__all__ = ["Counted", "RowProfiles", "above_and_below", "bind_counted"]
+__all__ = ["CountedRates", "RowProfiles", "above_and_below", "bind_counted"]
 
 
 _TINY = 1e-12
@@ -68,7 +68,7 @@ class RowProfiles:
         return typical_weights(self.counts, self.squares, self.around)
 
 
-class Counted:
+class CountedRates:
     """The rates of some expressions on one confusion, entry by entry.
 
     Parameters
@@ -299,7 +299,7 @@ def _weights(n: int) -> Floats:
 
 def bind_counted(
     expressions: Sequence[Expression], confusion: Confusion
-) -> tuple[list[RateFunction], Counted]:
+) -> tuple[list[RateFunction], CountedRates]:
     """Expressions bound to a confusion, and the counts they are measured on.
 
     Raises
@@ -311,4 +311,4 @@ def bind_counted(
     linker = Linker(confusion.codebook)
     folder = Folder(linker.codebook, confusion.marginals, fixed=False)
     bounds = [folder.function(linker.link(e)) for e in expressions]
-    return bounds, Counted(folder.table, confusion)
+    return bounds, CountedRates(folder.table, confusion)

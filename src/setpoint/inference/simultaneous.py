@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from setpoint.inference.delta import influence_of
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.inference.proportions import difference_above, ratio_above, ratio_below
 from setpoint.program.functions import RateFunction
 from setpoint.typing import Floats
@@ -55,7 +55,7 @@ def smallest(
 
 def spread(
     children: Sequence[RateFunction],
-    counted: Counted,
+    counted: CountedRates,
     limits: Limits,
     low: float,
     high: float,
@@ -67,7 +67,7 @@ def spread(
     Parameters
     ----------
     children : sequence of Bound
-    counted : Counted
+    counted : CountedRates
     limits : callable
         Limits of one child.
     low, high : float
@@ -89,7 +89,7 @@ def spread(
 
 def ratio_of_groups(
     children: Sequence[RateFunction],
-    counted: Counted,
+    counted: CountedRates,
     limits: Limits,
     low: float,
     high: float,
@@ -108,7 +108,7 @@ def ratio_of_groups(
     return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
 
 
-def correlations(children: Sequence[RateFunction], counted: Counted) -> Floats:
+def correlations(children: Sequence[RateFunction], counted: CountedRates) -> Floats:
     """Correlations (m, m) of the children's estimates, from their influences."""
     m = len(children)
     features = frozenset().union(*(c.features for c in children))

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from setpoint.inference.fraction import value_at
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.inference.tails import at_least, lower_limit, upper_limit
 from setpoint.program.functions import RateFunction
 from setpoint.typing import Floats
 
-__all__ = ["Trials", "exact_limits", "trials_of"]
+__all__ = ["Trials", "added_by", "exact_limits", "share_needed", "trials_of"]
 
 _ROUNDING = 1e-9
 """Relative: values of rows, and counts of whole rows, are sums of a few floats."""
@@ -56,7 +56,7 @@ class Trials(NamedTuple):
         return 1.0 if self.successes == 0 else at_least(self.successes, self.trials, self.share)
 
 
-def trials_of(x: RateFunction, counted: Counted, relation: str, bound: float) -> Trials | None:
+def trials_of(x: RateFunction, counted: CountedRates, relation: str, bound: float) -> Trials | None:
     """The trials of a constraint, if it is one binomial in disguise.
 
     The counts have to be of decisions, and not of the probabilities of a rule that draws.
@@ -65,7 +65,7 @@ def trials_of(x: RateFunction, counted: Counted, relation: str, bound: float) ->
     ----------
     x : Bound
         The constrained expression.
-    counted : Counted
+    counted : CountedRates
         Over the features of the binder that gave `x`.
     relation : str
         ``">="`` or ``"<="``.
@@ -102,10 +102,8 @@ def trials_of(x: RateFunction, counted: Counted, relation: str, bound: float) ->
     if fraction is None or weight is None:
         return None
     sign = 1.0 if relation == ">=" else -1.0
-    part = bound * fraction.below
-    added = sign * (fraction.above - part)
-    zero = np.abs(added) <= _CANCELLED * np.maximum(np.abs(fraction.above), np.abs(part))
-    good, bad = (added > 0) & ~zero, (added < 0) & ~zero
+    added = added_by(fraction.above, fraction.below, bound, sign)
+    good, bad = added > 0, added < 0
     successes = _whole(float(fraction.counts[good].sum()) / weight)
     failures = _whole(float(fraction.counts[bad].sum()) / weight)
     if successes is None or failures is None:
@@ -114,14 +112,51 @@ def trials_of(x: RateFunction, counted: Counted, relation: str, bound: float) ->
         return Trials(successes, successes + failures, 1.0)
     if not bad.any():  # no row speaks against it
         return Trials(successes, successes + failures, 0.0)
-    if not (_alike(added[good]) and _alike(added[bad])):
+    share = share_needed(added)
+    return None if share is None else Trials(successes, successes + failures, share)
+
+
+def added_by(above: Floats, below: Floats, bound: float, sign: float) -> Floats:
+    """What rows add to the sum that a bound wants to be at least 0.
+
+    Parameters
+    ----------
+    above, below : arrays of one shape
+        What they add above and below the line.
+    bound : float
+    sign : {1.0, -1.0}
+        -1 where the bound is an upper one.
+
+    Returns
+    -------
+    array of that shape
+        0 where the two parts cancel but for rounding.
+
+    Examples
+    --------
+    >>> added_by(np.array([0.3, 1.0]), np.array([3.0, 0.0]), 0.1, 1.0)
+    array([0., 1.])
+    """
+    part = bound * below
+    added = sign * (above - part)
+    cancelled = np.abs(added) <= _CANCELLED * np.maximum(np.abs(above), np.abs(part))
+    return np.where(cancelled, 0.0, added)
+
+
+def share_needed(added: Floats) -> float | None:
+    """The share of successes from which on rows that add one of two values meet a bound.
+
+    None where they add more than one positive or one negative value, or none.
+    """
+    good, bad = added[added > 0], added[added < 0]
+    if not (len(good) and len(bad) and _alike(good) and _alike(bad)):
         return None
-    gain, loss = float(added[good].min()), -float(added[bad].min())
-    return Trials(successes, successes + failures, loss / (gain + loss))
+    gain, loss = float(good.min()), -float(bad.min())
+    return loss / (gain + loss)
 
 
 def exact_limits(
-    x: RateFunction, counted: Counted, low: float, high: float
+    x: RateFunction, counted: CountedRates, low: float, high: float
 ) -> tuple[float, float] | None:
     """Clopper-Pearson limits of the value of a fraction that tells two profiles apart.
 
@@ -131,7 +166,7 @@ def exact_limits(
     Parameters
     ----------
     x : Bound
-    counted : Counted
+    counted : CountedRates
         Of decisions, as in :func:`trials_of`.
     low, high : float
         Tail of the lower and of the upper limit.

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.deciding.refusal import refused
 from setpoint.deciding.scored import promised
-from setpoint.deciding.splitting import rows_key
+from setpoint.deciding.splitting import content_of, rows_key
 from setpoint.deciding.tries import Tries
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Confusion
@@ -225,7 +225,8 @@ def _as_they_are(
     tests = promise.tests(inputs.rows.marginals, weighted=inputs.rows.is_weighted)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
     path = b"".join(c.counts.tobytes() for c, _ in counted)
-    attempt = max(Tries.of(first).number(rows_key(X, inputs.kinds(None)), path), settings.attempt)
+    key = rows_key(content_of(X), inputs.kinds(None))
+    attempt = max(Tries.of(first).number(key, path), settings.attempt)
     tests = tests.at_attempt(attempt)
     passed = _passing(tests, counted, ordered)
     kept = max(passed, key=lambda i: tests.score(counted[i][0])) if passed else 0

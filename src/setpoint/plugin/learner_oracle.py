@@ -111,6 +111,8 @@ class Retraining(AchievableSet):
     is_certain = False
     otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
 
+    evidence: Evidence
+
     def __init__(
         self,
         rates: RateTable,

@@ -60,6 +60,7 @@ class Achievable(AchievableSet):
         Found for other rates of the same rows, which go on to share them.
     """
 
+    evidence: Evidence
     otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
 
     def __init__(

@@ -10,7 +10,7 @@ from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
 from setpoint.goals.ranges import in_shares
 from setpoint.inference.intervals import Interval, interval_of
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.program.fold import Folder, Term
 from setpoint.program.functions import RateFunction
 from setpoint.program.program import LinkedConstraint, LinkedGoal
@@ -59,7 +59,7 @@ class Counter:
 
     def measure(self) -> None:
         """After all is folded."""
-        self.counted = Counted(self.folder.table, self.confusion)
+        self.counted = CountedRates(self.folder.table, self.confusion)
 
     def level_of(self, written: Constraint) -> float | None:
         """The confidence of each limit of a constraint: its own, where it has one."""

@@ -12,7 +12,7 @@ from setpoint.goals.goal import expression_of
 from setpoint.goals.populations import Key, Label, Other, column_in_words, value_in_words
 from setpoint.goals.table import TABLE
 from setpoint.inference.intervals import interval_of
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.program.fold import Folder
 from setpoint.program.functions import RateFunction
 from setpoint.program.link import Linker
@@ -89,7 +89,7 @@ def group_metrics(
     return list(out.values())
 
 
-def group_row(group: GroupMetric, counted: Counted, level: float) -> GroupRow:
+def group_row(group: GroupMetric, counted: CountedRates, level: float) -> GroupRow:
     """The metric of a group, measured."""
     if group.bound is None:
         return GroupRow(group.columns, group.metric, None, None, None, 0, group.compared)

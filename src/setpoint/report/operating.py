@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence import Curve, Evidence
+from setpoint.evidence import Counted, Curve
 from setpoint.evidence.hull import hull
 from setpoint.goals.errors import GoalError
 from setpoint.program.accepted import Accepted
@@ -114,13 +114,13 @@ class OperatingPoints:
         return cls(**{**data, "curves": curves, "labels": tuple(data["labels"])})
 
 
-def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> OperatingPoints | None:
+def operating_points(linked: LinkedGoal, evidence: Counted, rule: Rule) -> OperatingPoints | None:
     """Where a rule over thresholds stands among all thresholds, on the rows of X.
 
     Parameters
     ----------
     linked : LinkedGoal
-    evidence : Evidence
+    evidence : Counted
         Binary, with one score a row and the segments that the rule looks at.
     rule : Rule
 
@@ -163,16 +163,16 @@ def operating_points(linked: LinkedGoal, evidence: Evidence, rule: Rule) -> Oper
         fp / negatives,
         tp / (tp + fp) if tp else 0.0,
         (evidence.classes[0], evidence.classes[1]),
-        float(held.sum() / evidence.rows.labelled_squares[own].sum()),
+        float(held.sum() / evidence.labelled_squares[own].sum()),
     )
 
 
-def _by_segment(rule: Rule, evidence: Evidence) -> list[Rule] | None:
+def _by_segment(rule: Rule, evidence: Counted) -> list[Rule] | None:
     """The rule of each of the evidence's segments; None where one is missing or no cut-off."""
     rules = [rule] * len(evidence.segments)
     if isinstance(rule, PerSegment):
         known = dict(zip(rule.segment_keys, rule.rules, strict=True))
-        held = evidence.rows.segment_weights
+        held = evidence.segment_weights
         if any(w and key not in known for key, w in zip(evidence.segments, held, strict=True)):
             return None
         rules = [known.get(key, Threshold(np.inf)) for key in evidence.segments]

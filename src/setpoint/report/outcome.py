@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from setpoint.evidence import Evidence
+from setpoint.evidence import Counted
 from setpoint.goals.populations import Key, Label, Other
 from setpoint.guarantees.guarantee import Guarantee
 from setpoint.program.program import LinkedGoal
@@ -26,7 +26,7 @@ __all__ = ["in_words", "report_on_outcome", "rule_facts", "with_guarantee"]
 def report_on_outcome(
     linked: LinkedGoal,
     outcome: Outcome,
-    evidence: Evidence,
+    evidence: Counted,
     search: Search,
     *,
     objective: Entry | None = None,
@@ -41,7 +41,7 @@ def report_on_outcome(
     ----------
     linked : LinkedGoal
     outcome : Outcome
-    evidence : Evidence
+    evidence : Counted
         The rows that the rule was found on.
     search : Search
         Who searched. What `outcome` knows better is taken from there: the solver where none
@@ -118,12 +118,12 @@ def with_guarantee(report: GoalReport, guarantee: Guarantee) -> GoalReport:
     return replace(report, guarantee=guarantee, objective=objective, constraints=tuple(entries))
 
 
-def rule_facts(rule: Rule, evidence: Evidence, drawn: float) -> RuleFacts:
+def rule_facts(rule: Rule, evidence: Counted, drawn: float) -> RuleFacts:
     """A rule in words, what it looks at, and its cut-offs where it has some.
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : Counted
         Rows that it decides.
     drawn : float
         Share of rows whose decision depends on a draw.
@@ -159,7 +159,7 @@ def _label(value: Label | Other) -> Label:
 def _sections(
     linked: LinkedGoal,
     outcome: Outcome,
-    evidence: Evidence,
+    evidence: Counted,
     steps: Sequence[TracePoint],
     of_passes: bool,
 ) -> list[Section]:

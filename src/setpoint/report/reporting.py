@@ -25,7 +25,7 @@ from setpoint.goals.expressions import (
 from setpoint.goals.goal import Goal
 from setpoint.goals.words import in_words
 from setpoint.inference.intervals import is_group_gap
-from setpoint.inference.profiles import Counted
+from setpoint.inference.profiles import CountedRates
 from setpoint.program.link import Linker
 from setpoint.program.program import LinkedGoal
 from setpoint.report.counting import LEVEL, Counter, Side, check_reachable
@@ -181,7 +181,9 @@ def _prices(linked: LinkedGoal, counter: Counter, objective: Side) -> tuple[Sect
     for k, name in enumerate(names):
         counts = np.zeros_like(confusion.counts)
         counts[..., k] = confusion.counts.sum(axis=2)
-        alike = Counted(counter.folder.table, replace(confusion, counts=counts, squares=counts))
+        alike = CountedRates(
+            counter.folder.table, replace(confusion, counts=counts, squares=counts)
+        )
         constants.append((name, float(alike.value(bound))))
     if len(classes) > 2:  # the best of them says it all
         constants = [(min if goal.sense == "minimize" else max)(constants, key=lambda c: c[1])]

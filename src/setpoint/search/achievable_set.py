@@ -11,7 +11,7 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence import Confusion, Evidence
+from setpoint.evidence import Confusion, Counted
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Rule
@@ -84,7 +84,7 @@ class AchievableSet(ABC):
 
     Attributes
     ----------
-    evidence : Evidence
+    evidence : Counted
         The rows that confusions are counted on.
     limits : Limits
         Limits on calls of :meth:`price`, and their trace.
@@ -97,7 +97,7 @@ class AchievableSet(ABC):
         and one call for each.
     """
 
-    evidence: Evidence
+    evidence: Counted
     is_certain = True
     otherwise = "a black-box method may"
     smoothing: tuple[float, ...] = ()
