@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.exact.sweep import least_violation, sweep
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, Min, RateFunction, WeightedSum
-from setpoint.program.program import Program
+from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.optimum import Optimum, Status, measure
 from setpoint.tolerances import SATISFIED
@@ -22,6 +23,7 @@ from setpoint.typing import Floats
 __all__ = [
     "MOST_COMBINATIONS",
     "NEAR_A_MIXTURE",
+    "SegmentGoal",
     "best_combination",
     "common_cutoffs",
     "coordinate_descent",
@@ -32,6 +34,7 @@ __all__ = [
     "nearest_cutoffs",
     "parts_of",
     "round_mixture",
+    "separated",
     "solve_separable",
 ]
 
@@ -63,23 +66,51 @@ def solve_separable(cuts: CutoffSet, program: Program) -> Optimum | None:
 
     One segment is always so, whatever the shapes. Exact among deterministic rules.
     """
-    parts = parts_of(cuts, program)
-    where = [cuts.segments_of(c.function) for c in program.constraints]
-    if parts is None or (len(cuts.segments) > 1 and any(len(w) > 1 for w in where)):
+    parts = separated(cuts, program)
+    if parts is None:
         return None
-    everywhere = [c for c, w in zip(program.constraints, where, strict=True) if not w]
-    if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in everywhere):
+    fixed = [c for c in program.constraints if not cuts.segments_of(c.function)]
+    if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in fixed):
         return _none(cuts, "optimal")
     choice: list[dict[int, float]] = []
-    base = sum((s.base for s in cuts.segments), np.zeros(cuts.d))
-    for s, segment in enumerate(cuts.segments):
-        own = tuple(c for c, w in zip(program.constraints, where, strict=True) if s in w)
-        rest = np.zeros(cuts.d) if len(cuts.segments) == 1 else base - segment.base
-        best = sweep(cuts, segment, parts[s], own, rest)
+    for segment, part in zip(cuts.segments, parts, strict=True):
+        best = sweep(cuts, segment, part.score, part.constraints, part.rest)
         if best.cutoff < 0:
             return _none(cuts, "optimal")
         choice.append({best.cutoff: 1.0})
     return measure(cuts, program, choice, "optimal", "sweep over every cut-off")
+
+
+class SegmentGoal(NamedTuple):
+    """What one segment is to do, where none depends on another.
+
+    Parameters
+    ----------
+    score : RateFunction
+        To be maximised.
+    constraints : tuple of ProgramConstraint
+    rest : array of shape (d,)
+        The rates' shares of all other segments.
+    """
+
+    score: RateFunction
+    constraints: tuple[ProgramConstraint, ...]
+    rest: Floats
+
+
+def separated(cuts: CutoffSet, program: Program) -> list[SegmentGoal] | None:
+    """What each segment is to do by itself; None where objective or constraints couple them."""
+    parts = parts_of(cuts, program)
+    where = [cuts.segments_of(c.function) for c in program.constraints]
+    if parts is None or (len(cuts.segments) > 1 and any(len(w) > 1 for w in where)):
+        return None
+    base = sum((s.base for s in cuts.segments), np.zeros(cuts.d))
+    out = []
+    for s, segment in enumerate(cuts.segments):
+        own = tuple(c for c, w in zip(program.constraints, where, strict=True) if s in w)
+        rest = np.zeros(cuts.d) if len(cuts.segments) == 1 else base - segment.base
+        out.append(SegmentGoal(parts[s], own, rest))
+    return out
 
 
 def _none(cuts: CutoffSet, status: Status) -> Optimum:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
@@ -42,7 +43,7 @@ from setpoint.search.outcome import (
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
 
-__all__ = ["find_rule", "solve_exact"]
+__all__ = ["concluded", "find_rule", "solve_exact"]
 
 INF = float("inf")
 _FEW_CALLS = 50
@@ -87,8 +88,31 @@ def solve_exact(
         If the goal's shape is not one that an exact method takes.
     """
     cuts = CutoffSet(program.table, evidence)
+    return concluded(
+        cuts,
+        program,
+        lambda: find_rule(cuts, program, randomized, tol, limits),
+        randomized,
+        on_infeasible,
+    )
+
+
+def concluded(
+    cuts: CutoffSet,
+    program: Program,
+    find: Callable[[], Optimum],
+    randomized: Randomized,
+    on_infeasible: Literal["raise", "nearest"],
+) -> Outcome:
+    """What a search over cut-offs leads to: a rule with its certificate, or what is nearest.
+
+    Parameters
+    ----------
+    find : callable
+        As :func:`find_rule`.
+    """
     try:
-        found = find_rule(cuts, program, randomized, tol, limits)
+        found = find()
     except NoRuleError as error:
         near = nearest_outcome(cuts, program, _nearest(cuts, program, randomized))
         if on_infeasible == "raise":

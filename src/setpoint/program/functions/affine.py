@@ -10,6 +10,7 @@ import numpy as np
 
 from setpoint.program.backend import Array, backend
 from setpoint.program.functions.base import AFFINE, INF, Node, RateFunction, Shape
+from setpoint.program.functions.ends import Range
 from setpoint.typing import Floats
 
 __all__ = ["Affine", "Ratio"]
@@ -116,8 +117,9 @@ class Ratio(Node):
     def derive(self) -> Shape:
         return Shape(quasiconvex=True, quasiconcave=True, ratios=True)
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
-        (a, b), (c, d) = ranges
+    def interval(self, *ranges: Range) -> Range:
+        # Over boxes of counts a ratio is bounded by its two forms, see setpoint.program.boxes.
+        (a, b), (c, d) = ((float(low), float(high)) for low, high in ranges)
         c = max(c, 0.0)
         low = _over(a, d) if a >= 0 else _over(a, c)
         high = _over(b, c) if b > 0 else _over(b, d)

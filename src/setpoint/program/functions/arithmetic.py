@@ -9,14 +9,23 @@ from typing import Any
 from setpoint.program.backend import Array
 from setpoint.program.functions.affine import Affine
 from setpoint.program.functions.base import INF, Node, RateFunction, Shape
+from setpoint.program.functions.ends import (
+    End,
+    Range,
+    defined,
+    each,
+    largest,
+    pick,
+    smallest,
+)
 
 __all__ = ["Absolute", "Log", "Product", "Quotient", "Sqrt", "WeightedSum"]
 
 _ROUNDING = 1e-14
 
 
-def _times(a: float, b: float) -> float:
-    return 0.0 if a == 0 or b == 0 else a * b
+def _times(a: End, b: End) -> End:
+    return pick((a == 0) | (b == 0), 0.0, pick((a == 0) | (b == 0), 1.0, a) * b)
 
 
 class WeightedSum(Node):
@@ -50,14 +59,12 @@ class WeightedSum(Node):
             ratios=all(s.ratios for s in signed),
         )
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
-        low = sum(
-            _times(k, r[0] if k > 0 else r[1]) for k, r in zip(self.coefs, ranges, strict=True)
-        )
-        high = sum(
-            _times(k, r[1] if k > 0 else r[0]) for k, r in zip(self.coefs, ranges, strict=True)
-        )
-        return (-INF if math.isnan(low) else low), (INF if math.isnan(high) else high)
+    def interval(self, *ranges: Range) -> Range:
+        low, high = 0.0, 0.0
+        for k, (a, b) in zip(self.coefs, ranges, strict=True):
+            low = low + _times(k, a if k > 0 else b)
+            high = high + _times(k, b if k > 0 else a)
+        return defined(low, -INF), defined(high, INF)
 
 
 class Product(Node):
@@ -72,9 +79,9 @@ class Product(Node):
     def derive(self) -> Shape:
         return Shape()
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
+    def interval(self, *ranges: Range) -> Range:
         corners = [_times(a, b) for a in ranges[0] for b in ranges[1]]
-        return min(corners), max(corners)
+        return smallest(corners), largest(corners)
 
 
 class Quotient(Node):
@@ -91,14 +98,14 @@ class Quotient(Node):
     def derive(self) -> Shape:
         return Shape()
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
+    def interval(self, *ranges: Range) -> Range:
         (a, b), (c, d) = ranges
-        if c > 0 or d < 0:
-            corners = [x / y for x in (a, b) for y in (c, d)]
-            if any(math.isnan(x) for x in corners):
-                return -INF, INF
-            return min(corners), max(corners)
-        return (0.0, INF) if a >= 0 and c >= 0 else (-INF, INF)
+        apart = (c > 0) | (d < 0)
+        corners = [x / pick(apart, y, 1.0) for x in (a, b) for y in (c, d)]
+        total = sum(corners)
+        known = apart & (total == total)  # else a corner is infinite over infinite
+        low = pick(known, smallest(corners), pick((a >= 0) & (c >= 0), 0.0, -INF))
+        return low, pick(known, largest(corners), INF)
 
     def floored_argument(self, xs: list[float]) -> float:
         return abs(xs[1])
@@ -121,10 +128,10 @@ class Absolute(Node):
         quasi = inner.shape.quasiconvex and inner.shape.quasiconcave
         return Shape(convex=affine, quasiconvex=affine or quasi)
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
+    def interval(self, *ranges: Range) -> Range:
         a, b = ranges[0]
-        low = 0.0 if a <= 0 <= b else min(abs(a), abs(b))
-        return low, max(abs(a), abs(b))
+        ends = abs(a), abs(b)
+        return pick((a <= 0) & (b >= 0), 0.0, smallest(ends)), largest(ends)
 
 
 class _Rising(Node):
@@ -151,8 +158,8 @@ class Log(_Rising):
         """The argument with this value."""
         return math.exp(min(y, 700.0))
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
-        a, b = (math.log(x) if x > 0 else -INF for x in ranges[0])
+    def interval(self, *ranges: Range) -> Range:
+        a, b = (each(lambda v: math.log(v) if v > 0 else -INF, x) for x in ranges[0])
         return a, b
 
 
@@ -169,6 +176,6 @@ class Sqrt(_Rising):
         """The argument with this value."""
         return max(y, 0.0) ** 2
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
-        a, b = (math.sqrt(max(x, 0.0)) for x in ranges[0])
+    def interval(self, *ranges: Range) -> Range:
+        a, b = (each(lambda v: math.sqrt(max(v, 0.0)), x) for x in ranges[0])
         return a, b

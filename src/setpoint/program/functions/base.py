@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from setpoint.program.backend import Array, backend
+from setpoint.program.functions.ends import Range
 from setpoint.typing import Floats
 
 __all__ = ["AFFINE", "INF", "Node", "RateFunction", "Shape"]
@@ -105,7 +106,8 @@ class Node(RateFunction):
 
     def __init__(self, children: Sequence[RateFunction]) -> None:
         self.children = tuple(children)
-        self.low, self.high = self.interval(*((c.low, c.high) for c in self.children))
+        low, high = self.interval(*((c.low, c.high) for c in self.children))
+        self.low, self.high = float(low), float(high)
         self.shape = self.derive()
 
     @abstractmethod
@@ -121,8 +123,8 @@ class Node(RateFunction):
         """The shape from the children's."""
 
     @abstractmethod
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
-        """The range from the children's."""
+    def interval(self, *ranges: Range) -> Range:
+        """The range from the children's: numbers, or arrays for many boxes at once."""
 
     def floored_argument(self, xs: list[float]) -> float:
         """The argument whose floor bends the derivatives; inf where there is none."""

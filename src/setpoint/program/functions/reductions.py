@@ -10,6 +10,7 @@ import numpy as np
 from setpoint.program.backend import Array, backend
 from setpoint.program.functions.affine import Affine
 from setpoint.program.functions.base import INF, Node, RateFunction, Shape
+from setpoint.program.functions.ends import Range, largest, pick, smallest
 
 __all__ = ["Max", "MaxMinusMin", "Min", "MinOverMax", "PowerMean"]
 
@@ -29,8 +30,8 @@ class Max(Node):
     def derive(self) -> Shape:
         return Shape(convex=self.each("convex"), quasiconvex=self.each("quasiconvex"))
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
-        return max(r[0] for r in ranges), max(r[1] for r in ranges)
+    def interval(self, *ranges: Range) -> Range:
+        return largest(r[0] for r in ranges), largest(r[1] for r in ranges)
 
 
 class Min(Node):
@@ -48,8 +49,8 @@ class Min(Node):
     def derive(self) -> Shape:
         return Shape(concave=self.each("concave"), quasiconcave=self.each("quasiconcave"))
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
-        return min(r[0] for r in ranges), min(r[1] for r in ranges)
+    def interval(self, *ranges: Range) -> Range:
+        return smallest(r[0] for r in ranges), smallest(r[1] for r in ranges)
 
 
 class MaxMinusMin(Node):
@@ -70,8 +71,11 @@ class MaxMinusMin(Node):
         affine = all(isinstance(c, Affine) for c in self.children)
         return Shape(convex=affine, quasiconvex=affine)
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
-        return 0.0, max(max(r[1] for r in ranges) - min(r[0] for r in ranges), 0.0)
+    def interval(self, *ranges: Range) -> Range:
+        lows, highs = [r[0] for r in ranges], [r[1] for r in ranges]
+        # However they move, the one that starts highest stays above the one that ends lowest.
+        low, high = largest(lows) - smallest(highs), largest(highs) - smallest(lows)
+        return largest([low, 0.0]), largest([high, 0.0])
 
 
 class MinOverMax(Node):
@@ -94,8 +98,14 @@ class MinOverMax(Node):
         affine = all(isinstance(c, Affine) and c.low >= -1e-9 for c in self.children)
         return Shape(quasiconcave=affine)
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
-        return (0.0, 1.0) if min(r[0] for r in ranges) >= -1e-9 else (-INF, INF)
+    def interval(self, *ranges: Range) -> Range:
+        lows, highs = [r[0] for r in ranges], [r[1] for r in ranges]
+        low, high = largest([smallest(lows), 0.0]), largest(highs)
+        above, below = smallest(highs), largest(lows)
+        least = pick(high > 0, low / pick(high > 0, high, 1.0), 0.0)
+        most = smallest([pick(below > 0, above / pick(below > 0, below, 1.0), 1.0), 1.0])
+        positive = smallest(lows) >= -1e-9
+        return pick(positive, least, -INF), pick(positive, most, INF)
 
     def floored_argument(self, xs: list[float]) -> float:
         return max(xs)
@@ -141,12 +151,14 @@ class PowerMean(Node):
         concave = self.each("concave")
         return Shape(concave=concave, quasiconcave=concave)
 
-    def interval(self, *ranges: tuple[float, float]) -> tuple[float, float]:
+    def interval(self, *ranges: Range) -> Range:
         if self.order == 2:
-            return 0.0, max(max(abs(a), abs(b)) for a, b in ranges)
-        ends = [np.array([[max(r[i], 0.0)] for r in ranges]) for i in (0, 1)]
-        low, high = (float(self.forward(backend(e), list(e))[0]) for e in ends)
-        return low, high
+            return 0.0, largest(abs(x) for r in ranges for x in r)
+        ends = [[np.atleast_1d(np.maximum(r[i], 0.0)) for r in ranges] for i in (0, 1)]
+        low, high = (self.forward(backend(e[0]), e) for e in ends)
+        if isinstance(ranges[0][0], np.ndarray):
+            return low, high
+        return float(low[0]), float(high[0])
 
     def floored_argument(self, xs: list[float]) -> float:
         return INF if self.order == 2 else min(xs)

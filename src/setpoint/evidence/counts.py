@@ -1,0 +1,165 @@
+"""Counts: what grouping rows by some columns and a bin of their score gives, line by line.
+
+Whole numbers, lowest and highest scores: merging is associative and commutative, so that any
+order, any partition and any retry gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.typing import Codes, Floats
+
+__all__ = ["BAD_WEIGHT", "INFINITE", "MISSING", "NO_NUMBER", "Counts"]
+
+MISSING, NO_NUMBER, INFINITE, BAD_WEIGHT = -1, -2, -3, -4
+"""Numbers of the bins of rows that do not count: their score is NULL, NaN or infinite, or their
+weight is NULL, negative or not finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Lines of a count; a line is one combination of values and a bin.
+
+    Parameters
+    ----------
+    levels : tuple of list
+        For each column that was grouped by, its distinct values.
+    codes : int array of shape (columns, lines)
+        Places among the levels.
+    bin : int array of shape (lines,)
+        Below 0: see :data:`MISSING` and its like.
+    rows : int array of shape (lines,)
+        Number of rows.
+    weight, squares : int array of shape (lines,)
+        Sums of ``round(w * 2**q)`` and ``round(w * w * 2**q)``; without weights the rows.
+    low, high : array of shape (lines,)
+        Lowest and highest score.
+    least, most : array of shape (lines,)
+        Smallest and largest weight.
+    rounded : bool array of shape (lines,)
+        Whether a weight was not a multiple of ``2**-q``.
+    """
+
+    levels: tuple[list[Any], ...]
+    codes: Codes
+    bin: Codes
+    rows: Codes
+    weight: Codes
+    squares: Codes
+    low: Floats
+    high: Floats
+    least: Floats
+    most: Floats
+    rounded: NDArray[np.bool_]
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines."""
+        return len(self.rows)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.rows.sum())
+
+    def take(self, lines: NDArray[Any]) -> Counts:
+        """Some of the lines, by index or mask."""
+        per_line = (getattr(self, name)[lines] for name in _PER_LINE)
+        return Counts(self.levels, self.codes[:, lines], *per_line)
+
+    def column(self, k: int) -> NDArray[Any]:
+        """The values (lines,) of a column that was grouped by."""
+        values = np.empty(len(self.levels[k]), object)
+        values[:] = self.levels[k]
+        return np.asarray(values[self.codes[k]])
+
+    @classmethod
+    def of_rows(
+        cls,
+        columns: Sequence[tuple[list[Any], Codes]],
+        bins: Codes,
+        scores: Floats | None,
+        weight: Floats | None = None,
+        scale: float = 1.0,
+    ) -> Counts:
+        """Count rows in memory: the reference that engines are compared with.
+
+        Parameters
+        ----------
+        columns : sequence of (levels, codes (N,))
+        bins : int array of shape (N,)
+        scores : array of shape (N,), optional
+        weight : array of shape (N,), optional
+        scale : float
+            ``2**q``.
+        """
+        n = len(bins)
+        ones = np.ones(n, np.int64)
+        w = np.ones(n) if weight is None else weight
+        whole = ones if weight is None else np.rint(w * scale).astype(np.int64)
+        squares = ones if weight is None else np.rint(w * w * scale).astype(np.int64)
+        score = np.zeros(n) if scores is None else scores + 0.0
+        off = np.zeros(n, bool) if weight is None else whole != w * scale
+        codes = np.array([c for _, c in columns], np.int64).reshape(len(columns), n)
+        lines = cls(
+            tuple(list(levels) for levels, _ in columns),
+            codes, bins, ones, whole, squares, score, score, w, w, off,
+        )  # fmt: skip
+        return lines.grouped()
+
+    @classmethod
+    def merge(cls, parts: Sequence[Counts]) -> Counts:
+        """The counts of the rows of several parts."""
+        if len(parts) == 1:
+            return parts[0]
+        places: list[dict[Any, int]] = []
+        for k in range(len(parts[0].levels)):
+            values = {(type(v), v): None for part in parts for v in part.levels[k]}
+            places.append({v: i for i, v in enumerate(values)})
+        codes = [
+            np.array(
+                [
+                    np.array([places[k][type(v), v] for v in part.levels[k]], np.int64)[c]
+                    for k, c in enumerate(part.codes)
+                ],
+                np.int64,
+            ).reshape(len(places), part.n_lines)
+            for part in parts
+        ]
+        joined = (np.concatenate([getattr(p, name) for p in parts]) for name in _PER_LINE)
+        levels = tuple([v for _, v in place] for place in places)
+        return cls(levels, np.concatenate(codes, axis=1), *joined).grouped()
+
+    def grouped(self) -> Counts:
+        """Lines of the same values and bin as one."""
+        order = np.lexsort((*self.codes[::-1], self.bin))
+        keys = np.vstack([self.bin, self.codes])[:, order]
+        new = np.ones(len(order), bool)
+        new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+        starts = np.flatnonzero(new)
+        if not len(starts):
+            return self
+        out: dict[str, Any] = {"bin": self.bin[order][starts]}
+        for name in ("rows", "weight", "squares"):
+            out[name] = np.add.reduceat(getattr(self, name)[order], starts)
+        for name, pick in _ENDS:
+            out[name] = pick.reduceat(getattr(self, name)[order], starts)
+        return Counts(self.levels, self.codes[:, order][:, starts], *(out[n] for n in _PER_LINE))
+
+
+_PER_LINE = (
+    "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
+)  # fmt: skip
+_ENDS = (
+    ("low", np.minimum),
+    ("high", np.maximum),
+    ("least", np.minimum),
+    ("most", np.maximum),
+    ("rounded", np.logical_or),
+)
