@@ -223,6 +223,8 @@ def _concluded(
         if isinstance(found, NoRuleError):
             # What bins hold is not known to the last one: then nothing is proved.
             raise NoRuleError(found.certain and not step.bins, found.drawing_helps)
+        if not step.bins:
+            return found
         reached = max(found.value, found.mixed) if found.rivals != "rule" else found.value
         return found.bounded(max(found.bound, reached + gap))
 
