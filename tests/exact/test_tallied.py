@@ -21,7 +21,7 @@ from thinning import thinned
 KINDS = ("plain", "groups", "deployed", "datasets")
 
 
-class Asked(Exception):  # noqa: N818
+class Asked(Exception):
     """What a solve asks of the exact solver."""
 
 
@@ -70,7 +70,8 @@ def test_as_by_the_whole_sort(number, monkeypatch):
         return
     best, value = program.score_at(true.v), program.score_at(found.v)
     if found.status != "optimal":  # several thresholds are searched to a limit
-        assert len(evidence.segments) > 1 and value <= best + 1e-9 <= value + found.gap + 2e-9
+        assert len(evidence.segments) > 1
+        assert value <= best + 1e-9 <= value + found.gap + 2e-9
         return
     assert abs(value - best) <= 1e-9
     one_sweep = len(evidence.segments) == 1 and "sweep" in true.why and "sweep" in found.why
@@ -111,7 +112,8 @@ def test_one_threshold_is_the_same_to_the_bit(goal, seed):
     found, step = solve_tallied(linked, tally, again, within=0.0, collected=5)
     true = solve_exact(linked.at(evidence.marginals), evidence)
     assert (found.rule, found.gap, found.status) == (true.rule, 0.0, "optimal")
-    assert step.bins == 0 and np.array_equal(found.confusion.counts, true.confusion.counts)
+    assert step.bins == 0
+    assert np.array_equal(found.confusion.counts, true.confusion.counts)
 
 
 @pytest.mark.parametrize("goal", GOALS)
@@ -181,4 +183,6 @@ def test_ctrl_c_keeps_the_rule_of_the_passes_before():
 
     with pytest.warns(StoppedWarning, match="interrupted"):
         found, step = solve_tallied(linked, tally_of(evidence, 16), interrupted, within=0.0)
-    assert found.gap > 0.0 and found.status == "feasible" and step.rows > 0
+    assert found.gap > 0.0
+    assert found.status == "feasible"
+    assert step.rows > 0

@@ -9,6 +9,7 @@ When no bin is left, every cut-off that could be the best was compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +18,12 @@ from numpy.typing import NDArray
 from setpoint.caller import warn_caller
 from setpoint.evidence.tally import Lines, Tally
 from setpoint.exact.cutoff_set import CutoffSet, Segment
-from setpoint.exact.deterministic import SegmentGoal, separated
+from setpoint.exact.deterministic import (
+    MOST_COMBINATIONS,
+    SegmentGoal,
+    n_combinations,
+    separated,
+)
 from setpoint.exact.solver import concluded, find_rule
 from setpoint.exact.sweep import sweep
 from setpoint.goals.errors import ShapeError
@@ -30,7 +36,7 @@ from setpoint.search.limits import INTERRUPTED, Limits, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.optimum import Optimum
-from setpoint.search.outcome import NoRuleError, Outcome, Randomized
+from setpoint.search.outcome import SAME, NoRuleError, Outcome, Randomized
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
@@ -223,12 +229,24 @@ def _concluded(
         if isinstance(found, NoRuleError):
             # What bins hold is not known to the last one: then nothing is proved.
             raise NoRuleError(found.certain and not step.bins, found.drawing_helps)
+        if randomized is False and _only_searched(cuts, program):
+            # Combinations were tried of known cut-offs alone; mixtures bound them all.
+            bound = max(found.bound, found.mixed)
+            proved = bound - found.value <= SAME * (1 + abs(found.value))
+            return replace(found, bound=bound, status=found.status if proved else "feasible")
         if not step.bins:
             return found
         reached = max(found.value, found.mixed) if found.rivals != "rule" else found.value
         return found.bounded(max(found.bound, reached + gap))
 
     return concluded(cuts, program, known, randomized, on_infeasible)
+
+
+def _only_searched(cuts: TalliedSet, program: Program) -> bool:
+    """Whether there are too many combinations of coupled cut-offs to try them all."""
+    some_open = any(_is_open(s).any() for s in cuts.segments)
+    many = n_combinations(cuts) > MOST_COMBINATIONS
+    return some_open and many and separated(cuts, program) is None
 
 
 def _left(
