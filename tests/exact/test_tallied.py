@@ -15,6 +15,7 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.tally import ChangedTableError
 from setpoint.exact import solve_exact
 from setpoint.exact.tallied import solve_tallied
+from setpoint.goals.errors import ShapeError
 from setpoint.program.link import link
 from thinning import thinned
 
@@ -47,7 +48,7 @@ def caught(function, *arguments, **named):
         warnings.simplefilter("ignore")
         try:
             return function(*arguments, **named)[0]
-        except InfeasibleError as error:
+        except (InfeasibleError, ShapeError) as error:
             return str(error)
 
 

@@ -42,6 +42,7 @@ def as_columns(
     free: Iterable[str] = (),
     missing: bool = False,
     who: str = "the goal refers to",
+    most: int = MOST_LEVELS,
 ) -> dict[str, Column]:
     """Side information as named columns of plain values.
 
@@ -65,6 +66,8 @@ def as_columns(
         Whether wanted columns may have missing values.
     who : str
         Who wants them, for messages.
+    most : int
+        Distinct values that a wanted column may have.
 
     Returns
     -------
@@ -99,7 +102,7 @@ def as_columns(
     for name in names:
         if name not in columns:
             raise GoalError(_absent(name, columns, X, who))
-        check_groups(columns[name], name, name in free, missing)
+        check_groups(columns[name], name, name in free, missing, most)
     return columns
 
 
@@ -205,7 +208,13 @@ def _plain(values: Array) -> Column:
     return Column(np.fromiter(plain, dtype=object, count=len(plain))[codes])
 
 
-def check_groups(column: Column, name: str, free: bool = False, missing: bool = False) -> None:
+def check_groups(
+    column: Column,
+    name: str,
+    free: bool = False,
+    missing: bool = False,
+    most: int = MOST_LEVELS,
+) -> None:
     """Refuse a column whose values cannot be groups.
 
     Parameters
@@ -216,6 +225,8 @@ def check_groups(column: Column, name: str, free: bool = False, missing: bool = 
         Whether it may have any number of distinct values.
     missing : bool
         Whether it may have missing values.
+    most : int
+        Distinct values that it may have.
 
     Raises
     ------
@@ -256,9 +267,9 @@ def check_groups(column: Column, name: str, free: bool = False, missing: bool = 
         raise ValueError(
             f"{where} holds values of type {odd}; groups are text, numbers or booleans"
         )
-    if not free and len(levels) > MOST_LEVELS:
+    if not free and len(levels) > most:
         raise ValueError(
-            f"{where} has {len(levels)} distinct values, at most {MOST_LEVELS} are allowed since "
+            f"{where} has {len(levels)} distinct values, at most {most} are allowed since "
             "each is a group of its own; bin them first, for example with numpy.digitize or "
             "pandas.cut"
         )

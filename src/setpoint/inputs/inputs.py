@@ -24,7 +24,7 @@ from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.columns import as_columns, check_groups
+from setpoint.inputs.columns import MOST_LEVELS, as_columns, check_groups
 from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.index import aligned, taken
 from setpoint.inputs.labels import check_weight
@@ -149,10 +149,12 @@ class CheckedData:
         y_name: str = "y",
         *,
         unlabelled: bool = False,
+        most_levels: int = MOST_LEVELS,
     ) -> CheckedData:
         """Check what was passed; None in `rows` stands for the rows of X.
 
-        With `unlabelled` labels are wanted nowhere: what needs them is not evaluated.
+        With `unlabelled` labels are wanted nowhere: what needs them is not evaluated. A column
+        may have `most_levels` distinct values.
 
         Raises
         ------
@@ -173,7 +175,9 @@ class CheckedData:
                 )
         used = {n: r for n, r in rows.items() if n is None or n in goal.needs.datasets}
         named = _names(decide_on)
-        columns = {name: _columns(goal, name, r, named or ()) for name, r in used.items()}
+        columns = {
+            name: _columns(goal, name, r, named or (), most_levels) for name, r in used.items()
+        }
         tables = {
             name: _table(goal, classes, name, r, columns[name], y_name, unlabelled)
             for name, r in used.items()
@@ -329,7 +333,7 @@ def _segments(
 
 
 def _columns(
-    goal: Goal, dataset: str | None, r: GivenRows, named: tuple[str, ...]
+    goal: Goal, dataset: str | None, r: GivenRows, named: tuple[str, ...], most: int
 ) -> dict[str, Column]:
     splits = goal.needs.columns.get(dataset, {})
     if r.sensitive_features is None and not splits:
@@ -342,11 +346,12 @@ def _columns(
         # A column that splits into one value and the rest may have any number of values.
         free=[c for c, values in splits.items() if values is not None],
         who="the goal refers to" if splits else "decide_on names",
+        most=most,
     )
     extra = {name: columns[name] for name in named if name in columns and name not in splits}
     if splits and extra:
         for name, column in extra.items():
-            check_groups(column, name)
+            check_groups(column, name, most=most)
     return columns
 
 

@@ -1,0 +1,382 @@
+"""Counts of rows that lie elsewhere, checked as rows are.
+
+A count has a line for each combination of values and bin. Lines are checked as rows are: the same
+classes, strata and messages, on the distinct values alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.counting.source import GroupBy, Part, Rest, Source
+from setpoint.evidence import Confusion
+from setpoint.evidence.codebook import Codebook
+from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, Counts
+from setpoint.evidence.tally import ChangedTableError, Lines, Tally
+from setpoint.goals.errors import EmptyPopulationError
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import Label
+from setpoint.inputs.classes import ClassOrder, classes_of
+from setpoint.inputs.frames import FrameRows
+from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
+
+__all__ = ["MOST_GROUPS", "CountedRows"]
+
+
+MOST_GROUPS = 5_000
+"""Values of a column that are groups of their own."""
+
+Q = 20
+"""Weights are counted in units of ``2**-Q``: exact for whole numbers and binary fractions."""
+
+_MOST_BITS = 62
+_BAD = {
+    MISSING: ("score", "NULL"),
+    NO_NUMBER: ("score", "NaN"),
+    INFINITE: ("score", "infinite"),
+    BAD_WEIGHT: ("weight", "NULL, NaN, infinite or negative"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """Counts of all data sets of a goal, by the codes of one codebook.
+
+    Parameters
+    ----------
+    goal : Goal
+    rows : mapping of data set to FrameRows
+    by : mapping of data set to GroupBy
+    classes : ClassOrder
+    inputs : CheckedData
+        The lines of the first pass.
+    counts : mapping of data set to Counts
+    """
+
+    goal: Goal
+    rows: Mapping[str | None, FrameRows]
+    by: Mapping[str | None, GroupBy]
+    classes: ClassOrder
+    inputs: CheckedData
+    counts: Mapping[str | None, Counts]
+
+    @classmethod
+    def first_pass(
+        cls,
+        goal: Goal,
+        rows: Mapping[str | None, FrameRows],
+        count: Callable[[Source, GroupBy], Counts],
+        *,
+        classes: Any = None,
+        pos_label: Any = None,
+        decide_on: DecideOn = "auto",
+    ) -> CountedRows:
+        """Count all rows, and check what was found.
+
+        Parameters
+        ----------
+        count : callable
+            One pass over a source.
+
+        Raises
+        ------
+        GoalError, ValueError, TypeError
+            Whatever is wrong with the columns; rows that cannot be counted are numbered.
+        """
+        columns = _decided_on(goal, decide_on)
+        by, counts = {}, {}
+        for name, own in rows.items():
+            if name is not None and name not in goal.needs.datasets:
+                continue  # CheckedData says so
+            by[name] = GroupBy(own.keys(goal, name, columns), own.score, own.weight, Q)
+            found = count(own.source, by[name])
+            if _overflows(found):
+                by[name] = replace(by[name], q=_fitting(found, own))
+                found = count(own.source, by[name])
+            counts[name] = _checked(found, by[name], own)
+        known = _classes(rows, by, counts, classes, pos_label, goal)
+        inputs = _as_rows(goal, known, rows, by, counts, decide_on)
+        return cls(goal, rows, by, known, inputs, counts)
+
+    @property
+    def codebook(self) -> Codebook:
+        """Classes, strata and columns."""
+        return self.inputs.rows.codebook
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights."""
+        return any(own.weight is not None for own in self.rows.values())
+
+    @property
+    def unit(self) -> float:
+        """Weight of one in the counts."""
+        return min(2.0**-by.q for by in self.by.values()) if self.is_weighted else 1.0
+
+    @property
+    def rounded(self) -> bool:
+        """Whether some weight was not a multiple of the unit."""
+        return self.is_weighted and any(bool(c.rounded.any()) for c in self.counts.values())
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that count."""
+        return sum(c.n_rows for c in self.counts.values())
+
+    def tally(self) -> Tally:
+        """The first pass as a tally."""
+        rows = self.inputs.rows
+        smallest = np.full((len(rows.codebook.strata), rows.codebook.n_classes + 1), np.inf)
+        least = np.concatenate([self.counts[n].least for n in self.inputs.tables])
+        np.minimum.at(smallest, (rows.stratum, rows.true), least)
+        lines = self._lines(self.inputs, self.counts, by_score=False)
+        return Tally.of_lines(rows.codebook, lines, smallest, self.unit, self.is_weighted)
+
+    def lines(self, counts: Mapping[str | None, Counts], *, by_score: bool) -> Lines:
+        """The lines of another pass.
+
+        Raises
+        ------
+        ChangedTableError
+            If there are values that the first pass did not see.
+        """
+        try:
+            inputs = _as_rows(self.goal, self.classes, self.rows, self.by, counts, self.decide_on)
+            return self._lines(replace(inputs, codebook=self.codebook), counts, by_score=by_score)
+        except (EmptyPopulationError, ValueError) as error:
+            raise ChangedTableError(
+                f"the table changed between two passes, or is another one each time: {error}"
+            ) from None
+
+    @property
+    def decide_on(self) -> tuple[str, ...]:
+        """The columns that the rule may look at."""
+        return self.codebook.decide_on
+
+    def _lines(
+        self, inputs: CheckedData, counts: Mapping[str | None, Counts], *, by_score: bool
+    ) -> Lines:
+        rows, parts = inputs.rows, [counts[name] for name in inputs.tables]
+
+        def joined(name: str) -> Any:
+            return np.concatenate([getattr(c, name) for c in parts])
+
+        low = joined("low") + 0.0
+        bins = np.unique(low, return_inverse=True)[1] if by_score else joined("bin")
+        n = self._in_units("weight", parts)
+        return Lines(
+            rows.stratum,
+            rows.true.astype(np.int64),
+            bins.astype(np.int64),
+            joined("rows"),
+            n,
+            self._in_units("squares", parts),
+            low,
+            joined("high") + 0.0,
+        )
+
+    def _in_units(self, what: str, parts: Sequence[Counts]) -> NDArray[np.int64]:
+        """Sums of all data sets in the same unit."""
+        out = []
+        for by, own, counts in zip(self.by.values(), self.rows.values(), parts, strict=False):
+            each = 2.0**-by.q if own.weight is not None else 1.0
+            out.append(getattr(counts, what) * int(each / self.unit))
+        return np.concatenate(out)
+
+    def combinations(self) -> dict[int, dict[str | None, Part]]:
+        """For each segment the combinations of values that belong to it, without ranges."""
+        out: dict[int, dict[str | None, Part]] = {}
+        segment = self.inputs.rows.segment
+        start = 0
+        for name in self.inputs.tables:
+            counts, by = self.counts[name], self.by[name]
+            own = segment[start : start + counts.n_lines]
+            start += counts.n_lines
+            keys = tuple(i for i, key in enumerate(by.keys) if key.name in self.decide_on)
+            if not keys:
+                out.setdefault(0, {})[name] = Part((), (), ())
+                continue
+            found: dict[int, dict[tuple[Any, ...], None]] = {}
+            pairs = np.unique(np.vstack([own, counts.codes[list(keys)]]), axis=1)
+            for s, *codes in pairs.T.tolist():
+                values = tuple(counts.levels[k][c] for k, c in zip(keys, codes, strict=True))
+                found.setdefault(s, {})[values] = None
+            for s, these in found.items():
+                out.setdefault(s, {})[name] = Part(keys, tuple(these), ())
+        return out
+
+    def confusion(self, decided: Mapping[str | None, NDArray[Any]]) -> Confusion:
+        """What decisions (lines,), or their probabilities (lines, n), of each line do."""
+        rows = self.inputs.rows
+        book = rows.codebook
+        n = book.n_classes
+        of_lines = np.concatenate([np.asarray(decided[name]) for name in self.inputs.tables])
+        if of_lines.ndim == 1:
+            of_lines = np.eye(n)[of_lines]
+        parts = [self.counts[name] for name in self.inputs.tables]
+        shape = (len(book.strata), n + 1, n)
+        counts, squares = np.zeros(shape), np.zeros(shape)
+        numbers = np.zeros(shape[:2], np.int64)
+        smallest = np.full(shape[:2], np.inf)
+        at = (rows.stratum, rows.true.astype(np.int64))
+        weight, square = self._in_units("weight", parts), self._in_units("squares", parts)
+        np.add.at(counts, at, of_lines * weight[:, None] * self.unit)
+        np.add.at(squares, at, of_lines * square[:, None] * self.unit)
+        np.add.at(numbers, at, np.concatenate([c.rows for c in parts]))
+        np.minimum.at(smallest, at, np.concatenate([c.least for c in parts]))
+        return Confusion(book.classes, book.strata, counts, squares, numbers, smallest)
+
+
+def _decided_on(goal: Goal, decide_on: DecideOn) -> tuple[str, ...]:
+    """The columns that a rule may look at, as far as names tell; CheckedData settles them."""
+    if decide_on == "auto":
+        return ()
+    return (decide_on,) if isinstance(decide_on, str) else tuple(decide_on or ())
+
+
+def _overflows(counts: Counts) -> bool:
+    """Whether sums of weights may have wrapped: an engine's integers say nothing of it."""
+    most = float(counts.most.max(initial=0.0))
+    bits = 2.0**Q * counts.n_rows * max(most, most * most, 1.0)
+    return bool(counts.most.size) and most > 0.0 and bits >= 2.0**_MOST_BITS
+
+
+def _fitting(counts: Counts, own: FrameRows) -> int:
+    most = float(counts.most.max(initial=0.0))
+    room = _MOST_BITS - np.log2(counts.n_rows * max(most, most * most, 1.0))
+    q = int(np.floor(room)) - 1
+    if q < 0:
+        raise ValueError(
+            f"{own.where}sample_weight: {counts.n_rows} rows of weights up to {most:.3g} are more "
+            "than whole numbers of 63 bits can count; divide the weights by a number"
+        )
+    return q
+
+
+def _checked(counts: Counts, by: GroupBy, own: FrameRows) -> Counts:
+    """The counts, if all rows can be counted.
+
+    Raises
+    ------
+    ValueError
+        It says how many cannot, and why.
+    """
+    if not counts.n_rows:
+        raise ValueError(f"{own.where or 'X: '}there are no rows")
+    for number, (role, what) in _BAD.items():
+        bad = counts.bin == number
+        if bad.any():
+            name = by.score if role == "score" else by.weight
+            argument = "scores" if role == "score" else "sample_weight"
+            raise ValueError(
+                f"{own.where}{argument}: {int(counts.rows[bad].sum())} of {counts.n_rows} rows "
+                f"have a {role} that is {what} in the column {name!r}; scores are finite numbers, "
+                "weights too and not negative"
+            )
+    for k, key in enumerate(by.keys):
+        missing = np.array([v is None for v in counts.levels[k]], bool)
+        if missing.any() and (gone := counts.rows[missing[counts.codes[k]]].sum()):
+            role = {own.y: "y", own.decided: "y_pred", own.baseline: "baseline"}.get(
+                key.name, "sensitive_features"
+            )
+            raise ValueError(
+                f"{own.where}{role}: {int(gone)} of {counts.n_rows} rows have no value in the "
+                f"column {key.name!r}; leave them out, or give them a value of their own"
+            )
+    return counts
+
+
+def _classes(
+    rows: Mapping[str | None, FrameRows],
+    by: Mapping[str | None, GroupBy],
+    counts: Mapping[str | None, Counts],
+    classes: Any,
+    pos_label: Any,
+    goal: Goal,
+) -> ClassOrder:
+    """The classes of all labels, and of decisions where there are some."""
+    if classes is None:
+        found = [
+            _values(counts[name], by[name], column)
+            for name in counts
+            for column in (rows[name].y, rows[name].decided)
+            if column is not None and (name is None or rows[name].decided is not None)
+        ]
+        classes = np.unique(np.concatenate(found)) if len(found) > 1 else np.unique(found[0])
+    try:
+        return classes_of(classes, None, pos_label, "y", goal=goal)
+    except TypeError as error:
+        raise TypeError(f"y: {error}") from None
+
+
+def _as_rows(
+    goal: Goal,
+    known: ClassOrder,
+    rows: Mapping[str | None, FrameRows],
+    by: Mapping[str | None, GroupBy],
+    counts: Mapping[str | None, Counts],
+    decide_on: DecideOn,
+) -> CheckedData:
+    """Lines as rows, each of weight 1: what they count for is known beside."""
+    given: dict[str | None, GivenRows] = {}
+    for name, own in rows.items():
+        if name not in counts:
+            given[name] = GivenRows(1, None)
+            continue
+        lines, names = counts[name], {own.y, own.decided, own.baseline}
+        columns = {
+            key.name: _values(lines, by[name], key.name)
+            for key in by[name].keys
+            if key.name not in names
+        }
+        for key in by[name].keys:
+            for value in key.only or ():
+                if value not in lines.levels[by[name].keys.index(key)]:
+                    where = "X" if name is None else f"the data set {name!r}"
+                    raise EmptyPopulationError(
+                        f"the goal refers to {key.name} = {value!r}, and no row of {where} has "
+                        "that value"
+                    )
+        baseline = own.baseline if any(k.name == own.baseline for k in by[name].keys) else None
+        given[name] = GivenRows(
+            lines.n_lines,
+            None if own.y is None else _values(lines, by[name], own.y),
+            None,
+            columns or None,
+            None if baseline is None else _values(lines, by[name], baseline),
+        )
+    return CheckedData.check(goal, known, given, decide_on, most_levels=MOST_GROUPS)
+
+
+def _values(counts: Counts, by: GroupBy, name: str) -> NDArray[Any]:
+    """The values (lines,) of a column, as an array of one kind."""
+    k = next(i for i, key in enumerate(by.keys) if key.name == name)
+    levels = list(counts.levels[k])
+    if Rest.REST in levels:
+        others: list[Label] = [v for v in levels if v is not Rest.REST]
+        levels = [_other_than(others) if v is Rest.REST else v for v in levels]
+    types = {type(v) for v in levels}
+    values = np.array(levels) if len(types) == 1 and types <= {int, float, bool} else None
+    if values is None:
+        values = np.empty(len(levels), object)
+        values[:] = levels
+    return np.asarray(values[counts.codes[k]])
+
+
+def _other_than(values: Sequence[Label]) -> Label:
+    """A value of the same type that is not among some."""
+    numbers = [v for v in values if isinstance(v, (int, float))]
+    if values and len(numbers) == len(values):
+        if all(isinstance(v, bool) for v in values):
+            return not values[0]
+        return (
+            float(max(numbers)) + 1.0
+            if any(isinstance(v, float) for v in numbers)
+            else (int(max(numbers)) + 1)
+        )
+    return "other than " + ", ".join(map(str, values))

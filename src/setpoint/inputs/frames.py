@@ -1,0 +1,123 @@
+"""Rows that lie elsewhere, and which of their columns are what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from setpoint.counting.source import Key, Source
+from setpoint.goals.errors import GoalError, nearest
+from setpoint.goals.goal import Goal
+
+__all__ = ["FrameRows", "as_frame_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameRows:
+    """One data set on an engine, and which of its columns are what.
+
+    Parameters
+    ----------
+    source : Source
+    y, score, weight, baseline, decided : str, optional
+        Names of columns: labels, scores, weights, the deployed model's predictions, decisions.
+    columns : tuple of str
+        Side information that may be referred to; () where the goal's own names are looked up.
+    where : str
+        What messages call it; "" for the rows of X.
+    """
+
+    source: Source
+    y: str | None
+    score: str | None = None
+    weight: str | None = None
+    columns: tuple[str, ...] = ()
+    baseline: str | None = None
+    decided: str | None = None
+    where: str = ""
+
+    def check(self) -> None:
+        """Refuse names that the table does not have, and columns of odd kinds.
+
+        Raises
+        ------
+        ValueError
+            It names the argument, and the nearest names.
+        """
+        known = self.source.columns()
+        roles = {
+            "y": self.y,
+            "scores": self.score,
+            "sample_weight": self.weight,
+            "baseline": self.baseline,
+            "y_pred": self.decided,
+        }
+        named = [(role, name) for role, name in roles.items() if name is not None]
+        for role, name in [*named, *(("sensitive_features", name) for name in self.columns)]:
+            given: object = name
+            if not isinstance(given, str):
+                raise TypeError(
+                    f"{self.where}{role} is the name of a column of the table, found "
+                    f"{type(name).__name__}"
+                )
+            if name not in known:
+                raise ValueError(
+                    f"{self.where}{role}: the table has no column {name!r} ({nearest(name, known)})"
+                )
+        for role in ("scores", "sample_weight"):
+            column = roles[role]
+            if column is not None and known[column] != "number":
+                raise TypeError(
+                    f"{self.where}{role}: the column {column!r} holds {known[column]}, allowed are "
+                    "numbers"
+                )
+
+    def keys(self, goal: Goal, dataset: str | None, decide_on: Sequence[str]) -> tuple[Key, ...]:
+        """What rows are grouped by: the label, the decision, the deployed model's, the columns.
+
+        Raises
+        ------
+        GoalError
+            If the goal refers to a column that is not there.
+        """
+        splits = dict(goal.needs.columns.get(dataset, {}))
+        for name in decide_on:
+            splits[name] = goal.needs.split_of(name)
+        known = self.columns or tuple(self.source.columns())
+        for name in splits:
+            if name not in known:
+                what = "sensitive_features does not name" if self.columns else "the table lacks"
+                raise GoalError(
+                    f"{self.where}the goal refers to the column {name!r}, which {what} "
+                    f"({nearest(name, known)})"
+                )
+        baseline = self.baseline if dataset in goal.needs.baseline else None
+        alone = [Key(n) for n in (self.y, self.decided, baseline) if n is not None]
+        values = [
+            Key(n, None if s is None else tuple(sorted(s, key=str))) for n, s in splits.items()
+        ]
+        return (*alone, *values)
+
+
+def as_frame_rows(
+    source: Source, given: Mapping[str, Any], columns: Any, where: str = ""
+) -> FrameRows:
+    """The columns of one data set, names checked.
+
+    Parameters
+    ----------
+    given : mapping of role to name
+        As of :class:`FrameRows`.
+    columns : None, str or sequence of str
+        Names of columns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If something is not the name of a column.
+    """
+    names = (columns,) if isinstance(columns, str) else tuple(columns or ())
+    out = FrameRows(source, columns=names, where=where, **given)
+    out.check()
+    return out
