@@ -155,32 +155,22 @@ otherwise when the score is at least 0.6
     def _answer(self, u: Number) -> Answer:
         if not self.randomized:
             return self.atoms[0][1]._answer(u)
-        if self.n_classes > 2:
-            return self._picked(u)
+        # segments first, also where an atom looks at none: `decide` refuses rows that have none
         keys = self.segment_keys
         if not keys:
-            return self._stepped(u, None)
-        return by_segment(keys, [self._stepped(u, code) for code in range(len(keys))])
+            return self._drawn(u, None)
+        return by_segment(keys, [self._drawn(u, code) for code in range(len(keys))])
 
-    def _picked(self, u: Number) -> Answer:
-        """An atom by `u`, as in `_decide`."""
-        ends = np.cumsum([p for p, _ in self.atoms]).tolist()
-        answers = []
-        for k, (p, rule) in enumerate(self.atoms):
-            start = ends[k - 1] if k else 0.0
-            rest: Number = Quotient(Difference(u, Constant(start)), Constant(p))
-            below = Cases(((Below(rest, Constant(_BELOW_ONE)), rest),), Constant(_BELOW_ONE))
-            answers.append(rule._answer(below))
-        whens = [(Below(u, Constant(end)), answers[k]) for k, end in enumerate(ends[:-1])]
-        return Cases(tuple(whens), answers[-1])
-
-    def _stepped(self, u: Number, code: int | None) -> Answer:
-        """Class 1 by its probability in a segment, whose steps are computed here if it has any."""
+    def _drawn(self, u: Number, code: int | None) -> Answer:
+        """What is decided in a segment."""
         atoms = [(p, rule if code is None else rule._within(code)) for p, rule in self.atoms]
+        if self.n_classes > 2:
+            return _picked(atoms, u)
         parts = [rule._cuts() for _, rule in atoms]
         steps = [part for part in parts if part is not None]
         if len(steps) < len(parts):
             return drawn(u, _mixed(atoms))
+        # what is added up to a step is computed here
         cuts = sorted({cut for part in steps for cut in part})
         codes = None if code is None else np.full(len(cuts) + 1, code)
         chances = self._distribution(np.array([-math.inf, *cuts]), codes)[:, 1].tolist()
@@ -229,6 +219,19 @@ def mixture(atoms: Iterable[tuple[float, Rule]]) -> Rule:
     """
     mixed = Mixture([(p, rule) for p, rule in atoms if p != 0.0])
     return mixed.atoms[0][1] if len(mixed.atoms) == 1 else mixed
+
+
+def _picked(atoms: Sequence[tuple[float, Rule]], u: Number) -> Answer:
+    """An atom by `u`, as in `_decide`."""
+    ends = np.cumsum([p for p, _ in atoms]).tolist()
+    answers = []
+    for k, (p, rule) in enumerate(atoms):
+        start = ends[k - 1] if k else 0.0
+        rest: Number = Quotient(Difference(u, Constant(start)), Constant(p))
+        below = Cases(((Below(rest, Constant(_BELOW_ONE)), rest),), Constant(_BELOW_ONE))
+        answers.append(rule._answer(below))
+    whens = [(Below(u, Constant(end)), answers[k]) for k, end in enumerate(ends[:-1])]
+    return Cases(tuple(whens), answers[-1])
 
 
 def _mixed(atoms: Sequence[tuple[float, Rule]]) -> Number:

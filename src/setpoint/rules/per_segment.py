@@ -13,7 +13,7 @@ import numpy as np
 from setpoint.goals.populations import Key, Label, Other
 from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import fields_of, list_of, wrong
-from setpoint.rules.export.questions import Answer, Largest, Number, Score, by_segment
+from setpoint.rules.export.questions import Answer, Largest, Number, Score, as_chance, by_segment
 from setpoint.rules.segments import checked_segments, segment_in_words
 from setpoint.rules.words import ClassNames, indented
 from setpoint.typing import Floats
@@ -160,9 +160,11 @@ class PerSegment(Rule, written_as="per_segment"):
 
     def _chance(self) -> Number:
         assert self.by == "top"
-        return self._at_top(tuple(rule._chance() for rule in self.rules))
+        return as_chance(self._at_top(tuple(rule._chance() for rule in self.rules)))
 
-    def _at_top(self, answers: tuple[Answer, ...]) -> Largest:
+    def _at_top(self, answers: tuple[Answer, ...]) -> Answer:
+        if len(answers) == 1:
+            return answers[0]
         return Largest(tuple(Score(i) for i in range(len(self.rules))), answers)
 
     def _within(self, code: int) -> Rule:

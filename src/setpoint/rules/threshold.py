@@ -120,12 +120,18 @@ class Threshold(Rule, written_as="threshold"):
         if math.isinf(self.threshold):
             return int(self.threshold < 0.0)
         if self.width > 0.0:
-            return drawn(u, self._chance())
+            return drawn(u, self._unclipped())
         return Cases(((AtLeast(Score(0), Constant(self.threshold)), 1),), 0)
 
     def _chance(self) -> Number:
         if not self.randomized:
             return super()._chance()
+        x = self._unclipped()
+        zero, one = Constant(0.0), Constant(1.0)
+        return Cases(((AtLeast(x, one), one), (Below(x, zero), zero)), x)
+
+    def _unclipped(self) -> Number:
+        """What `_positive` clips."""
         t, width = self.threshold, self.width
         # past the ends first: there the quotient may overflow, which is an error in some engines
         ends: list[tuple[Condition, Answer]] = []
@@ -134,7 +140,7 @@ class Threshold(Rule, written_as="threshold"):
         if math.isfinite(t - width):
             ends.append((Below(Score(0), Constant(t - width)), Constant(0.0)))
         part = Sum((Quotient(Difference(Score(0), Constant(t)), Constant(width)), Constant(0.5)))
-        return Cases(tuple(ends), part) if ends else part
+        return Cases(tuple(ends), part)
 
     def _cuts(self) -> tuple[float, ...] | None:
         if self.randomized:
