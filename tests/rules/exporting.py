@@ -64,6 +64,9 @@ RULES = {
     "mixture that looks at segments at times": Mixture(
         [(0.4, PREFER), (0.6, PerSegment([WEIGHED, TOP], SEX))]
     ),
+    "mixture of one that draws": Mixture(
+        [(1 - 2**-53, PerSegment([Mixture([(0.5, PREFER), (0.5, TOP)]), WEIGHED], SEX))]
+    ),
     "draws inside draws": Mixture(
         [
             (0.35, PerSegment([Mixture([(0.2, PREFER), (0.8, TOP)]), WEIGHED], SEX)),
@@ -117,7 +120,8 @@ def shares(rule):
 
 
 def near(number):
-    return [np.nextafter(number, -INF), number, np.nextafter(number, INF)]
+    with np.errstate(over="ignore"):
+        return [np.nextafter(number, -INF), number, np.nextafter(number, INF)]
 
 
 def rows_at_edges(rule, n_rows, seed=0):

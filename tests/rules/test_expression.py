@@ -102,6 +102,14 @@ def test_groups_of_every_kind_of_frame():
         assert decisions(frame, rule.expression("score")) == [1, 0, 0]
 
 
+def test_whole_numbers_stay_so_where_every_row_is_decided():
+    frame = pd.DataFrame({"score": [0.3, 0.7], "sex": ["F", "M"], "age": [1, 1]})
+    rule = PerSegment([Threshold(0.2), Threshold(0.8)], SEX)
+    found = nw.from_native(frame).select(d=rule.expression("score")).to_native()
+    assert found["d"].dtype == np.int64
+    assert found["d"].tolist() == [1, 0]
+
+
 def test_refused_as_in_sql():
     with pytest.raises(ValueError, match="hash_column is needed"):
         RULES["mixture"].expression("score")

@@ -231,7 +231,7 @@ def _picked(atoms: Sequence[tuple[float, Rule]], u: Number) -> Answer:
         below = Cases(((Below(rest, Constant(_BELOW_ONE)), rest),), Constant(_BELOW_ONE))
         answers.append(rule._answer(below))
     whens = [(Below(u, Constant(end)), answers[k]) for k, end in enumerate(ends[:-1])]
-    return Cases(tuple(whens), answers[-1])
+    return Cases(tuple(whens), answers[-1]) if whens else answers[-1]
 
 
 def _mixed(atoms: Sequence[tuple[float, Rule]]) -> Number:

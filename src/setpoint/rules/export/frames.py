@@ -67,7 +67,13 @@ class _Writer:
         if self.names.draw is not None:
             u = _double(self.names.draw)
             tests.append(~u.is_null() & (u >= 0.0) & (u < 1.0))
-        return nw.when(reduce(and_, tests)).then(self.answer(self.questions.answer))
+        answer = self.questions.answer
+        if isinstance(answer, Cases) and answer.otherwise is None:
+            # asked outside, so that whole numbers stay so in pandas where every row is decided
+            tests.append(reduce(or_, [self.condition(condition) for condition, _ in answer.whens]))
+            last = answer.whens[-1][1]
+            answer = Cases(answer.whens[:-1], last) if len(answer.whens) > 1 else last
+        return nw.when(reduce(and_, tests)).then(self.answer(answer))
 
     def answer(self, answer: Answer) -> nw.Expr:
         """A class, or a number inside a sum; nothing stands only at the end of cases."""

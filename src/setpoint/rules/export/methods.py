@@ -20,8 +20,8 @@ class Exportable(ABC):
 
     All exports decide as :meth:`setpoint.rules.Rule.decide` does, to the last bit where
     the engine computes in IEEE doubles, one operation after the other. Two totals of an
-    :class:`~setpoint.rules.Argmax` that agree within rounding may be told apart in another
-    way by an engine that does not. Where ``decide`` refuses a row, an export decides
+    :class:`~setpoint.rules.Argmax` that agree within rounding may be ordered otherwise by
+    an engine that does not. Where ``decide`` refuses a row, an export decides
     nothing (NULL, None): a score is missing or NaN (or infinite, where there are several),
     the row is in no segment, or its draw is missing or outside [0, 1).
 

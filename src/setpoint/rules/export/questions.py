@@ -168,7 +168,7 @@ class Questions:
     score_columns : int or None
         None: one score a row, which may be infinite; several are finite.
     segments : tuple of Key
-        What the questions about columns tell apart.
+        What the questions about columns distinguish.
     draws : bool
         Whether any row's decision depends on its draw.
     """
@@ -181,7 +181,7 @@ class Questions:
 
     @property
     def columns(self) -> dict[str, tuple[Label, ...]]:
-        """The columns that are looked at, with the values that are told apart."""
+        """The columns that are looked at, with the values that are distinguished."""
         out: dict[str, dict[Label, None]] = {}
         for segment in self.segments:
             for column, value in segment:
