@@ -9,7 +9,8 @@ from setpoint.goals.table import TABLE
 from setpoint.program.describe import formula_of
 
 COMMANDS = [
-    "completion", "demo", "evaluate", "fit", "frontier", "goal", "metrics", "plan", "predict",
+    "completion", "demo", "evaluate", "export", "fit", "frontier", "goal", "metrics", "plan",
+    "predict",
 ]  # fmt: skip
 
 

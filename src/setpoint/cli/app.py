@@ -15,6 +15,7 @@ from setpoint.cli.completion import completion
 from setpoint.cli.demo import demo
 from setpoint.cli.errors import BROKEN_PIPE, ERROR, STOPPED, message_of, report_error, silence
 from setpoint.cli.evaluate import evaluate
+from setpoint.cli.export import export
 from setpoint.cli.fit import fit
 from setpoint.cli.frontier import frontier
 from setpoint.cli.goal import goal
@@ -159,7 +160,7 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
 
 _COMMANDS = (
     fit, predict, evaluate, frontier, monitor, plan,
-    stream_command, goal, metrics, demo, completion,
+    stream_command, export, goal, metrics, demo, completion,
 )  # fmt: skip
 for _command in _COMMANDS:
     app.add_command(_command)

@@ -10,6 +10,15 @@ from numpy.typing import ArrayLike
 
 from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import list_of, numbers_of
+from setpoint.rules.export.questions import (
+    Answer,
+    Constant,
+    Largest,
+    Number,
+    Product,
+    Score,
+    Sum,
+)
 from setpoint.rules.words import ClassNames
 from setpoint.typing import Floats
 
@@ -203,6 +212,22 @@ class Argmax(Rule, written_as="argmax"):
         out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
         return out
 
+    def _answer(self, u: Number) -> Answer:
+        totals = tuple(self._total(j) for j in range(self.n_classes))
+        return Largest(totals, tuple(range(self.n_classes)))
+
+    def _total(self, j: int) -> Number:
+        """The total of a class, its terms in the order in which they are added."""
+        G = [(j, self.weights[j])] if self.weights is not None else _column(self.matrix, j)
+        terms: list[Number] = [
+            Score(i) if g == 1.0 else Product(Constant(g), Score(i)) for i, g in G if g != 0.0
+        ]
+        if self.offset is not None and self.offset[j] != 0.0:
+            terms.append(Constant(self.offset[j]))
+        if not terms:
+            return Constant(0.0)
+        return terms[0] if len(terms) == 1 else Sum(tuple(terms))
+
     def _words(self, names: ClassNames, digits: int) -> str:
         if self.weights is None:
             return self._words_in_full(names, digits)
@@ -257,6 +282,10 @@ def _is_diagonal(G: Floats) -> bool:
     if G.shape[0] != G.shape[1]:
         return False
     return int(np.count_nonzero(G)) == int(np.count_nonzero(np.diagonal(G)))
+
+
+def _column(matrix: tuple[tuple[float, ...], ...] | None, j: int) -> list[tuple[int, float]]:
+    return [(i, row[j]) for i, row in enumerate(matrix or ())]
 
 
 def _listed(what: str, numbers: Floats, names: ClassNames, digits: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any, ClassVar, Self, TypeAlias
@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from setpoint.evidence.columns import Column
 from setpoint.goals.populations import Key
 from setpoint.rules import codec
+from setpoint.rules.export.methods import Exportable
+from setpoint.rules.export.questions import Answer, Draw, Number, Questions, as_chance
 from setpoint.rules.segments import segment_codes
 from setpoint.rules.words import LONGEST, SHORTEST, ClassNames
 from setpoint.typing import Floats
@@ -52,7 +54,7 @@ def plain_number(value: Any, what: str) -> float:
     return number
 
 
-class Rule(ABC):
+class Rule(Exportable):
     """Decides from scores: small immutable data that knows neither goal nor rows.
 
     Rules compare by value, hash and pickle. Class index 1 is the positive class of
@@ -294,6 +296,31 @@ class Rule(ABC):
     @abstractmethod
     def _words(self, names: ClassNames, digits: int) -> str:
         """`explain` with the digits chosen."""
+
+    def _questions(self) -> Questions:
+        self._written()  # refuses rules of one's own, which may decide in another way
+        columns, keys = self.score_columns, self.segment_keys
+        return Questions(self._answer(Draw()), self.n_classes, columns, keys, self.randomized)
+
+    def _answer(self, u: Number) -> Answer:
+        """What `_decide` does to a row whose draw is `u`, for a rule that the format has."""
+        raise NotImplementedError
+
+    def _chance(self) -> Number:
+        """The probability of class 1 of two, for a rule that looks at no segment."""
+        return as_chance(self._answer(Draw()))
+
+    def _cuts(self) -> tuple[float, ...] | None:
+        """Scores from which on the probability of class 1 is another, where it goes in steps."""
+        parts = [rule._cuts() for rule in self.children]
+        steps = [part for part in parts if part is not None]
+        if not parts or len(steps) < len(parts):
+            return None
+        return tuple(sorted({cut for part in steps for cut in part}))
+
+    def _within(self, code: int) -> Rule:
+        """The rule that decides in one segment."""
+        return self
 
     def _leaves(self) -> Iterator[Rule]:
         if not self.children:

@@ -12,6 +12,23 @@ import numpy as np
 
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import fields_of, list_of, number_of
+from setpoint.rules.export.questions import (
+    Answer,
+    AtLeast,
+    Below,
+    Cases,
+    Condition,
+    Constant,
+    Difference,
+    Every,
+    Number,
+    Product,
+    Quotient,
+    Score,
+    Sum,
+    by_segment,
+    drawn,
+)
 from setpoint.rules.per_segment import check_alike
 from setpoint.rules.threshold import Threshold
 from setpoint.rules.words import ClassNames, indented, probabilities_in_words
@@ -135,6 +152,40 @@ otherwise when the score is at least 0.6
             out[rows] = rule._decide(scores[rows], codes, draws)
         return out
 
+    def _answer(self, u: Number) -> Answer:
+        if not self.randomized:
+            return self.atoms[0][1]._answer(u)
+        # segments first, also where an atom looks at none: `decide` refuses rows that have none
+        keys = self.segment_keys
+        if not keys:
+            return self._drawn(u, None)
+        return by_segment(keys, [self._drawn(u, code) for code in range(len(keys))])
+
+    def _drawn(self, u: Number, code: int | None) -> Answer:
+        """What is decided in a segment."""
+        atoms = [(p, rule if code is None else rule._within(code)) for p, rule in self.atoms]
+        if self.n_classes > 2:
+            return _picked(atoms, u)
+        parts = [rule._cuts() for _, rule in atoms]
+        steps = [part for part in parts if part is not None]
+        if len(steps) < len(parts):
+            return drawn(u, _mixed(atoms))
+        # what is added up to a step is computed here
+        cuts = sorted({cut for part in steps for cut in part})
+        codes = None if code is None else np.full(len(cuts) + 1, code)
+        chances = self._distribution(np.array([-math.inf, *cuts]), codes)[:, 1].tolist()
+        whens = [
+            (AtLeast(Score(0), Constant(cut)), drawn(u, Constant(p)))
+            for cut, p, before in zip(cuts, chances[1:], chances, strict=False)
+            if p != before
+        ]
+        otherwise = drawn(u, Constant(chances[0]))
+        return Cases(tuple(reversed(whens)), otherwise) if whens else otherwise
+
+    def _chance(self) -> Number:
+        mixed = _mixed(self.atoms)
+        return Cases(((Below(Constant(1.0), mixed), Constant(1.0)),), mixed)
+
     def _words(self, names: ClassNames, digits: int) -> str:
         if len(self.atoms) == 1:
             return self.atoms[0][1]._words(names, digits)
@@ -168,6 +219,29 @@ def mixture(atoms: Iterable[tuple[float, Rule]]) -> Rule:
     """
     mixed = Mixture([(p, rule) for p, rule in atoms if p != 0.0])
     return mixed.atoms[0][1] if len(mixed.atoms) == 1 else mixed
+
+
+def _picked(atoms: Sequence[tuple[float, Rule]], u: Number) -> Answer:
+    """An atom by `u`, as in `_decide`."""
+    ends = np.cumsum([p for p, _ in atoms]).tolist()
+    answers = []
+    for k, (p, rule) in enumerate(atoms):
+        start = ends[k - 1] if k else 0.0
+        rest: Number = Quotient(Difference(u, Constant(start)), Constant(p))
+        below = Cases(((Below(rest, Constant(_BELOW_ONE)), rest),), Constant(_BELOW_ONE))
+        answers.append(rule._answer(below))
+    whens = [(Below(u, Constant(end)), answers[k]) for k, end in enumerate(ends[:-1])]
+    return Cases(tuple(whens), answers[-1]) if whens else answers[-1]
+
+
+def _mixed(atoms: Sequence[tuple[float, Rule]]) -> Number:
+    """The probability of class 1, as `_distribution` adds it: 1 where all atoms agree."""
+    parts = [rule._chance() for _, rule in atoms]
+    total = tuple(Product(Constant(p), part) for (p, _), part in zip(atoms, parts, strict=True))
+    if len(total) == 1:
+        return parts[0]
+    sure: tuple[Condition, ...] = tuple(AtLeast(part, Constant(1.0)) for part in parts)
+    return Cases(((Every(sure), Constant(1.0)),), Sum(total))
 
 
 def _canonical(pairs: Iterable[tuple[float, Rule]]) -> tuple[tuple[float, Rule], ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from setpoint.goals.populations import Key, Label, Other
 from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import fields_of, list_of, wrong
+from setpoint.rules.export.questions import Answer, Largest, Number, Score, as_chance, by_segment
 from setpoint.rules.segments import checked_segments, segment_in_words
 from setpoint.rules.words import ClassNames, indented
 from setpoint.typing import Floats
@@ -152,6 +153,22 @@ class PerSegment(Rule, written_as="per_segment"):
         for rule, rows in zip(self.rules, self._rows(scores, segments), strict=True):
             out[rows] = rule._distribution(scores[rows], None)
         return out
+
+    def _answer(self, u: Number) -> Answer:
+        answers = tuple(rule._answer(u) for rule in self.rules)
+        return by_segment(self.segments, answers) if self.segments else self._at_top(answers)
+
+    def _chance(self) -> Number:
+        assert self.by == "top"
+        return as_chance(self._at_top(tuple(rule._chance() for rule in self.rules)))
+
+    def _at_top(self, answers: tuple[Answer, ...]) -> Answer:
+        if len(answers) == 1:
+            return answers[0]
+        return Largest(tuple(Score(i) for i in range(len(self.rules))), answers)
+
+    def _within(self, code: int) -> Rule:
+        return self if self.by == "top" else self.rules[code]
 
     def _words(self, names: ClassNames, digits: int) -> str:
         lines = []

@@ -10,6 +10,20 @@ import numpy as np
 
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import number_of
+from setpoint.rules.export.questions import (
+    Answer,
+    AtLeast,
+    Below,
+    Cases,
+    Condition,
+    Constant,
+    Difference,
+    Number,
+    Quotient,
+    Score,
+    Sum,
+    drawn,
+)
 from setpoint.rules.words import ClassNames
 from setpoint.typing import Floats
 
@@ -101,6 +115,37 @@ class Threshold(Rule, written_as="threshold"):
     def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         positive = self._positive(scores)
         return np.column_stack([1.0 - positive, positive])
+
+    def _answer(self, u: Number) -> Answer:
+        if math.isinf(self.threshold):
+            return int(self.threshold < 0.0)
+        if self.width > 0.0:
+            return drawn(u, self._unclipped())
+        return Cases(((AtLeast(Score(0), Constant(self.threshold)), 1),), 0)
+
+    def _chance(self) -> Number:
+        if not self.randomized:
+            return super()._chance()
+        x = self._unclipped()
+        zero, one = Constant(0.0), Constant(1.0)
+        return Cases(((AtLeast(x, one), one), (Below(x, zero), zero)), x)
+
+    def _unclipped(self) -> Number:
+        """What `_positive` clips."""
+        t, width = self.threshold, self.width
+        # past the ends first: there the quotient may overflow, which is an error in some engines
+        ends: list[tuple[Condition, Answer]] = []
+        if math.isfinite(t + width):
+            ends.append((Below(Constant(t + width), Score(0)), Constant(1.0)))
+        if math.isfinite(t - width):
+            ends.append((Below(Score(0), Constant(t - width)), Constant(0.0)))
+        part = Sum((Quotient(Difference(Score(0), Constant(t)), Constant(width)), Constant(0.5)))
+        return Cases(tuple(ends), part)
+
+    def _cuts(self) -> tuple[float, ...] | None:
+        if self.randomized:
+            return None
+        return (self.threshold,) if math.isfinite(self.threshold) else ()
 
     def clause(self, names: ClassNames, digits: int) -> str:
         """For whom the rule decides positive, without the verb."""
