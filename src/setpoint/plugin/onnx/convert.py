@@ -53,21 +53,24 @@ def _output_types(operator: Any) -> None:
     types = needed_by(WHAT, "onnx", "skl2onnx.common.data_types")
     model, rows = operator.raw_operator, operator.inputs[0].get_first_dimension()
     check_is_fitted(model)
+    if model.scorer_ is not None:
+        raise ExportError(
+            "rule_: it decides by joint posteriors or retrained learners, which have no form in "
+            "ONNX; fit with a rule over the scores of one model"
+        )
     text = _labels(model).dtype.kind == "U"
     kind = types.StringTensorType if text else types.Int64TensorType
     operator.outputs[0].set_type(kind([rows]))
-    operator.outputs[1].type.shape = [rows, len(model.classes_)]
+    # A decision function has one column, or one a class.
+    raw = _method(model) == "decision_function" and model._answers.predict_proba == "model"
+    columns = None if raw else len(model.classes_)
+    operator.outputs[1].type.shape = [rows, columns]
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of the model and of its rule; called by skl2onnx."""
     model: PlugInClassifier = operator.raw_operator
     types = needed_by(WHAT, "onnx", "skl2onnx.common.data_types")
-    if model.scorer_ is not None:
-        raise ExportError(
-            "rule_: it decides by joint posteriors or retrained learners, which have no form in "
-            "ONNX; fit with a rule over the scores of one model"
-        )
     draws = container.get_options(model, {"draws": None})["draws"]
     inputs, drawn = _without_draws(operator.inputs, draws)
     rule, classes, nodes = model.rule_, model._classes, Nodes(scope, container)
@@ -78,8 +81,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
             "{'draws': 'u'} of skl2onnx, or fit with randomized=False"
         )
     double = any(not isinstance(i.type, types.FloatTensorType) for i in inputs)
-    response = Response(model._answers.method, classes, model.posterior_)
-    method = response.name(plain_model(model.estimator_))
+    method = _method(model)
     out, single = inner_scores(nodes, model.estimator_, inputs, method, double)
     wide = nodes.cast(out, DOUBLE)
     if model.posterior_:
@@ -109,6 +111,12 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         out = _distribution(rules, rule, codes, classes.order)
     twofold = isinstance(operator.outputs[1].type, types.DoubleTensorType)
     nodes.cast(out, DOUBLE if twofold else FLOAT, operator.outputs[1].full_name)
+
+
+def _method(model: PlugInClassifier) -> str:
+    """The method of the model inside that gives the scores."""
+    response = Response(model._answers.method, model._classes, model.posterior_)
+    return response.name(plain_model(model.estimator_))
 
 
 def _labels(model: PlugInClassifier) -> np.ndarray[Any, Any]:

@@ -1,33 +1,20 @@
-"""The model inside as part of a graph, by skl2onnx's own converters."""
+"""The model inside as part of a graph: by skl2onnx's own converters, but for trees."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    RandomForestClassifier,
-)
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.tree import DecisionTreeClassifier
 
 from setpoint.inputs.packages import needed_by
 from setpoint.plugin.onnx.errors import ExportError
 from setpoint.plugin.onnx.nodes import Nodes
+from setpoint.plugin.onnx.tree_nodes import is_of_trees, tree_scores
 
 __all__ = ["inner_scores", "plain_model"]
 
 _WHAT = "ONNX graphs"
-
-_TREES = (
-    DecisionTreeClassifier,
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    RandomForestClassifier,
-)
-"""Models that take their features as float32 themselves: nothing is lost by a cast before."""
 
 
 def plain_model(model: Any) -> Any:
@@ -67,18 +54,16 @@ def inner_scores(
         If skl2onnx has no converter for it, or none of its decision function.
     """
     types = needed_by(_WHAT, "onnx", "skl2onnx.common.data_types")
-    model = plain_model(model)
+    steps = _flat(model)
     kind = types.DoubleTensorType if double else types.FloatTensorType
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    first, last = steps[0], plain_model(steps[-1])
-    if len(inputs) > 1 and not hasattr(first, "transformers_"):
+    last = steps[-1]
+    if len(inputs) > 1 and not hasattr(steps[0], "transformers_"):
         inputs = [_operator(nodes, "SklearnConcat", None, inputs, kind([None, None]))]
-    if double and isinstance(last, _TREES):
+    if is_of_trees(last):
         if len(steps) > 1:
-            before = Pipeline(model.steps[:-1])
+            before = _joined(steps[:-1])
             inputs = [_operator(nodes, _alias(before), before, inputs, kind([None, None]))]
-        kind, model = types.FloatTensorType, last
-        inputs = [_operator(nodes, "SklearnCast", None, inputs, kind([None, None]))]
+        return tree_scores(nodes, last, inputs[0].full_name, method), False
     options = {"zipmap": False, "raw_scores": method == "decision_function"}
     allowed = [name for name in options if nodes.container.has_options(last, name)]
     if options["raw_scores"] and "raw_scores" not in allowed:
@@ -88,8 +73,9 @@ def inner_scores(
         )
     for owner in (nodes.scope, nodes.container):
         owner.add_options(id(last), {name: options[name] for name in allowed})
-    alias = _alias(model)
-    operator = nodes.scope.declare_local_operator(alias, model)
+    _alias(last)
+    whole = _joined(steps)
+    operator = nodes.scope.declare_local_operator(_alias(whole), whole)
     for variable in inputs:
         operator.inputs.append(variable)
     scores = nodes.scope.declare_local_variable("setpoint_scores", kind())
@@ -97,7 +83,21 @@ def inner_scores(
         nodes.scope.declare_local_variable("setpoint_label", types.Int64TensorType())
     )
     operator.outputs.append(scores)
-    return str(scores.full_name), not double or kind is types.FloatTensorType
+    return str(scores.full_name), not double
+
+
+def _flat(model: Any) -> list[Any]:
+    """The steps of pipelines within pipelines, so that options reach the last one."""
+    model = plain_model(model)
+    if not isinstance(model, Pipeline):
+        return [model]
+    steps = [step for _, step in model.steps if step not in (None, "passthrough")]
+    return [inner for step in steps for inner in _flat(step)]
+
+
+def _joined(steps: list[Any]) -> Any:
+    """One step, or a pipeline of several, which are fitted already."""
+    return steps[0] if len(steps) == 1 else Pipeline([(str(k), s) for k, s in enumerate(steps)])
 
 
 def _operator(nodes: Nodes, alias: str, model: Any, inputs: list[Any], kind: Any) -> Any:

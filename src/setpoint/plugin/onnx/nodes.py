@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["BOOL", "DOUBLE", "FLOAT", "INT64", "Nodes"]
+__all__ = ["DOUBLE", "FLOAT", "INT64", "Nodes"]
 
 # As onnx.TensorProto numbers them; the numbers are part of the format.
-FLOAT, INT64, STRING, BOOL, DOUBLE = 1, 7, 8, 9, 11
+FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11
 
 
 @dataclass(frozen=True, eq=False)
