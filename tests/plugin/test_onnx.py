@@ -11,6 +11,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -403,6 +404,23 @@ def test_trees_over_categories():
     y = np.where(X["g"] == 1, 1 - y, y)
     with pytest.raises(ExportError, match="splits categories; encode them"):
         to_onnx(fitted(X, y, model), X)
+
+
+def test_models_that_compute_in_float32_alone():
+    X, y = rows()
+    clf = fitted(X, y, AdaBoostClassifier(n_estimators=5))
+    with pytest.raises(ExportError, match=r"AdaBoostClassifier mixes float32 and float64; give X"):
+        to_onnx(clf, X)
+    single = X.astype(np.float32)
+    assert different_rows(to_onnx(clf, single), clf, single).tolist() == []
+
+
+def test_isotonic_calibration():
+    X, y = rows()
+    calibrated = ModelResponse(calibrate="isotonic")
+    clf = fitted(X, y, LogisticRegression(), response=calibrated)
+    with pytest.raises(ExportError, match="calibrate='sigmoid' is the same in both"):
+        to_onnx(clf, X)
 
 
 def test_a_decision_function_that_skl2onnx_has_not():

@@ -82,7 +82,7 @@ def to_onnx(
         inputs.append((draws, types.DoubleTensorType([None, 1])))
         options[id(last)]["draws"] = draws
     try:
-        return skl2onnx.to_onnx(
+        graph = skl2onnx.to_onnx(
             model, initial_types=inputs, options=options, target_opset=target_opset
         )
     except ExportError:
@@ -92,6 +92,8 @@ def to_onnx(
         raise ExportError(
             f"estimator: skl2onnx could not convert {_described(last.estimator_)}: {reason}"
         ) from error
+    _check_types(graph, last.estimator_)
+    return graph
 
 
 def different_rows(graph: Any, model: Any, X: Any) -> NDArray[np.int64]:
@@ -157,6 +159,18 @@ def draws_for(model: PlugInClassifier, X: Any) -> Floats:
             "each row its own number"
         )
     return model._draws(X)[:, None]
+
+
+def _check_types(graph: Any, model: Any) -> None:
+    """Refuse a graph that no runtime takes: some models of skl2onnx know float32 alone."""
+    onnx = needed_by(WHAT, "onnx", "onnx")
+    try:
+        onnx.checker.check_model(graph, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise ExportError(
+            f"estimator: the graph that skl2onnx makes of {_described(model)} mixes float32 and "
+            "float64; give X in float32, as X.astype('float32') does, and all of it is float32"
+        ) from error
 
 
 def _input_types(X: Any) -> list[tuple[str, Any]]:

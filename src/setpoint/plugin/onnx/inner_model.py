@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
@@ -51,7 +52,8 @@ def inner_scores(
     Raises
     ------
     ExportError
-        If skl2onnx has no converter for it, or none of its decision function.
+        If skl2onnx has no converter for it or for its decision function, or one that decides
+        otherwise.
     """
     types = needed_by(_WHAT, "onnx", "skl2onnx.common.data_types")
     steps = _flat(model)
@@ -64,6 +66,11 @@ def inner_scores(
             before = _joined(steps[:-1])
             inputs = [_operator(nodes, _alias(before), before, inputs, kind([None, None]))]
         return tree_scores(nodes, last, inputs[0].full_name, method), False
+    if isinstance(last, CalibratedClassifierCV) and last.method == "isotonic":
+        raise ExportError(
+            "estimator: isotonic calibration is a line between points in scikit-learn and steps in "
+            "skl2onnx, which decides otherwise; calibrate='sigmoid' is the same in both"
+        )
     options = {"zipmap": False, "raw_scores": method == "decision_function"}
     allowed = [name for name in options if nodes.container.has_options(last, name)]
     if options["raw_scores"] and "raw_scores" not in allowed:
