@@ -18,7 +18,7 @@ from setpoint.plugin.onnx.rule_nodes import RuleNodes
 from setpoint.plugin.onnx.segment_nodes import GraphColumn, segment_nodes
 from setpoint.rules import Rule
 
-__all__ = ["WHAT", "register"]
+__all__ = ["WHAT", "final_step", "register"]
 
 WHAT = "ONNX graphs"
 
