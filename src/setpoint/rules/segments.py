@@ -18,7 +18,7 @@ from setpoint.goals.populations import (
     value_in_words,
 )
 
-__all__ = ["checked_segments", "segment_codes", "segment_in_words"]
+__all__ = ["checked_segments", "fits_by_value", "segment_codes", "segment_in_words"]
 
 _SHOWN = 8
 """Names in a message."""
@@ -110,7 +110,7 @@ def segment_codes(
     fits = np.ones((1, len(segments)), dtype=np.bool_)
     for position, name in enumerate(names):
         parts = [segment[position][1] for segment in segments]
-        values, here = _fits_by_value(parts)
+        values, here = fits_by_value(parts)
         index = _index(columns[name], name, values)
         if row is None:
             row = np.zeros(len(index), dtype=np.int64)
@@ -166,7 +166,7 @@ def _overlap(a: Label | Other, b: Label | Other) -> bool:
     return a not in b.than if isinstance(b, Other) else a == b
 
 
-def _fits_by_value(parts: Sequence[Label | Other]) -> tuple[dict[Label, int], NDArray[np.bool_]]:
+def fits_by_value(parts: Sequence[Label | Other]) -> tuple[dict[Label, int], NDArray[np.bool_]]:
     """Tabulate which parts take each value that is distinguished; last row: any other value."""
     values: dict[Label, int] = {}
     for part in parts:
