@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from setpoint.caller import warn_caller
 from setpoint.deciding.certifying import Certification, certified
 from setpoint.deciding.found import Found
+from setpoint.evidence import Counted
 from setpoint.goals.errors import listed
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
@@ -21,7 +22,7 @@ from setpoint.rules import PerSegment, Rule
 from setpoint.rules.segments import segment_in_words
 from setpoint.search.limits import TracePoint
 
-__all__ = ["Decision", "decide"]
+__all__ = ["Decision", "decide", "of_seen"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ def decide(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = find()
-        outcome = replace(found.outcome, rule=_of_seen(found))
+        outcome = replace(found.outcome, rule=of_seen(found.outcome.rule, found.evidence))
         evidence, guarantee = found.evidence, None
         if certification is not None:
             found = replace(found, outcome=outcome)
@@ -125,13 +126,12 @@ def decide(
     return Decision(outcome.rule, report, tuple(steps), found)
 
 
-def _of_seen(found: Found) -> Rule:
+def of_seen(rule: Rule, rows: Counted) -> Rule:
     """The rule without the segments that had no row: nothing is known of them."""
-    rule = found.outcome.rule
     if not isinstance(rule, PerSegment) or not rule.needs_segments:
         return rule
-    weights = found.evidence.segment_weights
-    empty = {key for key, w in zip(found.evidence.segments, weights, strict=True) if w == 0.0}
+    weights = rows.segment_weights
+    empty = {key for key, w in zip(rows.segments, weights, strict=True) if w == 0.0}
     pairs = [p for p in zip(rule.rules, rule.segments, strict=True) if p[1] not in empty]
     if len(pairs) == len(rule.rules):
         return rule

@@ -99,6 +99,23 @@ class CountedRows:
                 by[name] = replace(by[name], q=_fitting(found, own))
                 found = count(own.source, by[name])
             counts[name] = _checked(found, by[name], own)
+        return cls.of_counts(
+            goal, rows, by, counts, classes=classes, pos_label=pos_label, decide_on=decide_on
+        )
+
+    @classmethod
+    def of_counts(
+        cls,
+        goal: Goal,
+        rows: Mapping[str | None, FrameRows],
+        by: Mapping[str | None, GroupBy],
+        counts: Mapping[str | None, Counts],
+        *,
+        classes: Any = None,
+        pos_label: Any = None,
+        decide_on: DecideOn = "auto",
+    ) -> CountedRows:
+        """What a first pass counted, linked to the goal's classes and strata."""
         known = _classes(rows, by, counts, classes, pos_label, goal)
         inputs = _as_rows(goal, known, rows, by, counts, decide_on)
         return cls(goal, rows, by, known, inputs, counts)
@@ -128,17 +145,20 @@ class CountedRows:
         """Number of rows that count."""
         return sum(c.n_rows for c in self.counts.values())
 
+    @property
+    def decide_on(self) -> tuple[str, ...]:
+        """The columns that the rule may look at."""
+        return self.codebook.decide_on
+
     def tally(self) -> Tally:
         """The first pass as a tally."""
         rows = self.inputs.rows
         smallest = np.full((len(rows.codebook.strata), rows.codebook.n_classes + 1), np.inf)
-        least = np.concatenate([self.counts[n].least for n in self.inputs.tables])
-        np.minimum.at(smallest, (rows.stratum, rows.true), least)
-        lines = self._lines(self.inputs, self.counts, by_score=False)
-        return Tally.of_lines(rows.codebook, lines, smallest, self.unit, self.is_weighted)
+        np.minimum.at(smallest, (rows.stratum, rows.true), self._joined("least"))
+        return Tally.of_lines(rows.codebook, self.lines(), smallest, self.unit, self.is_weighted)
 
-    def lines(self, counts: Mapping[str | None, Counts], *, by_score: bool) -> Lines:
-        """The lines of another pass.
+    def again(self, counts: Mapping[str | None, Counts]) -> CountedRows:
+        """The counts of another pass, by the same codebook.
 
         Raises
         ------
@@ -146,46 +166,49 @@ class CountedRows:
             If there are values that the first pass did not see.
         """
         try:
-            inputs = _as_rows(self.goal, self.classes, self.rows, self.by, counts, self.decide_on)
-            return self._lines(replace(inputs, codebook=self.codebook), counts, by_score=by_score)
+            inputs = _as_rows(
+                self.goal, self.classes, self.rows, self.by, counts, self.decide_on, again=True
+            )
+            inputs = replace(inputs, codebook=self.codebook)
+            _ = inputs.rows
         except (EmptyPopulationError, ValueError) as error:
             raise ChangedTableError(
                 f"the table changed between two passes, or is another one each time: {error}"
             ) from None
+        return replace(self, inputs=inputs, counts=counts)
 
-    @property
-    def decide_on(self) -> tuple[str, ...]:
-        """The columns that the rule may look at."""
-        return self.codebook.decide_on
+    def lines(self, *, by_score: bool = False) -> Lines:
+        """The lines by the codes of the codebook.
 
-    def _lines(
-        self, inputs: CheckedData, counts: Mapping[str | None, Counts], *, by_score: bool
-    ) -> Lines:
-        rows, parts = inputs.rows, [counts[name] for name in inputs.tables]
-
-        def joined(name: str) -> Any:
-            return np.concatenate([getattr(c, name) for c in parts])
-
-        low = joined("low") + 0.0
-        bins = np.unique(low, return_inverse=True)[1] if by_score else joined("bin")
-        n = self._in_units("weight", parts)
+        Parameters
+        ----------
+        by_score : bool
+            Every line is of one score: numbers of bins are those of the scores, whatever each
+            data set calls them.
+        """
+        rows, low = self.inputs.rows, self._joined("low") + 0.0
+        bins = np.unique(low, return_inverse=True)[1] if by_score else self._joined("bin")
         return Lines(
             rows.stratum,
             rows.true.astype(np.int64),
             bins.astype(np.int64),
-            joined("rows"),
-            n,
-            self._in_units("squares", parts),
+            self._joined("rows"),
+            self._in_units("weight"),
+            self._in_units("squares"),
             low,
-            joined("high") + 0.0,
+            self._joined("high") + 0.0,
         )
 
-    def _in_units(self, what: str, parts: Sequence[Counts]) -> NDArray[np.int64]:
+    def _joined(self, what: str) -> NDArray[Any]:
+        """One number of each line of all data sets."""
+        return np.concatenate([getattr(self.counts[n], what) for n in self.inputs.tables])
+
+    def _in_units(self, what: str) -> NDArray[np.int64]:
         """Sums of all data sets in the same unit."""
         out = []
-        for by, own, counts in zip(self.by.values(), self.rows.values(), parts, strict=False):
-            each = 2.0**-by.q if own.weight is not None else 1.0
-            out.append(getattr(counts, what) * int(each / self.unit))
+        for name in self.inputs.tables:
+            each = 2.0 ** -self.by[name].q if self.rows[name].weight is not None else 1.0
+            out.append(getattr(self.counts[name], what) * int(each / self.unit))
         return np.concatenate(out)
 
     def combinations(self) -> dict[int, dict[str | None, Part]]:
@@ -210,25 +233,22 @@ class CountedRows:
                 out.setdefault(s, {})[name] = Part(keys, tuple(these), ())
         return out
 
-    def confusion(self, decided: Mapping[str | None, NDArray[Any]]) -> Confusion:
-        """What decisions (lines,), or their probabilities (lines, n), of each line do."""
+    def confusion(self, decided: NDArray[Any]) -> Confusion:
+        """What decisions (lines,), or their probabilities (lines, n), of all lines do."""
         rows = self.inputs.rows
         book = rows.codebook
         n = book.n_classes
-        of_lines = np.concatenate([np.asarray(decided[name]) for name in self.inputs.tables])
-        if of_lines.ndim == 1:
-            of_lines = np.eye(n)[of_lines]
-        parts = [self.counts[name] for name in self.inputs.tables]
+        of_lines = decided if decided.ndim == 2 else np.eye(n)[decided]
         shape = (len(book.strata), n + 1, n)
         counts, squares = np.zeros(shape), np.zeros(shape)
         numbers = np.zeros(shape[:2], np.int64)
         smallest = np.full(shape[:2], np.inf)
         at = (rows.stratum, rows.true.astype(np.int64))
-        weight, square = self._in_units("weight", parts), self._in_units("squares", parts)
+        weight, square = self._in_units("weight"), self._in_units("squares")
         np.add.at(counts, at, of_lines * weight[:, None] * self.unit)
         np.add.at(squares, at, of_lines * square[:, None] * self.unit)
-        np.add.at(numbers, at, np.concatenate([c.rows for c in parts]))
-        np.minimum.at(smallest, at, np.concatenate([c.least for c in parts]))
+        np.add.at(numbers, at, self._joined("rows"))
+        np.minimum.at(smallest, at, self._joined("least"))
         return Confusion(book.classes, book.strata, counts, squares, numbers, smallest)
 
 
@@ -321,6 +341,7 @@ def _as_rows(
     by: Mapping[str | None, GroupBy],
     counts: Mapping[str | None, Counts],
     decide_on: DecideOn,
+    again: bool = False,
 ) -> CheckedData:
     """Lines as rows, each of weight 1: what they count for is known beside."""
     given: dict[str | None, GivenRows] = {}
@@ -335,7 +356,7 @@ def _as_rows(
             if key.name not in names
         }
         for key in by[name].keys:
-            for value in key.only or ():
+            for value in () if again else key.only or ():
                 if value not in lines.levels[by[name].keys.index(key)]:
                     where = "X" if name is None else f"the data set {name!r}"
                     raise EmptyPopulationError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import blackbox_of
+from setpoint.counting.opening import is_lazy
 from setpoint.deciding import (
     Certify,
     Decision,
@@ -33,6 +34,7 @@ from setpoint.plugin.choose_evidence import search_by_either
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.solvers.post_shift import shift_rule
+from setpoint.plugin.tables import columns_of, solve_lazy
 from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal
 from setpoint.report import GoalReport
@@ -82,8 +84,9 @@ class Solution:
 
 def solve(
     goal: Goal | BlackBox | Expression | str,
-    scores: Any,
+    data: Any,
     y: Any,
+    scores: Any = None,
     *,
     sample_weight: Any = None,
     sensitive_features: Any = None,
@@ -98,19 +101,29 @@ def solve(
     on_infeasible: Literal["raise", "nearest"] = "raise",
     limits: SearchLimits | None = None,
     confidence: float | Confidence | None = None,
+    tol: float | None = None,
+    exact: bool = False,
+    checkpoint: Any = None,
+    watch: Callable[[Any], None] | None = None,
 ) -> Solution:
     """The rule over scores that reaches a goal, with a certificate and a report.
 
     Parameters
     ----------
     goal : Goal, str, metric or BlackBox
-    scores : array-like of shape (N,) or (N, n)
+    data : array-like of shape (N,) or (N, n), or frame
+        The scores; or a table, in memory or elsewhere (a DuckDB relation, a Polars LazyFrame, a
+        dask or Spark frame), of which the other arguments name columns. Of a table elsewhere
+        only counts are fetched, in one pass or a few.
+
         Two classes: one score a row of any kind, higher for the positive class. Else, or
         with soft evidence, posteriors: one column for each class in sorted order, rows
         that sum to one within 1e-3 (they are renormalised, and the report says so).
-    y : array-like of shape (N,)
+    y : array-like of shape (N,), or str
         True labels.
-    sample_weight : array-like of shape (N,), optional
+    scores : str or sequence of str, optional
+        Of a table the column of the scores, or the columns of the posteriors.
+    sample_weight : array-like of shape (N,), or str, optional
     sensitive_features : column, dict or frame, optional
         Side information that the goal names, and the columns of a BlackBox.
     baseline : array-like of shape (N,), optional
@@ -153,6 +166,15 @@ def solve(
         say so themselves. Where constraints only loosen as a threshold moves one way, as a
         floor on recall does, all rows certify; else a random part, and rules are found on the
         others. See :class:`setpoint.solvers.Confidence`.
+    tol : float, optional
+        Table elsewhere: the certified gap at which passes over it end; None: 1e-4.
+    exact : bool
+        Table elsewhere: go on to the rule that sorting all rows would give, to the last tie.
+    checkpoint : path, optional
+        Table elsewhere: a file that keeps the counts after each pass; where it is there, it is
+        gone on from.
+    watch : callable, optional
+        Table elsewhere: called with what is known after each pass.
 
     Returns
     -------
@@ -193,6 +215,14 @@ def solve(
     """
     metric = blackbox_of(goal)
     goal = as_goal(goal)
+    lazy = is_lazy(data)
+    if lazy and scores is None:
+        raise TypeError("scores: of a table it is the name of the column of scores, found None")
+    if not lazy and (tol is not None or exact or checkpoint is not None or watch is not None):
+        raise ValueError(
+            "tol, exact, checkpoint, watch: rows in memory are always solved exactly and at once; "
+            "these are for tables elsewhere"
+        )
     options = Options.of(
         solver,
         limits,
@@ -205,8 +235,34 @@ def solve(
             "solver: an oracle is trained on features, and there are scores alone; "
             "PlugInClassifier takes ColumnGeneration(oracle=...)"
         )
+    if lazy:
+        if confidence is not None:
+            raise ValueError("confidence: tables elsewhere are not certified yet, found a level")
+        return Solution(
+            *solve_lazy(
+                goal,
+                data,
+                y,
+                scores,
+                options,
+                sample_weight=sample_weight,
+                sensitive_features=sensitive_features,
+                baseline=baseline,
+                datasets=datasets,
+                classes=classes,
+                pos_label=pos_label,
+                decide_on=decide_on,
+                tol=tol,
+                exact=exact,
+                checkpoint=checkpoint,
+                watch=watch,
+            )
+        )
+    if scores is not None:
+        named = columns_of(data, scores, y, sample_weight, sensitive_features, baseline)
+        data, y, sample_weight, sensitive_features, baseline = named
     # A single score is higher for the positive class, whatever the goal.
-    apart = goal if datasets is None and _has_two_columns(scores) else None
+    apart = goal if datasets is None and _has_two_columns(data) else None
     known = classes_of(y, classes, pos_label, goal=apart)
     posterior = options.takes_posteriors(len(known.labels))
     if posterior and classes is not None and list(classes) != known.sorted.tolist():
@@ -214,7 +270,7 @@ def solve(
             "classes are in sorted order without repetitions, as the columns of the posteriors "
             f"are: {known.sorted.tolist()}, got {list(classes)}"
         )
-    first, notes = scores_for(scores, known, posterior)
+    first, notes = scores_for(data, known, posterior)
     values: dict[str | None, Any] = {None: first}
     rows: dict[str | None, GivenRows] = {
         None: GivenRows(len(values[None]), y, sample_weight, sensitive_features, baseline)

@@ -1,0 +1,52 @@
+"""From a frame to the source that counts it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from setpoint.counting.source import Source
+
+__all__ = ["is_lazy", "source_of"]
+
+
+def is_lazy(frame: Any) -> bool:
+    """Whether something is a frame whose rows lie elsewhere: a relation, a lazy or a dask frame.
+
+    Examples
+    --------
+    >>> is_lazy([0.2, 0.7])
+    False
+    """
+    if isinstance(frame, (list, tuple, str, dict)) or hasattr(frame, "__array_interface__"):
+        return False
+    return isinstance(nw.from_native(frame, pass_through=True), nw.LazyFrame)
+
+
+def source_of(frame: Any) -> Source:
+    """The source of a lazy frame, or a source as it is.
+
+    A dask frame is counted by its own workers, others by their engine.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    """
+    if hasattr(frame, "recount"):
+        source: Source = frame
+        return source
+    lazy = nw.from_native(frame, pass_through=True)
+    if not isinstance(lazy, nw.LazyFrame):
+        raise TypeError(
+            f"a lazy frame is wanted (a DuckDB relation, a Polars LazyFrame, a dask or Spark "
+            f"frame), found {type(frame).__name__}"
+        )
+    if lazy.implementation.is_dask():
+        from setpoint.counting.partitions import Partitions
+
+        return Partitions.of_dask(frame)
+    from setpoint.counting.frames import LazyFrames
+
+    return LazyFrames(frame)

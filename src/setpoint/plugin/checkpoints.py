@@ -1,0 +1,141 @@
+"""Checkpoints of passes: between two of them the tally is all there is."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from setpoint.counting.source import GroupBy, Key, Rest
+from setpoint.evidence.counts import Counts
+from setpoint.evidence.tally import Bins, Tally
+from setpoint.goals.goal import Goal
+from setpoint.inputs.frames import FrameRows
+
+__all__ = ["Checkpoint"]
+
+_FORMAT = 1
+_ARRAYS = (
+    "codes", "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
+)  # fmt: skip
+
+
+@dataclass
+class Checkpoint:
+    """A file that holds the counts so far.
+
+    Parameters
+    ----------
+    path : path
+    goal : Goal
+    rows : mapping of data set to FrameRows
+        The file is of these columns, and where it is known of so many rows.
+    """
+
+    path: Any
+    goal: Goal
+    rows: Mapping[str | None, FrameRows]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, (str, os.PathLike)):
+            raise TypeError(f"checkpoint is the path of a file, found {type(self.path).__name__}")
+        self.path = Path(self.path)
+        if not self.path.parent.is_dir():
+            raise ValueError(f"checkpoint: there is no folder {str(self.path.parent)!r}")
+
+    def read(self) -> tuple[dict[str | None, GroupBy], dict[str | None, Counts]] | None:
+        """The counts of the first pass; None where there is no file yet.
+
+        Raises
+        ------
+        ValueError
+            If the file is of another table or goal, or is not a checkpoint.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            with np.load(self.path, allow_pickle=False) as stored:
+                arrays = dict(stored)
+            head = json.loads(str(arrays.pop("head")))
+        except (ValueError, KeyError, OSError, EOFError) as error:
+            raise ValueError(f"checkpoint: {str(self.path)!r} is not one ({error})") from None
+        for what, own in self._head().items():
+            if head.get(what) != own:
+                raise ValueError(
+                    f"checkpoint: {str(self.path)!r} is of another {what}: "
+                    f"{head.get(what)!r}, and not {own!r}; name another file, or remove it"
+                )
+        self._arrays = arrays
+        by, counts = {}, {}
+        for k, name in enumerate(self.rows):
+            if f"{k} rows" not in arrays:
+                continue
+            own_by = head["by"][k]
+            keys = tuple(Key(n, None if o is None else tuple(o)) for n, o in own_by["keys"])
+            by[name] = GroupBy(keys, own_by["score"], own_by["weight"], own_by["q"])
+            levels = tuple(
+                [Rest.REST if v == {"rest": True} else v for v in level]
+                for level in own_by["levels"]
+            )
+            counts[name] = Counts(levels, *(arrays[f"{k} {a}"] for a in _ARRAYS))
+        return by, counts
+
+    def refined(self, tally: Tally) -> Tally:
+        """The tally with the bins of the last pass that was stored."""
+        bins = []
+        for s, own in enumerate(tally.bins):
+            low, high, counts = (self._arrays[f"bins {s} {a}"] for a in ("low", "high", "counts"))
+            bins.append(Bins(low, high, counts, own.kinds))
+        return replace(tally, bins=tuple(bins))
+
+    def write(
+        self,
+        by: Mapping[str | None, GroupBy],
+        counts: Mapping[str | None, Counts],
+        tally: Tally,
+    ) -> None:
+        """Store the first counts and the bins as they are; the file is there whole or not."""
+        arrays: dict[str, Any] = {}
+        stored: list[Any] = []
+        for k, name in enumerate(self.rows):
+            if name not in counts:
+                stored.append(None)
+                continue
+            own, group = counts[name], by[name]
+            stored.append(
+                {
+                    "keys": group.keys,
+                    "score": group.score,
+                    "weight": group.weight,
+                    "q": group.q,
+                    "levels": [
+                        [{"rest": True} if v is Rest.REST else v for v in level]
+                        for level in own.levels
+                    ],
+                }
+            )
+            arrays |= {f"{k} {a}": getattr(own, a) for a in _ARRAYS}
+        for s, bins in enumerate(tally.bins):
+            arrays |= {
+                f"bins {s} low": bins.low,
+                f"bins {s} high": bins.high,
+                f"bins {s} counts": bins.counts,
+            }
+        head = json.dumps({**self._head(), "by": stored})
+        new = self.path.with_name(f"{self.path.name}.new")
+        with new.open("wb") as file:
+            np.savez_compressed(file, head=np.array(head), **arrays)
+        new.replace(self.path)
+
+    def _head(self) -> dict[str, Any]:
+        columns = [
+            [name, own.y, own.score, own.weight, own.baseline, list(own.columns)]
+            for name, own in self.rows.items()
+        ]
+        sizes = [own.source.rows() for own in self.rows.values()]
+        return {"format": _FORMAT, "goal": str(self.goal), "columns": columns, "table": sizes}

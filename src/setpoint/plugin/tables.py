@@ -1,0 +1,197 @@
+"""A goal on a table: columns by their names, rows in memory or elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from setpoint.counting.opening import source_of
+from setpoint.goals.errors import GoalError
+from setpoint.goals.goal import Goal
+from setpoint.inputs.arrays import column_of, frame_of
+from setpoint.inputs.dataset import Dataset
+from setpoint.inputs.frames import FrameRows, as_frame_rows
+from setpoint.inputs.inputs import DecideOn
+from setpoint.plugin.checkpoints import Checkpoint
+from setpoint.plugin.parameters import Options
+from setpoint.plugin.scaled import Pass, solve_counted
+from setpoint.report import GoalReport
+from setpoint.rules import Rule
+
+__all__ = ["NamedColumns", "columns_of", "frame_rows_of", "solve_lazy"]
+
+_TOL = 1e-4
+
+
+class NamedColumns(NamedTuple):
+    """What a frame in memory holds under some names.
+
+    Parameters
+    ----------
+    scores, y, sample_weight, sensitive_features, baseline
+        As :func:`setpoint.solve` takes them of arrays.
+    """
+
+    scores: Any
+    y: Any
+    sample_weight: Any
+    sensitive_features: Any
+    baseline: Any
+
+
+def columns_of(
+    frame: Any,
+    scores: Any,
+    y: Any,
+    sample_weight: Any = None,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+) -> NamedColumns:
+    """The columns of a frame in memory; what is not a name stays as it is.
+
+    Raises
+    ------
+    TypeError
+        If it is not a frame.
+    ValueError
+        If it has no column of a name.
+    """
+    if frame_of(frame) is None:
+        raise TypeError(
+            "scores is the name of a column where the data are a frame, found data of type "
+            f"{type(frame).__name__}; of arrays the scores themselves come second"
+        )
+    names = [scores] if isinstance(scores, str) else list(scores)
+    values = [column_of(frame, name, "scores") for name in names]
+
+    def named(given: Any, what: str) -> Any:
+        return column_of(frame, given, what) if isinstance(given, str) else given
+
+    if isinstance(sensitive_features, str):
+        sensitive_features = [sensitive_features]
+    if isinstance(sensitive_features, (list, tuple)):
+        sensitive_features = {
+            name: column_of(frame, name, "sensitive_features") for name in sensitive_features
+        }
+    return NamedColumns(
+        values[0] if isinstance(scores, str) else _side_by_side(values),
+        named(y, "y"),
+        named(sample_weight, "sample_weight"),
+        sensitive_features,
+        named(baseline, "baseline"),
+    )
+
+
+def _side_by_side(columns: list[Any]) -> Any:
+    import numpy as np
+
+    return np.column_stack([np.asarray(c, np.float64) for c in columns])
+
+
+def frame_rows_of(
+    frame: Any,
+    y: Any,
+    columns: Any,
+    datasets: Mapping[str, Any] | None,
+    **roles: Any,
+) -> dict[str | None, FrameRows]:
+    """The table and further ones by the same names of columns.
+
+    Parameters
+    ----------
+    datasets : mapping of str to lazy frame or Dataset of one
+        A Dataset may name columns of its own; a table without the column `y` is unlabelled.
+    **roles
+        As of :class:`~setpoint.inputs.frames.FrameRows`.
+    """
+    out: dict[str | None, FrameRows] = {
+        None: as_frame_rows(source_of(frame), {"y": y, **roles}, columns)
+    }
+    for name, given in (datasets or {}).items():
+        own = given if isinstance(given, Dataset) else Dataset(given)
+        source, where = source_of(own.X), f"datasets[{name!r}]: "
+        known = source.columns()
+        label = y if own.y is None and y in known else own.y
+        changed = {"weight": own.sample_weight, "baseline": own.baseline}
+        more = {k: v for k, v in roles.items() if k not in changed or v in known}
+        more |= {k: v for k, v in changed.items() if v is not None}
+        these = own.sensitive_features
+        if these is None and columns is not None:
+            named = (columns,) if isinstance(columns, str) else columns
+            these = [c for c in named if c in known]
+        out[name] = as_frame_rows(source, {"y": label, **more}, these, where)
+    return out
+
+
+def solve_lazy(
+    goal: Goal,
+    frame: Any,
+    y: Any,
+    scores: Any,
+    options: Options,
+    *,
+    sample_weight: Any = None,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+    datasets: Mapping[str, Any] | None = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    decide_on: DecideOn = "auto",
+    tol: float | None = None,
+    exact: bool = False,
+    checkpoint: Any = None,
+    watch: Callable[[Pass], None] | None = None,
+) -> tuple[Rule, GoalReport]:
+    """The rule for a table whose rows lie elsewhere; arguments as of :func:`setpoint.solve`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is wrong; the message names it.
+    GoalError
+        If the goal cannot be counted.
+    """
+    if goal.is_blackbox:
+        raise GoalError(
+            f"{goal.objective} has no formula, and counts are all that is known of a table "
+            "elsewhere; measure it on a sample in memory"
+        )
+    if y is None:
+        raise TypeError("y is the name of the column of labels, found None")
+    if options.solver not in ("auto", "exact") or options.evidence == "soft":
+        raise ValueError(
+            f"solver, evidence: a table elsewhere is solved exactly, by labels, found "
+            f"{options.solver!r} and {options.evidence!r}"
+        )
+    rows = frame_rows_of(
+        frame,
+        y,
+        sensitive_features,
+        datasets,
+        score=scores,
+        weight=sample_weight,
+        baseline=baseline,
+    )
+    return solve_counted(
+        goal,
+        rows,
+        options,
+        within=_within(tol, exact),
+        classes=classes,
+        pos_label=pos_label,
+        decide_on=decide_on,
+        watch=watch,
+        checkpoint=None if checkpoint is None else Checkpoint(checkpoint, goal, rows),
+    )
+
+
+def _within(tol: float | None, exact: bool) -> float:
+    if not isinstance(exact, bool):
+        raise TypeError(f"exact is True or False, found {exact!r}")
+    if tol is None:
+        return 0.0 if exact else _TOL
+    if isinstance(tol, bool) or not isinstance(tol, (int, float)) or not 0.0 <= tol < 1.0:
+        raise ValueError(f"tol is a number from 0 to 1, found {tol!r}")
+    if exact and tol > 0.0:
+        raise ValueError(f"tol, exact: exact=True is tol=0, found tol={tol!r}")
+    return float(tol)
