@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
+from setpoint.counting.opening import is_lazy
+from setpoint.estimators.counted_evaluation import evaluate_lazy
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import one_column
+from setpoint.inputs.arrays import frame_of, one_column
+from setpoint.inputs.frames import columns_of
 from setpoint.inputs.inputs import GivenRows
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.link import link
@@ -28,9 +31,9 @@ __all__ = ["evaluate", "value_of"]
 
 def evaluate(
     goal: Goal | Expression | BlackBox | str,
-    y_true: Any,
-    y_pred: Any,
-    *,
+    *rows: Any,
+    y_true: Any = None,
+    y_pred: Any = None,
     scores: Any = None,
     sensitive_features: Any = None,
     baseline: Any = None,
@@ -46,9 +49,13 @@ def evaluate(
     ----------
     goal : Goal, str, metric or BlackBox
         A BlackBox is for two classes.
-    y_true : array-like of shape (N,)
+    *rows : two array-likes of shape (N,), or one frame
+        True labels and predicted labels; or a table, in memory or elsewhere (a DuckDB relation,
+        a Polars LazyFrame, a dask or Spark frame), of which the other arguments name columns. A
+        table elsewhere is counted where it is.
+    y_true : array-like of shape (N,), or str
         True labels.
-    y_pred : array-like of shape (N,)
+    y_pred : array-like of shape (N,), or str
         Predicted labels.
     scores : array-like of shape (N,), optional
         Scores, higher for the positive class, for a BlackBox that takes scores; the
@@ -97,6 +104,33 @@ def evaluate(
     """
     if not 0.5 < level < 1.0:
         raise ValueError(f"level is above 0.5 and below 1, got {level}")
+    table, y_true, y_pred = _given(rows, y_true, y_pred)
+    if table is not None and is_lazy(table):
+        return evaluate_lazy(
+            as_goal(goal),
+            table,
+            y_true,
+            y_pred,
+            sensitive_features=sensitive_features,
+            baseline=baseline,
+            sample_weight=sample_weight,
+            datasets=datasets,
+            classes=classes,
+            pos_label=pos_label,
+            level=level,
+        )
+    if table is not None:
+        columns = columns_of(
+            table,
+            y_true=y_true,
+            y_pred=y_pred,
+            sample_weight=sample_weight,
+            sensitive_features=sensitive_features,
+            baseline=baseline,
+        )
+        y_true, y_pred = columns["y_true"], columns["y_pred"]
+        sample_weight, baseline = columns["sample_weight"], columns["baseline"]
+        sensitive_features = columns["sensitive_features"]
     metric = goal if isinstance(goal, BlackBox) else None
     of_scores = metric is not None and metric.takes == "scores"
     if scores is None and of_scores:
@@ -115,7 +149,7 @@ def evaluate(
         classes=classes,
         pos_label=pos_label,
     )
-    table = inputs.tables[None]
+    first = inputs.tables[None]
     objective, both = None, None
     if metric is not None:
         given = GivenRows(inputs.n_rows[None], y_true, sample_weight, sensitive_features, baseline)
@@ -123,12 +157,37 @@ def evaluate(
         second = _scores(scores, given.n_rows) if of_scores else decisions[None]
         ours = value_of(bound, second)
         objective = measured_entry(metric, bound, ours)
-        if table.deployed is not None and not of_scores:
-            both = ours, value_of(bound, table.deployed)
+        if first.deployed is not None and not of_scores:
+            both = ours, value_of(bound, first.deployed)
     linked, confusion = link(goal, inputs.rows.codebook), inputs.confusion(decisions)
     report = report_on(linked, confusion, objective=objective, level=level)
-    against = against_deployed(goal, inputs.classes.labels, table, decisions[None], both, level)
+    against = against_deployed(goal, inputs.classes.labels, first, decisions[None], both, level)
     return with_deployed(report, against)
+
+
+def _given(rows: tuple[Any, ...], y_true: Any, y_pred: Any) -> tuple[Any, Any, Any]:
+    """The table, or None, and what is known of labels and decisions."""
+    if len(rows) == 2 and y_true is None and y_pred is None:
+        return None, *rows
+    if len(rows) == 1 and (y_pred is not None) and y_true is None and not _is_frame(rows[0]):
+        return None, rows[0], y_pred
+    if len(rows) > 1 or (not rows and (y_true is None or y_pred is None)):
+        raise TypeError(
+            "evaluate takes the true labels and the predicted ones, or a table and the names "
+            f"y_true= and y_pred= of its columns; found {len(rows)} beside the goal"
+        )
+    if not rows:
+        return None, y_true, y_pred
+    for name, value in (("y_true", y_true), ("y_pred", y_pred)):
+        if not isinstance(value, str):
+            raise TypeError(
+                f"{name} is the name of a column of the table, found {type(value).__name__}"
+            )
+    return rows[0], y_true, y_pred
+
+
+def _is_frame(given: Any) -> bool:
+    return is_lazy(given) or frame_of(given) is not None
 
 
 def value_of(metric: RowMetric, second: Codes | NDArray[np.float64]) -> float:

@@ -233,6 +233,10 @@ class CountedRows:
                 out.setdefault(s, {})[name] = Part(keys, tuple(these), ())
         return out
 
+    def values(self, name: str | None, column: str) -> NDArray[Any]:
+        """The values (lines,) of a column that one data set was grouped by."""
+        return _values(self.counts[name], self.by[name], column)
+
     def confusion(self, decided: NDArray[Any]) -> Confusion:
         """What decisions (lines,), or their probabilities (lines, n), of all lines do."""
         rows = self.inputs.rows

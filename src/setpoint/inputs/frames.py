@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from setpoint.counting.source import Key, Source
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.goal import Goal
+from setpoint.inputs.arrays import column_of, frame_of
 
-__all__ = ["FrameRows", "as_frame_rows"]
+__all__ = ["FrameRows", "as_frame_rows", "columns_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,4 +123,41 @@ def as_frame_rows(
     names = (columns,) if isinstance(columns, str) else tuple(columns or ())
     out = FrameRows(source, columns=names, where=where, **given)
     out.check()
+    return out
+
+
+def columns_of(frame: Any, **roles: Any) -> dict[str, Any]:
+    """The columns of a frame in memory that are named; what is not a name stays as it is.
+
+    Parameters
+    ----------
+    **roles
+        Argument to name; several names (posteriors) give columns side by side, and those of
+        ``sensitive_features`` a dict.
+
+    Raises
+    ------
+    TypeError
+        If it is not a frame.
+    ValueError
+        If it has no column of a name.
+    """
+    if frame_of(frame) is None:
+        raise TypeError(
+            "arguments name columns of a frame, found data of type "
+            f"{type(frame).__name__}; of arrays scores and labels themselves are passed"
+        )
+    out: dict[str, Any] = {}
+    for role, given in roles.items():
+        several = isinstance(given, (list, tuple)) and all(isinstance(n, str) for n in given)
+        if isinstance(given, str) and role != "sensitive_features":
+            out[role] = column_of(frame, given, role)
+        elif isinstance(given, str) or (several and role == "sensitive_features"):
+            names = [given] if isinstance(given, str) else list(given)
+            out[role] = {name: column_of(frame, name, role) for name in names}
+        elif several and role == "scores":
+            columns = [np.asarray(column_of(frame, name, role), np.float64) for name in given]
+            out[role] = np.column_stack(columns)
+        else:
+            out[role] = given
     return out

@@ -29,12 +29,13 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.classes import ClassOrder, classes_of, one_score, posteriors
 from setpoint.inputs.dataset import as_datasets
+from setpoint.inputs.frames import columns_of
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows, Table
 from setpoint.plugin.choose_evidence import search_by_either
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.solvers.post_shift import shift_rule
-from setpoint.plugin.tables import columns_of, solve_lazy
+from setpoint.plugin.tables import solve_lazy
 from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal
 from setpoint.report import GoalReport
@@ -259,8 +260,15 @@ def solve(
             )
         )
     if scores is not None:
-        named = columns_of(data, scores, y, sample_weight, sensitive_features, baseline)
-        data, y, sample_weight, sensitive_features, baseline = named
+        columns = columns_of(
+            data,
+            scores=scores,
+            y=y,
+            sample_weight=sample_weight,
+            sensitive_features=sensitive_features,
+            baseline=baseline,
+        )
+        data, y, sample_weight, sensitive_features, baseline = columns.values()
     # A single score is higher for the positive class, whatever the goal.
     apart = goal if datasets is None and _has_two_columns(data) else None
     known = classes_of(y, classes, pos_label, goal=apart)

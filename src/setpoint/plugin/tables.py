@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from setpoint.counting.opening import source_of
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import column_of, frame_of
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.frames import FrameRows, as_frame_rows
 from setpoint.inputs.inputs import DecideOn
@@ -18,74 +17,9 @@ from setpoint.plugin.scaled import Pass, solve_counted
 from setpoint.report import GoalReport
 from setpoint.rules import Rule
 
-__all__ = ["NamedColumns", "columns_of", "frame_rows_of", "solve_lazy"]
+__all__ = ["frame_rows_of", "solve_lazy"]
 
 _TOL = 1e-4
-
-
-class NamedColumns(NamedTuple):
-    """What a frame in memory holds under some names.
-
-    Parameters
-    ----------
-    scores, y, sample_weight, sensitive_features, baseline
-        As :func:`setpoint.solve` takes them of arrays.
-    """
-
-    scores: Any
-    y: Any
-    sample_weight: Any
-    sensitive_features: Any
-    baseline: Any
-
-
-def columns_of(
-    frame: Any,
-    scores: Any,
-    y: Any,
-    sample_weight: Any = None,
-    sensitive_features: Any = None,
-    baseline: Any = None,
-) -> NamedColumns:
-    """The columns of a frame in memory; what is not a name stays as it is.
-
-    Raises
-    ------
-    TypeError
-        If it is not a frame.
-    ValueError
-        If it has no column of a name.
-    """
-    if frame_of(frame) is None:
-        raise TypeError(
-            "scores is the name of a column where the data are a frame, found data of type "
-            f"{type(frame).__name__}; of arrays the scores themselves come second"
-        )
-    names = [scores] if isinstance(scores, str) else list(scores)
-    values = [column_of(frame, name, "scores") for name in names]
-
-    def named(given: Any, what: str) -> Any:
-        return column_of(frame, given, what) if isinstance(given, str) else given
-
-    if isinstance(sensitive_features, str):
-        sensitive_features = [sensitive_features]
-    if isinstance(sensitive_features, (list, tuple)):
-        sensitive_features = {
-            name: column_of(frame, name, "sensitive_features") for name in sensitive_features
-        }
-    return NamedColumns(
-        values[0] if isinstance(scores, str) else _side_by_side(values),
-        named(y, "y"),
-        named(sample_weight, "sample_weight"),
-        sensitive_features,
-        named(baseline, "baseline"),
-    )
-
-
-def _side_by_side(columns: list[Any]) -> Any:
-    import numpy as np
-
-    return np.column_stack([np.asarray(c, np.float64) for c in columns])
 
 
 def frame_rows_of(
@@ -186,11 +120,13 @@ def solve_lazy(
 
 
 def _within(tol: float | None, exact: bool) -> float:
-    if not isinstance(exact, bool):
+    flag: object = exact
+    if not isinstance(flag, bool):
         raise TypeError(f"exact is True or False, found {exact!r}")
     if tol is None:
         return 0.0 if exact else _TOL
-    if isinstance(tol, bool) or not isinstance(tol, (int, float)) or not 0.0 <= tol < 1.0:
+    given: object = tol
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= tol < 1.0:
         raise ValueError(f"tol is a number from 0 to 1, found {tol!r}")
     if exact and tol > 0.0:
         raise ValueError(f"tol, exact: exact=True is tol=0, found tol={tol!r}")
