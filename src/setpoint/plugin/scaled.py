@@ -260,7 +260,7 @@ def solve_counted(
         notes=[str(w.message) for w in caught],
         seconds=time.perf_counter() - started,
     )
-    report = replace(report, sections=(*report.sections, _how(passes, counted, step)))
+    report = replace(report, sections=(*report.sections, _how(passes, counted, step, outcome)))
     for w in caught:
         warn_caller(w.message)
     warn_few_rows(report)
@@ -281,7 +281,7 @@ def _confirmed(outcome: Outcome, found: Confusion) -> Outcome:
     return outcome
 
 
-def _how(passes: Passes, counted: CountedRows, step: Step) -> TextSection:
+def _how(passes: Passes, counted: CountedRows, step: Step, outcome: Outcome) -> TextSection:
     """Who counted, in how many passes, and what is left."""
     engines = dict.fromkeys(own.source.engine for own in passes.rows.values())
     looked = sum(one.rows for one in passes.done[1:])
@@ -296,7 +296,7 @@ def _how(passes: Passes, counted: CountedRows, step: Step) -> TextSection:
             f"{step.rows:,} rows lie in bins that could hold a better threshold: better by "
             f"{step.gap:.2g} at most."
         )
-    if not step.bins:
+    if not step.bins and outcome.status == "optimal":
         lines.append("No threshold between two scores was left out.")
     if counted.rounded:
         lines.append(f"Weights were rounded to multiples of {counted.unit:.3g}.")
