@@ -113,8 +113,9 @@ class Binning:
         steps = max(min(256 // len(ranges), 64), 2)
         inner = [_steps(low, high, steps) for low, high in ranges]
         # The last end begins a piece, too: it is parted from the number just below it.
-        edges = np.unique(np.concatenate([ends, np.nextafter(ends[-1:], np.inf), *inner]))
-        return cls._even(edges, max(n_bins, len(edges)))
+        beyond = [_score(_key(float(ends[-1])) + 1)]
+        edges = np.unique(np.concatenate([ends, beyond, *inner]))
+        return cls._even(edges[np.isfinite(edges)], max(n_bins, len(edges)))
 
     @classmethod
     def _even(cls, edges: Floats, n_bins: int) -> Binning:
@@ -122,7 +123,7 @@ class Binning:
         if edges[0] < -_LARGEST or edges[-1] > _LARGEST:
             edges = np.union1d(edges, [0.0])
         if len(edges) == 1:
-            edges = np.append(edges, np.nextafter(edges, np.inf))
+            edges = np.append(edges, _score(_key(float(edges[0])) + 1))
         pieces = len(edges) - 1
         return cls(edges, np.full(pieces, max(n_bins // pieces, 1), np.int64))
 
