@@ -9,6 +9,8 @@ from setpoint.evidence.binning import Binning
 
 SCORES = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60)
 
+ENDS = st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=40)  # wider pieces are one bin
+
 
 @given(SCORES, SCORES, st.sampled_from([8, 64, 4096]))
 def test_bins_ascend_with_the_score(sample, scores, n_bins):
@@ -20,7 +22,7 @@ def test_bins_ascend_with_the_score(sample, scores, n_bins):
         assert bins.max() < binning.n_bins
 
 
-@given(SCORES.filter(lambda s: len(s) % 2 == 0), SCORES)
+@given(ENDS.filter(lambda s: len(s) % 2 == 0), SCORES)
 def test_ranges_keep_their_ends(ends, inside):
     ends = np.sort(np.array(ends))
     ranges = [(float(a), float(b)) for a, b in zip(ends[::2], ends[1::2], strict=True)]
@@ -32,7 +34,7 @@ def test_ranges_keep_their_ends(ends, inside):
     for low, high in ranges:
         # nothing below a range shares a bin with its lowest score, nor inside with its highest
         assert not (bins[every < low] == binning.of(np.array([low]))[0]).any()
-        if low < high < np.finfo(float).max:
+        if low < high:
             within = (every >= low) & (every < high)
             assert not (bins[within] == binning.of(np.array([high]))[0]).any()
 
