@@ -27,7 +27,7 @@ from setpoint.exact.deterministic import (
 from setpoint.exact.solver import concluded, find_rule
 from setpoint.exact.sweep import sweep
 from setpoint.goals.errors import ShapeError
-from setpoint.program.boxes import range_over_boxes
+from setpoint.program.boxes import most_in_parts, range_over_boxes
 from setpoint.program.functions import Min
 from setpoint.program.program import LinkedGoal, Program
 from setpoint.program.rate_table import RateTable
@@ -288,7 +288,12 @@ def _could_win(
         possible &= (most >= c.level - SATISFIED) if c.sign > 0 else (least <= c.level + SATISFIED)
     bound = range_over_boxes(segment.rows, part.score, low, high, part.rest)[1]
     if np.isfinite(best):
-        possible &= bound >= best - _TIE * (1.0 + abs(best))
+        level = best - _TIE * (1.0 + abs(best))
+        possible &= bound >= level
+        left = np.flatnonzero(possible)
+        inner = most_in_parts(segment.rows, part.score, low[:, left], high[:, left], part.rest)
+        bound[left] = np.minimum(bound[left], inner)
+        possible &= bound >= level
     gain = float((bound[possible] - best).max(initial=0.0))
     return at[possible], max(gain, 0.0)
 
