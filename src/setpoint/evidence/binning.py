@@ -78,7 +78,7 @@ class Binning:
 
     @classmethod
     def from_sample(cls, scores: Floats, n_bins: int, pieces: int = PIECES) -> Binning:
-        """Pieces of as many scores of a sample each; without a sample, bins for shares.
+        """Pieces of about as many scores of a sample each; without a sample, bins for shares.
 
         Parameters
         ----------
@@ -90,7 +90,12 @@ class Binning:
         """
         if not len(scores):
             return cls.default(n_bins)
-        shares = np.linspace(0.0, 1.0, pieces + 1)
+        # A quarter of the pieces halves the top again and again: few rows are accepted there, and
+        # scores thin out, so that equal bins of one piece would hold very different numbers.
+        top = pieces // 4
+        shares = np.linspace(0.0, 1.0, pieces - top + 1)
+        shares = np.append(shares[:-1], 1.0 - (1.0 - shares[-2]) * 0.5 ** np.arange(1, top + 1))
+        shares = np.append(shares, 1.0)
         edges = np.unique(np.quantile(scores, shares, method="lower"))
         return cls._even(edges, n_bins)
 
