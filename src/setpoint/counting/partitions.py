@@ -126,10 +126,17 @@ class Partitions(Source):
             The name of the column.
         needs : sequence of str, optional
             The columns that the function is called with; None: all.
+
+        Raises
+        ------
+        ValueError
+            If there is a column of that name, or none of a name in `needs`.
         """
-        if needs is not None:
-            self._check(needs)
-        scored = Scored(function, name, None if needs is None else tuple(needs))
+        if name in self._kinds:
+            raise ValueError(f"there is a column {name!r} already: give the scores another name")
+        needs = tuple(self._kinds if needs is None else needs)
+        self._check(needs)
+        scored = Scored(function, name, needs)
         kinds = {**self._kinds, name: "number"}
         return replace(self, _kinds=kinds, _scored=(*self._scored, scored))
 
@@ -211,15 +218,13 @@ class Partitions(Source):
         for column in reversed(self._scored):
             if column.name in wanted:
                 out.append(column)
-                wanted |= set(self._kinds if column.needs is None else column.needs)
+                wanted |= set(column.needs)
         return tuple(reversed(out))
 
     def _read(self, names: Iterable[str]) -> Sequence[Any]:
         """The pieces, of the columns that are stored."""
         computed = self._computed_for(names)
-        wanted = set(names).union(
-            *(self._kinds if column.needs is None else column.needs for column in computed)
-        )
+        wanted = set(names).union(*(column.needs for column in computed))
         wanted -= {column.name for column in computed}
         stored = [name for name in self._kinds if name in wanted]
         if isinstance(self._pieces, tuple):

@@ -30,13 +30,13 @@ class Scored(NamedTuple):
         Called with a pandas DataFrame, returns an array of a number a row.
     name : str
         The name of the column.
-    needs : tuple of str, optional
-        The columns that the function is called with; None: all of the table.
+    needs : tuple of str
+        The columns that the function is called with.
     """
 
     function: Callable[[Any], Any]
     name: str
-    needs: tuple[str, ...] | None
+    needs: tuple[str, ...]
 
     def added_to(self, piece: Any) -> Any:
         """A piece with the column.
@@ -47,18 +47,18 @@ class Scored(NamedTuple):
             If the function does not return a number a row.
         """
         is_arrow = hasattr(piece, "schema")
-        frame = piece.to_pandas() if is_arrow else piece
-        called_with = frame if self.needs is None else frame[list(self.needs)]
+        n = len(piece)
+        frame = piece.select(self.needs).to_pandas() if is_arrow else piece[list(self.needs)]
         # No rows: models refuse them, and there is nothing to compute.
-        scores = np.asarray(self.function(called_with) if len(frame) else [], np.float64)
-        if scores.shape != (len(frame),):
+        scores = np.asarray(self.function(frame) if n else [], np.float64)
+        if scores.shape != (n,):
             raise ValueError(
                 f"the function of column {self.name!r} returned an array of shape {scores.shape} "
-                f"for {len(frame)} rows; it has to be ({len(frame)},)"
+                f"for {n} rows; it has to be ({n},)"
             )
         if is_arrow:
             return piece.append_column(self.name, package("pyarrow").array(scores))
-        return frame.assign(**{self.name: scores})
+        return piece.assign(**{self.name: scores})
 
 
 class Ask(NamedTuple):

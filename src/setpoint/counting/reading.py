@@ -7,7 +7,7 @@ In a column of plain NumPy floats NULL and NaN cannot be told apart: it is NaN.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
