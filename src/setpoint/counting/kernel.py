@@ -17,7 +17,17 @@ from setpoint.evidence.columns import compress
 from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, NO_NUMBER, Counts
 from setpoint.typing import Bools, Codes, Floats
 
-__all__ = ["Kinds", "bins_of", "checked", "count", "is_good", "merge", "order_of", "reached"]
+__all__ = [
+    "Kinds",
+    "bins_of",
+    "checked",
+    "count",
+    "inside",
+    "is_good",
+    "merge",
+    "order_of",
+    "reached",
+]
 
 _MOST_CELLS = 4_000_000
 """A table has at most so many cells: some 250 MB with weights, 100 MB without."""
@@ -118,6 +128,25 @@ def reached(scores: Floats, group: Codes, thresholds: Sequence[Floats]) -> Codes
     together = np.concatenate([np.zeros(0), *thresholds]).astype(np.float64)
     out = np.empty(len(scores), np.int64)
     _reached(np.ascontiguousarray(scores), np.ascontiguousarray(group), together, starts, out)
+    return out
+
+
+def inside(scores: Floats, group: Codes, ranges: Sequence[tuple[Floats, Floats]]) -> Bools:
+    """Whether each score (N,) lies in a range of its group; NaN lies in none.
+
+    Parameters
+    ----------
+    scores : array of shape (N,)
+    group : int array of shape (N,)
+        Place among `ranges`.
+    ranges : sequence of (lowest, highest)
+        Arrays, ascending and without overlaps; both ends belong.
+    """
+    starts = np.append(0, np.cumsum([len(low) for low, _ in ranges])).astype(np.int64)
+    low = np.concatenate([np.zeros(0), *(low for low, _ in ranges)])
+    high = np.concatenate([np.zeros(0), *(high for _, high in ranges)])
+    out = np.empty(len(scores), bool)
+    _inside(np.ascontiguousarray(scores), np.ascontiguousarray(group), low, high, starts, out)
     return out
 
 
@@ -285,6 +314,18 @@ def _bins(
 
 
 @kernel(error_model="numpy")
+def _place(s: float, values: Floats, low: int, high: int) -> int:
+    """Where the values above a score begin, between two places."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] <= s:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel(error_model="numpy")
 def _reached(scores: Floats, group: Codes, thresholds: Floats, starts: Codes, out: Codes) -> None:
     for i in range(scores.size):
         s = scores[i]
@@ -294,16 +335,18 @@ def _reached(scores: Floats, group: Codes, thresholds: Floats, starts: Codes, ou
         if group[i] < 0:
             out[i] = 0
             continue
-        low = starts[group[i]]
-        high = starts[group[i] + 1]
-        begin = low
-        while low < high:
-            middle = (low + high) // 2
-            if thresholds[middle] <= s:
-                low = middle + 1
-            else:
-                high = middle
-        out[i] = low - begin
+        begin = starts[group[i]]
+        out[i] = _place(s, thresholds, begin, starts[group[i] + 1]) - begin
+
+
+@kernel(error_model="numpy")
+def _inside(
+    scores: Floats, group: Codes, low: Floats, high: Floats, starts: Codes, out: Bools
+) -> None:
+    for i in range(scores.size):
+        begin = starts[group[i]]
+        place = _place(scores[i], low, begin, starts[group[i] + 1])
+        out[i] = place > begin and scores[i] <= high[place - 1]
 
 
 @kernel(error_model="numpy")
