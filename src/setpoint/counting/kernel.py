@@ -6,6 +6,7 @@ The table gives what :meth:`Counts.of_rows` and :meth:`Counts.grouped` give, to 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -212,18 +213,26 @@ def merge(parts: Sequence[Counts]) -> Counts:
     """:meth:`Counts.merge` of a few parts, by a table where that is quicker."""
     if len(parts) == 1:
         return checked(parts[0])
-    lines = Counts.joined(parts)
-    first, n_bins = _range_of(lines.bin)
-    kinds = Kinds.of(list(lines.codes), [len(v) for v in lines.levels], lines.n_lines)
-    n_kinds = kinds.codes.shape[1]
-    if not _in_table(lines.n_lines, n_bins * n_kinds):
-        return checked(lines.grouped())
+    parts = Counts.aligned(parts)
+    levels = parts[0].levels
+    sizes = [len(values) for values in levels]
+    n_kinds = prod(sizes)
+    ranges = [_range_of(part.bin) for part in parts if part.n_lines]
+    first = min((low for low, _ in ranges), default=0)
+    n_bins = max((low + n for low, n in ranges), default=0) - first
+    if not _in_table(sum(part.n_lines for part in parts), n_bins * n_kinds):
+        return checked(Counts.merge(parts))
     floats, sums = _tables(n_bins * n_kinds, True)
-    ends = np.stack([lines.low, lines.high, lines.least, lines.most], axis=1)
-    whole = np.stack([lines.rows, lines.weight, lines.squares, lines.rounded], axis=1)
-    _add_lines(lines.bin, first, np.ascontiguousarray(kinds.of_row), n_kinds, ends, whole,
-               floats, sums)  # fmt: skip
-    return checked(_lines_of(lines.levels, kinds.codes, first, floats, sums))
+    for part in parts:
+        kind = np.zeros(part.n_lines, np.int64)
+        for size, codes in zip(sizes, part.codes, strict=True):
+            kind = kind * size + codes
+        _add_lines(
+            part.bin, first, kind, n_kinds, part.rows, part.weight, part.squares, part.rounded,
+            part.low, part.high, part.least, part.most, floats, sums,
+        )  # fmt: skip
+    codes = np.indices(sizes).reshape(len(sizes), n_kinds)
+    return checked(_lines_of(levels, codes, first, floats, sums))
 
 
 def _range_of(bins: Codes) -> tuple[int, int]:
@@ -402,17 +411,24 @@ def _add_lines(
     first: int,
     kind: Codes,
     n_kinds: int,
-    ends: Floats,
-    whole: Codes,
+    rows: Codes,
+    weight: Codes,
+    squares: Codes,
+    rounded: Bools,
+    low: Floats,
+    high: Floats,
+    least: Floats,
+    most: Floats,
     floats: Floats,
     sums: Codes,
 ) -> None:
     for i in range(bins.size):
         cell = (bins[i] - first) * n_kinds + kind[i]
-        floats[cell, 0] += whole[i, 0]
-        floats[cell, 1] = min(floats[cell, 1], ends[i, 0])
-        floats[cell, 2] = max(floats[cell, 2], ends[i, 1])
-        floats[cell, 3] = min(floats[cell, 3], ends[i, 2])
-        floats[cell, 4] = max(floats[cell, 4], ends[i, 3])
-        for k in range(3):
-            sums[cell, k] += whole[i, k + 1]
+        floats[cell, 0] += rows[i]
+        floats[cell, 1] = min(floats[cell, 1], low[i])
+        floats[cell, 2] = max(floats[cell, 2], high[i])
+        floats[cell, 3] = min(floats[cell, 3], least[i])
+        floats[cell, 4] = max(floats[cell, 4], most[i])
+        sums[cell, 0] += weight[i]
+        sums[cell, 1] += squares[i]
+        sums[cell, 2] += rounded[i]
