@@ -1,6 +1,7 @@
 """Rows in pieces: whatever the pieces, who counts them and how often, the counts are the same."""
 
 import os
+import signal
 import threading
 import time
 from decimal import Decimal
@@ -243,6 +244,9 @@ def test_the_ends_of_a_range_belong():
     by = GroupBy((), "score")
     counts = count_piece(frame, by, None, [Part((), (), ((0.1, 0.2),))])
     assert counts.low.tolist() == [0.1, 0.2]
+    # Rows that do not count have no place in any range.
+    whole_line = [Part((), (), ((-np.inf, np.inf),))]
+    assert count_piece(frame, by, BINNING, whole_line).n_rows == 3
     assert count_piece(frame, by, BINNING, [Part((), (), ())]).n_lines == 0
 
 
@@ -438,3 +442,17 @@ def test_a_worker_that_is_killed_changes_nothing(client):
     killer.join()
     same(counts, reference(frame))
     assert victim not in client.run(os.getpid).values()
+
+
+def test_an_interrupt_ends_a_pass_on_a_cluster(client):
+    source = Partitions.of_dask(dd.from_pandas(table(), npartitions=40), client)
+    source = source.with_scores(slow, "s", needs=["score"])
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        source.count(GroupBy((), "s"), BINNING)
+    assert time.monotonic() - begun < 3
+    # What had not begun is dropped: the workers are free at once.
+    assert client.submit(abs, -1).result(timeout=3) == 1

@@ -133,7 +133,7 @@ def reached(scores: Floats, group: Codes, thresholds: Sequence[Floats]) -> Codes
 
 
 def inside(scores: Floats, group: Codes, ranges: Sequence[tuple[Floats, Floats]]) -> Bools:
-    """Whether each score (N,) lies in a range of its group; NaN lies in none.
+    """Whether each score (N,) lies in a range of its group; NaN and infinity lie in none.
 
     Parameters
     ----------
@@ -342,9 +342,10 @@ def _inside(
     scores: Floats, group: Codes, low: Floats, high: Floats, starts: Codes, out: Bools
 ) -> None:
     for i in range(scores.size):
+        s = scores[i]
         begin = starts[group[i]]
-        place = _place(scores[i], low, begin, starts[group[i] + 1])
-        out[i] = place > begin and scores[i] <= high[place - 1]
+        place = _place(s, low, begin, starts[group[i] + 1])
+        out[i] = -np.inf < s < np.inf and place > begin and s <= high[place - 1]
 
 
 @kernel(error_model="numpy")
