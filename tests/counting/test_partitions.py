@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from decimal import Decimal
@@ -385,6 +387,22 @@ def test_a_scheduler_that_is_not_there():
     assert time.monotonic() - begun < 10
 
 
+def test_a_missing_package_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"pip install 'setpoint\[scale\]'"):
+        cluster.connect("tcp://127.0.0.1:9")
+
+
+def test_no_engine_is_imported_before_it_is_used():
+    code = (
+        "import sys, setpoint.counting\n"
+        "engines = {'dask', 'distributed', 'duckdb', 'polars', 'numba'}\n"
+        "print(*sorted(engines & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def interrupt(frame):
     raise KeyboardInterrupt
 
@@ -445,7 +463,7 @@ def test_a_worker_that_is_killed_changes_nothing(client):
 
 
 def test_an_interrupt_ends_a_pass_on_a_cluster(client):
-    source = Partitions.of_dask(dd.from_pandas(table(), npartitions=40), client)
+    source = Partitions.of_dask(dd.from_pandas(table(), npartitions=200), client)
     source = source.with_scores(slow, "s", needs=["score"])
     main = threading.main_thread().ident
     timer = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
@@ -453,6 +471,6 @@ def test_an_interrupt_ends_a_pass_on_a_cluster(client):
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         source.count(GroupBy((), "s"), BINNING)
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 15  # of 20 s and more
     # What had not begun is dropped: the workers are free at once.
-    assert client.submit(abs, -1).result(timeout=3) == 1
+    assert client.submit(abs, -1).result(timeout=10) == 1
