@@ -7,7 +7,7 @@ order, any partition and any retry gives the same bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,10 +102,10 @@ class Counts:
         n = len(bins)
         ones = np.ones(n, np.int64)
         w = np.ones(n) if weight is None else weight
-        whole = ones if weight is None else np.rint(w * scale).astype(np.int64)
-        squares = ones if weight is None else np.rint(w * w * scale).astype(np.int64)
+        whole = ones if weight is None else _whole(w * scale)
+        squares = ones if weight is None else _whole(w * w * scale)
         score = np.zeros(n) if scores is None else scores + 0.0
-        off = np.zeros(n, bool) if weight is None else whole != w * scale
+        off = np.zeros(n, bool) if weight is None else np.floor(w * scale) != w * scale
         codes = np.array([c for _, c in columns], np.int64).reshape(len(columns), n)
         lines = cls(
             tuple(list(levels) for levels, _ in columns),
@@ -118,6 +118,14 @@ class Counts:
         """The counts of the rows of several parts."""
         if len(parts) == 1:
             return parts[0]
+        parts = cls.aligned(parts)
+        joined = (np.concatenate([getattr(p, name) for p in parts]) for name in _PER_LINE)
+        codes = np.concatenate([p.codes for p in parts], axis=1)
+        return cls(parts[0].levels, codes, *joined).grouped()
+
+    @classmethod
+    def aligned(cls, parts: Sequence[Counts]) -> list[Counts]:
+        """The parts by levels that are the same in all."""
         places: list[dict[Any, int]] = []
         for k in range(len(parts[0].levels)):
             values = {(type(v), v): None for part in parts for v in part.levels[k]}
@@ -132,9 +140,8 @@ class Counts:
             ).reshape(len(places), part.n_lines)
             for part in parts
         ]
-        joined = (np.concatenate([getattr(p, name) for p in parts]) for name in _PER_LINE)
         levels = tuple([v for _, v in place] for place in places)
-        return cls(levels, np.concatenate(codes, axis=1), *joined).grouped()
+        return [replace(part, levels=levels, codes=c) for part, c in zip(parts, codes, strict=True)]
 
     def grouped(self) -> Counts:
         """Lines of the same values and bin as one."""
@@ -153,6 +160,12 @@ class Counts:
         return Counts(self.levels, self.codes[:, order][:, starts], *(out[n] for n in _PER_LINE))
 
 
+def _whole(values: Floats) -> Codes:
+    """The nearest integers; halves upwards, for the rounding of engines differs."""
+    return np.minimum(np.floor(values + 0.5), _MOST).astype(np.int64)
+
+
+_MOST = 2.0**62
 _PER_LINE = (
     "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
 )  # fmt: skip
