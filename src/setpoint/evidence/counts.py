@@ -105,7 +105,7 @@ class Counts:
         whole = ones if weight is None else _whole(w * scale)
         squares = ones if weight is None else _whole(w * w * scale)
         score = np.zeros(n) if scores is None else scores + 0.0
-        off = np.zeros(n, bool) if weight is None else whole != w * scale
+        off = np.zeros(n, bool) if weight is None else np.floor(w * scale) != w * scale
         codes = np.array([c for _, c in columns], np.int64).reshape(len(columns), n)
         lines = cls(
             tuple(list(levels) for levels, _ in columns),
