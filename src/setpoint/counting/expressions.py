@@ -200,7 +200,7 @@ class Dialect:
         choices, ends = [], []
         for part in parts:
             own = self.combinations(part, fields)
-            if own is not None and not own or column is not None and not part.ranges:
+            if (own is not None and not own) or (column is not None and not part.ranges):
                 continue
             conditions = [] if own is None else [_balanced(operator.or_, own)]
             if column is not None:
@@ -227,18 +227,24 @@ class Dialect:
 
     # --- rows that count --------------------------------------------------------------------
 
-    def state(self, marks: Marks, score: bool, weight: bool) -> nw.Expr:
-        """0 for rows that count, else the number of the bin for their fault."""
-        found = nw.lit(0.0)
-        if weight:
+    def faulty(self, marks: Marks, values: Sequence[str], good: nw.Expr) -> nw.Expr:
+        """Numbers of the bins of rows at fault, `good` for others.
+
+        Parameters
+        ----------
+        values : sequence of str
+            Which of score and weight there are.
+        """
+        if marks.weight in values:
             fine = self.between(nw.col(marks.weight), 0.0, _LARGEST)
-            found = nw.when(fine).then(found).otherwise(nw.lit(float(BAD_WEIGHT)))
-        if score:
+            good = nw.when(fine).then(good).otherwise(nw.lit(float(BAD_WEIGHT)))
+        if marks.score in values:
             s = nw.col(marks.score)
-            bad = nw.when(s.is_nan()).then(float(NO_NUMBER)).otherwise(nw.lit(float(INFINITE)))
-            bad = nw.when(s.is_null()).then(float(MISSING)).otherwise(bad)
-            found = nw.when(self.between(s, -_LARGEST, _LARGEST)).then(found).otherwise(bad)
-        return found
+            no, infinite = nw.lit(float(NO_NUMBER)), nw.lit(float(INFINITE))
+            bad = nw.when(s.is_nan()).then(no).otherwise(infinite)
+            bad = nw.when(s.is_null()).then(nw.lit(float(MISSING))).otherwise(bad)
+            good = nw.when(self.between(s, -_LARGEST, _LARGEST)).then(good).otherwise(bad)
+        return good
 
     def whole(self, value: nw.Expr, scale: float) -> nw.Expr:
         """``round(value * scale)`` as an integer; halves upwards, for engines' own rounding differs."""
@@ -250,24 +256,28 @@ class Dialect:
 
     def bin(self, score: str, binning: Binning) -> nw.Expr:
         """The bin of each finite score, as a float: casts of floats round in some engines."""
-        edges = binning.edges
+        edges, first, scale = binning.edges, binning.first, binning.scale
+        lowest, highest = self.number(edges[0]), self.number(edges[-1])
         s = nw.col(score)
-        s = nw.when(s >= self.number(edges[0])).then(s).otherwise(self.number(edges[0]))
-        s = nw.when(s <= self.number(edges[-1])).then(s).otherwise(self.number(edges[-1]))
-        first, scale = binning.first, binning.scale
+
+        def inside(lower: bool, upper: bool) -> nw.Expr:
+            clipped = nw.when(s >= lowest).then(s).otherwise(lowest) if lower else s
+            return nw.when(s <= highest).then(clipped).otherwise(highest) if upper else clipped
 
         def piece(j: int) -> nw.Expr:
             base = self.number(first[j])
             if not scale[j]:
                 return base
-            return base + ((s - self.number(edges[j])) * self.number(scale[j])).floor()
+            # Only the outer pieces have scores beyond their edges.
+            own = inside(j == 0, j == len(first) - 1)
+            return base + ((own - self.number(edges[j])) * self.number(scale[j])).floor()
 
         def choice(values: NDArray[Any]) -> nw.Expr:
             return self.steps(score, edges[1:-1], lambda j: self.number(values[j]))
 
         if self.lazy_branches:
             return self.steps(score, edges[1:-1], piece)
-        return choice(first) + ((s - choice(edges)) * choice(scale)).floor()
+        return choice(first) + ((inside(True, True) - choice(edges)) * choice(scale)).floor()
 
     def steps(
         self, score: str, edges: Sequence[float] | NDArray[Any], leaf: Callable[[int], nw.Expr]
@@ -291,7 +301,7 @@ class Dialect:
         always = sum(t == -np.inf for t in thresholds)
         finite = [t for t in thresholds if np.isfinite(t)]
         own = self.combinations(part, fields)
-        if not always and not finite or own is not None and not own:
+        if (not always and not finite) or (own is not None and not own):
             return None
         number = self.steps(score, finite, lambda j: self.number(always + j))
         if own is None:
