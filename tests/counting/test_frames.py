@@ -198,8 +198,9 @@ class TestCount:
         by = GroupBy((Key(name, only), Key("label_text")), "score", "weight")
         same(sources, lambda s: s.count(by, BINNING))
 
-    def test_many_values_that_matter(self, sources):
-        only = tuple(range(-1000, 1000))
+    def test_many_values_that_matter(self, sources, engine):
+        # Engines limit how deep an expression is; dask does not, and takes its time.
+        only = tuple(range(50 if engine == "dask" else 1100))
         same(sources, lambda s: s.count(GroupBy((Key("whole", only),))))
 
     def test_parts(self, sources):

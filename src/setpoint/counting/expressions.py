@@ -23,7 +23,7 @@ __all__ = ["Dialect", "Field", "Marks", "kind_of", "plain"]
 
 _LARGEST = float(np.finfo(np.float64).max)
 _WHOLE = 2.0**62
-"""Weights are counted as at most this: beyond it a cast fails in one engine and wraps in another."""
+"""Weights are counted as at most this: beyond it a cast fails in one engine, wraps in another."""
 
 
 def kind_of(dtype: nw.dtypes.DType) -> str:
@@ -247,7 +247,7 @@ class Dialect:
         return good
 
     def whole(self, value: nw.Expr, scale: float) -> nw.Expr:
-        """``round(value * scale)`` as an integer; halves upwards, for engines' own rounding differs."""
+        """``round(value * scale)``; halves upwards, for the rounding of engines differs."""
         whole = (value * scale + 0.5).floor()
         high = nw.when(whole < _WHOLE).then(whole).otherwise(nw.lit(_WHOLE))
         return high.cast(nw.Int64())
