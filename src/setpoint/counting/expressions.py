@@ -149,9 +149,10 @@ class Dialect:
         gone = nw.when(_missing(column, dtype)).then(nw.lit(1)).otherwise(nw.lit(0))
         return _balanced(operator.add, [*codes, gone]) + rest
 
-    def equals(self, column: nw.Expr, dtype: nw.dtypes.DType, value: Any) -> nw.Expr | None:
+    def equals(self, column: nw.Expr, dtype: nw.dtypes.DType, level: Any) -> nw.Expr | None:
         """Rows of one value; None where a column of this type has no such value."""
-        kind, value = kind_of(dtype), plain(value)
+        kind = kind_of(dtype)
+        value: Any = plain(level)
         if kind == "number":
             if not isinstance(value, int | float):
                 return None
@@ -162,9 +163,8 @@ class Dialect:
             if value != value // 1 or not -most <= value < most:
                 return None
             return column == nw.lit(int(value))
-        if not isinstance(value, _FITTING.get(kind, _OTHERS.get(type(dtype), ()))):
-            return None
-        return column == nw.lit(value)
+        fits = isinstance(value, _FITTING.get(kind, _OTHERS.get(type(dtype), ())))
+        return column == nw.lit(value) if fits else None
 
     def _has(self, field: Field, value: Any) -> nw.Expr | None:
         """Rows of one level of a field."""
@@ -197,7 +197,8 @@ class Dialect:
     ) -> list[nw.Expr] | None:
         """Conditions that the rows of some parts meet, all of them; None: no row does."""
         column = None if score is None else nw.col(score)
-        choices, ends = [], []
+        choices: list[nw.Expr] = []
+        ends: list[tuple[float, float]] = []
         for part in parts:
             own = self.combinations(part, fields)
             if (own is not None and not own) or (column is not None and not part.ranges):

@@ -73,12 +73,12 @@ class LazyFrames(Source):
         )
 
     @cached_property
-    def _schema(self) -> nw.Schema:
+    def _schema(self) -> Mapping[str, nw.dtypes.DType]:
         return self._frame.collect_schema()
 
     @cached_property
     def _marks(self) -> Marks:
-        return Marks.beside(self._schema.names())
+        return Marks.beside(list(self._schema))
 
     def columns(self) -> Mapping[str, str]:
         """The columns and their kinds: "number", "boolean", "text" or "other"."""
@@ -161,7 +161,7 @@ class LazyFrames(Source):
         for name in names:
             if name not in self._schema:
                 raise ValueError(
-                    f"the table has no column {name!r} ({nearest(name, self._schema.names())})"
+                    f"the table has no column {name!r} ({nearest(name, list(self._schema))})"
                 )
 
     def _nothing(self, by: GroupBy) -> Counts:
@@ -186,7 +186,7 @@ class LazyFrames(Source):
             if name is not None:
                 chosen.append(nw.col(name).cast(nw.Float64()).alias(mark))
         if not chosen:
-            gone = nw.col(self._schema.names()[0]).is_null()
+            gone = nw.col(next(iter(self._schema))).is_null()
             chosen.append(gone.alias(marks.key))
         work = Work().then("select", *chosen)
         if by.weight is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -35,9 +36,12 @@ class Work:
     def on(self, frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         """The frame after these steps."""
         if frame.implementation != nw.Implementation.DASK:
-            return nw.from_native(self._done(frame))
-        # A graph of each expression is planned more slowly than it is computed.
-        return nw.from_native(nw.to_native(frame).map_partitions(self))
+            done = self._done(frame)
+        else:
+            # A graph of each expression is planned more slowly than it is computed.
+            done = nw.to_native(frame).map_partitions(self)
+        lazy: nw.LazyFrame[Any] = nw.from_native(done)
+        return lazy
 
     def __call__(self, rows: Any) -> Any:
         """The same for an eager frame: a partition."""
@@ -54,8 +58,7 @@ def streamed(frame: nw.LazyFrame[Any]) -> Iterator[nw.DataFrame[Any]]:
     native = nw.to_native(frame)
     implementation = frame.implementation
     if implementation == nw.Implementation.DUCKDB:
-        import pyarrow as pa
-
+        pa: Any = import_module("pyarrow")
         reader = getattr(native, "to_arrow_reader", None) or native.fetch_record_batch
         for batch in reader(BATCH):
             yield nw.from_native(pa.Table.from_batches([batch]), eager_only=True)
