@@ -9,6 +9,7 @@ import datetime
 import operator
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
@@ -118,11 +119,14 @@ class Dialect:
     lazy_branches : bool
         Whether a condition is followed only by the rows that meet it. Where all rows follow every
         branch, formulas in the branches cost more than the choice of their numbers.
+    by_array : bool
+        Whether NumPy numbers the bins: rows are in partitions that Python works on anyway.
     """
 
-    def __init__(self, as_text: bool, lazy_branches: bool) -> None:
+    def __init__(self, *, as_text: bool, lazy_branches: bool, by_array: bool) -> None:
         self.as_text = as_text
         self.lazy_branches = lazy_branches
+        self.by_array = by_array
 
     def number(self, value: float) -> nw.Expr:
         """A float, to the bit."""
@@ -257,6 +261,8 @@ class Dialect:
 
     def bin(self, score: str, binning: Binning) -> nw.Expr:
         """The bin of each finite score, as a float: casts of floats round in some engines."""
+        if self.by_array:
+            return nw.col(score).map_batches(partial(_binned, binning), nw.Float64())
         edges, first, scale = binning.edges, binning.first, binning.scale
         lowest, highest = self.number(edges[0]), self.number(edges[-1])
         s = nw.col(score)
@@ -312,6 +318,12 @@ class Dialect:
     def joined(self, numbers: Sequence[nw.Expr]) -> nw.Expr:
         """Their sum."""
         return _balanced(operator.add, numbers) if numbers else nw.lit(0.0)
+
+
+def _binned(binning: Binning, score: nw.Series[Any]) -> NDArray[Any]:
+    values = np.asarray(score.to_numpy(), np.float64)
+    # Rows at fault have bins of their own.
+    return binning.of(np.where(np.isfinite(values), values, 0.0)).astype(np.float64)
 
 
 _FITTING: dict[str, tuple[type, ...]] = {"boolean": (bool,), "text": (str,)}

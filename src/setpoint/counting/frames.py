@@ -69,7 +69,9 @@ class LazyFrames(Source):
         implementation = known.implementation
         self.engine = _NAMES.get(implementation, str(implementation.value))
         self._dialect = Dialect(
-            implementation in _BARE_DECIMALS, implementation not in _ALL_BRANCHES
+            as_text=implementation in _BARE_DECIMALS,
+            lazy_branches=implementation not in _ALL_BRANCHES,
+            by_array=implementation == nw.Implementation.DASK,
         )
 
     @cached_property
@@ -133,7 +135,12 @@ class LazyFrames(Source):
             return self._counted(work, by, fields, nw.lit(0.0))
         if binning is None:
             return self._counted(work, by, fields, None)
-        return self._counted(work, by, fields, self._dialect.bin(self._marks.score, binning))
+        number = self._dialect.bin(self._marks.score, binning)
+        if self._dialect.by_array:
+            # What NumPy computes cannot be part of other expressions: a column first.
+            work = work.then("with_columns", number.alias(self._marks.bin))
+            number = nw.col(self._marks.bin)
+        return self._counted(work, by, fields, number)
 
     def recount(self, by: GroupBy, steps: Sequence[tuple[Part, Floats]]) -> Counts:
         """One pass: see :meth:`setpoint.counting.source.Source.recount`."""
