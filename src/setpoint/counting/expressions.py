@@ -8,104 +8,23 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.counting.columns import Field, Marks, kind_of, plain
 from setpoint.counting.source import Key, Part, Rest
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER
 
-__all__ = ["Dialect", "Field", "Marks", "kind_of", "plain"]
+__all__ = ["Dialect"]
 
 _LARGEST = float(np.finfo(np.float64).max)
 _WHOLE = 2.0**62
 """Weights are counted as at most this: beyond it a cast fails in one engine, wraps in another."""
-
-
-def kind_of(dtype: nw.dtypes.DType) -> str:
-    """The kind of a column: "number", "boolean", "text" or "other"."""
-    if dtype.is_numeric():
-        return "number"
-    if dtype == nw.Boolean:
-        return "boolean"
-    return "text" if dtype in (nw.String, nw.Categorical, nw.Enum) else "other"
-
-
-def plain(value: Any) -> Any:
-    """A value of an engine as Python's own, None for what is missing.
-
-    Examples
-    --------
-    >>> plain(Decimal("2.00")), plain(Decimal("0.5")), plain(np.int8(3)), plain(float("nan"))
-    (2, 0.5, 3, None)
-    """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Decimal):
-        if value.is_nan():
-            return None
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, float):
-        return None if value != value else value + 0.0
-    if isinstance(value, datetime.datetime) and hasattr(value, "to_pydatetime"):
-        return value.to_pydatetime()
-    return value
-
-
-class Field(NamedTuple):
-    """A column that rows are grouped by, under the name it has in a pass.
-
-    Parameters
-    ----------
-    name : str
-    dtype : narwhals type
-        That of the table's column.
-    only : tuple of values or None
-        As in :class:`~setpoint.counting.source.Key`; then the column holds places among them,
-        after the last one those of the rest and of what is missing.
-    """
-
-    name: str
-    dtype: nw.dtypes.DType
-    only: tuple[Any, ...] | None
-
-    @property
-    def levels(self) -> list[Any]:
-        """What the codes of a column with `only` stand for."""
-        return [*(self.only or ()), Rest.REST, None]
-
-
-class Marks(NamedTuple):
-    """Names of a pass's columns, unlike all of the table's."""
-
-    score: str
-    weight: str
-    state: str
-    bin: str
-    whole: str
-    squares: str
-    off: str
-    rows: str
-    low: str
-    high: str
-    least: str
-    most: str
-    key: str
-
-    @classmethod
-    def beside(cls, names: Sequence[str]) -> Marks:
-        """Names that begin unlike all of these, whatever their case."""
-        prefix = "setpoint_"
-        while any(name.lower().startswith(prefix) for name in names):
-            prefix += "_"
-        return cls(*(prefix + name for name in cls._fields))
 
 
 class Dialect:
@@ -262,7 +181,9 @@ class Dialect:
     def bin(self, score: str, binning: Binning) -> nw.Expr:
         """The bin of each finite score, as a float: casts of floats round in some engines."""
         if self.by_array:
-            return nw.col(score).map_batches(partial(_binned, binning), nw.Float64())
+            # Its type leaves out that NumPy's arrays are taken.
+            numbered: Callable[[Any], Any] = partial(_binned, binning)
+            return nw.col(score).map_batches(numbered, nw.Float64())
         edges, first, scale = binning.edges, binning.first, binning.scale
         lowest, highest = self.number(edges[0]), self.number(edges[-1])
         s = nw.col(score)

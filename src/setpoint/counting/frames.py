@@ -14,7 +14,17 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.counting.expressions import Dialect, Field, Marks, kind_of, plain
+from setpoint.counting.columns import (
+    Field,
+    Marks,
+    array_of,
+    kind_of,
+    levels_of,
+    numbers,
+    plain,
+    whole,
+)
+from setpoint.counting.expressions import Dialect
 from setpoint.counting.source import MOST_LINES, GroupBy, Part, Source, TooManyLinesError
 from setpoint.counting.work import Work, streamed
 from setpoint.evidence.binning import Binning
@@ -35,6 +45,7 @@ _NAMES = {
 }
 _BARE_DECIMALS = (nw.Implementation.IBIS, nw.Implementation.SQLFRAME)
 _ALL_BRANCHES = (nw.Implementation.POLARS, nw.Implementation.DASK)
+_IN_PYTHON = (nw.Implementation.DASK,)
 
 
 def is_lazy(frame: object) -> bool:
@@ -71,7 +82,7 @@ class LazyFrames(Source):
         self._dialect = Dialect(
             as_text=implementation in _BARE_DECIMALS,
             lazy_branches=implementation not in _ALL_BRANCHES,
-            by_array=implementation == nw.Implementation.DASK,
+            by_array=implementation in _IN_PYTHON,
         )
 
     @cached_property
@@ -103,9 +114,9 @@ class LazyFrames(Source):
         finite = dialect.between(nw.col(marks.score), -np.inf, np.inf)
         rows = self._frame.select(*chosen).filter(finite)
         if label is None:
-            return _numbers(rows.head(n).collect(), marks.score)
+            return numbers(rows.head(n).collect(), marks.score)
         first = rows.head(n // 2).collect()
-        scores = _numbers(first, marks.score)
+        scores = numbers(first, marks.score)
         labels = [plain(v) for v in first[marks.key].to_list()]
         known = Counter(v for v in labels if v is not None)
         if not known:
@@ -114,7 +125,7 @@ class LazyFrames(Source):
         same = dialect.equals(nw.col(marks.key), self._schema[label], usual)
         if same is None:
             return scores
-        others = _numbers(rows.filter(~same).head(n // 2).collect(), marks.score)
+        others = numbers(rows.filter(~same).head(n // 2).collect(), marks.score)
         # Those of other labels are (or their like) among the others.
         own = np.array([v == usual for v in labels], bool)
         return np.concatenate([scores[own], others])
@@ -160,7 +171,7 @@ class LazyFrames(Source):
         text = [k for k in names if kind_of(self._schema[k]) == "text"]
         chosen = [nw.col(k).cast(nw.String()) if k in text else nw.col(k) for k in names]
         for batch in streamed(self._frame.select(*chosen)):
-            yield {name: _array(batch[name], name in text) for name in names}
+            yield {name: array_of(batch[name], name in text) for name in names}
 
     # --- one query --------------------------------------------------------------------------
 
@@ -231,11 +242,11 @@ class LazyFrames(Source):
                 wanted += [score.min().alias(marks.low), score.max().alias(marks.high)]
         scale = 2.0**by.q
         if weighted:
-            whole = self._dialect.whole(weight, scale)
+            amount = self._dialect.whole(weight, scale)
             squares = self._dialect.whole(weight * weight, scale)
             off = nw.when((weight * scale).floor() == weight * scale).then(0).otherwise(nw.lit(1))
             helpers += [
-                whole.alias(marks.whole),
+                amount.alias(marks.whole),
                 squares.alias(marks.squares),
                 off.alias(marks.off),
             ]
@@ -263,18 +274,18 @@ class LazyFrames(Source):
                 f"grouping the rows gives {MOST_LINES + 1:,} lines or more: group the column, or "
                 "name in the goal only the groups that matter"
             )
-        columns = [_levels(lines[field.name], field) for field in fields]
-        rows = _whole(lines, marks.rows)
+        columns = [levels_of(lines[field.name], field) for field in fields]
+        rows = whole(lines, marks.rows)
         zeros, ones = np.zeros(n), np.ones(n)
         low = high = zeros
         if by.score is not None and marks.low in lines.columns:
-            low, high = _numbers(lines, marks.low), _numbers(lines, marks.high)
+            low, high = numbers(lines, marks.low), numbers(lines, marks.high)
         elif by.score is not None:
-            low = high = _numbers(lines, marks.score)
+            low = high = numbers(lines, marks.score)
         if marks.bin in lines.columns:
-            bins = _whole(lines, marks.bin)
+            bins = whole(lines, marks.bin)
         else:
-            bins = _whole(lines, marks.state)
+            bins = whole(lines, marks.state)
             good = bins == 0
             bins[good] = np.unique(low[good], return_inverse=True)[1]
         low, high = (np.where(bins < 0, 0.0, ends) + 0.0 for ends in (low, high))
@@ -282,9 +293,9 @@ class LazyFrames(Source):
         least = most = ones
         off = np.zeros(n, bool)
         if by.weight is not None:
-            weight, squares = _whole(lines, marks.whole), _whole(lines, marks.squares)
-            least, most = _numbers(lines, marks.least), _numbers(lines, marks.most)
-            off = _whole(lines, marks.off) > 0
+            weight, squares = whole(lines, marks.whole), whole(lines, marks.squares)
+            least, most = numbers(lines, marks.least), numbers(lines, marks.most)
+            off = whole(lines, marks.off) > 0
         codes = np.array([c for _, c in columns], np.int64).reshape(len(columns), n)
         levels = tuple(values for values, _ in columns)
         counts = Counts(levels, codes, bins, rows, weight, squares, low, high, least, most, off)
@@ -293,42 +304,3 @@ class LazyFrames(Source):
 
 def _narwhals(frame: Any) -> Any:
     return nw.from_native(nw.to_native(frame, pass_through=True), pass_through=True)
-
-
-def _numbers(lines: nw.DataFrame[Any], name: str) -> Floats:
-    return np.array(lines[name].to_numpy(), np.float64)
-
-
-def _whole(lines: nw.DataFrame[Any], name: str) -> Codes:
-    return np.array(lines[name].to_numpy(), np.int64)
-
-
-def _levels(column: nw.Series[Any], field: Field) -> tuple[list[Any], Codes]:
-    """The values that occur, ascending, and each line's place among them."""
-    if field.only is not None:
-        used, codes = np.unique(np.array(column.to_numpy(), np.int64), return_inverse=True)
-        return [plain(field.levels[k]) for k in used], codes.astype(np.int64)
-    places: dict[Any, int] = {}
-    raw = [places.setdefault(plain(v), len(places)) for v in column.to_list()]
-    levels = sorted(places, key=_order)
-    rank = np.empty(len(levels), np.int64)
-    rank[[places[v] for v in levels]] = np.arange(len(levels))
-    return levels, rank[np.array(raw, np.int64)]
-
-
-def _order(value: Any) -> tuple[bool, str, Any]:
-    """Numbers among themselves, others by type; what is missing last."""
-    if value is None:
-        return (True, "", 0)
-    return (False, "" if isinstance(value, int | float) else type(value).__name__, value)
-
-
-# --- rows -----------------------------------------------------------------------------------
-
-
-def _array(column: nw.Series[Any], text: bool) -> NDArray[Any]:
-    if not text:
-        return np.asarray(column.to_numpy())
-    values = np.empty(len(column), object)
-    values[:] = [plain(v) for v in column.to_list()]
-    return values
