@@ -32,7 +32,9 @@ GOALS = (
 IMPORTS = """
 import duckdb
 from setpoint import solve
+from setpoint.counting import GroupBy, Key
 from setpoint.counting.frames import LazyFrames
+from setpoint.evidence.binning import Binning
 """
 
 SOLVE = """
@@ -45,8 +47,16 @@ out = dict(passes=len(passes), again=sum(p.rows for p in passes[1:]),
 """
 
 PLAIN = """
-out = dict(n=len(duckdb.sql(
-    f"SELECT label, region, count(*) FROM '{files}' GROUP BY label, region").fetchall()))
+query = f"SELECT label, region, count(*), max(score) FROM '{files}' GROUP BY label, region"
+out = dict(n=len(duckdb.sql(query).fetchall()))
+"""
+
+PASS = """
+source = LazyFrames(duckdb.read_parquet(files))
+binning = Binning.from_sample(source.sample("score", "label", 100_000), 2**16)
+by = GroupBy(tuple(Key(name) for name in ["label", *(columns or [])]), "score")
+start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
+out = dict(lines=source.count(by, binning).n_lines)
 """
 
 
@@ -58,7 +68,8 @@ def main(rows: int) -> bool:
         for what, goal, columns, times in GOALS:
             given = {"files": files, "goal": goal, "columns": columns, "imports": IMPORTS}
             first = measured(SOLVE, exact=False, **given)
-            ratio = first["cpu"] / plain["cpu"]
+            one = measured(PASS, **given)
+            ratio = one["cpu"] / plain["cpu"]
             print(what)
             known = first["gap"] is not None
             good &= line(
@@ -68,10 +79,10 @@ def main(rows: int) -> bool:
                 "<= 1e-4, 1 pass",
             )
             good &= line(
-                ratio <= times + plain_recount(times),
-                "  one pass and the recount, CPU over GROUP BY",
-                f"{ratio:.1f}",
-                f"<= {times:.0f} for the pass",
+                ratio <= times,
+                "  first pass, CPU over GROUP BY",
+                f"{one['cpu']:.1f} s, {ratio:.1f}",
+                f"<= {times:.0f}",
             )
             found = measured(SOLVE, exact=True, **given)
             good &= line(
@@ -93,11 +104,6 @@ def main(rows: int) -> bool:
                 "<= 1,024 MB",
             )
     return good
-
-
-def plain_recount(times: float) -> float:
-    """The last pass counts the rule again: about as much as two plain counts."""
-    return 2.0
 
 
 if __name__ == "__main__":

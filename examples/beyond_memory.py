@@ -15,7 +15,8 @@ ROWS = 10_000_000
 GOAL = "maximize recall subject to precision >= 0.5 and recall.difference(channel) <= 0.1"
 
 SCORED = """
-    SELECT 1 / (1 + exp(3 - 2.2 * fraud - 0.3 * phone - sqrt(-2 * ln(u)) * cos(6.2831853 * v))) AS score,
+    SELECT 1 / (1 + exp(3 - 2.2 * fraud - 0.3 * phone
+                         - sqrt(-2 * ln(u)) * cos(6.2831853 * v))) AS score,
            fraud AS label, CASE phone WHEN 1 THEN 'phone' ELSE 'web' END AS channel
     FROM (SELECT (hash(i) % 100 < 4)::INT AS fraud, (hash(i + 0.125) % 4 = 0)::INT AS phone,
                  (1 + hash(i + 0.25) % 999983) / 999984 AS u, (hash(i + 0.5) % 999983) / 999983 AS v
