@@ -20,11 +20,17 @@ from thinning import thinned
 duckdb = pytest.importorskip("duckdb", reason="tables are counted by DuckDB here")
 polars = pytest.importorskip("polars", reason="and by Polars")
 
-pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+dd = pytest.importorskip("dask.dataframe", reason="and by dask")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning"),
+    # dask itself resets an index in the way that pandas 3.1 is giving up
+    pytest.mark.filterwarnings("ignore:.*inplace.*"),
+]
 
 ENGINES = {
     "duckdb": lambda frame: duckdb.connect().from_df(frame),
     "polars": lambda frame: polars.from_pandas(frame).lazy(),
+    "dask": lambda frame: dd.from_pandas(frame.reset_index(drop=True), npartitions=3),
 }
 NAMES = {"y": "label", "scores": "score"}
 GROUPS = {"sensitive_features": ["region"]}
