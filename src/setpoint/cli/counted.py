@@ -12,7 +12,7 @@ import click
 
 from setpoint.cli.errors import CommandError, in_shell_words, message_of, require_packages
 from setpoint.cli.labels import label_of
-from setpoint.cli.options import Reading
+from setpoint.cli.options import Reading, columns_named
 from setpoint.cli.output import step
 from setpoint.cli.session import current
 from setpoint.cli.tables import check_datasets
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from setpoint.counting.source import Source
 
 __all__ = [
-    "CountedTables", "check_column", "check_counted", "in_option_words", "open_tables",
-    "positive_in", "tell_pass", "weight_option",
+    "CountedTables", "check_baseline", "check_column", "check_counted", "check_sensitive", "in_option_words", "open_tables",
+    "positive_in", "sensitive_option", "tell_pass", "weight_option",
 ]  # fmt: skip
 
 _ARGUMENT = re.compile(
@@ -41,6 +41,13 @@ _OPTIONS = {
     "X": "",
 }
 _NOT_FOR = "measured by a function needs the rows, and these tables are only counted"
+
+sensitive_option = click.option(
+    "--sensitive",
+    multiple=True,
+    metavar="COLS",
+    help="Columns with groups, checked to be there. Those that the goal names are.",
+)
 
 weight_option = click.option("--weight", metavar="COL", help="The column with the rows' weights.")
 
@@ -149,6 +156,33 @@ def check_column(option: str, column: str, tables: CountedTables, *, number: boo
             f"{option}: the column {column!r} of {tables.name} holds {kind}, allowed are numbers "
             "(--decimal ',' says how CSV writes them)"
         )
+
+
+def check_baseline(baseline: str | None, tables: CountedTables, goal: Goal) -> None:
+    """Refuse a goal over the deployed model without its column, and say where it has no use."""
+    if baseline is None:
+        if goal.needs.baseline:
+            raise CommandError(
+                "the goal refers to the deployed model: name the column with its predictions with "
+                "--baseline"
+            )
+        return
+    check_column("--baseline", baseline, tables)
+    if not goal.needs.baseline:
+        current().note(
+            f"--baseline {baseline}: the goal does not refer to the deployed model, so the column "
+            "is not looked at"
+        )
+
+
+def check_sensitive(sensitive: tuple[str, ...], tables: CountedTables, goal: Goal) -> None:
+    """Refuse columns that are not there, and say of which the goal has no use."""
+    for name in columns_named("--sensitive", sensitive, tables.columns, tables.name):
+        if name not in goal.needs.names:
+            current().note(
+                f"--sensitive {name}: the goal does not refer to this column, so it is not looked "
+                "at; a goal names groups, as in recall.difference(COL) <= 0.1"
+            )
 
 
 def positive_in(tables: CountedTables, target: str, positive: str | None) -> Any:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from setpoint.cli.counted import (
     CountedTables,
+    check_baseline,
     check_column,
     check_counted,
+    check_sensitive,
     in_option_words,
     open_tables,
     positive_in,
     tell_pass,
+    sensitive_option,
     weight_option,
 )
-from setpoint.cli.errors import FAILED, STOPPED, CommandError, require_packages
+from setpoint.cli.errors import FAILED, STOPPED, require_packages
 from setpoint.cli.files import check_outputs, keep_old_on_error, writing
 from setpoint.cli.options import (
     Reading,
     as_json,
     columns_named,
     datasets_option,
+    delimited_options,
     named_files,
-    reading_options,
 )
 from setpoint.cli.output import print_json, step
 from setpoint.cli.session import current, warnings_as_notes
@@ -62,12 +66,7 @@ __all__ = ["solve"]
     metavar="LABEL",
     help="The positive class of two; needed for other text than such words as no and yes.",
 )
-@click.option(
-    "--sensitive",
-    multiple=True,
-    metavar="COLS",
-    help="Columns with groups, checked to be there. Those that the goal names are.",
-)
+@sensitive_option
 @weight_option
 @click.option("--baseline", metavar="COL", help="The column with the deployed model's predictions.")
 @datasets_option
@@ -93,7 +92,7 @@ __all__ = ["solve"]
 @click.option("--rule", metavar="FILE", help="The rule to write, as JSON; setpoint export takes it.")
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
 @as_json
-@reading_options
+@delimited_options
 def solve(
     tables: tuple[str, ...],
     score: str,
@@ -143,8 +142,8 @@ def solve(
     check_column("--target", target, opened)
     if weight is not None:
         check_column("--weight", weight, opened, number=True)
-    _check_baseline(baseline, opened, goal)
-    _check_sensitive(sensitive, opened, goal)
+    check_baseline(baseline, opened, goal)
+    check_sensitive(sensitive, opened, goal)
     looks_at = _decide_on(decide_on, opened)
     page = Page(report, opened.name, "", command_text(goal="{goal}"), "", ())
     for path in (checkpoint, rule, report):
@@ -174,31 +173,6 @@ def solve(
         click.echo(current().last_words(), err=True)
         raise click.exceptions.Exit(STOPPED)
     raise click.exceptions.Exit(code_of(found.report, accept))
-
-
-def _check_baseline(baseline: str | None, tables: CountedTables, goal: Goal) -> None:
-    if baseline is None:
-        if goal.needs.baseline:
-            raise CommandError(
-                "the goal refers to the deployed model: name the column with its predictions with "
-                "--baseline"
-            )
-        return
-    check_column("--baseline", baseline, tables)
-    if not goal.needs.baseline:
-        current().note(
-            f"--baseline {baseline}: the goal does not refer to the deployed model, so the column "
-            "is not looked at"
-        )
-
-
-def _check_sensitive(sensitive: tuple[str, ...], tables: CountedTables, goal: Goal) -> None:
-    for name in columns_named("--sensitive", sensitive, tables.columns, tables.name):
-        if name not in goal.needs.names:
-            current().note(
-                f"--sensitive {name}: the goal does not refer to this column, so it is not looked "
-                "at; a goal names groups, as in recall.difference(COL) <= 0.1"
-            )
 
 
 def _decide_on(decide_on: tuple[str, ...], tables: CountedTables) -> Any:
@@ -297,7 +271,7 @@ def _print(
             "positive": report.counts.positive,
             "rows": report.counts.n_rows,
             "passes": passes,
-            "rule": found.rule.to_dict(),
+            "rule": json.loads(found.rule.to_json()),
             "solved": out,
             "notes": list(current().notes),
         }
