@@ -182,6 +182,6 @@ def _refuse_many(data: str | None, tables: tuple[str, ...]) -> NoReturn:
     found = f"{1 + len(tables)} tables" if tables else f"DATA is {data}"
     raise CommandError(
         f"a model file is judged by one table in a file, and {found}: decide them with setpoint "
-        "predict MODEL TABLES --output FOLDER/ --keep the target, then name the column with "
+        "predict MODEL FILES --output FOLDER/, with --keep for the target, then name the column with "
         "--prediction"
     )

@@ -80,6 +80,9 @@ def table_of(
             )
         _refuse_of_text(of_text, databases[0])
         return _of_database(databases[0])
+    for text in texts:
+        if not has_magic(text) and not Path(text).is_dir():
+            _kind_of(text)
     files = files_named(texts)
     kinds = {path: _kind_of(path) for path in files}
     if len(set(kinds.values())) > 1:
@@ -125,7 +128,6 @@ def files_named(paths: Sequence[str]) -> list[str]:
                 raise ValueError(f"{path}: no file fits this pattern")
             found += fitting
         else:
-            _kind_of(path)
             raise ValueError(f"{path}: there is no such file")
     if not found:
         raise ValueError(f"no tables are named; {ALLOWED}")
