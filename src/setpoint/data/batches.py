@@ -30,7 +30,7 @@ def parquet_batches(
     columns: Sequence[Column],
     more: Chosen = lambda _names, _name: (),
     *,
-    rows: int = _ROWS,
+    rows: int | None = None,
 ) -> Iterator[Table]:
     """The rows of a Parquet file, some at a time, of some columns.
 
@@ -41,8 +41,8 @@ def parquet_batches(
         Those that have to be there, with the kinds that they are known to have.
     more : callable
         From the file's columns and its name to others that are wanted.
-    rows : int
-        So many at a time.
+    rows : int, optional
+        So many at a time; None: 65,536.
 
     Yields
     ------
@@ -68,7 +68,7 @@ def parquet_batches(
                 raise TableError(f"{name} has columns and no rows")
             wanted = dict.fromkeys([*(c.name for c in columns), *more(list(names), name)])
             first = 0
-            for batch in file.iter_batches(rows, columns=[names[own] for own in wanted]):
+            for batch in file.iter_batches(rows or _ROWS, columns=[names[own] for own in wanted]):
                 if batch.num_rows:
                     yield _table(batch, {own: names[own] for own in wanted}, name, notes, first)
                     first += batch.num_rows
