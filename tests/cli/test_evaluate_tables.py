@@ -75,7 +75,9 @@ def test_words_the_page_and_the_deployed_model(judged, tmp_path):
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("Shown on 3,000 rows.\n")
     assert "3,000 rows from" in (tmp_path / "p.html").read_text("utf-8")
-    assert judged("--positive", "0", goal="maximize recall subject to recall >= 0.999").exit_code == 3
+    assert (
+        judged("--positive", "0", goal="maximize recall subject to recall >= 0.999").exit_code == 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,11 @@ def test_what_is_missing(run, judged, at, folder, model):
     assert "Missing argument 'DATA'" in run("evaluate", model).stderr
     done = run("evaluate", model, folder / "new.csv", "--weight", "w")
     assert "--weight goes with --prediction" in done.stderr
-    for more in ([tables], [folder / "new.csv", folder / "loans.csv"], [f"{at}/risk.duckdb::decided"]):
+    for more in (
+        [tables],
+        [folder / "new.csv", folder / "loans.csv"],
+        [f"{at}/risk.duckdb::decided"],
+    ):
         done = run("evaluate", model, *more)
         assert done.exit_code == 1
         assert "a model file is judged by one table" in done.stderr

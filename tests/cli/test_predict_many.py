@@ -73,7 +73,9 @@ def test_a_corrupt_file_is_named_and_the_others_go_on(run, model, data, out):
     assert sorted(p.name for p in out.iterdir()) == ["c.csv", "p0.parquet"]
 
 
-def test_a_row_that_cannot_be_decided_is_named_by_its_place_in_the_file(run, model, data, out, monkeypatch):
+def test_a_row_that_cannot_be_decided_is_named_by_its_place_in_the_file(
+    run, model, data, out, monkeypatch
+):
     monkeypatch.setattr(batches, "_ROWS", 25)
     frame = pd.read_parquet(data / "p0.parquet")
     frame["age"] = frame["age"].astype(object).where(frame.index != 40, "old").astype(str)

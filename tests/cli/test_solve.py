@@ -49,7 +49,15 @@ def at(columns, tmp_path_factory):
 def solved(run, at):
     def invoke(*args, tables="p*.parquet", goal=GOAL):
         return run(
-            "solve", f"{at}/{tables}", "--score", "score", "--target", "label", "--goal", goal, *args
+            "solve",
+            f"{at}/{tables}",
+            "--score",
+            "score",
+            "--target",
+            "label",
+            "--goal",
+            goal,
+            *args,
         )
 
     return invoke
@@ -132,13 +140,19 @@ def test_a_further_table(solved, at):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("--score", "scor"), "--score: {at}/p*.parquet has no column 'scor' (did you mean 'score'?)"),
+        (
+            ("--score", "scor"),
+            "--score: {at}/p*.parquet has no column 'scor' (did you mean 'score'?)",
+        ),
         (("--target", "y"), "--target: {at}/p*.parquet has no column 'y'"),
         (("--score", "region"), "--score: the column 'region' of {at}/p*.parquet holds text"),
         (("--weight", "weight"), "--weight: {at}/p*.parquet has no column 'weight'"),
         (("--sensitive", "regio"), "--sensitive: {at}/p*.parquet has no column 'regio'"),
         (("--decide-on", "regio"), "--decide-on: {at}/p*.parquet has no column 'regio'"),
-        (("--goal", "maximize recall s.t. recall.min(regio) >= 0.1"), "refers to the column 'regio'"),
+        (
+            ("--goal", "maximize recall s.t. recall.min(regio) >= 0.1"),
+            "refers to the column 'regio'",
+        ),
         (("--goal", "maximize recall s.t. churn <= 0.1"), "with --baseline"),
         (("--positive", "2"), "--positive: column 'label' holds no class '2' (known: 0, 1)"),
         (("--separator", ";"), "separator is for CSV"),
@@ -185,7 +199,16 @@ def test_text_labels(run, at, tmp_path):
             f"COPY (SELECT score, if(label = 1, 'bad', 'good') AS label "
             f"FROM '{at}/p*.parquet') TO '{tmp_path}/t.parquet'"
         )
-    args = ("solve", tmp_path / "t.parquet", "--score", "score", "--target", "label", "--goal", GOAL)
+    args = (
+        "solve",
+        tmp_path / "t.parquet",
+        "--score",
+        "score",
+        "--target",
+        "label",
+        "--goal",
+        GOAL,
+    )
     assert "--positive" in last(run(*args))
     done = run(*args, "--positive", "bad")
     assert done.exit_code == 4, done.output

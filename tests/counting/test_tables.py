@@ -101,7 +101,9 @@ def test_what_is_no_table_is_refused_by_name(tmp_path):
 
 def test_files_of_different_columns_are_refused(tmp_path):
     one = parquet(tmp_path / "1.parquet", score=[0.5], y=[1])
-    assert "has a column 'w', and" in refused([one, parquet(tmp_path / "2.pq", score=[0.5], y=[1], w=[1])])
+    assert "has a column 'w', and" in refused(
+        [one, parquet(tmp_path / "2.pq", score=[0.5], y=[1], w=[1])]
+    )
     other = parquet(tmp_path / "3.pq", score=[1], y=[1])
     assert f"'score' is DOUBLE in {one} and BIGINT in {other}" in refused([one, other])
     a, b = text(tmp_path / "a.csv", "a,b\n1,2\n"), text(tmp_path / "b.csv", "b,a\n1,2\n")

@@ -110,7 +110,9 @@ def evaluate(
             ("--trust", trust), ("--new-groups", new_groups != "error"),
         ):  # fmt: skip
             if given:
-                raise CommandError(f"{option} is for a model file, and --prediction names decisions")
+                raise CommandError(
+                    f"{option} is for a model file, and --prediction names decisions"
+                )
         paths = (model, *([] if data is None else [data]), *tables)
         named_columns = Decided(target, prediction, positive, sensitive, weight, baseline)
         evaluate_tables(

@@ -46,9 +46,7 @@ __all__ = ["predict"]
     help="Ends in .csv, .csv.gz, .parquet or .jsonl. Else CSV goes to stdout. Of several files, "
     "or a pattern, a folder, in which each gets a file of the same name.",
 )
-@click.option(
-    "--overwrite", is_flag=True, help="Decide files anew that are in the folder already."
-)
+@click.option("--overwrite", is_flag=True, help="Decide files anew that are in the folder already.")
 @click.option("--keep", multiple=True, metavar="COLS", help="Columns of DATA to write first.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout.")
 @new_groups_option

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["solve"]
 
+
 @click.command(
     epilog="\b\nFor example:\n"
     "  setpoint solve 'scores/*.parquet' --score score --target label \\\n"
@@ -57,9 +58,7 @@ __all__ = ["solve"]
 @click.argument("tables", nargs=-1, required=True)
 @click.option("--score", required=True, metavar="COL", help="The column with the model's scores.")
 @click.option("--target", required=True, metavar="COL", help="The column with the labels.")
-@click.option(
-    "--goal", "goal_text", required=True, metavar="TEXT", help="See setpoint goal."
-)
+@click.option("--goal", "goal_text", required=True, metavar="TEXT", help="See setpoint goal.")
 @accept_option
 @click.option(
     "--positive",
@@ -89,7 +88,9 @@ __all__ = ["solve"]
     metavar="FILE",
     help="Keeps the counts after each pass; the same command goes on from it.",
 )
-@click.option("--rule", metavar="FILE", help="The rule to write, as JSON; setpoint export takes it.")
+@click.option(
+    "--rule", metavar="FILE", help="The rule to write, as JSON; setpoint export takes it."
+)
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
 @as_json
 @delimited_options

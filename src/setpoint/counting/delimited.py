@@ -94,7 +94,9 @@ def _opened(path: str) -> Iterator[IO[str]]:
             f"{path} is not text in UTF-8, as files that are counted are; save it so"
         ) from None
     except EOFError:
-        raise ValueError(f"{path} is cut short: its gzip stream has no end; copy it again") from None
+        raise ValueError(
+            f"{path} is cut short: its gzip stream has no end; copy it again"
+        ) from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
 
@@ -117,7 +119,9 @@ def _names_in(path: str, separator: str) -> list[str]:
         raise ValueError(f"{path} is not text; name it by what it is")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"{path} has more than one column named {twice[0]!r}; names have to differ")
+        raise ValueError(
+            f"{path} has more than one column named {twice[0]!r}; names have to differ"
+        )
     return names
 
 

@@ -357,9 +357,7 @@ def _as_rows(
         baseline = own.baseline if name in goal.needs.baseline else None
         # The first keys are these; a column of the goal may be one of them too.
         n_alone = sum(one is not None for one in (own.y, own.decided, baseline))
-        columns = {
-            key.name: _values(lines, by[name], key.name) for key in by[name].keys[n_alone:]
-        }
+        columns = {key.name: _values(lines, by[name], key.name) for key in by[name].keys[n_alone:]}
         for key in by[name].keys:
             for value in () if again else key.only or ():
                 if value not in lines.levels[by[name].keys.index(key)]:
