@@ -1,6 +1,9 @@
 """Rows in pieces: whatever the pieces, who counts them and how often, the counts are the same."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from decimal import Decimal
@@ -8,8 +11,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from setpoint.counting import GroupBy, Key, Part, Partitions, Rest
-from setpoint.counting import cluster, kernel
+from setpoint.counting import GroupBy, Key, Part, Partitions, Rest, cluster, kernel
 from setpoint.counting.pieces import count_piece, settled
 from setpoint.counting.source import TooManyLinesError
 from setpoint.evidence.binning import Binning
@@ -21,6 +23,11 @@ pq = pytest.importorskip("pyarrow.parquet", reason="Parquet is read by pyarrow")
 dask = pytest.importorskip("dask", reason="of the extra scale")
 dd = pytest.importorskip("dask.dataframe", reason="of the extra scale")
 distributed = pytest.importorskip("distributed", reason="of the extra scale")
+
+# dask 2026.8 reads Parquet by what pandas 3.1 deprecates.
+pytestmark = pytest.mark.filterwarnings(
+    r"ignore:The inplace keyword in DataFrame\.reset_index is deprecated"
+)
 
 BY = GroupBy((Key("label"), Key("region")), "score", "w")
 BINNING = Binning.default(256)
@@ -239,6 +246,9 @@ def test_the_ends_of_a_range_belong():
     by = GroupBy((), "score")
     counts = count_piece(frame, by, None, [Part((), (), ((0.1, 0.2),))])
     assert counts.low.tolist() == [0.1, 0.2]
+    # Rows that do not count have no place in any range.
+    whole_line = [Part((), (), ((-np.inf, np.inf),))]
+    assert count_piece(frame, by, BINNING, whole_line).n_rows == 3
     assert count_piece(frame, by, BINNING, [Part((), (), ())]).n_lines == 0
 
 
@@ -313,8 +323,8 @@ def test_scores_that_a_function_computes(tmp_path):
     expected = reference(scored, by)
     files = Partitions.of_parquet(write(tmp_path, frame, 3))
     frames = Partitions.of_dask(dd.from_pandas(frame, npartitions=3))
-    for source in (files, frames):
-        source = source.with_scores(model, "s", needs=["region", "w"])
+    for plain in (files, frames):
+        source = plain.with_scores(model, "s", needs=["region", "w"])
         assert source.columns()["s"] == "number"
         same(source.count(by, BINNING), expected)
         assert len(source.sample("s", "label", 10)) == 10
@@ -362,7 +372,7 @@ def test_what_is_refused(tmp_path, monkeypatch):
     for source in (files, frames):
         with pytest.raises(ValueError, match="no column 'x': the columns are 'score', 'label'"):
             source.count(GroupBy((Key("x"),)))
-        with pytest.raises(TypeError, match="column 'label' holds .*, not numbers"):
+        with pytest.raises(TypeError, match=r"column 'label' holds .*, not numbers"):
             source.count(GroupBy((), "label"), BINNING)
         with pytest.raises(TooManyLinesError):
             source.count(GroupBy((), "score"))
@@ -375,6 +385,22 @@ def test_a_scheduler_that_is_not_there():
     ):
         cluster.connect("tcp://127.0.0.1:9", timeout=1)
     assert time.monotonic() - begun < 10
+
+
+def test_a_missing_package_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"pip install 'setpoint\[scale\]'"):
+        cluster.connect("tcp://127.0.0.1:9")
+
+
+def test_no_engine_is_imported_before_it_is_used():
+    code = (
+        "import sys, setpoint.counting\n"
+        "engines = {'dask', 'distributed', 'duckdb', 'polars', 'numba'}\n"
+        "print(*sorted(engines & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def interrupt(frame):
@@ -434,3 +460,17 @@ def test_a_worker_that_is_killed_changes_nothing(client):
     killer.join()
     same(counts, reference(frame))
     assert victim not in client.run(os.getpid).values()
+
+
+def test_an_interrupt_ends_a_pass_on_a_cluster(client):
+    source = Partitions.of_dask(dd.from_pandas(table(), npartitions=200), client)
+    source = source.with_scores(slow, "s", needs=["score"])
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        source.count(GroupBy((), "s"), BINNING)
+    assert time.monotonic() - begun < 15  # of 20 s and more
+    # What had not begun is dropped: the workers are free at once.
+    assert client.submit(abs, -1).result(timeout=10) == 1
