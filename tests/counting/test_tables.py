@@ -83,7 +83,7 @@ def test_table_of_a_database(tmp_path):
     assert "name.duckdb::table" in refused(f"{tmp_path}/a.csv::scores")
 
 
-def test_what_is_no_table_is_refused_by_name(tmp_path):
+def test_what_is_not_a_table_is_refused_by_name(tmp_path):
     good = parquet(tmp_path / "good.parquet", score=[0.5], y=[1])
     assert "allowed are .parquet, .pq, .csv" in refused(tmp_path / "x.xlsx")
     assert refused(tmp_path / "no.csv") == f"{tmp_path / 'no.csv'}: there is no such file"
@@ -124,5 +124,5 @@ def test_files_of_different_columns_are_refused(tmp_path):
         ("K\xf6ln,b\n1,1\n".encode("latin-1"), "is not text in UTF-8"),
     ],
 )
-def test_text_that_is_no_table(tmp_path, content, words):
+def test_text_that_is_not_a_table(tmp_path, content, words):
     assert words in refused(text(tmp_path / "a.csv", content))

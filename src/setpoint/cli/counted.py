@@ -23,12 +23,22 @@ if TYPE_CHECKING:
     from setpoint.counting.source import Source
 
 __all__ = [
-    "CountedTables", "check_baseline", "check_column", "check_counted", "check_sensitive", "in_option_words", "open_tables",
-    "positive_in", "sensitive_option", "tell_pass", "weight_option",
-]  # fmt: skip
+    "CountedTables",
+    "check_baseline",
+    "check_column",
+    "check_counted",
+    "check_sensitive",
+    "in_option_words",
+    "open_tables",
+    "positive_in",
+    "sensitive_option",
+    "tell_pass",
+    "weight_option",
+]
 
 _ARGUMENT = re.compile(
-    r"^(?:datasets\['[^']*'\]: )?(scores|y|y_pred|sample_weight|baseline|sensitive_features|checkpoint|X): "
+    r"^(?:datasets\['[^']*'\]: )?"
+    r"(scores|y|y_pred|sample_weight|baseline|sensitive_features|checkpoint|X): "
 )
 _OPTIONS = {
     "scores": "--score: ",

@@ -113,10 +113,10 @@ def evaluate(
                 raise CommandError(
                     f"{option} is for a model file, and --prediction names decisions"
                 )
-        paths = (model, *([] if data is None else [data]), *tables)
+        several = (model, *([] if data is None else [data]), *tables)
         named_columns = Decided(target, prediction, positive, sensitive, weight, baseline)
         evaluate_tables(
-            paths, named_columns, goal_text, accept, report, files, reading, as_json=as_json
+            several, named_columns, goal_text, accept, report, files, reading, as_json=as_json
         )
     for option, given in (
         ("--positive", positive), ("--sensitive", sensitive), ("--weight", weight),
@@ -184,6 +184,6 @@ def _refuse_many(data: str | None, tables: tuple[str, ...]) -> NoReturn:
     found = f"{1 + len(tables)} tables" if tables else f"DATA is {data}"
     raise CommandError(
         f"a model file is judged by one table in a file, and {found}: decide them with setpoint "
-        "predict MODEL FILES --output FOLDER/, with --keep for the target, then name the column with "
-        "--prediction"
+        "predict MODEL FILES --output FOLDER/, with --keep for the target, then name the column "
+        "with --prediction"
     )

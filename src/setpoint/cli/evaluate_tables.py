@@ -77,7 +77,7 @@ def evaluate_tables(
         missing = "--goal" if goal_text is None else "--target"
         raise click.UsageError(f"--prediction goes with --goal and --target: {missing} is missing")
     goal = as_goal(goal_text)
-    inputs = {"TABLES": path for path in paths}
+    inputs = {f"TABLES {i}": path for i, path in enumerate(paths, 1)}
     check_outputs({"--report": report}, inputs | {f"--dataset {n}": p for n, p in files.items()})
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")

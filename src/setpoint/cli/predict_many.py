@@ -85,8 +85,10 @@ def predict_many(
             session.check()
             session.expect(str(out))
 
-            def rows_so_far(n: int, number: int = number, path: str = path) -> None:
-                tell(number, path, n_rows + n, False)
+            def rows_so_far(
+                n: int, number: int = number, path: str = path, before: int = n_rows
+            ) -> None:
+                tell(number, path, before + n, False)
 
             try:
                 n_rows += _decide(model, path, out, keep, reading, decided, rows_so_far)

@@ -16,8 +16,8 @@ from setpoint.cli.counted import (
     in_option_words,
     open_tables,
     positive_in,
-    tell_pass,
     sensitive_option,
+    tell_pass,
     weight_option,
 )
 from setpoint.cli.errors import FAILED, STOPPED, require_packages
@@ -129,7 +129,7 @@ def solve(
     if exact and tol is not None:
         raise click.UsageError("--exact and --tol: passes end at the one or at the other")
     files = named_files(datasets)
-    inputs = {"TABLES": path for path in tables}
+    inputs = {f"TABLES {i}": path for i, path in enumerate(tables, 1)}
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
     outputs = {"--rule": rule, "--report": report, "--checkpoint": checkpoint}
     check_outputs(outputs, inputs)
@@ -282,7 +282,7 @@ def _print(
 
     where = f"the {report.counts.n_rows:,} rows that the rule was chosen on"
     click.echo(f"{verdict(report, where)}\n\n{report_text(report, at_shell=True)}")
-    written = [f"the {what} to {path}" for what, path in (("rule", paths["rule"]),
-                                                          ("page", paths["report"])) if path]  # fmt: skip
+    outputs = {"rule": paths["rule"], "page": paths["report"]}
+    written = [f"the {what} to {path}" for what, path in outputs.items() if path]
     if written:
         click.echo(f"\nWrote {' and '.join(written)}.")

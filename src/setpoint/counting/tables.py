@@ -32,13 +32,13 @@ def table_of(
     separator: str | None = None,
     decimal: str | None = None,
 ) -> Any:
-    r"""A DuckDB relation over files of one schema, or over a table of a database.
+    """A DuckDB relation over files of one schema, or over a table of a database.
 
     Parameters
     ----------
     paths : path or sequence of paths
-        Parquet files, CSV files in UTF-8 (also gzipped), patterns of them such as ``"scores/*.parquet"``;
-        or one ``"name.duckdb::table"``, opened to be read only.
+        Parquet files, CSV files in UTF-8 (also gzipped), patterns of them such as
+        ``"scores/*.parquet"``; or one ``"name.duckdb::table"``, opened to be read only.
     typed : sequence of str, optional
         CSV: the columns whose values say what they hold; others stay text. None: all. It takes a
         pass over the files.
@@ -62,11 +62,10 @@ def table_of(
 
     Examples
     --------
-    >>> table_of("scores.xlsx")
+    >>> table_of("scores.xlsx")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: scores.xlsx is not a table that can be counted: allowed are .parquet, .pq, .csv, \
-.csv.gz, .tsv, .tsv.gz, and a table of a database as name.duckdb::table or name.db::table
+    ValueError: scores.xlsx is not a table that can be counted: allowed are .parquet, ...
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     texts = [os.fspath(path) for path in given]
@@ -135,7 +134,7 @@ def files_named(paths: Sequence[str]) -> list[str]:
 
 
 def _kind_of(path: str) -> str:
-    """ "Parquet" or "CSV", by the name."""
+    """What a file is, by its name: Parquet or CSV."""
     name = path.lower()
     if name.endswith(_PARQUET):
         return "Parquet"
@@ -212,6 +211,6 @@ def _of_database(text: str) -> Any:
         raise ValueError(f"{path} has no table {name!r} ({known_names})")
     schema, table = (part.replace('"', '""') for part in known[name])
     try:
-        return connection.sql(f'SELECT * FROM "{schema}"."{table}"')  # noqa: S608  (quoted)
+        return connection.sql(f'SELECT * FROM "{schema}"."{table}"')
     except duckdb.Error as error:
         raise ValueError(f"{text} cannot be read: {first_line(error)}") from None
