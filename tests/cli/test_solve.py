@@ -1,11 +1,15 @@
 """``setpoint solve``: rules for scores in files and databases, counted where they are."""
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
 
 from setpoint import solve
+from setpoint.counting.frames import LazyFrames
+from setpoint.plugin.scaled import Passes
 from setpoint.rules import Rule
 
 duckdb = pytest.importorskip("duckdb", reason="setpoint solve counts with DuckDB")
@@ -120,6 +124,29 @@ def test_a_checkpoint_is_gone_on_from(solved, at, tmp_path):
     assert "is of another goal" in last(other)
 
 
+def test_ctrl_c_keeps_the_rule_of_the_passes_before(solved, monkeypatch, tmp_path):
+    """Few bins, so that there is a second pass to stop in."""
+    count = LazyFrames.count
+
+    def stopping(self, by, binning=None, parts=()):
+        if parts:
+            os.kill(os.getpid(), signal.SIGINT)
+        return count(self, by, binning, parts)
+
+    monkeypatch.setattr(LazyFrames, "count", stopping)
+    defaults = (*(Passes.__init__.__defaults__ or ())[:-1], 16)
+    monkeypatch.setattr(Passes.__init__, "__defaults__", defaults)
+    file, state = tmp_path / "r.json", tmp_path / "c.npz"
+    done = solved("--exact", "--rule", file, "--checkpoint", state, goal="maximize f1")
+    assert done.exit_code == 130, done.output
+    assert f"stopped; {state} and {file} were written" in done.stderr
+    assert "rows are not looked into" in " ".join(done.stdout.split())
+    monkeypatch.undo()
+    again = solved("--exact", "--checkpoint", state, goal="maximize f1")
+    assert again.exit_code == 0
+    assert "No threshold between two scores was left out." in again.stdout
+
+
 def test_groups_that_the_rule_may_not_look_at(solved):
     goal = f"{GOAL} and recall.difference(region) <= 0.3"
     rule = json.loads(solved("--json", "--decide-on", "none", goal=goal).stdout)["rule"]["rule"]
@@ -226,3 +253,14 @@ def test_a_goal_that_no_rule_meets(solved, tmp_path):
     out = json.loads(solved("--json", goal=goal).stdout)
     assert (out["command"], out["status"]) == ("solve", "infeasible")
     assert out["goals"]
+
+
+def test_what_is_missing_is_named_before_any_work(solved, monkeypatch):
+    monkeypatch.setattr("setpoint.cli.errors.find_spec", lambda name: None)
+    assert last(solved()).endswith("needs duckdb and pyarrow: pip install 'setpoint[scale]'")
+
+
+def test_a_metric_without_a_formula_is_refused(solved):
+    done = solved(goal="maximize average_precision")
+    assert done.exit_code == 1
+    assert "error: " in done.stderr

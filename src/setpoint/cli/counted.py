@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +30,9 @@ __all__ = [
     "check_sensitive",
     "in_option_words",
     "open_tables",
+    "passes_shown",
     "positive_in",
     "sensitive_option",
-    "tell_pass",
     "weight_option",
 ]
 
@@ -207,10 +207,17 @@ def positive_in(tables: CountedTables, target: str, positive: str | None) -> Any
     return label_of(positive, labels, target)
 
 
-def tell_pass(done: object) -> None:
-    """A line for each pass, if stderr is a terminal."""
-    if sys.stderr.isatty():
-        click.echo(click.style(str(done), dim=True), err=True)
+@contextmanager
+def passes_shown() -> Iterator[Callable[[str], None]]:
+    """Called after each pass: a line for it if stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    with console.status("counting the rows"):
+        yield lambda text: console.print(text, style="dim", markup=False)
 
 
 @contextmanager

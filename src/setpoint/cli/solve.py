@@ -15,9 +15,9 @@ from setpoint.cli.counted import (
     check_sensitive,
     in_option_words,
     open_tables,
+    passes_shown,
     positive_in,
     sensitive_option,
-    tell_pass,
     weight_option,
 )
 from setpoint.cli.errors import FAILED, STOPPED, require_packages
@@ -204,11 +204,10 @@ def _solved(
     passes: list[str] = []
 
     def watch(done: object) -> None:
-        current().check()
         passes.append(str(done))
-        tell_pass(done)
+        tell(passes[-1])
 
-    with warnings_as_notes(), in_option_words():
+    with warnings_as_notes(), in_option_words(), passes_shown() as tell:
         found = solved(
             goal,
             tables.frame,
