@@ -85,7 +85,8 @@ def predict(
     found = open_model(model, trust)
     decide_new_groups(found.classifier, new_groups)
     table = read(data[0], reading, found.columns)
-    columns = _decided(found, table, keep)
+    with step("deciding"):
+        columns = _decided(found, table, keep)
     session = current()
     if output == "-":
         # Bytes, so that neither the encoding nor the line ends of a terminal get in.
@@ -124,7 +125,7 @@ def _decided(model: TableModel, table: Table, keep: tuple[str, ...]) -> dict[str
     deployed = Deployed.of(clf.baseline)
     if deployed is not None and deployed.threshold is not None:
         scores_of(table, str(deployed.column))  # a feature that has to be there
-    with warnings_as_notes(), step("deciding"):
+    with warnings_as_notes():
         decided = model.predict(table)
     for name in kept:
         if name in decided:

@@ -17,7 +17,6 @@ from setpoint.cli.files import keep_old_on_error, writing
 from setpoint.cli.options import Reading, columns_named
 from setpoint.cli.rows import write_rows
 from setpoint.cli.session import StoppedByUser, current
-from setpoint.cli.tables import read
 
 if TYPE_CHECKING:
     from setpoint.data import Table, TableModel
@@ -180,7 +179,17 @@ def _decide(
     with keep_old_on_error(target), writing(target) as file:
         if kind == ".parquet":
             return _decide_batches(model, path, keep, decided, file, tell)
-        table = read(path, reading, model.columns)
+        from setpoint.data import read_table
+
+        table = read_table(  # without a step of its own: the files are the steps
+            path,
+            encoding=reading.encoding,
+            separator=reading.separator,
+            decimal=reading.decimal,
+            columns=model.columns or None,
+        )
+        if not len(table.frame):
+            raise CommandError(f"{table.name} has column names and no rows")
         write_rows(decided(model, table, keep), file, kind)
         return len(table.frame)
 
