@@ -256,7 +256,7 @@ def solve_counted(
         linked,
         outcome,
         step.tally,
-        Search("plugin", ""),
+        Search("counted", ""),
         notes=[str(w.message) for w in caught],
         seconds=time.perf_counter() - started,
     )
