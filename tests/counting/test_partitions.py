@@ -11,7 +11,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from setpoint.counting import GroupBy, Key, Part, Partitions, Rest, cluster, kernel
+from setpoint.counting import GroupBy, Key, Part, Rest, cluster, kernel
+from setpoint.counting.partitions import Partitions
 from setpoint.counting.pieces import count_piece, settled
 from setpoint.counting.source import TooManyLinesError
 from setpoint.evidence.binning import Binning
