@@ -221,7 +221,11 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
         if options.randomized is False:
             if isinstance(space, Achievable) and not (fixed.is_feasible and fixed.value >= floor):
                 polish(space, program, _likeliest(mixed.choice))
-                polish(space, program, _best(space, program))
+                if space.counts_together:
+                    # What was tried is counted block by block, and joined anew.
+                    fixed = _better(fixed, round_choice(space, program, mixed.choice))
+                else:
+                    polish(space, program, _best(space, program))
                 fixed = _better(fixed, best_atom(space, program))
             if not fixed.is_feasible:
                 raise NoRuleError(False, True)
