@@ -116,7 +116,7 @@ def test_it_is_within_the_gap_of_what_memory_finds(goal, n, engine):
     assert known.objective.posteriors <= report.objective.posteriors + gap + 1e-9
     # What the report says of the labels is what the rule does to them.
     right = found.rule.distribution(P, codes(found.rule, g))[np.arange(len(y)), y]
-    counted = sum(w for i, j, w in report.counts.table if i == j)
+    counted = sum(w for i, j, w in report.counts.table() if i == j)
     assert counted == pytest.approx(right.sum(), abs=1e-6)
 
 
