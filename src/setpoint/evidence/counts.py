@@ -7,7 +7,7 @@ order, any partition and any retry gives the same bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,14 @@ class Counts:
         """The counts of the rows of several parts."""
         if len(parts) == 1:
             return parts[0]
+        parts = cls.aligned(parts)
+        joined = (np.concatenate([getattr(p, name) for p in parts]) for name in _PER_LINE)
+        codes = np.concatenate([p.codes for p in parts], axis=1)
+        return cls(parts[0].levels, codes, *joined).grouped()
+
+    @classmethod
+    def aligned(cls, parts: Sequence[Counts]) -> list[Counts]:
+        """The parts by levels that are the same in all."""
         places: list[dict[Any, int]] = []
         for k in range(len(parts[0].levels)):
             values = {(type(v), v): None for part in parts for v in part.levels[k]}
@@ -132,9 +140,8 @@ class Counts:
             ).reshape(len(places), part.n_lines)
             for part in parts
         ]
-        joined = (np.concatenate([getattr(p, name) for p in parts]) for name in _PER_LINE)
         levels = tuple([v for _, v in place] for place in places)
-        return cls(levels, np.concatenate(codes, axis=1), *joined).grouped()
+        return [replace(part, levels=levels, codes=c) for part, c in zip(parts, codes, strict=True)]
 
     def grouped(self) -> Counts:
         """Lines of the same values and bin as one."""
