@@ -72,7 +72,7 @@ def one(goal: str, folder: Path) -> None:
     ).report
     seconds, cpu = time.perf_counter() - start, time.process_time() - began
     gap = float(report.certificate.gap)
-    asked = len(passes) - 1
+    asked = len(passes) - COUNTING
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     met = gap <= GAP and asked <= PRICING
     print(

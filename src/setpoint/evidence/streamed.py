@@ -26,6 +26,8 @@ from setpoint.typing import Floats, Integers
 
 __all__ = ["Response", "StreamedEvidence"]
 
+_ANSWERS = 2**29
+"""Bytes of answers that are kept, and counted in one pass: all others are asked again."""
 _AGREE = 1e-9
 """Sums of the same rows, relative to their weight."""
 
@@ -226,12 +228,16 @@ class StreamedEvidence:
         key = _key(rule, blocks)
         if key not in self._known.responses:
             self.foresee([rule], blocks)
-        return self._known.responses[key]
+        found = self._known.responses[key]
+        if found.nbytes > _ANSWERS:
+            del self._known.responses[key]
+        return found
 
     def foresee(self, rules: Sequence[Response], blocks: Blocks = ONE_BLOCK) -> None:
-        """Count several rules in one pass, and whatever is known of the rows without a rule.
+        """Count several rules in one pass, and what the rows hold without a rule.
 
-        Nothing is read where all of it is known.
+        Nothing is read where all of it is known. Rules whose answers would not fit in memory
+        together are left to be asked about later.
 
         Parameters
         ----------
@@ -241,6 +247,10 @@ class StreamedEvidence:
         known = self._known
         wanted = {_key(rule, blocks): rule for rule in rules}
         new = [(key, rule) for key, rule in wanted.items() if key not in known.responses]
+        if new:
+            each = 8 * blocks.n * len(self.strata) * self.n_classes
+            each *= max(2 if len(rule) > 1 else self.n_classes + 1 for _, rule in new)
+            new = new[: max(_ANSWERS // each, 1)]
         plain = _key((), blocks)
         if not new and plain in known.weights and known.marginals is not None:
             return
@@ -258,6 +268,9 @@ class StreamedEvidence:
             known.marginals = marginals
         self._check(marginals.weights[:, :-1])
         known.weights[plain] = sums[0]
+        held = sum(a.nbytes for a in [*known.responses.values(), *sums[1:]])
+        while known.responses and held > _ANSWERS:
+            held -= known.responses.pop(next(iter(known.responses))).nbytes
         known.responses.update({key: s for (key, _), s in zip(new, sums[1:], strict=True)})
         self._passed()
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.counting.expressions import plain
+from setpoint.counting.columns import plain
 from setpoint.evidence import Confusion, Evidence, Rows
 from setpoint.evidence.codebook import Codebook
 from setpoint.evidence.columns import Column

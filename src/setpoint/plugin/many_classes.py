@@ -75,22 +75,25 @@ class _Watch:
     call: Callable[[Pass], None] | None
     n: int = 0
     said: int = 0
+    gap: float = float("inf")
 
     def passed(self, n: int) -> None:
-        """All rows were read; what that led to follows, unless there is no search yet."""
+        """All rows were read; what that led to is known later, but for the first time."""
+        if self.said < n - 1 or n == 1:
+            self.say(max(n - 1, 1))
         self.n = n
-        if n == 1:
-            self._say(float("inf"))
 
     def known(self, now: TracePoint) -> None:
         """What the search knows."""
+        self.gap = abs(now.bound - now.objective)
         if self.said < self.n:
-            self._say(abs(now.bound - now.objective))
+            self.say(self.n)
 
-    def _say(self, gap: float) -> None:
-        self.said = self.n
+    def say(self, n: int) -> None:
+        """What is known after a pass."""
+        self.said = n
         if self.call is not None:
-            self.call(Pass(self.n, self.rows, gap, 0))
+            self.call(Pass(n, self.rows, self.gap, 0))
 
 
 def solve_many_classes(
@@ -155,6 +158,7 @@ def solve_many_classes(
             rule=of_seen(outcome.rule, streamed),
             why="; ".join(x for x in (outcome.why, _why(options)) if x),
         )
+        seen.say(streamed.passes)
         _warn_missed(linked, outcome)
     assert options.started is not None
     report = report_on_outcome(

@@ -96,12 +96,8 @@ def _together(space: Achievable, program: Program, start: int) -> int:
                 for code in range(counted.n_classes)
                 for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step))
             ]
-            try:
-                tried = range(known, len(space.atoms))
-                worth = {k: _worth(program, space.features_of(k)) for k in (best, *tried)}
-            except KeyboardInterrupt:
-                del space.atoms[known:]
-                raise
+            tried = range(known, len(space.atoms))
+            worth = {k: _worth(program, space.features_of(k)) for k in (best, *tried)}
             best = min(worth, key=lambda k: worth[k])
     return best
 

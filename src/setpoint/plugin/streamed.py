@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from setpoint.evidence.streamed import StreamedEvidence
 from setpoint.plugin.problem import Achievable
-from setpoint.search.achievable_set import Priced
 from setpoint.typing import Floats
 
 __all__ = ["StreamedAchievable"]
@@ -22,20 +21,15 @@ class StreamedAchievable(Achievable):
     @property
     def _features(self) -> Floats:
         """Features (atoms, blocks, d)."""
-        known = max(len(self._columns), self.counted.n_classes)
-        new = self.atoms[known:]
-        if new and isinstance(self.counted, StreamedEvidence):
-            self.counted.foresee([self.pricer.response(atom) for atom in new], self._blocks)
-        return super()._features
-
-    def price(self, slopes: Floats) -> Priced:
-        """One pass; of each block the best column of all atoms so far."""
-        known = len(self.atoms)
+        n = self.counted.n_classes
+        new = self.atoms[max(len(self._columns), n) :]
         try:
-            return super().price(slopes)
+            if new and isinstance(self.counted, StreamedEvidence):
+                self.counted.foresee([self.pricer.response(atom) for atom in new], self._blocks)
+            return super()._features
         except KeyboardInterrupt:
-            # What was not counted would be counted by the next question.
-            del self.atoms[known:]
-            while len(self._columns) > known:
+            # What is not counted would be by the next question.
+            del self.atoms[max(len(self._columns), n) :]
+            while len(self._columns) > len(self.atoms):
                 self._columns.drop_last()
             raise
