@@ -40,6 +40,7 @@ from setpoint.rules import Rule
 from setpoint.search.limits import INTERRUPTED, Limits, StoppedError, TracePoint
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
+from setpoint.search.nearest import nearest_mixture
 from setpoint.search.outcome import Outcome
 from setpoint.tolerances import SATISFIED
 
@@ -49,6 +50,8 @@ _SAMPLES, _ROWS, _NUMBERS = 4, 100_000, 10_000_000
 """How many, their rows, and their posteriors at most."""
 _ASKED = 3
 """The last rules of a sample's search are kept beside those that its mixture uses."""
+_OF_NEAREST = 20
+"""The same where a sample meets no bounds."""
 _CALLS = 200
 _SHARE = 0.5
 """Of the seconds that there are, for all samples."""
@@ -228,7 +231,6 @@ def _on_sample(
     own = limits.rest()
     own.max_calls = _CALLS
     own.max_seconds = None if limits.max_seconds is None else _SHARE * limits.max_seconds
-    used: set[int] = set()
     with (
         # A sample may lack what all rows have; its rules are worth counting all the same.
         suppress(GoalError, InfeasibleMasterError, UnfinishedError, StoppedError),
@@ -238,12 +240,17 @@ def _on_sample(
         program = linked.at(soft.marginals)
         space = Achievable(program.table, sample, soft, limits=own)
         found.pricer, found.blocks = space.pricer, space.plan
-        n = space.counted.n_classes
+        n, used = space.counted.n_classes, set[int]()
+        asked = _ASKED
         try:
             mixed = best_mixture(space, program, gap)
             used = {k for part in mixed.choice for k, p in part.items() if p > 0.0}
+        except InfeasibleMasterError:
+            # All rows are asked next how near rules come, and what each bound allows.
+            asked = _OF_NEAREST
+            nearest_mixture(space, program)
         finally:
-            last = range(max(n, len(space.atoms) - _ASKED), len(space.atoms))
+            last = range(max(n, len(space.atoms) - asked), len(space.atoms))
             kept = sorted({k for k in used if k >= n} | set(last))
             found.atoms += [space.atoms[k] for k in kept]
     if own.stopped == INTERRUPTED:
@@ -278,8 +285,8 @@ def _warn_missed(linked: LinkedGoal, outcome: Outcome) -> None:
     past = float(program.violation(program.rates_of(counted.counts)))
     if past > SATISFIED:
         warn_caller(
-            f"'{linked.goal}': by labels the rule misses a constraint by {past:.3g}; calibrate the "
-            "posteriors, or solve a sample in memory with evidence='label'",
+            f"'{linked.goal}': by labels the rule misses a constraint by {past:.3g}; "
+            f"{StreamedAchievable.remedies}",
             MissedBoundsWarning,
         )
 

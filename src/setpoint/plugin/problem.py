@@ -25,7 +25,12 @@ from setpoint.search.columns import DenseColumns
 from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
-__all__ = ["Achievable"]
+__all__ = ["REMEDIES", "Achievable"]
+
+REMEDIES = (
+    "calibrate them (calibrate='sigmoid' or 'isotonic' of ModelResponse), or count decisions "
+    "against labels (evidence='label')"
+)
 
 _MOST_BLOCKS = 250_000
 """Blocks times features times classes that are kept apart."""
@@ -62,6 +67,8 @@ class Achievable(AchievableSet):
     """
 
     evidence: Asked
+    remedies = REMEDIES
+    """What helps where posteriors and labels differ."""
     counts_together = False
     """Whether several rules cost little more to count than one, and one as much as a pass."""
     otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
