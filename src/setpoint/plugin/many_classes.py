@@ -40,7 +40,6 @@ from setpoint.rules import Rule
 from setpoint.search.limits import INTERRUPTED, Limits, StoppedError, TracePoint
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
-from setpoint.search.nearest import nearest_mixture
 from setpoint.search.outcome import Outcome
 from setpoint.tolerances import SATISFIED
 
@@ -50,8 +49,6 @@ _SAMPLES, _ROWS, _NUMBERS = 4, 100_000, 10_000_000
 """How many, their rows, and their posteriors at most."""
 _ASKED = 3
 """The last rules of a sample's search are kept beside those that its mixture uses."""
-_OF_NEAREST = 20
-"""The same where a sample meets no bounds."""
 _CALLS = 200
 _SHARE = 0.5
 """Of the seconds that there are, for all samples."""
@@ -241,16 +238,11 @@ def _on_sample(
         space = Achievable(program.table, sample, soft, limits=own)
         found.pricer, found.blocks = space.pricer, space.plan
         n, used = space.counted.n_classes, set[int]()
-        asked = _ASKED
         try:
             mixed = best_mixture(space, program, gap)
             used = {k for part in mixed.choice for k, p in part.items() if p > 0.0}
-        except InfeasibleMasterError:
-            # All rows are asked next how near rules come, and what each bound allows.
-            asked = _OF_NEAREST
-            nearest_mixture(space, program)
         finally:
-            last = range(max(n, len(space.atoms) - asked), len(space.atoms))
+            last = range(max(n, len(space.atoms) - _ASKED), len(space.atoms))
             kept = sorted({k for k in used if k >= n} | set(last))
             found.atoms += [space.atoms[k] for k in kept]
     if own.stopped == INTERRUPTED:
@@ -267,14 +259,20 @@ def _on_all(
     """The search over all rows: one pass over what samples found, then one a question."""
     soft = streamed.with_posteriors()
     if found.pricer is not None and found.blocks is not None:
-        soft.foresee([found.pricer.response(atom) for atom in found.atoms], found.blocks)
+        fitting = [atom for atom in found.atoms if _fits(atom, found.pricer)]
+        soft.foresee([found.pricer.response(atom) for atom in fitting], found.blocks)
     program = linked.at(soft.marginals)
     limits.calls = streamed.passes
     space = StreamedAchievable(program.table, streamed, soft, limits=limits)
     for atom in found.atoms:
-        if not (isinstance(atom, Tensor) and isinstance(space.pricer, DiagonalPricer)):
+        if _fits(atom, space.pricer):
             space.add(atom)
     return search_space(space, program, options)
+
+
+def _fits(atom: Atom, pricer: Pricer) -> bool:
+    """Whether a rule of one sample can be counted as those of another are."""
+    return not (isinstance(atom, Tensor) and isinstance(pricer, DiagonalPricer))
 
 
 def _warn_missed(linked: LinkedGoal, outcome: Outcome) -> None:
