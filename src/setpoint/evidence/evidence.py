@@ -22,6 +22,7 @@ from setpoint.evidence.count import count_distribution
 from setpoint.evidence.counted import Decider
 from setpoint.evidence.credit import LABELS, POSTERIORS, Credit, JointPosteriors
 from setpoint.evidence.curve import Curve, curve_of
+from setpoint.evidence.pooling import pooled, shares_of
 from setpoint.evidence.rows import Rows, counted_rows
 from setpoint.evidence.segment_layout import SegmentLayout
 from setpoint.evidence.tensor import decide_by_segment
@@ -236,16 +237,23 @@ class Evidence:
 
         By true and decided class, over the labelled rows; None if there are none.
         """
+        surplus, weight = self.surplus(rule)
+        return float(np.abs(surplus).max() / weight) if weight else None
+
+    def surplus(self, rule: Decider) -> tuple[Floats, float]:
+        """By how much posteriors exceed labels (n, n), by true and decided class; and the weight.
+
+        Sums over the labelled rows.
+        """
         rows, n = self.rows, self.n_classes
         labelled = rows.true < n
         if not labelled.any():
-            return None
+            return np.zeros((n, n)), 0.0
         decided = self.distribution(rule)[labelled]
         weight = np.ones(len(decided)) if rows.weight is None else rows.weight[labelled]
         posterior = self.credit.class_posteriors(rows, self.scores)[labelled]
         by_label = count_distribution(None, rows.true[labelled], decided, 1, n, weight)[0][0]
-        difference = (posterior * weight[:, None]).T @ decided - by_label
-        return float(np.abs(difference).max() / weight.sum())
+        return (posterior * weight[:, None]).T @ decided - by_label, float(weight.sum())
 
     def distribution(self, rule: Decider) -> Floats:
         """The probability (N, n) with which a rule decides each class.
@@ -306,7 +314,7 @@ class Evidence:
         if not self.credit.of_classes:
             raise ValueError("joint posteriors are priced by a loss tensor: tensor_counts")
         rows, m, soft = self.by_segment, len(self.strata), self.credit.by_posteriors
-        code = rows.codes.of(*blocks)
+        code = rows.codes.of(blocks.code, blocks.n)
         true = None if soft else rows.true
         diag, col = argmax_features(
             rows.scores, W, B, rows.starts, code, true, rows.weight, blocks.n * m, soft=soft
@@ -331,10 +339,7 @@ class Evidence:
         if isinstance(self.credit, JointPosteriors):
             columns = self.credit.columns
             return np.asarray(gains[columns[..., 0], columns[..., 1]])
-        n = self.n_classes
-        out = np.zeros((len(self.segments), n, n))
-        np.add.at(out, self.codebook.stratum_segment, self._shares[:, :, None] * gains)
-        return out
+        return pooled(self.codebook, self._shares, gains)
 
     def tensor_counts(self, G: Floats, blocks: Blocks = ONE_BLOCK) -> Floats:
         """Counts (n_blocks, strata, n + 1, n) of the best response ``argmax_j (scores @ G)_j``."""
@@ -378,7 +383,7 @@ class Evidence:
                [0.1, 0.6],
                [0. , 0. ]])
         """
-        code = self._block_codes.of(*blocks)
+        code = self._block_codes.of(blocks.code, blocks.n)
         decided = decided.astype(np.int64, copy=False)
         return self.credit.counts(self.rows, self.scores, code, decided, blocks.n)
 
@@ -395,11 +400,7 @@ class Evidence:
     @cached_property
     def _shares(self) -> Floats:
         """How the rows of each class in a segment fall into its strata (strata, n)."""
-        segment = self.codebook.stratum_segment
-        held = POSTERIORS.marginals(self.rows, self.scores).weights[:, : self.n_classes]
-        totals = np.zeros((len(self.segments), self.n_classes))
-        np.add.at(totals, segment, held)
-        return np.asarray(held / np.maximum(totals[segment], 1e-300))
+        return shares_of(self.codebook, POSTERIORS.marginals(self.rows, self.scores))
 
     @cached_property
     def _curves(self) -> dict[int, Curve]:

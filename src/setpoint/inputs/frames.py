@@ -29,6 +29,8 @@ class FrameRows:
         Side information that may be referred to; () where the goal's own names are looked up.
     where : str
         What messages call it; "" for the rows of X.
+    posteriors : tuple of str
+        Columns of posteriors, one for each class; in place of a score.
     """
 
     source: Source
@@ -39,6 +41,7 @@ class FrameRows:
     baseline: str | None = None
     decided: str | None = None
     where: str = ""
+    posteriors: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse names that the table does not have, and columns of odd kinds.
@@ -57,6 +60,13 @@ class FrameRows:
             "y_pred": self.decided,
         }
         named = [(role, name) for role, name in roles.items() if name is not None]
+        named += [("scores", name) for name in self.posteriors]
+        twice = [name for i, name in enumerate(self.posteriors) if name in self.posteriors[:i]]
+        if twice:
+            raise ValueError(
+                f"{self.where}scores: the column {twice[0]!r} is named twice; one column for each "
+                "class is allowed"
+            )
         for role, name in [*named, *(("sensitive_features", name) for name in self.columns)]:
             given: object = name
             if not isinstance(given, str):
@@ -68,8 +78,8 @@ class FrameRows:
                 raise ValueError(
                     f"{self.where}{role}: the table has no column {name!r} ({nearest(name, known)})"
                 )
-        for role in ("scores", "sample_weight"):
-            column = roles[role]
+        numbers = [(role, roles[role]) for role in ("scores", "sample_weight")]
+        for role, column in [*numbers, *(("scores", name) for name in self.posteriors)]:
             if column is not None and known[column] != "number":
                 raise TypeError(
                     f"{self.where}{role}: the column {column!r} holds {known[column]}, allowed are "

@@ -7,14 +7,14 @@ from typing import Protocol
 
 import numpy as np
 
-from setpoint.evidence import Evidence
+from setpoint.evidence.asked import Asked
 from setpoint.evidence.blocks import Blocks
 from setpoint.program.diagonal import DiagonalForm, diagonal_form
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule
 from setpoint.typing import Floats
 
-__all__ = ["Atom", "Constant", "Pricer", "Tensor", "Weighted", "pricer_of"]
+__all__ = ["Atom", "Constant", "DiagonalPricer", "Pricer", "Tensor", "Weighted", "pricer_of"]
 
 
 class Atom(Protocol):
@@ -73,6 +73,10 @@ class Pricer(Protocol):
         """The rule that maximises ``slopes @ v``."""
         ...
 
+    def response(self, atom: Atom) -> tuple[Floats, ...]:
+        """What an atom is to the evidence that counts it: (W, B) or (G,)."""
+        ...
+
     def features(self, atom: Atom, blocks: Blocks) -> Floats:
         """What an atom adds to the features (blocks, d), block by block."""
         ...
@@ -88,7 +92,7 @@ class DiagonalPricer:
     The rule is ``argmax_j W_j score_j - B_j`` (CMA, Proposition 4 and section 8).
     """
 
-    def __init__(self, counted: Evidence, form: DiagonalForm) -> None:
+    def __init__(self, counted: Asked, form: DiagonalForm) -> None:
         self.form = form
         self.counted = counted
         # The stratum of each segment.
@@ -105,10 +109,14 @@ class DiagonalPricer:
         scale = _readable(W)
         return Weighted(scale * W[self.stratum], scale * B[self.stratum])
 
+    def response(self, atom: Atom) -> tuple[Floats, Floats]:
+        """Factors and charges."""
+        assert isinstance(atom, Weighted)
+        return atom.W, atom.B
+
     def features(self, atom: Atom, blocks: Blocks) -> Floats:
         """One pass; the constants of the features go to the first block."""
-        assert isinstance(atom, Weighted)
-        out = self.form.features(*self.counted.block_features(atom.W, atom.B, blocks))
+        out = self.form.features(*self.counted.block_features(*self.response(atom), blocks))
         out[0] += self.form.const
         return out
 
@@ -132,7 +140,7 @@ class TensorPricer:
     How strata that the rule cannot tell apart share a loss is for the credit to say.
     """
 
-    def __init__(self, rates: RateTable, counted: Evidence) -> None:
+    def __init__(self, rates: RateTable, counted: Asked) -> None:
         self.rates = rates
         self.counted = counted
 
@@ -141,13 +149,17 @@ class TensorPricer:
         gains = self.rates.tensor(slopes)[:, : self.counted.n_classes]
         return Tensor(self.counted.loss_tensor(_readable(gains) * gains))
 
-    def features(self, atom: Atom, blocks: Blocks) -> Floats:
-        """Decide, then count."""
+    def response(self, atom: Atom) -> tuple[Floats]:
+        """A tensor."""
         if isinstance(atom, Weighted):  # a baseline; posteriors sum to one
             eye = np.eye(atom.W.shape[1])
             atom = Tensor(atom.W[:, None, :] * eye - atom.B[:, None, :])
         assert isinstance(atom, Tensor)
-        return self._of(self.counted.tensor_counts(atom.G, blocks))
+        return (atom.G,)
+
+    def features(self, atom: Atom, blocks: Blocks) -> Floats:
+        """Decide, then count."""
+        return self._of(self.counted.tensor_counts(*self.response(atom), blocks))
 
     def constants(self, blocks: Blocks) -> Floats:
         """Class by class."""
@@ -168,7 +180,7 @@ def _readable(numbers: Floats) -> float:
     return float(2.0 ** -np.frexp(np.abs(numbers).max(initial=0.0))[1])
 
 
-def pricer_of(rates: RateTable, counted: Evidence) -> Pricer:
+def pricer_of(rates: RateTable, counted: Asked) -> Pricer:
     """The fused pass where the features and strata allow it, else the general one."""
     form = diagonal_form(rates)
     if form is None or counted.codebook.hides_strata or not counted.credit.of_classes:

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence import Confusion, Evidence
-from setpoint.evidence.blocks import ONE_BLOCK
+from setpoint.evidence import Confusion
+from setpoint.evidence.asked import Asked
+from setpoint.evidence.blocks import ONE_BLOCK, Blocks
 from setpoint.plugin.atoms import Atom, Constant, pricer_of
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
@@ -24,7 +25,12 @@ from setpoint.search.columns import DenseColumns
 from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
-__all__ = ["Achievable"]
+__all__ = ["REMEDIES", "Achievable"]
+
+REMEDIES = (
+    "calibrate them (calibrate='sigmoid' or 'isotonic' of ModelResponse), or count decisions "
+    "against labels (evidence='label')"
+)
 
 _MOST_BLOCKS = 250_000
 """Blocks times features times classes that are kept apart."""
@@ -47,9 +53,9 @@ class Achievable(AchievableSet):
     ----------
     rates : RateTable
         Of a goal that is linked to the codebook of `counted`.
-    evidence : Evidence
+    evidence : Asked
         The rows with their labels: what confusions are counted on.
-    counted : Evidence
+    counted : Asked
         What the features are counted on: `evidence`, with equal rows merged perhaps, or
         the same as soft evidence. With joint posteriors it has the rows of `evidence`.
         Only soft evidence makes the oracle's answers, and so bounds, certain.
@@ -60,14 +66,18 @@ class Achievable(AchievableSet):
         Found for other rates of the same rows, which go on to share them.
     """
 
-    evidence: Evidence
+    evidence: Asked
+    remedies = REMEDIES
+    """What helps where posteriors and labels differ."""
+    counts_together = False
+    """Whether several rules cost little more to count than one, and one as much as a pass."""
     otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
 
     def __init__(
         self,
         rates: RateTable,
-        evidence: Evidence,
-        counted: Evidence,
+        evidence: Asked,
+        counted: Asked,
         *,
         limits: Limits | None = None,
         whole_rules: bool = False,
@@ -112,6 +122,12 @@ class Achievable(AchievableSet):
         return np.asarray(np.arange(n) * min(n, max(most, 1)) // n, np.int64)
 
     # ------------------------------------------------------------------ the space
+    @property
+    def plan(self) -> Blocks:
+        """The blocks as rows elsewhere take them: without codes."""
+        tops = self._group if self.by_top else None
+        return Blocks(None, self._blocks.n, tops) if self.n_blocks > 1 else ONE_BLOCK
+
     @property
     def n_blocks(self) -> int:
         """Segments, or segments times classes on top."""
@@ -226,7 +242,7 @@ class Achievable(AchievableSet):
         return per_segment(rules, self.evidence.segments)
 
     @property
-    def _rows(self) -> Evidence:
+    def _rows(self) -> Asked:
         """The rows with their labels and what the rule decides from."""
         merged = self.counted.n_rows < self.evidence.n_rows
         return self.evidence if merged else self.counted

@@ -24,6 +24,7 @@ from setpoint.evidence.counts import Counts
 from setpoint.evidence.tally import ChangedTableError, Lines, Tally
 from setpoint.exact.tallied import Ranges, Step, solve_tallied
 from setpoint.goals.goal import Goal
+from setpoint.inputs.arrays import some
 from setpoint.inputs.counted_rows import CountedRows
 from setpoint.inputs.frames import FrameRows
 from setpoint.inputs.inputs import DecideOn
@@ -229,6 +230,12 @@ def solve_counted(
         counted = passes.first(
             classes=classes, pos_label=pos_label, decide_on=decide_on, stored=stored
         )
+        if counted.codebook.n_classes > 2:
+            labels = counted.classes.sorted.tolist()
+            raise ValueError(
+                f"scores: y holds {len(labels)} classes, found one column; a column of posteriors "
+                f"for each of [{some(labels)}] is allowed, as a list of names"
+            )
         linked = link(goal, counted.codebook)
         tally = counted.tally()
         if checkpoint is not None and stored is not None:

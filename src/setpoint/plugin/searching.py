@@ -22,7 +22,7 @@ from setpoint.plugin.deterministic import (
 )
 from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.pattern_search import polish
-from setpoint.plugin.problem import Achievable
+from setpoint.plugin.problem import REMEDIES, Achievable
 from setpoint.plugin.solvers import ALGORITHMS
 from setpoint.program.link import link
 from setpoint.program.program import Program
@@ -143,8 +143,8 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
             plain = replace(options, solver="auto")
             said = explain(space, program, outcome, error, lambda s, asked: _find(s, asked, plain))
             calibration = None if outcome.expected is None else outcome.expected.calibration
-            if calibration is not None:
-                said = _of_posteriors(said, calibration)
+            if calibration is not None and isinstance(space, Achievable):
+                said = _of_posteriors(said, calibration, space.remedies)
             raise said from None
         return outcome
     # A stationary point is the best one only where a bound is reached exactly.
@@ -154,17 +154,11 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
     return outcome
 
 
-REMEDIES = (
-    "calibrate them (calibrate='sigmoid' or 'isotonic' of ModelResponse), or count decisions "
-    "against labels (evidence='label')"
-)
-
-
-def _of_posteriors(error: InfeasibleError, calibration: float) -> InfeasibleError:
+def _of_posteriors(error: InfeasibleError, calibration: float, remedies: str) -> InfeasibleError:
     """The error for posteriors that labels may contradict."""
     return InfeasibleError(
         f"{error}. So it is by the posteriors, which differ from the labels by up to "
-        f"{100 * calibration:.2g} % of the rows in a pair of true and predicted class: {REMEDIES}",
+        f"{100 * calibration:.2g} % of the rows in a pair of true and predicted class: {remedies}",
         violation=error.violation,
         blame=error.blame,
         reachable=error.reachable,
@@ -221,7 +215,11 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
         if options.randomized is False:
             if isinstance(space, Achievable) and not (fixed.is_feasible and fixed.value >= floor):
                 polish(space, program, _likeliest(mixed.choice))
-                polish(space, program, _best(space, program))
+                if space.counts_together:
+                    # What was tried is counted block by block, and joined anew.
+                    fixed = _better(fixed, round_choice(space, program, mixed.choice))
+                else:
+                    polish(space, program, _best(space, program))
                 fixed = _better(fixed, best_atom(space, program))
             if not fixed.is_feasible:
                 raise NoRuleError(False, True)

@@ -124,7 +124,9 @@ def solve(
     y : array-like of shape (N,), or str
         True labels.
     scores : str or sequence of str, optional
-        Of a table the column of the scores, or the columns of the posteriors.
+        Of a table the column of the scores, or the columns of the posteriors, one for each class
+        in sorted order. Over these a table elsewhere is solved by soft evidence, to a certified
+        gap: samples lead to rules, and passes over all rows join them.
     sample_weight : array-like of shape (N,), or str, optional
     sensitive_features : column, dict or frame, optional
         Side information that the goal names, and the columns of a BlackBox.
@@ -154,14 +156,16 @@ def solve(
         Count decisions against labels, or against posteriors: then the gap is certified
         for any number of classes, if the posteriors are right. "auto": labels with two
         classes, else what does better in 3-fold cross-validation (six quick searches), or
-        labels where only the rule by them meets the constraints on the rows given.
+        labels where only the rule by them meets the constraints on the rows given. Posteriors
+        in a table elsewhere: soft.
     on_infeasible : {"raise", "nearest"}
         "nearest" returns the rule with the least largest violation.
     limits : SearchLimits, optional
         `tol`: the loss in the objective at which a rule without draws is preferred, and the
         gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of all
         searches together: the best feasible rule by then is returned, with a warning; None:
-        1,000 calls, or the algorithm's own number. `evaluations` of a BlackBox; None: 1,000
+        1,000 calls, or the algorithm's own number. Over posteriors in a table elsewhere a call is
+        a pass. `evaluations` of a BlackBox; None: 1,000
         cut-offs on a curve.
     confidence : float or Confidence, optional
         All constraints are to hold on new rows, with this confidence; None: those alone that

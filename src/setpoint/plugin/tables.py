@@ -12,6 +12,7 @@ from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.frames import FrameRows, as_frame_rows
 from setpoint.inputs.inputs import DecideOn
 from setpoint.plugin.checkpoints import Checkpoint
+from setpoint.plugin.many_classes import solve_many_classes
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.scaled import Pass, solve_counted
 from setpoint.report import GoalReport
@@ -92,6 +93,40 @@ def solve_lazy(
         )
     if y is None:
         raise TypeError("y is the name of the column of labels, found None")
+    if isinstance(scores, (list, tuple)) and len(scores) > 1:
+        if exact:
+            raise ValueError(
+                "exact: rules over several columns of posteriors are found to within a certified "
+                "gap, found True; tol= says how small"
+            )
+        if checkpoint is not None:
+            raise ValueError(
+                "checkpoint: with several columns of posteriors no counts are kept between passes, "
+                f"found {checkpoint!r}; None is allowed"
+            )
+        if pos_label is not None and len(scores) > 2:
+            raise ValueError(f"pos_label is for two classes, scores names {len(scores)} columns")
+        own = frame_rows_of(
+            frame,
+            y,
+            sensitive_features,
+            datasets,
+            posteriors=tuple(scores),
+            weight=sample_weight,
+            baseline=baseline,
+        )[None]
+        return solve_many_classes(
+            goal,
+            own,
+            options,
+            within=None if tol is None else _within(tol, False),
+            classes=classes,
+            pos_label=pos_label,
+            decide_on=decide_on,
+            watch=watch,
+        )
+    if isinstance(scores, (list, tuple)) and len(scores) == 1:
+        scores = scores[0]
     if options.solver not in ("auto", "exact") or options.evidence == "soft":
         raise ValueError(
             f"solver, evidence: a table elsewhere is solved exactly, by labels, found "
