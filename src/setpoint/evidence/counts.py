@@ -102,8 +102,8 @@ class Counts:
         n = len(bins)
         ones = np.ones(n, np.int64)
         w = np.ones(n) if weight is None else weight
-        whole = ones if weight is None else np.rint(w * scale).astype(np.int64)
-        squares = ones if weight is None else np.rint(w * w * scale).astype(np.int64)
+        whole = ones if weight is None else np.floor(w * scale + 0.5).astype(np.int64)
+        squares = ones if weight is None else np.floor(w * w * scale + 0.5).astype(np.int64)
         score = np.zeros(n) if scores is None else scores + 0.0
         off = np.zeros(n, bool) if weight is None else whole != w * scale
         codes = np.array([c for _, c in columns], np.int64).reshape(len(columns), n)
@@ -116,8 +116,11 @@ class Counts:
     @classmethod
     def merge(cls, parts: Sequence[Counts]) -> Counts:
         """The counts of the rows of several parts."""
-        if len(parts) == 1:
-            return parts[0]
+        return parts[0] if len(parts) == 1 else cls.joined(parts).grouped()
+
+    @classmethod
+    def joined(cls, parts: Sequence[Counts]) -> Counts:
+        """The lines of several parts one after the other, by the same levels."""
         places: list[dict[Any, int]] = []
         for k in range(len(parts[0].levels)):
             values = {(type(v), v): None for part in parts for v in part.levels[k]}
@@ -134,7 +137,7 @@ class Counts:
         ]
         joined = (np.concatenate([getattr(p, name) for p in parts]) for name in _PER_LINE)
         levels = tuple([v for _, v in place] for place in places)
-        return cls(levels, np.concatenate(codes, axis=1), *joined).grouped()
+        return cls(levels, np.concatenate(codes, axis=1), *joined)
 
     def grouped(self) -> Counts:
         """Lines of the same values and bin as one."""

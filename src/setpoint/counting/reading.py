@@ -1,0 +1,206 @@
+"""Columns of a piece of a table, pandas or Arrow, as numbers or as levels and codes.
+
+NULL is what Arrow and the masked columns of pandas call so, and None, NA and NaT among objects.
+In a column of plain NumPy floats NULL and NaN cannot be told apart: it is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.counting.source import Rest
+from setpoint.evidence.columns import compress, factorize
+from setpoint.inputs.packages import needed_by
+from setpoint.typing import Bools, Codes, Floats
+
+__all__ = [
+    "family",
+    "kind_of_arrow",
+    "kind_of_pandas",
+    "levels_of",
+    "numbers_of",
+    "package",
+    "values_of",
+]
+
+
+def package(name: str) -> Any:
+    """A module of the packages that tables in pieces need."""
+    return needed_by("Tables in pieces", "scale", name)
+
+
+def family(value: Any) -> str:
+    """What a value can be compared with: values of one family."""
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    if isinstance(value, int | float | Decimal | np.number):
+        return "number"
+    return "text" if isinstance(value, str) else type(value).__name__
+
+
+def kind_of_arrow(dtype: Any) -> str:
+    """The kind of a column of an Arrow type, as a source names it."""
+    types = package("pyarrow").types
+    if types.is_dictionary(dtype):
+        dtype = dtype.value_type
+    if types.is_boolean(dtype):
+        return "boolean"
+    if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
+        return "number"
+    text = types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype)
+    return "text" if text else "other"
+
+
+def kind_of_pandas(dtype: Any) -> str:
+    """The kind of a column of a pandas type, as a source names it."""
+    if (arrow := getattr(dtype, "pyarrow_dtype", None)) is not None:
+        return kind_of_arrow(arrow)
+    if (categories := getattr(dtype, "categories", None)) is not None:
+        return kind_of_pandas(categories.dtype)
+    kind = getattr(dtype, "kind", "O")
+    if kind == "b":
+        return "boolean"
+    if kind in "iuf":
+        return "number"
+    return "text" if getattr(dtype, "name", "").startswith(("str", "string")) else "other"
+
+
+def numbers_of(column: Any, name: str) -> tuple[Floats, Bools | None]:
+    """The numbers (N,) of a column, and which are NULL; None: none are.
+
+    Raises
+    ------
+    TypeError
+        If it holds something else.
+    """
+    column = _plain(column)
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind in "fiub":
+            return np.asarray(column, np.float64), None
+        return _numbers_of_objects(column, name)
+    pa, pc = package("pyarrow"), package("pyarrow.compute")
+    missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column)), missing
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if kind_of_arrow(column.type) not in ("number", "boolean"):
+        raise TypeError(f"column {name!r} holds {column.type}, not numbers")
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    column = column.cast(pa.float64(), safe=False)
+    if missing is not None:
+        column = pc.fill_null(column, 0.0)
+    return column.to_numpy(zero_copy_only=False), missing
+
+
+def levels_of(column: Any, only: Sequence[Any] | None = None) -> tuple[list[Any], Codes]:
+    """The distinct values of a column as plain Python values, and each row's place (N,).
+
+    Parameters
+    ----------
+    column : pandas Series or Arrow array
+    only : sequence, optional
+        Values that matter: others are Rest.REST. Text is compared with text, numbers with
+        numbers. What is missing is None in any case.
+    """
+    column = _plain(column)
+    if not isinstance(column, np.ndarray):
+        return _tidy(*_levels_of_arrow(column), only)
+    if column.dtype.kind in "biu":
+        return _tidy(*factorize(column), only)
+    if column.dtype.kind == "O":
+        return _tidy(*_levels_of_objects(column), only)
+    pandas = package("pandas")
+    codes, found = pandas.factorize(column, use_na_sentinel=True)
+    levels = [*pandas.Index(found).astype(object).tolist(), None]
+    return _tidy(levels, np.where(codes < 0, len(found), codes).astype(np.int64), only)
+
+
+def values_of(column: Any) -> NDArray[Any]:
+    """The values of a column as NumPy has them: numbers, else objects."""
+    column = _plain(column)
+    if isinstance(column, np.ndarray):
+        return column
+    if package("pyarrow").types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _plain(column: Any) -> Any:
+    """A NumPy array where a column is one, else an Arrow array in one piece."""
+    pa = package("pyarrow")
+    if isinstance(column, pa.ChunkedArray):
+        # An empty one of text by places cannot be combined.
+        return column.combine_chunks() if column.num_chunks else pa.array([], column.type)
+    if isinstance(column, pa.Array):
+        return column
+    if isinstance(column.dtype, np.dtype):
+        return column.to_numpy()
+    arrow = pa.array(column.array)
+    return arrow.combine_chunks() if isinstance(arrow, pa.ChunkedArray) else arrow
+
+
+def _is_missing(value: Any) -> bool:
+    # Of NA and NaT, neither of which is equal to itself, pandas need not be asked.
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float | np.floating | Decimal) and math.isnan(value)
+
+
+def _numbers_of_objects(column: NDArray[Any], name: str) -> tuple[Floats, Bools | None]:
+    rows = column.tolist()
+    missing = np.fromiter(map(_is_missing, rows), bool, len(rows))
+    for value in rows:
+        if not _is_missing(value) and family(value) not in ("number", "boolean"):
+            raise TypeError(f"column {name!r} holds {value!r}, not only numbers")
+    numbers = (0.0 if no else float(v) for v, no in zip(rows, missing.tolist(), strict=True))
+    return np.fromiter(numbers, np.float64, len(rows)), missing
+
+
+def _levels_of_arrow(column: Any) -> tuple[list[Any], Codes]:
+    pa = package("pyarrow")
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    codes = column.indices
+    levels = [*column.dictionary.to_pylist(), None]
+    if codes.null_count:
+        codes = codes.fill_null(pa.scalar(len(levels) - 1).cast(codes.type))
+    return levels, codes.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _levels_of_objects(column: NDArray[Any]) -> tuple[list[Any], Codes]:
+    # By type as well: 1, 1.0 and True are equal, and which comes first must not matter.
+    place: dict[Any, int] = {}
+    codes = [place.setdefault((type(v), v), len(place)) for v in column.tolist()]
+    return [v for _, v in place], np.array(codes, np.int64)
+
+
+def _tidy(levels: list[Any], codes: Codes, only: Sequence[Any] | None) -> tuple[list[Any], Codes]:
+    """Levels that occur, each once, as plain values."""
+    present, codes = compress(codes, max(len(levels), 1))
+    wanted = None if only is None else {(family(v), v) for v in map(_plain_value, only)}
+    place: dict[Any, int] = {}
+    moved = []
+    for level in (_plain_value(levels[k]) for k in present.tolist()):
+        value = level
+        if level is not None and wanted is not None and (family(level), level) not in wanted:
+            value = Rest.REST
+        moved.append(place.setdefault((type(value), value), len(place)))
+    return [v for _, v in place], np.array(moved, np.int64)[codes]
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if _is_missing(value) or _is_nan(value):
+        return None
+    return value + 0.0 if isinstance(value, float) else value

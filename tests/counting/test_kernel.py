@@ -1,0 +1,184 @@
+"""The kernel gives what the reference gives, to the bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setpoint.counting import kernel
+from setpoint.counting.kernel import Kinds, bins_of, count, is_good, merge, order_of, reached
+from setpoint.counting.source import TooManyLinesError
+from setpoint.evidence.binning import Binning
+from setpoint.evidence.columns import compress
+from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, NO_NUMBER, Counts
+
+TINY = 5e-324
+LEVELS = ["a", "b", "c"], [0, 1]
+
+
+def hostile(rng, n):
+    """Scores of every kind that is awkward."""
+    kinds = [
+        rng.random(n),
+        rng.standard_cauchy(n) * 1e3,
+        10.0 ** rng.uniform(-308, 308, n) * rng.choice([-1.0, 1.0], n),
+        rng.integers(0, 5, n) / 4,
+        rng.choice([0.0, -0.0, TINY, -TINY, 1.7e308, -1.7e308, 1.0, np.nextafter(1.0, 0.0)], n),
+        rng.random(n).astype(np.float32).astype(np.float64),
+        np.full(n, 0.25),
+        rng.integers(-3, 4, n) * TINY,
+    ]
+    return kinds + [np.concatenate(kinds)[rng.permutation(8 * n)[:n]]]
+
+
+def binnings(rng, scores):
+    yield Binning.default(4096)
+    yield Binning.from_sample(scores[:100], 1000)
+    yield Binning.from_sample(scores[:100], 37, pieces=5)
+    ends = np.sort(rng.choice(scores, 4))
+    yield Binning.from_ranges([(ends[0], ends[1]), (ends[2], ends[3])], 3000)
+    yield Binning(np.array([0.0, 1.0]), np.array([7]))
+
+
+def bits(x):
+    return np.ascontiguousarray(x).tobytes()
+
+
+def same(a, b):
+    names = ("bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded")
+    assert a.levels == b.levels
+    assert np.array_equal(a.codes, b.codes)
+    for name in names:
+        assert bits(getattr(a, name)) == bits(getattr(b, name)), name
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bins_are_those_of_the_binning(seed):
+    rng = np.random.default_rng(seed)
+    for scores in hostile(rng, 400):
+        for binning in binnings(rng, scores):
+            assert np.array_equal(bins_of(binning, scores), binning.of(scores))
+
+
+def test_bins_of_scores_that_do_not_count():
+    scores = np.array([np.nan, np.inf, -np.inf, -np.nan])
+    expected = [NO_NUMBER, INFINITE, INFINITE, NO_NUMBER]
+    assert bins_of(Binning.default(64), scores).tolist() == expected
+    assert order_of(scores).tolist() == expected
+    one = np.zeros(4, np.int64)
+    assert reached(scores, one, [np.array([-np.inf, 0.0])]).tolist() == expected
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+def test_the_order_of_scores(scores):
+    scores = np.array(scores)
+    order = order_of(scores)
+    _, of_score = np.unique(scores, return_inverse=True)
+    _, of_order = np.unique(order, return_inverse=True)
+    assert np.array_equal(of_score, of_order)
+    assert is_good(order).all()
+
+
+def test_thresholds_reached():
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.integers(-4, 5, 200) / 4, [-0.0, 0.0]])
+    thresholds = [
+        np.array([]),
+        np.array([-np.inf, -0.5, -0.0, 0.25, 0.25, np.inf]),
+        np.array([1.0]),
+    ]
+    group = rng.integers(-1, 3, len(scores))
+    expected = [
+        0 if g < 0 else int((thresholds[g] <= s).sum()) for s, g in zip(scores, group, strict=True)
+    ]
+    assert reached(scores, group, thresholds).tolist() == expected
+
+
+@pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_are_those_of_the_reference(monkeypatch, cells, weighted):
+    monkeypatch.setattr(kernel, "_MOST_CELLS", cells)
+    rng = np.random.default_rng(1)
+    n = 500
+    for scores in hostile(rng, n):
+        for binning in binnings(rng, scores):
+            codes = [rng.integers(0, 3, n), rng.integers(0, 2, n)]
+            weight = rng.choice([0.1, 1.0, 2.5, 3 * 2.0**-21, 1e6], n) if weighted else None
+            bins, scale = binning.of(scores), 2.0**20
+            columns = list(zip(LEVELS, codes, strict=True))
+            expected = Counts.of_rows(columns, bins, scores, weight, scale)
+            kinds = Kinds.of(codes, [3, 2], n)
+            same(count(LEVELS, kinds, bins, scores, weight, scale), expected)
+
+
+@pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_do_not_count(monkeypatch, cells, weighted):
+    monkeypatch.setattr(kernel, "_MOST_CELLS", cells)
+    bins = np.array([0, NO_NUMBER, BAD_WEIGHT, NO_NUMBER])
+    scores = np.array([0.5, np.nan, 0.5, np.nan])
+    weight = np.array([2.0, 1.0, -1.0, np.inf]) if weighted else None
+    kinds = Kinds.of([], [], 4)
+    counts = count((), kinds, bins, scores, weight)
+    w = 2 if weighted else 1
+    assert counts.bin.tolist() == [BAD_WEIGHT, NO_NUMBER, 0]
+    assert counts.rows.tolist() == [1, 2, 1]
+    assert counts.weight.tolist() == [0, 0, w]
+    assert counts.squares.tolist() == [0, 0, w * w]
+    assert counts.low.tolist() == counts.high.tolist() == [0.0, 0.0, 0.5]
+    assert counts.least.tolist() == counts.most.tolist() == [0.0, 0.0, w]
+    assert not counts.rounded.any()
+
+
+def test_weights_are_rounded_half_up():
+    weight = np.array([0.5, 1.5, 2.5, 2.0])
+    counts = count((), Kinds.of([], [], 4), np.arange(4), np.zeros(4), weight, 1.0)
+    assert counts.weight.tolist() == [1, 2, 3, 2]
+    assert counts.squares.tolist() == [0, 2, 6, 4]
+    assert counts.rounded.tolist() == [True, True, True, False]
+
+
+def test_a_weight_that_no_integer_holds_is_seen_in_the_largest():
+    counts = count(
+        (), Kinds.of([], [], 1), np.zeros(1, int), np.zeros(1), np.array([1e300]), 2.0**20
+    )
+    assert counts.weight.tolist() == counts.squares.tolist() == [2**62]
+    assert counts.most.tolist() == [1e300]
+
+
+@pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
+def test_merging_in_any_way(monkeypatch, cells):
+    monkeypatch.setattr(kernel, "_MOST_CELLS", cells)
+    rng = np.random.default_rng(2)
+    n = 600
+    scores, label = rng.random(n), rng.integers(0, 2, n)
+    weight = rng.exponential(size=n)
+    bins = Binning.default(64).of(scores)
+
+    def counted(rows):
+        return Counts.of_rows(
+            [([0, 1], label[rows])], bins[rows], scores[rows], weight[rows], 2**20
+        )
+
+    parts = [counted(rows) for rows in np.array_split(rng.permutation(n), 7)]
+    expected = counted(slice(None))
+    same(merge(parts), expected)
+    same(Counts.merge(parts), expected)
+    same(merge([merge(parts[:3]), merge(parts[3:])]), expected)
+
+
+def test_many_combinations_of_which_few_occur():
+    rng = np.random.default_rng(3)
+    sizes = [5000, 3000, 2000]
+    codes = [rng.integers(0, size, 50) for size in sizes]
+    kinds = Kinds.of(codes, sizes, 50)
+    assert kinds.codes.shape[1] <= 50
+    assert np.array_equal(kinds.codes[:, kinds.of_row], np.array(codes))
+    assert len(compress(kinds.of_row)[0]) == kinds.codes.shape[1]
+
+
+def test_too_many_lines(monkeypatch):
+    monkeypatch.setattr(kernel, "MOST_LINES", 10)
+    kinds = Kinds.of([], [], 11)
+    with pytest.raises(TooManyLinesError, match="more than 10 lines"):
+        count((), kinds, np.arange(11), np.zeros(11))

@@ -1,0 +1,436 @@
+"""Rows in pieces: whatever the pieces, who counts them and how often, the counts are the same."""
+
+import os
+import threading
+import time
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from setpoint.counting import GroupBy, Key, Part, Partitions, Rest
+from setpoint.counting import cluster, kernel
+from setpoint.counting.pieces import count_piece, settled
+from setpoint.counting.source import TooManyLinesError
+from setpoint.evidence.binning import Binning
+from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, Counts
+
+pd = pytest.importorskip("pandas", reason="pieces on dask are pandas frames")
+pa = pytest.importorskip("pyarrow", reason="Parquet is read by pyarrow")
+pq = pytest.importorskip("pyarrow.parquet", reason="Parquet is read by pyarrow")
+dask = pytest.importorskip("dask", reason="of the extra scale")
+dd = pytest.importorskip("dask.dataframe", reason="of the extra scale")
+distributed = pytest.importorskip("distributed", reason="of the extra scale")
+
+BY = GroupBy((Key("label"), Key("region")), "score", "w")
+BINNING = Binning.default(256)
+
+
+def table(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({
+        "score": rng.beta(1, 3, n),
+        "label": rng.choice(["no", "yes"], n, p=[0.9, 0.1]),
+        "region": rng.integers(1, 5, n),
+        "w": rng.choice([0.0, 0.1, 1.0, 2.5], n),
+    })  # fmt: skip
+
+
+def reference(frame, by=BY, binning=BINNING):
+    frame = frame[frame[by.weight] > 0] if by.weight else frame
+    columns = []
+    for key in by.keys:
+        levels = sorted(frame[key.name].unique().tolist())
+        place = {v: i for i, v in enumerate(levels)}
+        columns.append((levels, frame[key.name].map(place).to_numpy(np.int64)))
+    scores = frame[by.score].to_numpy()
+    bins = np.unique(scores, return_inverse=True)[1] if binning is None else binning.of(scores)
+    weight = frame[by.weight].to_numpy() if by.weight else None
+    return Counts.of_rows(columns, bins, scores, weight, 2.0**by.q)
+
+
+def same(a, b):
+    assert a.levels == b.levels
+    assert [[type(v) for v in vs] for vs in a.levels] == [[type(v) for v in vs] for vs in b.levels]
+    for name in Counts.__dataclass_fields__:
+        if name != "levels":
+            x, y = getattr(a, name), getattr(b, name)
+            assert x.dtype == y.dtype, name
+            assert np.array_equal(x, y), name
+            assert np.array_equal(np.signbit(x), np.signbit(y)) or x.dtype == bool, name
+
+
+def write(folder, frame, pieces, row_group=400):
+    folder.mkdir(exist_ok=True)
+    for i, rows in enumerate(np.array_split(np.arange(len(frame)), pieces)):
+        piece = pa.Table.from_pandas(frame.iloc[rows], preserve_index=False)
+        pq.write_table(piece, folder / f"{i}.parquet", row_group_size=row_group)
+    return str(folder / "*.parquet")
+
+
+def lines(counts):
+    """Lines by the values and the bin: rows, weight, low and high."""
+    columns = [counts.column(k).tolist() for k in range(len(counts.levels))]
+    values = zip(
+        counts.rows.tolist(), counts.weight.tolist(), counts.low.tolist(), counts.high.tolist(),
+        strict=True,
+    )  # fmt: skip
+    return dict(zip(zip(*columns, counts.bin.tolist(), strict=True), values, strict=True))
+
+
+@pytest.mark.parametrize("binning", [BINNING, None], ids=["bins", "scores"])
+@pytest.mark.parametrize("pieces", [1, 3, 7])
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_any_pieces_in_any_order(tmp_path, binning, pieces, scheduler):
+    frame = table()
+    expected = reference(frame, binning=binning)
+    shuffled = frame.sample(frac=1.0, random_state=pieces)
+    files = Partitions.of_parquet(write(tmp_path / "files", shuffled, pieces))
+    same(files.count(BY, binning), expected)
+    with dask.config.set(scheduler=scheduler):
+        source = Partitions.of_dask(dd.from_pandas(shuffled, npartitions=pieces, sort=False))
+        same(source.count(BY, binning), expected)
+        # Read from files by dask.
+        read = Partitions.of_dask(dd.read_parquet(tmp_path / "files"))
+        same(read.count(BY, binning), expected)
+
+
+def test_small_and_large_row_groups(tmp_path, monkeypatch):
+    frame = table()
+    expected = reference(frame)
+    for rows in (1, 500, 10_000):
+        monkeypatch.setattr("setpoint.counting.parquet._ROWS", rows)
+        pattern = write(tmp_path / str(rows), frame, 2, row_group=100)
+        same(Partitions.of_parquet(pattern).count(BY, BINNING), expected)
+
+
+def test_without_weights_keys_or_scores(tmp_path):
+    frame = table()
+    source = Partitions.of_parquet(write(tmp_path, frame, 3))
+    for keys in ((), (Key("label"),)):
+        by = GroupBy(keys, "score")
+        same(source.count(by, BINNING), reference(frame, by))
+    counts = source.count(GroupBy((Key("label"),)))
+    assert counts.bin.tolist() == [0, 0]
+    assert counts.rows.tolist() == frame["label"].value_counts().sort_index().tolist()
+    assert source.count(GroupBy(())).rows.tolist() == [len(frame)]
+    frames = Partitions.of_dask(dd.from_pandas(frame, npartitions=2))
+    assert frames.count(GroupBy(())).rows.tolist() == [len(frame)]
+
+
+def test_negative_scores_are_numbered_upwards():
+    scores = [-1.0, 5e-324, -5e-324, 0.0, -0.0, 7.0, -1.0]
+    source = Partitions.of_dask(dd.from_pandas(pd.DataFrame({"score": scores}), npartitions=3))
+    counts = source.count(GroupBy((), "score"))
+    assert counts.bin.tolist() == [0, 1, 2, 3, 4]
+    assert counts.low.tolist() == [-1.0, -5e-324, 0.0, 5e-324, 7.0]
+    assert counts.rows.tolist() == [2, 1, 2, 1, 1]
+
+
+HOSTILE = {
+    "score": [0.5, None, float("nan"), float("inf"), -float("inf"), 0.5, 0.5, 0.5, 0.5, None, None],
+    "w": [1.0, 1.0, 1.0, 1.0, 1.0, None, float("nan"), -1.0, float("inf"), 0.0, None],
+}
+
+
+@pytest.mark.parametrize("binning", [BINNING, None], ids=["bins", "scores"])
+def test_rows_that_do_not_count(tmp_path, binning):
+    arrow = pa.table(HOSTILE)
+    pq.write_table(arrow, tmp_path / "rows.parquet", row_group_size=3)
+    masked = arrow.to_pandas(types_mapper=pd.ArrowDtype)
+    by = GroupBy((), "score", "w", 0)
+    good = 0 if binning is None else int(binning.of(np.array([0.5]))[0])
+    bad = (0, 0.0, 0.0)
+    expected = {
+        (MISSING,): (2, *bad),
+        (NO_NUMBER,): (1, *bad),
+        (INFINITE,): (2, *bad),
+        (BAD_WEIGHT,): (4, *bad),
+        (good,): (1, 1, 0.5, 0.5),
+    }
+    files = Partitions.of_parquet(tmp_path / "rows.parquet")
+    assert lines(files.count(by, binning)) == expected
+    assert lines(settled(count_piece(masked, by, binning), binning is None)) == expected
+    # NumPy's floats do not tell NULL from NaN.
+    floats = pd.DataFrame(HOSTILE)
+    floats = floats.astype(float)
+    expected[MISSING,], expected[NO_NUMBER,] = expected.pop((MISSING,)), (3, *bad)
+    del expected[MISSING,]
+    assert lines(settled(count_piece(floats, by, binning), binning is None)) == expected
+
+
+def test_masked_and_object_columns():
+    frame = pd.DataFrame({
+        "score": pd.array([1, None, 3], "Int64"),
+        "object": np.array([Decimal("0.5"), None, 2], object),
+        "flag": pd.array([True, None, False], "boolean"),
+        "text": pd.array(["a", None, "b"], "string"),
+        "kind": pd.Categorical(["x", None, "y"], categories=["z", "y", "x"]),
+        "mixed": np.array([1, True, 1.0], object),
+        "float": [1.5, float("nan"), -0.0],
+        "when": pd.to_datetime(["2024-01-01", None, "2024-01-02"]),
+    })  # fmt: skip
+    for score in ("score", "object"):
+        counts = count_piece(frame, GroupBy((), score), BINNING)
+        assert counts.bin.min() == MISSING
+        assert counts.rows.sum() == 3
+
+    def levels(name):
+        return settled(count_piece(frame, GroupBy((Key(name),)))).levels[0]
+
+    assert levels("score") == [None, 1, 3]
+    assert levels("flag") == [None, False, True]
+    assert levels("text") == [None, "a", "b"]
+    assert levels("kind") == [None, "x", "y"]
+    assert [type(v) for v in levels("mixed")] == [bool, float, int]
+    assert levels("float") == [None, 0.0, 1.5]
+    assert not np.signbit(levels("float")[1])
+    assert [str(v)[:10] for v in levels("when")] == ["None", "2024-01-01", "2024-01-02"]
+
+
+def test_values_that_matter(tmp_path):
+    frame = pd.DataFrame({
+        "text": ["1", "2", None, "3"], "number": [1, 2, 1, 3], "flag": [True, False, True, True],
+    })  # fmt: skip
+    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "rows.parquet", row_group_size=2)
+    for source in (
+        Partitions.of_parquet(tmp_path / "rows.parquet"),
+        Partitions.of_dask(dd.from_pandas(frame, npartitions=2)),
+    ):
+
+        def levels(name, only, source=source):
+            counts = source.count(GroupBy((Key(name, only),)))
+            return dict(zip(counts.column(0).tolist(), counts.rows.tolist(), strict=True))
+
+        assert levels("text", ("1", 2)) == {"1": 1, None: 1, Rest.REST: 2}
+        assert levels("text", ()) == {None: 1, Rest.REST: 3}
+        assert levels("number", (1.0, "2", True)) == {1: 2, Rest.REST: 2}
+        assert levels("number", (True,)) == {Rest.REST: 4}
+        assert levels("flag", (1,)) == {Rest.REST: 4}
+        assert levels("flag", (np.True_,)) == {True: 3, Rest.REST: 1}
+
+
+def test_parts():
+    frame = table()
+    by = GroupBy((Key("label"), Key("region", (1, 2))), "score")
+    parts = [
+        Part((1,), ((1,),), ((0.1, 0.2), (0.15, 0.3))),
+        Part((0, 1), (("yes", Rest.REST), ("no", 2)), ((0.25, 0.5),)),
+        Part((), (), ((0.9, 1.0),)),
+        Part((1,), ((True,),), ((0.0, 1.0),)),
+    ]
+    rest = frame["region"] > 2
+    s = frame["score"]
+    inside = (frame["region"] == 1) & s.between(0.1, 0.3)
+    couples = ((frame["label"] == "yes") & rest) | (
+        (frame["label"] == "no") & (frame["region"] == 2)
+    )
+    inside |= couples & s.between(0.25, 0.5)
+    inside |= s.between(0.9, 1.0)
+    source = Partitions.of_dask(dd.from_pandas(frame, npartitions=3))
+    kept = Partitions.of_dask(dd.from_pandas(frame[inside], npartitions=2))
+    for binning in (None, BINNING, Binning.from_ranges([(0.1, 0.5), (0.9, 1.0)], 300)):
+        same(source.count(by, binning, parts), kept.count(by, binning))
+
+
+def test_the_ends_of_a_range_belong():
+    scores = [0.1, 0.2, 0.3, None, float("inf"), float("nan")]
+    frame = pa.table({"score": scores})
+    by = GroupBy((), "score")
+    counts = count_piece(frame, by, None, [Part((), (), ((0.1, 0.2),))])
+    assert counts.low.tolist() == [0.1, 0.2]
+    assert count_piece(frame, by, BINNING, [Part((), (), ())]).n_lines == 0
+
+
+def test_recount():
+    frame = table()
+    by = GroupBy((Key("label"), Key("region")), "score", "w")
+    steps = [
+        (Part((1,), ((1,), (2,)), ()), np.array([-np.inf, 0.2, 0.4])),
+        (Part((1,), ((3,),), ((5.0, 6.0),)), np.array([0.3, np.inf])),
+    ]
+    counts = Partitions.of_dask(dd.from_pandas(frame, npartitions=3)).recount(by, steps)
+    frame = frame[frame["w"] > 0]
+    s = frame["score"].to_numpy()
+    low = 1 + (s >= 0.2).astype(int) + (s >= 0.4)
+    bins = np.select([frame["region"] <= 2, frame["region"] == 3], [low, s >= 0.3], 0)
+    found = lines(counts)
+    assert counts.n_rows == len(frame)
+    by_line = (
+        frame.assign(bin=bins).groupby(["label", "region", "bin"])["score"].agg(["size", "min"])
+    )
+    assert {k: (v[0], v[2]) for k, v in found.items()} == {
+        k: (int(n), low) for k, n, low in by_line.itertuples()
+    }
+
+
+def test_columns_rows_and_batches(tmp_path):
+    frame = table(50).assign(flag=True, when=pd.Timestamp("2024-01-01"))
+    kinds = {
+        "score": "number", "label": "text", "region": "number", "w": "number",
+        "flag": "boolean", "when": "other",
+    }  # fmt: skip
+    files = Partitions.of_parquet(write(tmp_path, frame, 3))
+    frames = Partitions.of_dask(dd.from_pandas(frame, npartitions=3))
+    assert (files.rows(), frames.rows()) == (50, None)
+    for source in (files, frames):
+        assert source.columns() == kinds
+        batches = list(source.batches(["score", "label"]))
+        assert len(batches) == 3
+        for name in ("score", "label"):
+            values = np.concatenate([batch[name] for batch in batches])
+            assert values.tolist() == frame[name].tolist()
+
+
+def test_sample(tmp_path):
+    frame = table(4000)
+    frame.loc[:20, "score"] = np.nan
+    frame.loc[30:40, "score"] = np.inf
+    frame = frame.sort_values("score")
+    for source in (
+        Partitions.of_parquet(write(tmp_path, frame, 8)),
+        Partitions.of_dask(dd.from_pandas(frame, npartitions=8, sort=False)),
+    ):
+        sample = source.sample("score", "label", 100)
+        assert len(sample) == 100
+        assert np.isfinite(sample).all()
+        yes = set(frame.loc[frame["label"] == "yes", "score"])
+        assert 40 <= sum(s in yes for s in sample.tolist()) <= 60
+        assert len(source.sample("score", None, 100)) == 100
+        # More than there are of a label: all that were found, and more of the others.
+        assert len(source.sample("score", "label", 1500)) == 1500
+
+
+def model(frame):
+    assert list(frame.columns) == ["region", "w"]
+    return frame["region"].to_numpy() / 5 + frame["w"].to_numpy() / 100
+
+
+def test_scores_that_a_function_computes(tmp_path):
+    frame = table()
+    scored = frame.assign(s=model(frame[["region", "w"]]))
+    by = GroupBy((Key("label"),), "s")
+    expected = reference(scored, by)
+    files = Partitions.of_parquet(write(tmp_path, frame, 3))
+    frames = Partitions.of_dask(dd.from_pandas(frame, npartitions=3))
+    for source in (files, frames):
+        source = source.with_scores(model, "s", needs=["region", "w"])
+        assert source.columns()["s"] == "number"
+        same(source.count(by, BINNING), expected)
+        assert len(source.sample("s", "label", 10)) == 10
+        twice = source.with_scores(lambda f: 2 * f["s"].to_numpy(), "t", needs=["s"])
+        same(twice.count(by, BINNING), expected)
+        twice = twice.count(GroupBy((Key("label"),), "t"), BINNING)
+        assert twice.high.max() == 2 * expected.high.max()
+        with pytest.raises(ValueError, match="a column 's' already"):
+            source.with_scores(model, "s")
+        with pytest.raises(ValueError, match=r"shape \(1,\)"):
+            files.with_scores(lambda f: [1.0], "u").count(GroupBy((), "u"))
+
+
+def test_files_of_several_types(tmp_path):
+    pq.write_table(pa.table({"x": pa.array([1, 2], pa.int32())}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"x": pa.array([1.0, None])}), tmp_path / "b.parquet")
+    counts = Partitions.of_parquet(tmp_path).count(GroupBy((Key("x"),)))
+    assert counts.levels == ([None, 1.0, 2.0],)
+    assert counts.rows.tolist() == [1, 2, 1]
+    pq.write_table(pa.table({"y": [1]}), tmp_path / "c.parquet")
+    with pytest.raises(ValueError, match="do not have the same columns: x, y"):
+        Partitions.of_parquet(tmp_path)
+
+
+def test_files_without_rows(tmp_path):
+    pq.write_table(pa.table({"s": pa.array([], pa.float64()), "g": pa.array([], pa.string())}),
+                   tmp_path / "a.parquet")  # fmt: skip
+    source = Partitions.of_parquet(tmp_path)
+    by = GroupBy((Key("g"),), "s")
+    for binning in (None, BINNING):
+        assert source.count(by, binning).n_lines == 0
+    assert source.recount(by, []).n_lines == 0
+    assert source.sample("s", "g", 10).tolist() == []
+
+
+def test_what_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(FileNotFoundError, match="no Parquet files"):
+        Partitions.of_parquet(str(tmp_path / "*.parquet"))
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        Partitions.of_parquet(tmp_path / "rows.parquet")
+    frame = table(100)
+    files = Partitions.of_parquet(write(tmp_path, frame, 2))
+    frames = Partitions.of_dask(dd.from_pandas(frame, npartitions=2))
+    monkeypatch.setattr(kernel, "MOST_LINES", 90)
+    for source in (files, frames):
+        with pytest.raises(ValueError, match="no column 'x': the columns are 'score', 'label'"):
+            source.count(GroupBy((Key("x"),)))
+        with pytest.raises(TypeError, match="column 'label' holds .*, not numbers"):
+            source.count(GroupBy((), "label"), BINNING)
+        with pytest.raises(TooManyLinesError):
+            source.count(GroupBy((), "score"))
+
+
+def test_a_scheduler_that_is_not_there():
+    begun = time.monotonic()
+    with pytest.raises(
+        ConnectionError, match=r"no dask scheduler answers at tcp://127.0.0.1:9 \(1 s\)"
+    ):
+        cluster.connect("tcp://127.0.0.1:9", timeout=1)
+    assert time.monotonic() - begun < 10
+
+
+def interrupt(frame):
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_ends_a_pass(tmp_path):
+    files = Partitions.of_parquet(write(tmp_path, table(100), 5)).with_scores(interrupt, "s")
+    with pytest.raises(KeyboardInterrupt):
+        files.count(GroupBy((), "s"), BINNING)
+    assert not [t for t in threading.enumerate() if t.name.startswith("setpoint-count")]
+
+
+def slow(frame):
+    time.sleep(0.2)
+    return frame["score"].to_numpy()
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def test_workers_give_the_same_counts(client, tmp_path):
+    frame = table()
+    expected = reference(frame)
+    pattern = write(tmp_path, frame, 5)
+    files = Partitions.of_parquet(pattern, scheduler=client)
+    assert files.engine == "Parquet on dask"
+    same(files.count(BY, BINNING), expected)
+    frames = Partitions.of_dask(dd.from_pandas(frame, npartitions=20), client)
+    for binning in (BINNING, None):
+        same(frames.count(BY, binning), reference(frame, binning=binning))
+    by_address = Partitions.of_parquet(pattern, scheduler=client.scheduler.address)
+    same(by_address.count(BY, BINNING), expected)
+    assert len(list(files.batches(["score"]))) == 5
+    by_address._client.close()
+    with client.as_current():
+        assert Partitions.of_parquet(pattern).engine == "Parquet on dask"
+
+
+def test_a_worker_that_is_killed_changes_nothing(client):
+    frame = table()
+    source = Partitions.of_dask(dd.from_pandas(frame, npartitions=10), client)
+    source = source.with_scores(slow, "s", needs=["score"])
+    by = GroupBy(BY.keys, "s", "w")
+    victim = next(iter(client.run(os.getpid).values()))
+    killer = threading.Timer(0.5, os.kill, (victim, 9))
+    killer.start()
+    counts = source.count(by, BINNING)
+    killer.join()
+    same(counts, reference(frame))
+    assert victim not in client.run(os.getpid).values()
