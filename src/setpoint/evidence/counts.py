@@ -102,10 +102,10 @@ class Counts:
         n = len(bins)
         ones = np.ones(n, np.int64)
         w = np.ones(n) if weight is None else weight
-        whole = ones if weight is None else np.floor(w * scale + 0.5).astype(np.int64)
-        squares = ones if weight is None else np.floor(w * w * scale + 0.5).astype(np.int64)
+        whole = ones if weight is None else _whole(w * scale)
+        squares = ones if weight is None else _whole(w * w * scale)
         score = np.zeros(n) if scores is None else scores + 0.0
-        off = np.zeros(n, bool) if weight is None else whole != w * scale
+        off = np.zeros(n, bool) if weight is None else np.floor(w * scale) != w * scale
         codes = np.array([c for _, c in columns], np.int64).reshape(len(columns), n)
         lines = cls(
             tuple(list(levels) for levels, _ in columns),
@@ -156,6 +156,12 @@ class Counts:
         return Counts(self.levels, self.codes[:, order][:, starts], *(out[n] for n in _PER_LINE))
 
 
+def _whole(values: Floats) -> Codes:
+    """The nearest integers; halves upwards, for the rounding of engines differs."""
+    return np.minimum(np.floor(values + 0.5), _MOST).astype(np.int64)
+
+
+_MOST = 2.0**62
 _PER_LINE = (
     "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
 )  # fmt: skip
