@@ -28,7 +28,7 @@ def hostile(rng, n):
         np.full(n, 0.25),
         rng.integers(-3, 4, n) * TINY,
     ]
-    return kinds + [np.concatenate(kinds)[rng.permutation(8 * n)[:n]]]
+    return [*kinds, np.concatenate(kinds)[rng.permutation(8 * n)[:n]]]
 
 
 def binnings(rng, scores):

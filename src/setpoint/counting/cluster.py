@@ -75,7 +75,8 @@ def counted(pieces: Sequence[Any], ask: Ask, client: Any) -> Counts:
     merged = dask.delayed(_merged, pure=False)
     while len(counts) > 1:
         counts = [merged(counts[i : i + _FAN_IN]) for i in range(0, len(counts), _FAN_IN)]
-    return _computed(counts[0], client)
+    total: Counts = _computed(counts[0], client)
+    return total
 
 
 def answer_of(piece: Any, ask: Ask, client: Any) -> Any:

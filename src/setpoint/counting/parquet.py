@@ -20,6 +20,8 @@ _ROWS = 1 << 20
 """Small row groups are read together up to so many rows: fewer counts to merge."""
 
 _FAN_IN = 8
+_LINES = 1 << 20
+"""So many counts, or lines, are held before they are merged."""
 
 
 class RowGroups(NamedTuple):
@@ -111,8 +113,9 @@ def counted(pieces: Sequence[RowGroups], ask: Ask) -> Counts:
             if len(running) == workers:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 new += [future.result() for future in done]
+            lines = _n_lines(new)
             # As many lines as there are already: so no line is merged again and again.
-            if len(new) >= _FAN_IN and sum(c.n_lines for c in new) >= _n_lines(total):
+            if (len(new) >= _FAN_IN or lines >= _LINES) and lines >= _n_lines(total):
                 total, new = [merge(total + new)], []
             running.add(pool.submit(_answer, piece, ask))
         new += [future.result() for future in running]
@@ -132,9 +135,10 @@ def _answer(piece: RowGroups, ask: Ask) -> Counts:
 
 def _found(paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[str]:
     """The files of paths, folders and patterns."""
-    listed = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    several = [paths] if isinstance(paths, str | PathLike) else paths
+    listed = [fspath(path) for path in several]
     found: list[str] = []
-    for path in map(fspath, listed):
+    for path in listed:
         if Path(path).is_dir():
             found += sorted(str(file) for file in Path(path).rglob("*.parquet"))
         elif has_magic(path) and not Path(path).exists():
@@ -145,18 +149,16 @@ def _found(paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[s
         if not Path(path).exists():
             raise FileNotFoundError(f"{path}: there is no such file")
     if not found:
-        raise FileNotFoundError(
-            f"no Parquet files: {', '.join(map(fspath, listed)) or 'none given'}"
-        )
+        raise FileNotFoundError(f"no Parquet files: {', '.join(listed) or 'none given'}")
     return found
 
 
 def _together(rows: Sequence[int]) -> list[tuple[int, ...]]:
     """Consecutive row groups, as long as they have few rows."""
     out: list[list[int]] = []
-    size = _ROWS
+    size = 0
     for i, n in enumerate(rows):
-        if size + n > _ROWS:
+        if not out or size + n > _ROWS:
             out.append([])
             size = 0
         out[-1].append(i)

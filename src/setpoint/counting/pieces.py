@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from setpoint.counting.kernel import Kinds, bins_of, count, is_good, order_of, reached
+from setpoint.counting.kernel import Kinds, bins_of, count, inside, is_good, order_of, reached
 from setpoint.counting.reading import family, levels_of, numbers_of, package
 from setpoint.counting.source import GroupBy, Part, Rest
 from setpoint.evidence.binning import Binning
@@ -230,21 +230,14 @@ def _inside(rows: _Rows, parts: Sequence[Part], by_score: bool) -> Bools:
     """Which rows (N,) are of a part."""
     of_kind = np.array([_kinds_of(rows, part) for part in parts])
     if not by_score:
-        return np.asarray(of_kind.any(axis=0)[rows.kinds.of_row])
-    keep = np.zeros(rows.n, bool)
+        return np.asarray(of_kind.any(axis=0))[rows.kinds.of_row]
     # Kinds of the same parts are of the same ranges.
-    patterns, pattern = np.unique(of_kind, axis=1, return_inverse=True)
-    of_row = pattern.ravel()[rows.kinds.of_row]
-    for i, pattern_parts in enumerate(patterns.T):
-        ranges = [
-            r for part, has in zip(parts, pattern_parts, strict=True) if has for r in part.ranges
-        ]
-        if not ranges:
-            continue
-        low, high = _union(ranges)
-        which = of_row == i
-        place = np.searchsorted(low, rows.score[which], side="right") - 1
-        keep[which] = (place >= 0) & (rows.score[which] <= high[place])
+    patterns, group = np.unique(of_kind, axis=1, return_inverse=True)
+    ranges = [
+        _union([r for part, has in zip(parts, pattern, strict=True) if has for r in part.ranges])
+        for pattern in patterns.T
+    ]
+    keep = inside(rows.score, group.ravel()[rows.kinds.of_row], ranges)
     return keep if rows.no_score is None else keep & ~rows.no_score
 
 
@@ -258,7 +251,7 @@ def _union(ranges: Sequence[tuple[float, float]]) -> tuple[Floats, Floats]:
         else:
             low.append(a)
             high.append(b)
-    return np.array(low), np.array(high)
+    return np.array(low, np.float64), np.array(high, np.float64)
 
 
 def _spread(values: Floats, n: int) -> Floats:

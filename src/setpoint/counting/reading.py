@@ -1,7 +1,7 @@
 """Columns of a piece of a table, pandas or Arrow, as numbers or as levels and codes.
 
 NULL is what Arrow and the masked columns of pandas call so, and None, NA and NaT among objects.
-In a column of plain NumPy floats NULL and NaN cannot be told apart: it is NaN.
+A column of plain NumPy floats holds NaN for both: it counts as NaN.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ order, any partition and any retry gives the same bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -116,11 +116,16 @@ class Counts:
     @classmethod
     def merge(cls, parts: Sequence[Counts]) -> Counts:
         """The counts of the rows of several parts."""
-        return parts[0] if len(parts) == 1 else cls.joined(parts).grouped()
+        if len(parts) == 1:
+            return parts[0]
+        parts = cls.aligned(parts)
+        joined = (np.concatenate([getattr(p, name) for p in parts]) for name in _PER_LINE)
+        codes = np.concatenate([p.codes for p in parts], axis=1)
+        return cls(parts[0].levels, codes, *joined).grouped()
 
     @classmethod
-    def joined(cls, parts: Sequence[Counts]) -> Counts:
-        """The lines of several parts one after the other, by the same levels."""
+    def aligned(cls, parts: Sequence[Counts]) -> list[Counts]:
+        """The parts by levels that are the same in all."""
         places: list[dict[Any, int]] = []
         for k in range(len(parts[0].levels)):
             values = {(type(v), v): None for part in parts for v in part.levels[k]}
@@ -135,9 +140,8 @@ class Counts:
             ).reshape(len(places), part.n_lines)
             for part in parts
         ]
-        joined = (np.concatenate([getattr(p, name) for p in parts]) for name in _PER_LINE)
         levels = tuple([v for _, v in place] for place in places)
-        return cls(levels, np.concatenate(codes, axis=1), *joined)
+        return [replace(part, levels=levels, codes=c) for part, c in zip(parts, codes, strict=True)]
 
     def grouped(self) -> Counts:
         """Lines of the same values and bin as one."""
