@@ -279,6 +279,7 @@ class PlugInClassifier(FitsTables):
         if is_elsewhere(X, y):
             self._fit_table(X, y, params=params, **rows)
         else:
+            self._refuse_rows_for_fit()
             data = open_fit(self, X, y, **rows)
             with Progress(bool(self.verbose)) as progress:
                 fitted = self._task(data, sensitive_features, params, progress).run()

@@ -161,6 +161,15 @@ class FitsTables(InnerModel, GoalClassifier):
         self.n_oracle_calls_ = decision.report.search.calls or 0
 
     # ------------------------------------------------------------------ checks
+    def _refuse_rows_for_fit(self) -> None:
+        """Rows in memory are split by cv."""
+        number = self.cv.rows_for_fit if isinstance(self.cv, HoldOut) else None
+        if number is not None:
+            raise ValueError(
+                f"rows_for_fit: it splits tables elsewhere, and X is in memory, found {number!r}; "
+                "HoldOut(0.2) finds the rule on a share of the rows in memory"
+            )
+
     def _options(self, solver: Solver) -> Options:
         return Options.of(
             solver,
