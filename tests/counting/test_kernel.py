@@ -120,13 +120,12 @@ def test_rows_that_do_not_count(monkeypatch, cells, weighted):
     weight = np.array([2.0, 1.0, -1.0, np.inf]) if weighted else None
     kinds = Kinds.of([], [], 4)
     counts = count((), kinds, bins, scores, weight)
-    w = 2 if weighted else 1
     assert counts.bin.tolist() == [BAD_WEIGHT, NO_NUMBER, 0]
     assert counts.rows.tolist() == [1, 2, 1]
-    assert counts.weight.tolist() == [0, 0, w]
-    assert counts.squares.tolist() == [0, 0, w * w]
+    assert counts.weight.tolist() == ([0, 0, 2] if weighted else [1, 2, 1])
+    assert counts.squares.tolist() == ([0, 0, 4] if weighted else [1, 2, 1])
     assert counts.low.tolist() == counts.high.tolist() == [0.0, 0.0, 0.5]
-    assert counts.least.tolist() == counts.most.tolist() == [0.0, 0.0, w]
+    assert counts.least.tolist() == counts.most.tolist() == ([0, 0, 2] if weighted else [1, 1, 1])
     assert not counts.rounded.any()
 
 

@@ -1,6 +1,9 @@
 """Rows in pieces: whatever the pieces, who counts them and how often, the counts are the same."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from decimal import Decimal
@@ -243,6 +246,9 @@ def test_the_ends_of_a_range_belong():
     by = GroupBy((), "score")
     counts = count_piece(frame, by, None, [Part((), (), ((0.1, 0.2),))])
     assert counts.low.tolist() == [0.1, 0.2]
+    # Rows that do not count have no place in any range.
+    whole_line = [Part((), (), ((-np.inf, np.inf),))]
+    assert count_piece(frame, by, BINNING, whole_line).n_rows == 3
     assert count_piece(frame, by, BINNING, [Part((), (), ())]).n_lines == 0
 
 
@@ -381,6 +387,22 @@ def test_a_scheduler_that_is_not_there():
     assert time.monotonic() - begun < 10
 
 
+def test_a_missing_package_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"pip install 'setpoint\[scale\]'"):
+        cluster.connect("tcp://127.0.0.1:9")
+
+
+def test_no_engine_is_imported_before_it_is_used():
+    code = (
+        "import sys, setpoint.counting\n"
+        "engines = {'dask', 'distributed', 'duckdb', 'polars', 'numba'}\n"
+        "print(*sorted(engines & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 def interrupt(frame):
     raise KeyboardInterrupt
 
@@ -438,3 +460,17 @@ def test_a_worker_that_is_killed_changes_nothing(client):
     killer.join()
     same(counts, reference(frame))
     assert victim not in client.run(os.getpid).values()
+
+
+def test_an_interrupt_ends_a_pass_on_a_cluster(client):
+    source = Partitions.of_dask(dd.from_pandas(table(), npartitions=200), client)
+    source = source.with_scores(slow, "s", needs=["score"])
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        source.count(GroupBy((), "s"), BINNING)
+    assert time.monotonic() - begun < 15  # of 20 s and more
+    # What had not begun is dropped: the workers are free at once.
+    assert client.submit(abs, -1).result(timeout=10) == 1

@@ -133,7 +133,7 @@ def reached(scores: Floats, group: Codes, thresholds: Sequence[Floats]) -> Codes
 
 
 def inside(scores: Floats, group: Codes, ranges: Sequence[tuple[Floats, Floats]]) -> Bools:
-    """Whether each score (N,) lies in a range of its group; NaN lies in none.
+    """Whether each score (N,) lies in a range of its group; NaN and infinity lie in none.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def count(
     weight: Floats | None = None,
     scale: float = 1.0,
 ) -> Counts:
-    """Count rows; those of bins that do not count have weight and score 0.
+    """Count rows; in bins that do not count their score is 0, and their weight, if there are any.
 
     Parameters
     ----------
@@ -266,10 +266,9 @@ def _lines_of(
         weight, squares, rounded = sums[cells].T.copy()
         least, most = found[:, 3:].T.copy()
     else:
-        weight = np.where(is_good(bins), rows, 0)
-        squares, rounded = weight.copy(), np.zeros(len(rows), np.int64)
-        least = is_good(bins).astype(np.float64)
-        most = least.copy()
+        weight = squares = rows
+        least = most = np.ones(len(rows))
+        rounded = np.zeros(len(rows), np.int64)
     low, high = found[:, 1:3].T.copy()
     return Counts(
         levels, codes[:, kind], bins, rows, weight, squares, low, high, least, most, rounded > 0
@@ -285,20 +284,10 @@ def _sorted(
     scale: float,
 ) -> Counts:
     good = is_good(bins)
-    n = len(bins)
-    w = np.where(good, 1.0 if weight is None else weight, 0.0)
-    units = 1.0 if weight is None else scale
-    exact = w * units
-    whole = np.minimum(np.floor(exact + 0.5), _LARGEST).astype(np.int64)
+    columns = list(zip(levels, kinds.codes[:, kinds.of_row], strict=True))
+    w = None if weight is None else np.where(good, weight, 0.0)
     with np.errstate(over="ignore"):
-        squares = np.minimum(np.floor(w * w * units + 0.5), _LARGEST).astype(np.int64)
-    score = np.where(good, scores, 0.0) + 0.0
-    codes = kinds.codes[:, kinds.of_row]
-    ones = np.ones(n, np.int64)
-    off = np.floor(exact + 0.5) != exact
-    return Counts(
-        levels, codes, bins, ones, whole, squares, score, score, w, w, off
-    ).grouped()  # fmt: skip
+        return Counts.of_rows(columns, bins, np.where(good, scores, 0.0), w, scale)
 
 
 @kernel(error_model="numpy")
@@ -353,9 +342,10 @@ def _inside(
     scores: Floats, group: Codes, low: Floats, high: Floats, starts: Codes, out: Bools
 ) -> None:
     for i in range(scores.size):
+        s = scores[i]
         begin = starts[group[i]]
-        place = _place(scores[i], low, begin, starts[group[i] + 1])
-        out[i] = place > begin and scores[i] <= high[place - 1]
+        place = _place(s, low, begin, starts[group[i] + 1])
+        out[i] = -np.inf < s < np.inf and place > begin and s <= high[place - 1]
 
 
 @kernel(error_model="numpy")
@@ -399,10 +389,9 @@ def _add_weighted(
             floats[cell, 3] = w
         if w > floats[cell, 4]:
             floats[cell, 4] = w
-        whole = np.floor(w * scale + 0.5)
-        sums[cell, 0] += np.int64(min(whole, _LARGEST))
+        sums[cell, 0] += np.int64(min(np.floor(w * scale + 0.5), _LARGEST))
         sums[cell, 1] += np.int64(min(np.floor(w * w * scale + 0.5), _LARGEST))
-        sums[cell, 2] += whole != w * scale
+        sums[cell, 2] += np.floor(w * scale) != w * scale
 
 
 @kernel(error_model="numpy")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = [
     "levels_of",
     "numbers_of",
     "package",
+    "plain",
     "values_of",
 ]
 
@@ -33,6 +35,25 @@ __all__ = [
 def package(name: str) -> Any:
     """A module of the packages that tables in pieces need."""
     return needed_by("Tables in pieces", "scale", name)
+
+
+def plain(value: Any) -> Any:
+    """A value as Python's own, None for what is missing.
+
+    Examples
+    --------
+    >>> plain(Decimal("2.00")), plain(Decimal("0.5")), plain(np.int8(3)), plain(float("nan"))
+    (2, 0.5, 3, None)
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if _is_missing(value) or (isinstance(value, float | Decimal) and math.isnan(value)):
+        return None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime) and hasattr(value, "to_pydatetime"):
+        return value.to_pydatetime()
+    return value + 0.0 if isinstance(value, float) else value
 
 
 def family(value: Any) -> str:
@@ -108,7 +129,7 @@ def levels_of(column: Any, only: Sequence[Any] | None = None) -> tuple[list[Any]
     column : pandas Series or Arrow array
     only : sequence, optional
         Values that matter: others are Rest.REST. Text is compared with text, numbers with
-        numbers. What is missing is None in any case.
+        numbers, and the level is the value as it is given here. What is missing is None.
     """
     column = _plain(column)
     if not isinstance(column, np.ndarray):
@@ -152,10 +173,6 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float | np.floating | Decimal) and math.isnan(value)
-
-
 def _numbers_of_objects(column: NDArray[Any], name: str) -> tuple[Floats, Bools | None]:
     rows = column.tolist()
     missing = np.fromiter(map(_is_missing, rows), bool, len(rows))
@@ -187,20 +204,13 @@ def _levels_of_objects(column: NDArray[Any]) -> tuple[list[Any], Codes]:
 def _tidy(levels: list[Any], codes: Codes, only: Sequence[Any] | None) -> tuple[list[Any], Codes]:
     """Levels that occur, each once, as plain values."""
     present, codes = compress(codes, max(len(levels), 1))
-    wanted = None if only is None else {(family(v), v) for v in map(_plain_value, only)}
+    wanted: dict[Any, Any] = {}
+    for value in map(plain, only or ()):
+        wanted.setdefault((family(value), value), value)
     place: dict[Any, int] = {}
     moved = []
-    for level in (_plain_value(levels[k]) for k in present.tolist()):
-        value = level
-        if level is not None and wanted is not None and (family(level), level) not in wanted:
-            value = Rest.REST
+    for own in (plain(levels[k]) for k in present.tolist()):
+        matters = only is None or own is None
+        value = own if matters else wanted.get((family(own), own), Rest.REST)
         moved.append(place.setdefault((type(value), value), len(place)))
     return [v for _, v in place], np.array(moved, np.int64)[codes]
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if _is_missing(value) or _is_nan(value):
-        return None
-    return value + 0.0 if isinstance(value, float) else value
