@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from setpoint.counting.expressions import plain
+from setpoint.counting.columns import plain
 from setpoint.counting.source import Rest, Source
 from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, Counts
 

@@ -92,11 +92,10 @@ def native(engine, columns, tmp_path_factory):
         return connection.read_parquet(str(path)), connection
     pandas = pytest.importorskip("pandas", reason="holds the rows")
     decimal = {types["decimal"]: pandas.ArrowDtype(types["decimal"])}
-    eager = made.to_pandas(types_mapper=decimal.get)
+    eager = made.to_pandas(types_mapper=decimal.get if engine == "dask" else None)
     if engine == "duckdb-pandas":
         duckdb = pytest.importorskip("duckdb", reason="an optional engine")
         connection = duckdb.connect()
-        eager["decimal"] = [float(v) for v in eager["decimal"]]
         return connection.from_df(eager), connection
     if engine == "dask":
         dask = pytest.importorskip("dask.dataframe", reason="an optional engine")
@@ -199,8 +198,9 @@ class TestCount:
         by = GroupBy((Key(name, only), Key("label_text")), "score", "weight")
         same(sources, lambda s: s.count(by, BINNING))
 
-    def test_many_values_that_matter(self, sources):
-        only = tuple(range(-1000, 1000))
+    def test_many_values_that_matter(self, sources, engine):
+        # Engines limit how deep an expression is; dask does not, and takes its time.
+        only = tuple(range(50 if engine == "dask" else 1100))
         same(sources, lambda s: s.count(GroupBy((Key("whole", only),))))
 
     def test_parts(self, sources):
@@ -305,8 +305,8 @@ class TestNumbers:
         source = LazyFrames(frame_of(engine, {"s": scores}))
         for some in np.sort(scores).reshape(8, 250):
             got = source.recount(GroupBy((), "s"), [(Part((), (), ()), some)])
-            reached = np.cumsum(got.rows[np.argsort(got.bin)][::-1])[::-1]
-            assert (reached[1:] == [(scores >= t).sum() for t in np.unique(some)]).all()
+            reached = [got.rows[got.bin > k].sum() for k in range(len(some))]
+            assert reached == [(scores >= t).sum() for t in some]
 
     def test_sums_beyond_the_integers_of_floats(self, engine):
         w = np.array([2.0**33 + 1, 2.0**33, 1.0, 3.0] * 50)

@@ -8,103 +8,23 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Callable, Sequence
-from decimal import Decimal
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.counting.columns import Field, Marks, kind_of, plain
 from setpoint.counting.source import Key, Part, Rest
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER
 
-__all__ = ["Dialect", "Field", "Marks", "kind_of", "plain"]
+__all__ = ["Dialect"]
 
 _LARGEST = float(np.finfo(np.float64).max)
 _WHOLE = 2.0**62
-"""Weights are counted as at most this: beyond it a cast fails in one engine and wraps in another."""
-
-
-def kind_of(dtype: nw.dtypes.DType) -> str:
-    """The kind of a column: "number", "boolean", "text" or "other"."""
-    if dtype.is_numeric():
-        return "number"
-    if dtype == nw.Boolean:
-        return "boolean"
-    return "text" if dtype in (nw.String, nw.Categorical, nw.Enum) else "other"
-
-
-def plain(value: Any) -> Any:
-    """A value of an engine as Python's own, None for what is missing.
-
-    Examples
-    --------
-    >>> plain(Decimal("2.00")), plain(Decimal("0.5")), plain(np.int8(3)), plain(float("nan"))
-    (2, 0.5, 3, None)
-    """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Decimal):
-        if value.is_nan():
-            return None
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, float):
-        return None if value != value else value + 0.0
-    if isinstance(value, datetime.datetime) and hasattr(value, "to_pydatetime"):
-        return value.to_pydatetime()
-    return value
-
-
-class Field(NamedTuple):
-    """A column that rows are grouped by, under the name it has in a pass.
-
-    Parameters
-    ----------
-    name : str
-    dtype : narwhals type
-        That of the table's column.
-    only : tuple of values or None
-        As in :class:`~setpoint.counting.source.Key`; then the column holds places among them,
-        after the last one those of the rest and of what is missing.
-    """
-
-    name: str
-    dtype: nw.dtypes.DType
-    only: tuple[Any, ...] | None
-
-    @property
-    def levels(self) -> list[Any]:
-        """What the codes of a column with `only` stand for."""
-        return [*(self.only or ()), Rest.REST, None]
-
-
-class Marks(NamedTuple):
-    """Names of a pass's columns, unlike all of the table's."""
-
-    score: str
-    weight: str
-    state: str
-    bin: str
-    whole: str
-    squares: str
-    off: str
-    rows: str
-    low: str
-    high: str
-    least: str
-    most: str
-    key: str
-
-    @classmethod
-    def beside(cls, names: Sequence[str]) -> Marks:
-        """Names that begin unlike all of these, whatever their case."""
-        prefix = "setpoint_"
-        while any(name.lower().startswith(prefix) for name in names):
-            prefix += "_"
-        return cls(*(prefix + name for name in cls._fields))
+"""Weights are counted as at most this: beyond it a cast fails in one engine, wraps in another."""
 
 
 class Dialect:
@@ -118,11 +38,14 @@ class Dialect:
     lazy_branches : bool
         Whether a condition is followed only by the rows that meet it. Where all rows follow every
         branch, formulas in the branches cost more than the choice of their numbers.
+    by_array : bool
+        Whether NumPy numbers the bins: rows are in partitions that Python works on anyway.
     """
 
-    def __init__(self, as_text: bool, lazy_branches: bool) -> None:
+    def __init__(self, *, as_text: bool, lazy_branches: bool, by_array: bool) -> None:
         self.as_text = as_text
         self.lazy_branches = lazy_branches
+        self.by_array = by_array
 
     def number(self, value: float) -> nw.Expr:
         """A float, to the bit."""
@@ -149,9 +72,10 @@ class Dialect:
         gone = nw.when(_missing(column, dtype)).then(nw.lit(1)).otherwise(nw.lit(0))
         return _balanced(operator.add, [*codes, gone]) + rest
 
-    def equals(self, column: nw.Expr, dtype: nw.dtypes.DType, value: Any) -> nw.Expr | None:
+    def equals(self, column: nw.Expr, dtype: nw.dtypes.DType, level: Any) -> nw.Expr | None:
         """Rows of one value; None where a column of this type has no such value."""
-        kind, value = kind_of(dtype), plain(value)
+        kind = kind_of(dtype)
+        value: Any = plain(level)
         if kind == "number":
             if not isinstance(value, int | float):
                 return None
@@ -162,9 +86,8 @@ class Dialect:
             if value != value // 1 or not -most <= value < most:
                 return None
             return column == nw.lit(int(value))
-        if not isinstance(value, _FITTING.get(kind, _OTHERS.get(type(dtype), ()))):
-            return None
-        return column == nw.lit(value)
+        fits = isinstance(value, _FITTING.get(kind, _OTHERS.get(type(dtype), ())))
+        return column == nw.lit(value) if fits else None
 
     def _has(self, field: Field, value: Any) -> nw.Expr | None:
         """Rows of one level of a field."""
@@ -197,10 +120,11 @@ class Dialect:
     ) -> list[nw.Expr] | None:
         """Conditions that the rows of some parts meet, all of them; None: no row does."""
         column = None if score is None else nw.col(score)
-        choices, ends = [], []
+        choices: list[nw.Expr] = []
+        ends: list[tuple[float, float]] = []
         for part in parts:
             own = self.combinations(part, fields)
-            if own is not None and not own or column is not None and not part.ranges:
+            if (own is not None and not own) or (column is not None and not part.ranges):
                 continue
             conditions = [] if own is None else [_balanced(operator.or_, own)]
             if column is not None:
@@ -227,21 +151,27 @@ class Dialect:
 
     # --- rows that count --------------------------------------------------------------------
 
-    def state(self, marks: Marks, score: bool, weight: bool) -> nw.Expr:
-        """0 for rows that count, else the number of the bin for their fault."""
-        found = nw.lit(0.0)
-        if weight:
+    def faulty(self, marks: Marks, values: Sequence[str], good: nw.Expr) -> nw.Expr:
+        """Numbers of the bins of rows at fault, `good` for others.
+
+        Parameters
+        ----------
+        values : sequence of str
+            Which of score and weight there are.
+        """
+        if marks.weight in values:
             fine = self.between(nw.col(marks.weight), 0.0, _LARGEST)
-            found = nw.when(fine).then(found).otherwise(nw.lit(float(BAD_WEIGHT)))
-        if score:
+            good = nw.when(fine).then(good).otherwise(nw.lit(float(BAD_WEIGHT)))
+        if marks.score in values:
             s = nw.col(marks.score)
-            bad = nw.when(s.is_nan()).then(float(NO_NUMBER)).otherwise(nw.lit(float(INFINITE)))
-            bad = nw.when(s.is_null()).then(float(MISSING)).otherwise(bad)
-            found = nw.when(self.between(s, -_LARGEST, _LARGEST)).then(found).otherwise(bad)
-        return found
+            no, infinite = nw.lit(float(NO_NUMBER)), nw.lit(float(INFINITE))
+            bad = nw.when(s.is_nan()).then(no).otherwise(infinite)
+            bad = nw.when(s.is_null()).then(nw.lit(float(MISSING))).otherwise(bad)
+            good = nw.when(self.between(s, -_LARGEST, _LARGEST)).then(good).otherwise(bad)
+        return good
 
     def whole(self, value: nw.Expr, scale: float) -> nw.Expr:
-        """``round(value * scale)`` as an integer; halves upwards, for engines' own rounding differs."""
+        """``round(value * scale)``; halves upwards, for the rounding of engines differs."""
         whole = (value * scale + 0.5).floor()
         high = nw.when(whole < _WHOLE).then(whole).otherwise(nw.lit(_WHOLE))
         return high.cast(nw.Int64())
@@ -250,24 +180,32 @@ class Dialect:
 
     def bin(self, score: str, binning: Binning) -> nw.Expr:
         """The bin of each finite score, as a float: casts of floats round in some engines."""
-        edges = binning.edges
+        if self.by_array:
+            # Its type leaves out that NumPy's arrays are taken.
+            numbered: Callable[[Any], Any] = partial(_binned, binning)
+            return nw.col(score).map_batches(numbered, nw.Float64())
+        edges, first, scale = binning.edges, binning.first, binning.scale
+        lowest, highest = self.number(edges[0]), self.number(edges[-1])
         s = nw.col(score)
-        s = nw.when(s >= self.number(edges[0])).then(s).otherwise(self.number(edges[0]))
-        s = nw.when(s <= self.number(edges[-1])).then(s).otherwise(self.number(edges[-1]))
-        first, scale = binning.first, binning.scale
+
+        def inside(lower: bool, upper: bool) -> nw.Expr:
+            clipped = nw.when(s >= lowest).then(s).otherwise(lowest) if lower else s
+            return nw.when(s <= highest).then(clipped).otherwise(highest) if upper else clipped
 
         def piece(j: int) -> nw.Expr:
             base = self.number(first[j])
             if not scale[j]:
                 return base
-            return base + ((s - self.number(edges[j])) * self.number(scale[j])).floor()
+            # Only the outer pieces have scores beyond their edges.
+            own = inside(j == 0, j == len(first) - 1)
+            return base + ((own - self.number(edges[j])) * self.number(scale[j])).floor()
 
         def choice(values: NDArray[Any]) -> nw.Expr:
             return self.steps(score, edges[1:-1], lambda j: self.number(values[j]))
 
         if self.lazy_branches:
             return self.steps(score, edges[1:-1], piece)
-        return choice(first) + ((s - choice(edges)) * choice(scale)).floor()
+        return choice(first) + ((inside(True, True) - choice(edges)) * choice(scale)).floor()
 
     def steps(
         self, score: str, edges: Sequence[float] | NDArray[Any], leaf: Callable[[int], nw.Expr]
@@ -291,7 +229,7 @@ class Dialect:
         always = sum(t == -np.inf for t in thresholds)
         finite = [t for t in thresholds if np.isfinite(t)]
         own = self.combinations(part, fields)
-        if not always and not finite or own is not None and not own:
+        if (not always and not finite) or (own is not None and not own):
             return None
         number = self.steps(score, finite, lambda j: self.number(always + j))
         if own is None:
@@ -301,6 +239,12 @@ class Dialect:
     def joined(self, numbers: Sequence[nw.Expr]) -> nw.Expr:
         """Their sum."""
         return _balanced(operator.add, numbers) if numbers else nw.lit(0.0)
+
+
+def _binned(binning: Binning, score: nw.Series[Any]) -> NDArray[Any]:
+    values = np.asarray(score.to_numpy(), np.float64)
+    # Rows at fault have bins of their own.
+    return binning.of(np.where(np.isfinite(values), values, 0.0)).astype(np.float64)
 
 
 _FITTING: dict[str, tuple[type, ...]] = {"boolean": (bool,), "text": (str,)}

@@ -14,17 +14,25 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.counting.expressions import Dialect, Field, Marks, kind_of, plain
+from setpoint.counting.columns import (
+    Field,
+    Marks,
+    array_of,
+    kind_of,
+    levels_of,
+    numbers,
+    plain,
+    whole,
+)
+from setpoint.counting.expressions import Dialect
 from setpoint.counting.source import MOST_LINES, GroupBy, Part, Source, TooManyLinesError
+from setpoint.counting.work import Work, streamed
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
 from setpoint.goals.errors import nearest
 from setpoint.typing import Codes, Floats
 
 __all__ = ["LazyFrames", "is_lazy"]
-
-BATCH = 2**17
-"""Rows of a batch, where the engine leaves it open."""
 
 _NAMES = {
     nw.Implementation.DUCKDB: "DuckDB",
@@ -37,6 +45,7 @@ _NAMES = {
 }
 _BARE_DECIMALS = (nw.Implementation.IBIS, nw.Implementation.SQLFRAME)
 _ALL_BRANCHES = (nw.Implementation.POLARS, nw.Implementation.DASK)
+_IN_PYTHON = (nw.Implementation.DASK,)
 
 
 def is_lazy(frame: object) -> bool:
@@ -70,15 +79,19 @@ class LazyFrames(Source):
         self._frame: nw.LazyFrame[Any] = known
         implementation = known.implementation
         self.engine = _NAMES.get(implementation, str(implementation.value))
-        self._dialect = Dialect(implementation in _BARE_DECIMALS, implementation not in _ALL_BRANCHES)
+        self._dialect = Dialect(
+            as_text=implementation in _BARE_DECIMALS,
+            lazy_branches=implementation not in _ALL_BRANCHES,
+            by_array=implementation in _IN_PYTHON,
+        )
 
     @cached_property
-    def _schema(self) -> nw.Schema:
+    def _schema(self) -> Mapping[str, nw.dtypes.DType]:
         return self._frame.collect_schema()
 
     @cached_property
     def _marks(self) -> Marks:
-        return Marks.beside(self._schema.names())
+        return Marks.beside(list(self._schema))
 
     def columns(self) -> Mapping[str, str]:
         """The columns and their kinds: "number", "boolean", "text" or "other"."""
@@ -101,9 +114,9 @@ class LazyFrames(Source):
         finite = dialect.between(nw.col(marks.score), -np.inf, np.inf)
         rows = self._frame.select(*chosen).filter(finite)
         if label is None:
-            return _numbers(rows.head(n).collect(), marks.score)
+            return numbers(rows.head(n).collect(), marks.score)
         first = rows.head(n // 2).collect()
-        scores = _numbers(first, marks.score)
+        scores = numbers(first, marks.score)
         labels = [plain(v) for v in first[marks.key].to_list()]
         known = Counter(v for v in labels if v is not None)
         if not known:
@@ -112,7 +125,7 @@ class LazyFrames(Source):
         same = dialect.equals(nw.col(marks.key), self._schema[label], usual)
         if same is None:
             return scores
-        others = _numbers(rows.filter(~same).head(n // 2).collect(), marks.score)
+        others = numbers(rows.filter(~same).head(n // 2).collect(), marks.score)
         # Those of other labels are (or their like) among the others.
         own = np.array([v == usual for v in labels], bool)
         return np.concatenate([scores[own], others])
@@ -121,39 +134,44 @@ class LazyFrames(Source):
         self, by: GroupBy, binning: Binning | None = None, parts: Sequence[Part] = ()
     ) -> Counts:
         """One pass: see :meth:`setpoint.counting.source.Source.count`."""
-        frame, fields = self._prepared(by)
+        work, fields = self._prepared(by)
         if parts:
             score = None if by.score is None else self._marks.score
             conditions = self._dialect.inside(parts, fields, score)
             if conditions is None:
                 return self._nothing(by)
             for condition in conditions:
-                frame = frame.filter(condition)
+                work = work.then("filter", condition)
         if by.score is None:
-            return self._counted(frame, by, fields, nw.lit(0.0))
+            return self._counted(work, by, fields, nw.lit(0.0))
         if binning is None:
-            return self._counted(frame, by, fields, None)
-        return self._counted(frame, by, fields, self._dialect.bin(self._marks.score, binning))
+            return self._counted(work, by, fields, None)
+        number = self._dialect.bin(self._marks.score, binning)
+        if self._dialect.by_array:
+            # What NumPy computes cannot be part of other expressions: a column first.
+            work = work.then("with_columns", number.alias(self._marks.bin))
+            number = nw.col(self._marks.bin)
+        return self._counted(work, by, fields, number)
 
     def recount(self, by: GroupBy, steps: Sequence[tuple[Part, Floats]]) -> Counts:
         """One pass: see :meth:`setpoint.counting.source.Source.recount`."""
-        frame, fields = self._prepared(by)
+        work, fields = self._prepared(by)
         if by.score is None:
-            return self._counted(frame, by, fields, nw.lit(0.0))
+            return self._counted(work, by, fields, nw.lit(0.0))
         reached = (
             self._dialect.reached(self._marks.score, part, list(map(float, at)), fields)
             for part, at in steps
         )
         number = self._dialect.joined([r for r in reached if r is not None])
-        return self._counted(frame, by, fields, number)
+        return self._counted(work, by, fields, number)
 
     def batches(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
         """All rows of some columns, some at a time."""
         self._check(names)
         text = [k for k in names if kind_of(self._schema[k]) == "text"]
         chosen = [nw.col(k).cast(nw.String()) if k in text else nw.col(k) for k in names]
-        for batch in _streamed(self._frame.select(*chosen)):
-            yield {name: _array(batch[name], name in text) for name in names}
+        for batch in streamed(self._frame.select(*chosen)):
+            yield {name: array_of(batch[name], name in text) for name in names}
 
     # --- one query --------------------------------------------------------------------------
 
@@ -161,7 +179,7 @@ class LazyFrames(Source):
         for name in names:
             if name not in self._schema:
                 raise ValueError(
-                    f"the table has no column {name!r} ({nearest(name, self._schema.names())})"
+                    f"the table has no column {name!r} ({nearest(name, list(self._schema))})"
                 )
 
     def _nothing(self, by: GroupBy) -> Counts:
@@ -169,7 +187,7 @@ class LazyFrames(Source):
         columns: list[tuple[list[Any], Codes]] = [([], none) for _ in by.keys]
         return Counts.of_rows(columns, none, np.empty(0))
 
-    def _prepared(self, by: GroupBy) -> tuple[nw.LazyFrame[Any], list[Field]]:
+    def _prepared(self, by: GroupBy) -> tuple[Work, list[Field]]:
         """The columns of a pass, under names of their own; no row of weight 0."""
         self._check(by.names)
         marks = self._marks
@@ -186,53 +204,58 @@ class LazyFrames(Source):
             if name is not None:
                 chosen.append(nw.col(name).cast(nw.Float64()).alias(mark))
         if not chosen:
-            gone = nw.col(self._schema.names()[0]).is_null()
+            gone = nw.col(next(iter(self._schema))).is_null()
             chosen.append(gone.alias(marks.key))
-        frame = self._frame.select(*chosen)
+        work = Work().then("select", *chosen)
         if by.weight is not None:
             w = nw.col(marks.weight)
-            frame = frame.filter((w != 0.0) | w.is_null())
-        return frame, fields
+            work = work.then("filter", (w != 0.0) | w.is_null())
+        return work, fields
 
     def _counted(
-        self, frame: nw.LazyFrame[Any], by: GroupBy, fields: list[Field], number: nw.Expr | None
+        self, work: Work, by: GroupBy, fields: list[Field], number: nw.Expr | None
     ) -> Counts:
         """Rows grouped by the fields and a number; None: by the score itself."""
         marks, weighted = self._marks, by.weight is not None
         state, score, weight = (nw.col(marks.state), nw.col(marks.score), nw.col(marks.weight))
-        fault = self._dialect.state(marks, by.score is not None, weighted)
-        frame = frame.with_columns(fault.alias(marks.state))
-        clean = []
-        if by.score is not None:
-            clean.append(nw.when(state == 0.0).then(score).otherwise(nw.lit(0.0)).alias(marks.score))
-        if weighted:
-            clean.append(
-                nw.when(state == 0.0).then(weight).otherwise(nw.lit(0.0)).alias(marks.weight)
-            )
-        if clean:
-            frame = frame.with_columns(*clean)
+        values = [*([marks.score] if by.score is not None else []), *([marks.weight] * weighted)]
+        by_number = nw.lit(0.0) if number is None else number
         helpers: list[nw.Expr] = []
         wanted = [nw.len().alias(marks.rows)]
         keys = [field.name for field in fields]
+        if number is None or weighted:
+            # What is at fault has no place among keys, and no cast to integers takes it.
+            fault = self._dialect.faulty(marks, values, nw.lit(0.0))
+            work = work.then("with_columns", fault.alias(marks.state))
+            fine = nw.when(state == 0.0)
+            clean = [fine.then(nw.col(v)).otherwise(nw.lit(0.0)).alias(v) for v in values]
+            work = work.then("with_columns", *clean)
+            bins = fine.then(by_number).otherwise(state)
+        else:
+            bins = self._dialect.faulty(marks, values, by_number)
         if number is None:
             keys += [marks.state, marks.score]
         else:
-            inside = nw.when(state == 0.0).then(number).otherwise(state)
-            helpers.append(inside.alias(marks.bin))
+            helpers.append(bins.alias(marks.bin))
             keys.append(marks.bin)
             if by.score is not None:
                 wanted += [score.min().alias(marks.low), score.max().alias(marks.high)]
         scale = 2.0**by.q
         if weighted:
-            whole = self._dialect.whole(weight, scale)
+            amount = self._dialect.whole(weight, scale)
             squares = self._dialect.whole(weight * weight, scale)
             off = nw.when((weight * scale).floor() == weight * scale).then(0).otherwise(nw.lit(1))
-            helpers += [whole.alias(marks.whole), squares.alias(marks.squares), off.alias(marks.off)]
+            helpers += [
+                amount.alias(marks.whole),
+                squares.alias(marks.squares),
+                off.alias(marks.off),
+            ]
             wanted += [nw.col(mark).sum().alias(mark) for mark in (marks.whole, marks.squares)]
             wanted += [weight.min().alias(marks.least), weight.max().alias(marks.most)]
             wanted.append(nw.col(marks.off).max().alias(marks.off))
         if helpers:
-            frame = frame.with_columns(*helpers)
+            work = work.then("with_columns", *helpers)
+        frame = work.on(self._frame)
         lines = frame.group_by(keys).agg(*wanted)
         if weighted:
             # DuckDB's sums are wider than 64 bits, and would arrive as decimals.
@@ -251,27 +274,28 @@ class LazyFrames(Source):
                 f"grouping the rows gives {MOST_LINES + 1:,} lines or more: group the column, or "
                 "name in the goal only the groups that matter"
             )
-        columns = [_levels(lines[field.name], field) for field in fields]
-        rows = _whole(lines, marks.rows)
+        columns = [levels_of(lines[field.name], field) for field in fields]
+        rows = whole(lines, marks.rows)
         zeros, ones = np.zeros(n), np.ones(n)
         low = high = zeros
         if by.score is not None and marks.low in lines.columns:
-            low, high = _numbers(lines, marks.low) + 0.0, _numbers(lines, marks.high) + 0.0
+            low, high = numbers(lines, marks.low), numbers(lines, marks.high)
         elif by.score is not None:
-            low = high = _numbers(lines, marks.score) + 0.0
+            low = high = numbers(lines, marks.score)
         if marks.bin in lines.columns:
-            bins = _whole(lines, marks.bin)
+            bins = whole(lines, marks.bin)
         else:
-            bins = _whole(lines, marks.state)
+            bins = whole(lines, marks.state)
             good = bins == 0
             bins[good] = np.unique(low[good], return_inverse=True)[1]
+        low, high = (np.where(bins < 0, 0.0, ends) + 0.0 for ends in (low, high))
         weight = squares = rows
         least = most = ones
         off = np.zeros(n, bool)
         if by.weight is not None:
-            weight, squares = _whole(lines, marks.whole), _whole(lines, marks.squares)
-            least, most = _numbers(lines, marks.least), _numbers(lines, marks.most)
-            off = _whole(lines, marks.off) > 0
+            weight, squares = whole(lines, marks.whole), whole(lines, marks.squares)
+            least, most = numbers(lines, marks.least), numbers(lines, marks.most)
+            off = whole(lines, marks.off) > 0
         codes = np.array([c for _, c in columns], np.int64).reshape(len(columns), n)
         levels = tuple(values for values, _ in columns)
         counts = Counts(levels, codes, bins, rows, weight, squares, low, high, least, most, off)
@@ -280,64 +304,3 @@ class LazyFrames(Source):
 
 def _narwhals(frame: Any) -> Any:
     return nw.from_native(nw.to_native(frame, pass_through=True), pass_through=True)
-
-
-def _numbers(lines: nw.DataFrame[Any], name: str) -> Floats:
-    return np.array(lines[name].to_numpy(), np.float64)
-
-
-def _whole(lines: nw.DataFrame[Any], name: str) -> Codes:
-    return np.array(lines[name].to_numpy(), np.int64)
-
-
-def _levels(column: nw.Series[Any], field: Field) -> tuple[list[Any], Codes]:
-    """The values that occur, ascending, and each line's place among them."""
-    if field.only is not None:
-        used, codes = np.unique(np.array(column.to_numpy(), np.int64), return_inverse=True)
-        return [plain(field.levels[k]) for k in used], codes.astype(np.int64)
-    places: dict[Any, int] = {}
-    raw = [places.setdefault(plain(v), len(places)) for v in column.to_list()]
-    levels = sorted(places, key=_order)
-    rank = np.empty(len(levels), np.int64)
-    rank[[places[v] for v in levels]] = np.arange(len(levels))
-    return levels, rank[np.array(raw, np.int64)]
-
-
-def _order(value: Any) -> tuple[bool, str, Any]:
-    """Numbers among themselves, others by type; what is missing last."""
-    if value is None:
-        return (True, "", 0)
-    return (False, "" if isinstance(value, int | float) else type(value).__name__, value)
-
-
-# --- rows -----------------------------------------------------------------------------------
-
-
-def _array(column: nw.Series[Any], text: bool) -> NDArray[Any]:
-    if not text:
-        return np.asarray(column.to_numpy())
-    values = np.empty(len(column), object)
-    values[:] = [plain(v) for v in column.to_list()]
-    return values
-
-
-def _streamed(frame: nw.LazyFrame[Any]) -> Iterator[nw.DataFrame[Any]]:
-    """The rows as eager frames, where the engine can without having all of them at once."""
-    native = nw.to_native(frame)
-    implementation = frame.implementation
-    if implementation == nw.Implementation.DUCKDB:
-        import pyarrow as pa
-
-        reader = getattr(native, "to_arrow_reader", None) or native.fetch_record_batch
-        for batch in reader(BATCH):
-            yield nw.from_native(pa.Table.from_batches([batch]), eager_only=True)
-    elif implementation == nw.Implementation.DASK:
-        for k in range(native.npartitions):
-            yield nw.from_native(native.partitions[k].compute(), eager_only=True)
-    elif implementation == nw.Implementation.POLARS and hasattr(native, "collect_batches"):
-        for batch in native.collect_batches(maintain_order=True):
-            yield nw.from_native(batch, eager_only=True)
-    else:
-        whole = frame.collect()
-        for start in range(0, len(whole), BATCH):
-            yield whole[start : start + BATCH]

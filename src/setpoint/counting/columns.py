@@ -1,0 +1,137 @@
+"""Columns of a pass: their kinds, their names in it, and what comes back of them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.counting.source import Rest
+from setpoint.typing import Codes, Floats
+
+__all__ = ["Field", "Marks", "array_of", "kind_of", "levels_of", "numbers", "plain", "whole"]
+
+
+def kind_of(dtype: nw.dtypes.DType) -> str:
+    """The kind of a column: "number", "boolean", "text" or "other"."""
+    if dtype.is_numeric():
+        return "number"
+    if dtype == nw.Boolean:
+        return "boolean"
+    return "text" if dtype in (nw.String, nw.Categorical, nw.Enum) else "other"
+
+
+def plain(value: Any) -> Any:
+    """A value of an engine as Python's own, None for what is missing.
+
+    Examples
+    --------
+    >>> plain(Decimal("2.00")), plain(Decimal("0.5")), plain(np.int8(3)), plain(float("nan"))
+    (2, 0.5, 3, None)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Decimal):
+        if value.is_nan():
+            return None
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, float):
+        return None if value != value else value + 0.0
+    if isinstance(value, datetime.datetime) and hasattr(value, "to_pydatetime"):
+        return value.to_pydatetime()
+    return value
+
+
+class Field(NamedTuple):
+    """A column that rows are grouped by, under the name it has in a pass.
+
+    Parameters
+    ----------
+    name : str
+    dtype : narwhals type
+        That of the table's column.
+    only : tuple of values or None
+        As in :class:`~setpoint.counting.source.Key`; then the column holds places among them,
+        after the last one those of the rest and of what is missing.
+    """
+
+    name: str
+    dtype: nw.dtypes.DType
+    only: tuple[Any, ...] | None
+
+    @property
+    def levels(self) -> list[Any]:
+        """What the codes of a column with `only` stand for."""
+        return [*(self.only or ()), Rest.REST, None]
+
+
+class Marks(NamedTuple):
+    """Names of a pass's columns, unlike all of the table's."""
+
+    score: str
+    weight: str
+    state: str
+    bin: str
+    whole: str
+    squares: str
+    off: str
+    rows: str
+    low: str
+    high: str
+    least: str
+    most: str
+    key: str
+
+    @classmethod
+    def beside(cls, names: Sequence[str]) -> Marks:
+        """Names that begin unlike all of these, whatever their case."""
+        prefix = "setpoint_"
+        while any(name.lower().startswith(prefix) for name in names):
+            prefix += "_"
+        return cls(*(prefix + name for name in cls._fields))
+
+
+def numbers(lines: nw.DataFrame[Any], name: str) -> Floats:
+    """A column as floats."""
+    return np.array(lines[name].to_numpy(), np.float64)
+
+
+def whole(lines: nw.DataFrame[Any], name: str) -> Codes:
+    """A column as integers."""
+    return np.array(lines[name].to_numpy(), np.int64)
+
+
+def levels_of(column: nw.Series[Any], field: Field) -> tuple[list[Any], Codes]:
+    """The values that occur, ascending, and each line's place among them."""
+    if field.only is not None:
+        used, codes = np.unique(np.array(column.to_numpy(), np.int64), return_inverse=True)
+        return [plain(field.levels[k]) for k in used], codes.astype(np.int64)
+    places: dict[Any, int] = {}
+    raw = [places.setdefault(plain(v), len(places)) for v in column.to_list()]
+    levels = sorted(places, key=_order)
+    rank = np.empty(len(levels), np.int64)
+    rank[[places[v] for v in levels]] = np.arange(len(levels))
+    return levels, rank[np.array(raw, np.int64)]
+
+
+def _order(value: Any) -> tuple[bool, str, Any]:
+    """Numbers among themselves, others by type; what is missing last."""
+    if value is None:
+        return (True, "", 0)
+    return (False, "" if isinstance(value, int | float) else type(value).__name__, value)
+
+
+def array_of(column: nw.Series[Any], text: bool) -> NDArray[Any]:
+    """A column as an array; of text as Python's own, None for NULL."""
+    if not text:
+        return np.asarray(column.to_numpy())
+    values = np.empty(len(column), object)
+    values[:] = [plain(v) for v in column.to_list()]
+    return values
