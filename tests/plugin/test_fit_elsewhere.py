@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 
-from setpoint import GoalError, PlugInClassifier, SearchLimits, load, save, solve
+from setpoint import GoalError, PlugInClassifier, SearchLimits, frontier, solve
+from setpoint.estimators import load_model, save_model
 from setpoint.plugin.row_share import RowShare
 from setpoint.solvers import HoldOut
 
@@ -23,12 +24,14 @@ pq = pytest.importorskip("pyarrow.parquet", reason="of the extra scale")
 dask = pytest.importorskip("dask", reason="of the extra scale")
 dd = pytest.importorskip("dask.dataframe", reason="of the extra scale")
 
-# dask's own, of pandas 3.1
-pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame:Warning")
+# dask 2026.8 reads Parquet by what pandas 3.1 deprecates.
+pytestmark = pytest.mark.filterwarnings(
+    r"ignore:The inplace keyword in DataFrame\.reset_index is deprecated"
+)
 
 F1 = "maximize f1"
 FLOOR = "maximize recall subject to precision >= 0.6"
-GROUPS = "maximize accuracy subject to recall(region='n') >= 0.5"
+GROUPS = "maximize accuracy subject to recall.min(region) >= 0.4"
 SHARE = HoldOut(rows_for_fit=600)
 FEATURES = ["a", "b", "region"]
 
@@ -108,7 +111,7 @@ def test_the_rule_of_memory_on_the_same_scores(tmp_path, goal, where):
     report = clf.goal_report_
     assert report.objective.value == solution.report.objective.value
     assert report.status == "optimal"
-    assert report.counts.rows == solution.report.counts.rows
+    assert report.counts.n_rows == solution.report.counts.n_rows
     coef = clf.estimator_[-1].coef_
     assert np.array_equal(coef, fitted[-1].coef_)
     assert list(clf.classes_) == ["no", "yes"]
@@ -169,7 +172,7 @@ def test_groups_and_what_predict_needs(tmp_path):
         same_rule(other.rule_, clf.rule_)
         assert np.array_equal(other.predict(features), decided)
         report = other.evaluate(features, np.asarray(frame["target"]))
-        assert report.counts.rows == len(frame)
+        assert report.counts.n_rows == len(frame)
     score_alone = clone(clf).set_params(decide_on=None).fit(X, "target")
     assert not score_alone.rule_.needs_segments
 
@@ -229,8 +232,8 @@ def test_a_fitted_model_is_not_fitted_again(how, tmp_path):
     scores = fitted.predict_proba(frame[["a", "b"]])[:, 1]
     solution = solve(FLOOR, scores, np.asarray(frame["target"]))
     same_rule(clf.rule_, solution.rule)
-    assert clf.goal_report_.counts.rows == len(frame)
-    assert "all 3,000 rows" in str(clf.goal_report_)
+    assert clf.goal_report_.counts.n_rows == len(frame)
+    assert "all 3,000 rows" in " ".join(str(clf.goal_report_).split())
 
 
 def test_draws():
@@ -249,16 +252,16 @@ def test_afterwards_it_is_a_classifier_like_any(tmp_path):
     features, labels = frame[FEATURES], np.asarray(frame["target"])
     decided = clf.predict(features)
     assert set(decided) == {"no", "yes"}
-    save(clf, tmp_path / "model.skops")
-    trusted = load(tmp_path / "model.skops", trusted=True) if False else None
-    for other in (pickle.loads(pickle.dumps(clf)), trusted or clf):
+    save_model(clf, tmp_path / "model.skops")
+    copies = pickle.loads(pickle.dumps(clf)), load_model(tmp_path / "model.skops")
+    for other in copies:
         assert np.array_equal(other.predict(features), decided)
         assert other.goal_report_.to_json() == clf.goal_report_.to_json()
     report = clf.evaluate(features, labels)
     assert report.counts.seen > 0.1  # the rows that the model was fitted on
     assert clf.predict_proba(features).shape == (len(frame), 2)
     with pytest.raises(ValueError, match="give X and y"):
-        clf.frontier()
+        frontier(clf)
     # And fitted in memory again.
     clf.set_params(cv=None).fit(features, labels)
     assert clf.evidence_ is not None
@@ -284,7 +287,7 @@ def test_the_report_says_what_happened(tmp_path):
     frame = TABLE[[*FEATURES, "target"]]
     clf = PlugInClassifier(model(), FLOOR, cv=SHARE).fit(write(tmp_path, frame), "target")
     first, others = parts(frame)
-    text = str(clf.goal_report_)
+    text = " ".join(str(clf.goal_report_).split())
     assert f"fitted on {len(first):,} rows" in text
     assert f"the other {len(others):,}" in text
     assert "Parquet counted" in text
