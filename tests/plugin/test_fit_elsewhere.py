@@ -25,9 +25,12 @@ dask = pytest.importorskip("dask", reason="of the extra scale")
 dd = pytest.importorskip("dask.dataframe", reason="of the extra scale")
 
 # dask 2026.8 reads Parquet by what pandas 3.1 deprecates.
-pytestmark = pytest.mark.filterwarnings(
-    r"ignore:The inplace keyword in DataFrame\.reset_index is deprecated"
-)
+pytestmark = [
+    pytest.mark.filterwarnings(
+        r"ignore:The inplace keyword in DataFrame\.reset_index is deprecated"
+    ),
+    pytest.mark.filterwarnings("ignore:.*measured on few rows"),
+]
 
 F1 = "maximize f1"
 FLOOR = "maximize recall subject to precision >= 0.6"
@@ -185,7 +188,7 @@ def test_weights_count_and_go_to_the_model(tmp_path):
     fitted, solution = by_hand(F1, frame, ["a", "b"], LogisticRegression(), weight="w")
     same_rule(clf.rule_, solution.rule)
     assert np.array_equal(clf.estimator_.coef_, fitted.coef_)
-    with pytest.raises(ValueError, match="sample_weight: KNeighborsClassifier.fit takes none"):
+    with pytest.raises(ValueError, match=r"sample_weight: KNeighborsClassifier.fit takes none"):
         from sklearn.neighbors import KNeighborsClassifier
 
         clone(clf).set_params(estimator=KNeighborsClassifier()).fit(X, "target", sample_weight="w")
@@ -340,9 +343,9 @@ def test_rows_for_fit():
     refused("rows_for_fit: the .* rows that were chosen", cv=HoldOut(rows_for_fit=1))
     with pytest.raises(ValueError, match="rows_for_fit is a whole number >= 1 or None, got 0"):
         HoldOut(rows_for_fit=0)
-    with pytest.raises(ValueError, match="cv, rows_for_fit: .*leave one of them out"):
+    with pytest.raises(ValueError, match=r"cv, rows_for_fit: .*leave one of them out"):
         HoldOut(0.2, rows_for_fit=10)
-    with pytest.raises(ValueError, match="rows_for_fit: it splits tables elsewhere.*found 600"):
+    with pytest.raises(ValueError, match=r"rows_for_fit: it splits tables elsewhere.*found 600"):
         PlugInClassifier(LogisticRegression(), F1, cv=SHARE).fit(
             TABLE[["a", "b"]], np.asarray(TABLE["target"])
         )
@@ -366,7 +369,12 @@ def test_labels():
     frame = TABLE[["a", "b", "target"]]
     refused("y holds one class only", X=on_dask(frame[frame["target"] == "no"]))
     three = frame.assign(target=np.where(frame["a"] > 1.0, "maybe", frame["target"]))
-    refused("y holds 3 classes.*setpoint.solve", X=on_dask(three), error=GoalError, goal="maximize accuracy")
+    refused(
+        "y holds 3 classes.*setpoint.solve",
+        X=on_dask(three),
+        error=GoalError,
+        goal="maximize accuracy",
+    )
     some = frame.assign(target=frame["target"].where(frame["b"] > -2.0))
     n = int(some["target"].isna().sum())
     refused(f"y: {n} of 3,000 rows have no value in the column 'target'", X=on_dask(some))

@@ -13,12 +13,16 @@ from setpoint.solvers import HoldOut
 
 pd = pytest.importorskip("pandas", reason="of the extra scale")
 dd = pytest.importorskip("dask.dataframe", reason="of the extra scale")
+dask = pytest.importorskip("dask", reason="of the extra scale")
 distributed = pytest.importorskip("distributed", reason="of the extra scale")
 
 # dask 2026.8 reads Parquet by what pandas 3.1 deprecates.
-pytestmark = pytest.mark.filterwarnings(
-    r"ignore:The inplace keyword in DataFrame\.reset_index is deprecated"
-)
+pytestmark = [
+    pytest.mark.filterwarnings(
+        r"ignore:The inplace keyword in DataFrame\.reset_index is deprecated"
+    ),
+    pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored"),
+]
 
 F1 = "maximize f1"
 
@@ -82,8 +86,6 @@ def test_workers_score_the_pieces(client):
     frame = rows()
     clf = PlugInClassifier(LogisticRegression(), F1, cv=HoldOut(rows_for_fit=800))
     there = clf.fit(dd.from_pandas(frame, npartitions=3), "target").rule_
-    import dask
-
     with dask.config.set(scheduler="synchronous"):
         here = clf.fit(dd.from_pandas(frame, npartitions=5), "target").rule_
     assert there.to_json() == here.to_json()

@@ -261,7 +261,8 @@ class Partitions(Source):
     def _read(self, names: Iterable[str]) -> Sequence[Any]:
         """The pieces, of the columns that are stored."""
         computed = self._computed_for(names)
-        wanted = set(names).union(*(column.needs for column in (*computed, *self._chosen)))
+        wanted = set(names).union(*(column.needs for column in computed))
+        wanted = wanted.union(*(choice.needs for choice in self._chosen))
         wanted -= {column.name for column in computed}
         stored = [name for name in self._kinds if name in wanted]
         if isinstance(self._pieces, tuple):

@@ -21,7 +21,9 @@ from setpoint.inputs.digest import RowDigest
 from setpoint.inputs.frames import FrameRows
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting_elsewhere import FittedElsewhere, TableTask, labels_of
+from setpoint.plugin.group_posteriors import JointModel
 from setpoint.plugin.inner import InnerModel
+from setpoint.plugin.learner_ensemble import Retrained
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.tables_to_fit import FitTable, is_dask
 from setpoint.solvers import HoldOut, SearchLimits, Solver
@@ -34,9 +36,9 @@ class FitsTables(InnerModel, GoalClassifier):
 
     estimator_: Any
     posterior_: bool
-    scorer_: Any
+    scorer_: JointModel | Retrained | None
     gap_: float | None
-    n_oracle_calls_: int
+    n_oracle_calls_: int | None
 
     estimator: Any
     cv: Any
@@ -158,7 +160,7 @@ class FitsTables(InnerModel, GoalClassifier):
         self.largest_segment_ = int(np.argmax(_present(decision.tally.segment_weights)))
         self.rule_, self.goal_report_, self.trace_ = decision.rule, decision.report, decision.trace
         self.gap_ = decision.report.certificate.gap
-        self.n_oracle_calls_ = decision.report.search.calls or 0
+        self.n_oracle_calls_ = decision.report.search.calls
 
     # ------------------------------------------------------------------ checks
     def _refuse_rows_for_fit(self) -> None:

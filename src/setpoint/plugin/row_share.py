@@ -64,7 +64,8 @@ class RowShare:
 
     def __call__(self, frame: Any) -> Bools:
         """Whether each row (N,) of a frame is one of them."""
-        return (self.draws(frame) < self.share) != self.others
+        chosen: Bools = self.draws(frame) < self.share
+        return ~chosen if self.others else chosen
 
     def draws(self, frame: Any) -> Floats:
         """What the content of each row (N,) draws.

@@ -104,7 +104,9 @@ class FitTable:
                     f"{role} is the name of a column of the table, found {type(name).__name__}"
                 )
             if name not in known:
-                raise ValueError(f"{role}: the table has no column {name!r} ({nearest(name, known)})")
+                raise ValueError(
+                    f"{role}: the table has no column {name!r} ({nearest(name, known)})"
+                )
         if sample_weight is not None and known[sample_weight] != "number":
             raise TypeError(
                 f"sample_weight: the column {sample_weight!r} holds {known[sample_weight]}, allowed "

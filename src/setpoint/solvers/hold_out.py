@@ -24,8 +24,7 @@ class HoldOut(Settings):
         A share of the rows, drawn once and stratified, or one split. Rows in memory need it.
     rows_for_fit : int, optional
         Tables elsewhere: about how many rows the model is fitted on, chosen by a hash of the row;
-        the rule is found on all others. None: 1,000,000. See
-        :meth:`setpoint.PlugInClassifier.fit`.
+        the rule is found on all others. None: 1,000,000.
 
     Raises
     ------
