@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from decimal import Decimal
@@ -12,13 +13,15 @@ import pytest
 
 from counting.reference import ArraySource, canonical
 from setpoint.counting import frames
+from setpoint.counting.expressions import Dialect
 from setpoint.counting.frames import LazyFrames, is_lazy
 from setpoint.counting.source import GroupBy, Key, Part, Rest, TooManyLinesError
+from setpoint.counting.work import Work
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER
 
 N = 600
-ENGINES = ["duckdb-parquet", "duckdb-pandas", "polars", "dask", "pyspark"]
+ENGINES = ["duckdb-parquet", "duckdb-pandas", "polars", "dask"]
 SCORES = ["score", "narrow", "whole", "decimal", "bad"]
 
 
@@ -97,16 +100,8 @@ def native(engine, columns, tmp_path_factory):
         duckdb = pytest.importorskip("duckdb", reason="an optional engine")
         connection = duckdb.connect()
         return connection.from_df(eager), connection
-    if engine == "dask":
-        dask = pytest.importorskip("dask.dataframe", reason="an optional engine")
-        return dask.from_pandas(eager, npartitions=3, sort=False), None
-    if which("java") is None:
-        pytest.skip("PySpark needs Java")
-    pytest.importorskip("pyspark", reason="tested on demand")
-    from pyspark.sql import SparkSession
-
-    spark = SparkSession.builder.master("local[2]").getOrCreate()
-    return spark.createDataFrame(eager), spark
+    dask = pytest.importorskip("dask.dataframe", reason="an optional engine")
+    return dask.from_pandas(eager, npartitions=3, sort=False), None
 
 
 def same(sources, ask):
@@ -250,7 +245,7 @@ class TestRows:
         source, reference = sources
         assert source.rows() == N
         assert source.columns() == reference.columns()
-        names = {"polars": "Polars", "dask": "dask", "pyspark": "PySpark"}
+        names = {"polars": "Polars", "dask": "dask"}
         assert source.engine == names.get(engine, "DuckDB")
 
     def test_batches_hold_all_rows(self, sources, engine):
@@ -326,6 +321,32 @@ class TestNumbers:
             assert source.count(by, BINNING).n_lines == 0
             assert source.count(by).n_lines == 0
         assert len(source.sample("s", "g", 10)) == 0
+
+
+def test_pyspark(table):
+    if which("java") is None:
+        pytest.skip("PySpark needs Java")
+    sql = pytest.importorskip("pyspark.sql", reason="tested on demand")
+    names = ["score", "bad", "bad_weight", "label", "region"]
+    rows = list(zip(*(table[k].tolist() for k in names), strict=True))
+    spark = sql.SparkSession.builder.master("local[2]").getOrCreate()
+    schema = "score double, bad double, bad_weight double, label boolean, region string"
+    sources = (LazyFrames(spark.createDataFrame(rows, schema)), ArraySource(table))
+    by = GroupBy((Key("region", ("south",)), Key("label")), "bad", "bad_weight")
+    same(sources, lambda s: s.count(by, BINNING))
+    same(sources, lambda s: s.count(by))
+    steps = [(Part((0,), (("south",), (Rest.REST,)), ()), np.array([-0.5, 0.1]))]
+    same(sources, lambda s: s.recount(by, steps))
+    spark.stop()
+
+
+def test_work_travels_to_other_processes():
+    pandas = pytest.importorskip("pandas", reason="a partition")
+    dialect = Dialect(as_text=False, lazy_branches=False, by_array=True)
+    number = dialect.bin("s", BINNING).alias("b")
+    work = pickle.loads(pickle.dumps(Work().then("with_columns", number)))
+    scores = np.array([-3.0, 0.2, 9.0])
+    assert work(pandas.DataFrame({"s": scores}))["b"].tolist() == BINNING.of(scores).tolist()
 
 
 def test_categories_dates_and_bytes():

@@ -12,7 +12,7 @@ from typing import Any
 from setpoint.counting.kernel import merge
 from setpoint.counting.pieces import Ask
 from setpoint.evidence.counts import Counts
-from setpoint.inputs.packages import needed_by
+from setpoint.packages import needed_by
 
 __all__ = ["answer_of", "answers", "connect", "counted", "running_client"]
 

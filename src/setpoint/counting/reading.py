@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from setpoint.counting.source import Rest
 from setpoint.evidence.columns import compress, factorize
-from setpoint.inputs.packages import needed_by
+from setpoint.packages import needed_by
 from setpoint.typing import Bools, Codes, Floats
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from setpoint.inputs.packages import needed_by
+from setpoint.packages import needed_by
 
 __all__ = ["needed"]
 

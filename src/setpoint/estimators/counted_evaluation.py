@@ -50,7 +50,8 @@ def evaluate_lazy(
             "elsewhere; measure it on a sample in memory"
         )
     rows: dict[str | None, FrameRows] = {}
-    tables: dict[str | None, Any] = {None: frame, **dict(datasets or {})}
+    tables: dict[str | None, Any] = {None: frame}
+    tables.update(datasets or {})
     for name, given in tables.items():
         own = given if isinstance(given, Dataset) else Dataset(given)
         source = source_of(own.X)

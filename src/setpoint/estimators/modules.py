@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.inputs.packages import needed_by
+from setpoint.packages import needed_by
 from setpoint.typing import Floats
 
 if TYPE_CHECKING:

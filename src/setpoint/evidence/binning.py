@@ -78,7 +78,7 @@ class Binning:
 
     @classmethod
     def from_sample(cls, scores: Floats, n_bins: int, pieces: int = PIECES) -> Binning:
-        """Pieces of as many scores of a sample each; without a sample, bins for shares.
+        """Pieces of about as many scores of a sample each; without a sample, bins for shares.
 
         Parameters
         ----------
@@ -90,7 +90,12 @@ class Binning:
         """
         if not len(scores):
             return cls.default(n_bins)
-        shares = np.linspace(0.0, 1.0, pieces + 1)
+        # A quarter of the pieces halves the top again and again: few rows are accepted there, and
+        # scores thin out, so that equal bins of one piece would hold very different numbers.
+        top = pieces // 4
+        shares = np.linspace(0.0, 1.0, pieces - top + 1)
+        shares = np.append(shares[:-1], 1.0 - (1.0 - shares[-2]) * 0.5 ** np.arange(1, top + 1))
+        shares = np.append(shares, 1.0)
         edges = np.unique(np.quantile(scores, shares, method="lower"))
         return cls._even(edges, n_bins)
 
@@ -113,8 +118,9 @@ class Binning:
         steps = max(min(256 // len(ranges), 64), 2)
         inner = [_steps(low, high, steps) for low, high in ranges]
         # The last end begins a piece, too: it is parted from the number just below it.
-        edges = np.unique(np.concatenate([ends, np.nextafter(ends[-1:], np.inf), *inner]))
-        return cls._even(edges, max(n_bins, len(edges)))
+        beyond = [_score(_key(float(ends[-1])) + 1)]
+        edges = np.unique(np.concatenate([ends, beyond, *inner]))
+        return cls._even(edges[np.isfinite(edges)], max(n_bins, len(edges)))
 
     @classmethod
     def _even(cls, edges: Floats, n_bins: int) -> Binning:
@@ -122,7 +128,7 @@ class Binning:
         if edges[0] < -_LARGEST or edges[-1] > _LARGEST:
             edges = np.union1d(edges, [0.0])
         if len(edges) == 1:
-            edges = np.append(edges, np.nextafter(edges, np.inf))
+            edges = np.append(edges, _score(_key(float(edges[0])) + 1))
         pieces = len(edges) - 1
         return cls(edges, np.full(pieces, max(n_bins // pieces, 1), np.int64))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.exact.sweep import least_violation, sweep
 from setpoint.program import algebra
-from setpoint.program.functions import Affine, Min, RateFunction, WeightedSum
+from setpoint.program.functions import Affine, Max, Min, RateFunction, WeightedSum
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.optimum import Optimum, Status, measure
@@ -69,7 +69,8 @@ def solve_separable(cuts: CutoffSet, program: Program) -> Optimum | None:
     parts = separated(cuts, program)
     if parts is None:
         return None
-    fixed = [c for c in program.constraints if not cuts.segments_of(c.function)]
+    pieces = [x for c in program.constraints for x in _each(c)]
+    fixed = [c for c in pieces if not cuts.segments_of(c.function)]
     if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in fixed):
         return _none(cuts, "optimal")
     choice: list[dict[int, float]] = []
@@ -101,16 +102,24 @@ class SegmentGoal(NamedTuple):
 def separated(cuts: CutoffSet, program: Program) -> list[SegmentGoal] | None:
     """What each segment is to do by itself; None where objective or constraints couple them."""
     parts = parts_of(cuts, program)
-    where = [cuts.segments_of(c.function) for c in program.constraints]
+    pieces = [x for c in program.constraints for x in _each(c)]
+    where = [cuts.segments_of(c.function) for c in pieces]
     if parts is None or (len(cuts.segments) > 1 and any(len(w) > 1 for w in where)):
         return None
     base = sum((s.base for s in cuts.segments), np.zeros(cuts.d))
     out = []
     for s, segment in enumerate(cuts.segments):
-        own = tuple(c for c, w in zip(program.constraints, where, strict=True) if s in w)
+        own = tuple(c for c, w in zip(pieces, where, strict=True) if s in w)
         rest = np.zeros(cuts.d) if len(cuts.segments) == 1 else base - segment.base
         out.append(SegmentGoal(parts[s], own, rest))
     return out
+
+
+def _each(c: ProgramConstraint) -> list[ProgramConstraint]:
+    """A floor on the smallest of several as a floor on each; likewise caps."""
+    if not isinstance(c.function, Min if c.sign > 0 else Max):
+        return [c]
+    return [x for child in c.function.children for x in _each(replace(c, function=child))]
 
 
 def _none(cuts: CutoffSet, status: Status) -> Optimum:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.caller import warn_caller
+from setpoint.evidence import Counted
 from setpoint.evidence.tally import Lines, Tally
 from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.exact.deterministic import (
@@ -27,7 +29,7 @@ from setpoint.exact.deterministic import (
 from setpoint.exact.solver import concluded, find_rule
 from setpoint.exact.sweep import sweep
 from setpoint.goals.errors import ShapeError
-from setpoint.program.boxes import range_over_boxes
+from setpoint.program.boxes import most_in_parts, range_over_boxes
 from setpoint.program.functions import Min
 from setpoint.program.program import LinkedGoal, Program
 from setpoint.program.rate_table import RateTable
@@ -46,6 +48,8 @@ INF = float("inf")
 _TIE = 2e-12
 """Relative: cut-offs this close to the best are looked at, for one of them may win the tie."""
 _PRICED = 1e-12
+_LOOSEST = 8
+"""Bins with the largest bounds, whose ends are looked at apart."""
 MOST_RANGES = 16
 """Ranges of scores that one pass asks for, or one for each segment."""
 
@@ -288,9 +292,41 @@ def _could_win(
         possible &= (most >= c.level - SATISFIED) if c.sign > 0 else (least <= c.level + SATISFIED)
     bound = range_over_boxes(segment.rows, part.score, low, high, part.rest)[1]
     if np.isfinite(best):
-        possible &= bound >= best - _TIE * (1.0 + abs(best))
+        level = best - _TIE * (1.0 + abs(best))
+        possible &= bound >= level
+        left = np.flatnonzero(possible)
+        inner = most_in_parts(segment.rows, part.score, low[:, left], high[:, left], part.rest)
+        bound[left] = np.minimum(bound[left], inner)
+        for j in left[np.argsort(-bound[left], kind="stable")][:_LOOSEST].tolist():
+            if bound[j] >= level:
+                inside = _without_ends(low[:, j], high[:, j], cuts.evidence, segment)
+                inner = most_in_parts(segment.rows, part.score, *inside, part.rest)
+                bound[j] = min(bound[j], float(inner.max(initial=-INF)))
+        possible &= bound >= level
     gain = float((bound[possible] - best).max(initial=0.0))
     return at[possible], max(gain, 0.0)
+
+
+def _without_ends(
+    low: Floats, high: Floats, tally: Counted, segment: Segment
+) -> tuple[Floats, Floats]:
+    """Boxes (kinds, m) that hold all cut-offs inside a bin, and neither of its ends.
+
+    Inside one row more is accepted than at the lower end, and one less than at the upper: where
+    nobody or everybody is accepted, ratios may have no bound.
+    """
+    kinds = segment.curve.kinds
+    smallest = np.array([tally.marginals.smallest[c, t] for c, t in kinds])
+    first, last = [], []
+    for i, j in product(range(len(kinds)), repeat=2):
+        a, b = low.copy(), high.copy()
+        a[i] += smallest[i]
+        b[j] -= smallest[j]
+        if (a <= b).all():
+            first.append(a)
+            last.append(b)
+    shape = (-1, len(kinds))
+    return np.array(first).reshape(shape).T, np.array(last).reshape(shape).T
 
 
 def _in_combinations(

@@ -12,10 +12,12 @@ from setpoint.program.accepted_rates import AcceptedRates
 from setpoint.program.functions import INF, Affine, Node, RateFunction, Ratio
 from setpoint.typing import Floats
 
-__all__ = ["range_over_boxes"]
+__all__ = ["most_in_parts", "range_over_boxes"]
 
 _STEPS = 6
 """Dinkelbach's method ends in so few over small boxes; it may stop anywhere."""
+_MOST_PARTS, _MOST_CUTS = 2**18, 32
+"""Parts of all boxes together, and cuts of one side."""
 _ROUNDING = 1e-12
 """Of what the terms of a form reach: a bound is not missed by a last bit."""
 
@@ -76,6 +78,36 @@ def range_over_boxes(
     least = np.where(np.isnan(least), -INF, least)
     most = np.where(np.isnan(most), INF, most)
     return np.maximum(least, x.low), np.minimum(most, x.high)
+
+
+def most_in_parts(
+    rows: AcceptedRates,
+    x: RateFunction,
+    low: Floats,
+    high: Floats,
+    rest: Floats | None = None,
+) -> Floats:
+    """An upper bound (m,) on a function over boxes, each cut into parts.
+
+    Interval arithmetic forgets that the same counts stand in several places; over smaller boxes
+    it forgets less. For a ratio of affine forms the whole box will do.
+
+    Parameters
+    ----------
+    rows, x, low, high, rest
+        As :func:`range_over_boxes` takes them.
+    """
+    kinds, m = low.shape
+    cuts = int((_MOST_PARTS / max(m, 1)) ** (1.0 / max(kinds, 1)))
+    if isinstance(x, (Affine, Ratio)) or cuts < 2 or not m:
+        return range_over_boxes(rows, x, low, high, rest)[1]
+    cuts = min(cuts, _MOST_CUTS)
+    steps = np.stack(np.meshgrid(*[np.arange(cuts)] * kinds, indexing="ij")).reshape(kinds, 1, -1)
+    width = ((high - low) / cuts)[:, :, None]
+    first = low[:, :, None] + width * steps
+    last = np.where(steps == cuts - 1, high[:, :, None], low[:, :, None] + width * (steps + 1))
+    most = range_over_boxes(rows, x, first.reshape(kinds, -1), last.reshape(kinds, -1), rest)[1]
+    return np.asarray(most.reshape(m, -1).max(axis=1))
 
 
 def _of_form(form: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:

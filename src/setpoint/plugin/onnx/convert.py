@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.inputs.packages import needed_by
+from setpoint.packages import needed_by
 from setpoint.plugin.classifier import PlugInClassifier
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.onnx.errors import ExportError

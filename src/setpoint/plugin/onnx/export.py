@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from setpoint.inputs.arrays import column_names, frame_of, series_values
-from setpoint.inputs.packages import needed_by
+from setpoint.packages import needed_by
 from setpoint.plugin.classifier import PlugInClassifier
 from setpoint.plugin.onnx.convert import WHAT, final_step, register
 from setpoint.plugin.onnx.errors import ExportError

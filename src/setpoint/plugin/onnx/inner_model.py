@@ -8,7 +8,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from setpoint.inputs.packages import needed_by
+from setpoint.packages import needed_by
 from setpoint.plugin.onnx.errors import ExportError
 from setpoint.plugin.onnx.nodes import Nodes
 from setpoint.plugin.onnx.tree_nodes import is_of_trees, tree_scores

@@ -22,7 +22,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from setpoint.inputs.packages import needed_by
+from setpoint.packages import needed_by
 from setpoint.plugin.onnx.errors import ExportError
 from setpoint.plugin.onnx.nodes import DOUBLE, FLOAT, INT64, Nodes
 from setpoint.typing import Floats

@@ -153,7 +153,11 @@ class PowerMean(Node):
 
     def interval(self, *ranges: Range) -> Range:
         if self.order == 2:
-            return 0.0, largest(abs(x) for r in ranges for x in r)
+            n = len(ranges)
+            least = [pick((a <= 0) & (b >= 0), 0.0, smallest((abs(a), abs(b)))) for a, b in ranges]
+            most = [largest((abs(a), abs(b))) for a, b in ranges]
+            low, high = (sum(x * x for x in ends) / n for ends in (least, most))
+            return low**0.5, high**0.5
         ends = [[np.atleast_1d(np.maximum(r[i], 0.0)) for r in ranges] for i in (0, 1)]
         low, high = (self.forward(backend(e[0]), e) for e in ends)
         if isinstance(ranges[0][0], np.ndarray):
