@@ -9,6 +9,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
@@ -188,10 +189,9 @@ def test_weights_count_and_go_to_the_model(tmp_path):
     fitted, solution = by_hand(F1, frame, ["a", "b"], LogisticRegression(), weight="w")
     same_rule(clf.rule_, solution.rule)
     assert np.array_equal(clf.estimator_.coef_, fitted.coef_)
+    clf = clone(clf).set_params(estimator=KNeighborsClassifier())
     with pytest.raises(ValueError, match=r"sample_weight: KNeighborsClassifier.fit takes none"):
-        from sklearn.neighbors import KNeighborsClassifier
-
-        clone(clf).set_params(estimator=KNeighborsClassifier()).fit(X, "target", sample_weight="w")
+        clf.fit(X, "target", sample_weight="w")
 
 
 def test_a_deployed_model():

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from setpoint.inputs.packages import needed_by
+from setpoint.packages import needed_by
 
 __all__ = ["fitted_on_dask", "learns_on_dask"]
 

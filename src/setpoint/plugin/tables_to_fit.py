@@ -109,8 +109,8 @@ class FitTable:
                 )
         if sample_weight is not None and known[sample_weight] != "number":
             raise TypeError(
-                f"sample_weight: the column {sample_weight!r} holds {known[sample_weight]}, allowed "
-                "are numbers"
+                f"sample_weight: the column {sample_weight!r} holds {known[sample_weight]}, "
+                "allowed are numbers"
             )
         taken = {y, sample_weight, baseline}
         features = tuple(name for name in known if name not in taken)
