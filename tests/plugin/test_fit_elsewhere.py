@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
@@ -11,10 +12,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
-from setpoint import GoalError, PlugInClassifier, SearchLimits, frontier, solve
+from setpoint import GoalError, PlugInClassifier, SearchLimits, certify, frontier, solve
 from setpoint.estimators import load_model, save_model
 from setpoint.plugin.row_share import RowShare
 from setpoint.solvers import HoldOut
@@ -292,7 +293,7 @@ def test_the_report_says_what_happened(tmp_path):
     first, others = parts(frame)
     text = " ".join(str(clf.goal_report_).split())
     assert f"fitted on {len(first):,} rows" in text
-    assert f"the other {len(others):,}" in text
+    assert f"on {len(others):,} others" in text
     assert "Parquet counted" in text
     assert "pass" in text
     assert clf.goal_report_.search.folds == 1
@@ -307,6 +308,27 @@ def test_categories(tmp_path):
     clf = PlugInClassifier(estimator, F1, solver="exact", cv=SHARE)
     rules = [clone(clf).fit(X, "target").rule_ for X in (on_dask(frame), write(tmp_path, frame))]
     same_rule(*rules)
+
+
+def test_settings_of_scikit_learn_hold_in_every_thread(tmp_path):
+    frame = TABLE[["a", "b", "target"]]
+
+    def named(X):
+        return X[["a"]] if hasattr(X, "columns") else X[:, 1:] * np.nan
+
+    estimator = make_pipeline(StandardScaler(), FunctionTransformer(named), LogisticRegression())
+    clf = PlugInClassifier(estimator, F1, cv=SHARE)
+    with config_context(transform_output="pandas"):
+        clf.fit(write(tmp_path, frame), "target")
+    assert clf.goal_report_.objective.value > 0.5
+
+
+def test_certified_afterwards():
+    frame = TABLE[["a", "b", "target"]]
+    clf = PlugInClassifier(LogisticRegression(), FLOOR, cv=SHARE).fit(on_dask(frame), "target")
+    new = rows(seed=1)
+    found = certify(clf, FLOOR.replace("0.6", "0.5"), new[["a", "b"]], np.asarray(new["target"]))
+    assert found.guarantee.state == "certified"
 
 
 # ---------------------------------------------------------------------------- what is refused

@@ -82,6 +82,16 @@ def test_they_do_not_take_files(name, tmp_path):
         clf.fit(tmp_path / "rows.parquet", "target")
 
 
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm"])
+def test_fitted_there_before(client, name):
+    frame = rows()
+    table = dd.from_pandas(frame, npartitions=2)
+    model = learner(name).fit(table[["a", "b"]], table["target"])
+    clf = PlugInClassifier(model, F1, cv="prefit").fit(table, "target")
+    assert clf.goal_report_.counts.n_rows == len(frame)
+    assert len(clf.predict(frame[["a", "b"]])) == len(frame)
+
+
 def test_workers_score_the_pieces(client):
     frame = rows()
     clf = PlugInClassifier(LogisticRegression(), F1, cv=HoldOut(rows_for_fit=800))

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from setpoint.packages import needed_by
 
-__all__ = ["fitted_on_dask", "learns_on_dask"]
+__all__ = ["fitted_on_dask", "learns_on_dask", "local_of"]
 
 _MODULES = ("xgboost.dask", "lightgbm.dask")
 

@@ -6,12 +6,13 @@ cross-fitting. Its scores are computed piece by piece in each pass, where the pi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +24,7 @@ from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.frames import FrameRows
 from setpoint.inputs.inputs import DecideOn
 from setpoint.inputs.labels import check_weight
-from setpoint.plugin.cluster_models import fitted_on_dask, learns_on_dask
+from setpoint.plugin.cluster_models import fitted_on_dask, learns_on_dask, local_of
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.row_share import RowShare
@@ -36,6 +37,9 @@ __all__ = ["ROWS_FOR_FIT", "FittedElsewhere", "PieceScores", "TableTask", "label
 
 ROWS_FOR_FIT = 1_000_000
 """The model is fitted on so many rows, unless a number is given."""
+
+_LOOKED_AT = 100_000
+"""Rows of those for a model on dask, of which it is seen whether they are alike."""
 
 
 def labels_of(table: FitTable) -> tuple[NDArray[Any], int]:
@@ -75,15 +79,19 @@ class PieceScores:
     response : Response
     coded : tuple of str
         Columns that pieces hold as categories, and the table as text.
+    settings : mapping
+        scikit-learn's, of the thread that fits: those of a worker may be others.
     """
 
     model: Any
     response: Response
     coded: tuple[str, ...]
+    settings: Mapping[str, Any] = field(default_factory=get_config)
 
     def __call__(self, frame: Any) -> Floats:
         """Scores (N,) of a pandas DataFrame of the features."""
-        return self.response(self.model, _as_stored(frame, self.coded))
+        with config_context(**self.settings):
+            return self.response(self.model, _as_stored(frame, self.coded))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +165,9 @@ class TableTask:
         none = package("pandas").DataFrame(columns=list(table.features))
         if self.is_fitted:
             check_is_fitted(self.model)
-            said = f"The model was fitted before; the rule was found on all {self.n_rows:,} rows."
-            return FittedElsewhere(self.model, self._decision(self.model, None, said), none)
+            model = local_of(self.model) if learns_on_dask(self.model) else self.model
+            said = "The model was fitted before; the rule was found on all {} rows."
+            return FittedElsewhere(model, self._decision(model, None, said), none)
         share = RowShare.of(self._share(), self.key, table.columns)
         if learns_on_dask(self.model):
             model, n_fit, rows = *self._fitted_there(share), none
@@ -167,8 +176,8 @@ class TableTask:
             model, n_fit, rows = self._fitted_here(share)
             where = "this machine"
         said = (
-            f"The model was fitted on {n_fit:,} rows on {where}, the rule found on the other "
-            f"{self.n_rows - n_fit:,}. Which are which is settled by a hash of the row."
+            f"The model was fitted on {n_fit:,} rows on {where}, the rule found on {{}} others. "
+            "Which are which is settled by a hash of the row."
         )
         return FittedElsewhere(model, self._decision(model, share, said), rows)
 
@@ -222,6 +231,10 @@ class TableTask:
         counts = table.source.only(share, table.columns).count(GroupBy((Key(table.y),)))
         n_fit = int(counts.rows.sum())
         self._check_fit_rows(n_fit, counts.levels[0])
+        # All copies of a row draw alike, so that a few of the rows show how many there are.
+        few = replace(share, share=share.share * min(1.0, _LOOKED_AT / n_fit))
+        parts = table.source.only(few, table.columns).frames(table.columns)
+        share.check(np.concatenate([share.draws(part) for part in parts]))
         rows = self.frame.map_partitions(_rows_of, share, meta=self.frame._meta)
         weight = None if table.weight is None else rows[table.weight]
         return fitted_on_dask(self.model, rows[list(table.features)], rows[table.y], weight), n_fit
@@ -271,7 +284,7 @@ class TableTask:
             watch=self.watch,
         )
         report = found.report
-        how = TextSection("How the model was fitted", [said])
+        how = TextSection("How the model was fitted", [said.format(f"{report.counts.n_rows:,}")])
         folds = None if share is None else 1
         report = replace(
             report,
