@@ -266,14 +266,18 @@ def _decided_on(goal: Goal, decide_on: DecideOn) -> tuple[str, ...]:
 def _overflows(counts: Counts) -> bool:
     """Whether sums of weights may have wrapped: an engine's integers say nothing of it."""
     most = float(counts.most.max(initial=0.0))
-    bits = 2.0**Q * counts.n_rows * max(most, most * most, 1.0)
-    return bool(counts.most.size) and most > 0.0 and bits >= 2.0**_MOST_BITS
+    return most > 0.0 and Q + _bits(counts) >= _MOST_BITS
+
+
+def _bits(counts: Counts) -> float:
+    """Bits of all rows at the largest weight, squared too."""
+    most = float(counts.most.max(initial=0.0))
+    return float(np.log2(counts.n_rows) + max(2.0 * np.log2(max(most, 1.0)), 0.0))
 
 
 def _fitting(counts: Counts, own: FrameRows) -> int:
     most = float(counts.most.max(initial=0.0))
-    room = _MOST_BITS - np.log2(counts.n_rows * max(most, most * most, 1.0))
-    q = int(np.floor(room)) - 1
+    q = int(np.floor(_MOST_BITS - _bits(counts))) - 1
     if q < 0:
         raise ValueError(
             f"{own.where}sample_weight: {counts.n_rows} rows of weights up to {most:.3g} are more "

@@ -27,8 +27,9 @@ from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.inputs.arrays import frame_of
 from setpoint.inputs.classes import ClassOrder, classes_of, one_score, posteriors
-from setpoint.inputs.dataset import as_datasets
+from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.frames import columns_of
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows, Table
 from setpoint.plugin.choose_evidence import search_by_either
@@ -268,6 +269,7 @@ def solve(
             sensitive_features=sensitive_features,
             baseline=baseline,
         )
+        datasets = _named_sets(datasets, scores, y, sensitive_features)
         data, y, sample_weight, sensitive_features, baseline = columns.values()
     # A single score is higher for the positive class, whatever the goal.
     apart = goal if datasets is None and _has_two_columns(data) else None
@@ -301,6 +303,27 @@ def solve(
         confidence=promised(goal, confidence),
     )
     return Solution(decision.rule, decision.report, decision.trace)
+
+
+def _named_sets(
+    datasets: Mapping[str, Any] | None, scores: Any, y: Any, sensitive_features: Any
+) -> dict[str, Any] | None:
+    """Data sets that are frames by the names of the first one's columns; others as they are."""
+    if datasets is None:
+        return None
+    out: dict[str, Any] = {}
+    for name, given in datasets.items():
+        frame = frame_of(given, f"datasets[{name!r}]")
+        out[name] = given
+        if frame is not None:
+            label = y if isinstance(y, str) and y in frame.columns else None
+            columns = columns_of(
+                given, scores=scores, y=label, sensitive_features=sensitive_features
+            )
+            out[name] = Dataset(
+                columns["scores"], columns["y"], sensitive_features=columns["sensitive_features"]
+            )
+    return out
 
 
 def scores_for(
