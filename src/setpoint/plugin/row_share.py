@@ -44,7 +44,7 @@ class RowShare:
     >>> rows = pandas.DataFrame({"x": np.arange(1000.0)})
     >>> share = RowShare.of(0.3, 0, ["x"])
     >>> int(share(rows).sum()), bool((share(rows) ^ share.rest(rows)).all())
-    (315, True)
+    (312, True)
     """
 
     share: float
