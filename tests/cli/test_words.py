@@ -10,7 +10,7 @@ from setpoint.program.describe import formula_of
 
 COMMANDS = [
     "completion", "demo", "evaluate", "export", "fit", "frontier", "goal", "metrics", "plan",
-    "predict",
+    "predict", "solve",
 ]  # fmt: skip
 
 

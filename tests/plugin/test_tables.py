@@ -131,7 +131,7 @@ def test_weights_are_counted_as_whole_numbers():
     assert "Weights were rounded to multiples of 9.54e-07" in str(odd.report)
 
 
-def test_weight_two_is_the_row_twice_and_zero_is_no_row():
+def test_weight_two_is_the_row_twice_and_zero_leaves_it_out():
     frame = table(4, 500)
     heavy = frame.assign(w=np.where(np.arange(500) % 3 == 0, 0, np.where(frame["label"], 2, 1)))
     rows = pd.concat([heavy[heavy["w"] > 0], heavy[heavy["w"] == 2]])

@@ -24,6 +24,7 @@ from setpoint.cli.monitor import monitor
 from setpoint.cli.plan import plan
 from setpoint.cli.predict import predict
 from setpoint.cli.session import Session, StoppedByUser, warnings_as_notes
+from setpoint.cli.solve import solve
 from setpoint.cli.stream import stream_command
 
 __all__ = ["App", "app"]
@@ -159,7 +160,7 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
 
 
 _COMMANDS = (
-    fit, predict, evaluate, frontier, monitor, plan,
+    fit, predict, evaluate, solve, frontier, monitor, plan,
     stream_command, export, goal, metrics, demo, completion,
 )  # fmt: skip
 for _command in _COMMANDS:

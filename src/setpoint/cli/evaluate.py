@@ -5,10 +5,14 @@ from __future__ import annotations
 import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
+from typing import NoReturn
 
 import click
 
 from setpoint.cli.certifying import certified_before, certified_json
+from setpoint.cli.counted import sensitive_option, weight_option
+from setpoint.cli.errors import CommandError
+from setpoint.cli.evaluate_tables import Decided, evaluate_tables, is_many
 from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.judging import opened
 from setpoint.cli.metric import Named, metric_options, module_file
@@ -30,11 +34,23 @@ __all__ = ["evaluate"]
 
 
 @click.command(
-    epilog="\b\nFor example:\n  setpoint evaluate loans.skops this-month.csv && echo shown"
+    epilog="\b\nFor example:\n  setpoint evaluate loans.skops this-month.csv && echo shown\n"
+    "  setpoint evaluate 'decided/*.parquet' --target repaid --prediction prediction \\\n"
+    "    --goal 'maximize recall subject to precision >= 0.9'"
 )
 @click.argument("model")
-@click.argument("data")
+@click.argument("data", required=False)
+@click.argument("tables", nargs=-1)
 @click.option("--target", metavar="COL", help="The column with the labels; else as in the fit.")
+@click.option(
+    "--prediction",
+    metavar="COL",
+    help="The column with decisions: then there is no MODEL, all arguments are tables, and "
+    "DuckDB counts them where they are.",
+)
+@click.option("--positive", metavar="LABEL", help="With --prediction: the positive class of two.")
+@sensitive_option
+@weight_option
 @click.option(
     "--baseline",
     metavar="COL",
@@ -58,8 +74,13 @@ __all__ = ["evaluate"]
 @reading_options
 def evaluate(
     model: str,
-    data: str,
+    data: str | None,
+    tables: tuple[str, ...],
     target: str | None,
+    prediction: str | None,
+    positive: str | None,
+    sensitive: tuple[str, ...],
+    weight: str | None,
     baseline: str | None,
     metric: str | None,
     lower_is_better: bool,
@@ -73,13 +94,37 @@ def evaluate(
     trust: tuple[str, ...],
     reading: Reading,
 ) -> None:
-    """Judge a model file by a table with labels.
+    """Judge a model file by a table with labels, or decisions that are a column of tables.
+
+    With --prediction TABLES take the place of MODEL and DATA: Parquet or CSV files, patterns of
+    them in quotes, or one table of a DuckDB database as name.duckdb::table.
 
     Model files name a metric of your own and hold no code, so --metric is needed again.
     The exit code is 0 if these rows show that the goal holds on new rows, 3 if they show
     that it fails, and 4 if it is too close to call (--accept too-close makes that 0).
     """
     files = named_files(datasets)
+    if prediction is not None:
+        for option, given in (
+            ("--metric", metric), ("--takes", takes), ("--lower-is-better", lower_is_better),
+            ("--trust", trust), ("--new-groups", new_groups != "error"),
+        ):  # fmt: skip
+            if given:
+                raise CommandError(
+                    f"{option} is for a model file, and --prediction names decisions"
+                )
+        several = (model, *([] if data is None else [data]), *tables)
+        named_columns = Decided(target, prediction, positive, sensitive, weight, baseline)
+        evaluate_tables(
+            several, named_columns, goal_text, accept, report, files, reading, as_json=as_json
+        )
+    for option, given in (
+        ("--positive", positive), ("--sensitive", sensitive), ("--weight", weight),
+    ):  # fmt: skip
+        if given:
+            raise CommandError(f"{option} goes with --prediction, a column of decisions")
+    if data is None or tables or is_many(data):
+        _refuse_many(data, tables)
     inputs = {"MODEL": model, "DATA": data}
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
     named = Named(metric, lower_is_better, takes)
@@ -130,3 +175,15 @@ def evaluate(
         if report is not None:
             click.echo(f"\nWrote the page to {report}.")
     raise click.exceptions.Exit(code_of(found, accept))
+
+
+def _refuse_many(data: str | None, tables: tuple[str, ...]) -> NoReturn:
+    """A model judges one table at a time."""
+    if data is None:
+        raise click.UsageError("Missing argument 'DATA'.")
+    found = f"{1 + len(tables)} tables" if tables else f"DATA is {data}"
+    raise CommandError(
+        f"a model file is judged by one table in a file, and {found}: decide them with setpoint "
+        "predict MODEL FILES --output FOLDER/, with --keep for the target, then name the column "
+        "with --prediction"
+    )

@@ -19,6 +19,7 @@ __all__ = [
     "columns_named",
     "datasets_option",
     "decide_new_groups",
+    "delimited_options",
     "named_files",
     "new_groups_option",
     "reading_options",
@@ -59,13 +60,23 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How the tables are written, where that is not found out right: the argument `reading`."""
+    encoding = click.option("--encoding", metavar="E", help="Such as latin-1. Default: UTF-8.")
+    return encoding(_marks(command))
 
+
+def delimited_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for tables that are UTF-8 in any case."""
+    return _marks(command)
+
+
+def _marks(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
-    def given(encoding: str | None, separator: str | None, decimal: str | None, **more: Any) -> Any:
+    def given(
+        separator: str | None, decimal: str | None, encoding: str | None = None, **more: Any
+    ) -> Any:
         return command(reading=Reading(encoding, separator, decimal), **more)
 
     return together(
-        click.option("--encoding", metavar="E", help="Such as latin-1. Default: UTF-8."),
         click.option("--separator", metavar="S", help=r"Between fields: ',', ';', '|' or '\t'."),
         click.option("--decimal", metavar="D", help="The decimal mark, '.' or ','."),
     )(given)

@@ -19,6 +19,7 @@ from setpoint.cli.options import (
     trust_option,
 )
 from setpoint.cli.output import step
+from setpoint.cli.predict_many import is_folder, outputs_of, predict_many
 from setpoint.cli.rows import FORMATS, write_rows
 from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.tables import open_model, read, scores_of, tell
@@ -32,17 +33,20 @@ __all__ = ["predict"]
 @click.command(
     epilog="\b\nFor example:\n"
     "  setpoint predict loans.skops new.csv --keep id -o decisions.csv\n"
-    "  cat new.csv | setpoint predict loans.skops - --json | head"
+    "  cat new.csv | setpoint predict loans.skops - --json | head\n"
+    "  setpoint predict loans.skops 'data/*.parquet' -o decided/"
 )
 @click.argument("model")
-@click.argument("data")
+@click.argument("data", nargs=-1, required=True)
 @click.option(
     "-o",
     "--output",
     default="-",
     metavar="FILE",
-    help="Ends in .csv, .csv.gz, .parquet or .jsonl. Else CSV goes to stdout.",
+    help="Ends in .csv, .csv.gz, .parquet or .jsonl. Else CSV goes to stdout. Of several files, "
+    "or a pattern, a folder, in which each gets a file of the same name.",
 )
+@click.option("--overwrite", is_flag=True, help="Decide files anew that are in the folder already.")
 @click.option("--keep", multiple=True, metavar="COLS", help="Columns of DATA to write first.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout.")
 @new_groups_option
@@ -50,26 +54,39 @@ __all__ = ["predict"]
 @reading_options
 def predict(
     model: str,
-    data: str,
+    data: tuple[str, ...],
     output: str,
+    overwrite: bool,
     keep: tuple[str, ...],
     as_json: bool,
     new_groups: str,
     trust: tuple[str, ...],
     reading: Reading,
 ) -> None:
-    """Decide the rows of a table by a model file.
+    """Decide the rows of a table, or of many, by a model file.
 
-    DATA is a CSV or Parquet file, or '-' for stdin. One line comes out for each row, in
+    DATA is a CSV or Parquet file, or '-' for stdin; or several files, or a pattern of them in
+    quotes. One line comes out for each row, in
     the same order: the columns kept, the prediction, and the score of the positive class
     (or one for each class).
     """
+    if is_folder(data, output):
+        if as_json:
+            raise CommandError("--json writes JSON lines of one table, found several or a folder")
+        outputs_of(data, output)
+        found = open_model(model, trust)
+        decide_new_groups(found.classifier, new_groups)
+        predict_many(found, data, output, keep, reading, _decided, overwrite=overwrite)
+        return
+    if overwrite:
+        raise CommandError("--overwrite is for a folder of files; one file is always written anew")
     kind = _format(output, as_json)
-    check_outputs({"-o": output}, {"MODEL": model, "DATA": data})
+    check_outputs({"-o": output}, {"MODEL": model, "DATA": data[0]})
     found = open_model(model, trust)
     decide_new_groups(found.classifier, new_groups)
-    table = read(data, reading, found.columns)
-    columns = _decided(found, table, keep)
+    table = read(data[0], reading, found.columns)
+    with step("deciding"):
+        columns = _decided(found, table, keep)
     session = current()
     if output == "-":
         # Bytes, so that neither the encoding nor the line ends of a terminal get in.
@@ -108,7 +125,7 @@ def _decided(model: TableModel, table: Table, keep: tuple[str, ...]) -> dict[str
     deployed = Deployed.of(clf.baseline)
     if deployed is not None and deployed.threshold is not None:
         scores_of(table, str(deployed.column))  # a feature that has to be there
-    with warnings_as_notes(), step("deciding"):
+    with warnings_as_notes():
         decided = model.predict(table)
     for name in kept:
         if name in decided:

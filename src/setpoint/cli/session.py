@@ -19,6 +19,7 @@ from setpoint.cli.errors import in_shell_words
 
 __all__ = ["Session", "StoppedByUser", "current", "warnings_as_notes"]
 
+_MOST_NAMED = 5
 _KEPT = re.compile(r": the best found so far is kept$")
 # Of interest to developers, not to whoever has a table.
 _SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
@@ -103,6 +104,8 @@ class Session:
         written = self.written()
         if not written:
             return "nothing was written"
+        if len(written) > _MOST_NAMED:
+            written = [*written[:_MOST_NAMED], f"{len(written) - _MOST_NAMED:,} more"]
         *first, last = written
         names = f"{', '.join(first)} and {last}" if first else last
         return f"{names} {'were' if first else 'was'} written"

@@ -1,6 +1,5 @@
 """Counting rows where they lie: on an engine, out of core, or on a cluster."""
 
-from setpoint.counting.partitions import Partitions
 from setpoint.counting.source import GroupBy, Key, Part, Rest, Source
 
-__all__ = ["GroupBy", "Key", "Part", "Partitions", "Rest", "Source"]
+__all__ = ["GroupBy", "Key", "Part", "Rest", "Source"]

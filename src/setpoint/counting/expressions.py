@@ -151,6 +151,14 @@ class Dialect:
 
     # --- rows that count --------------------------------------------------------------------
 
+    def finite(self, column: nw.Expr) -> nw.Expr:
+        """Neither NaN nor infinite.
+
+        No comparison and no test for NaN says so: the least and the largest value that Parquet
+        files tell of their columns leave NaN out, and DuckDB takes every row to lie between them.
+        """
+        return (column - column) == self.number(0.0)
+
     def faulty(self, marks: Marks, values: Sequence[str], good: nw.Expr) -> nw.Expr:
         """Numbers of the bins of rows at fault, `good` for others.
 
@@ -160,14 +168,16 @@ class Dialect:
             Which of score and weight there are.
         """
         if marks.weight in values:
-            fine = self.between(nw.col(marks.weight), 0.0, _LARGEST)
+            w = nw.col(marks.weight)
+            fine = self.finite(w) & (w >= self.number(0.0))
             good = nw.when(fine).then(good).otherwise(nw.lit(float(BAD_WEIGHT)))
         if marks.score in values:
             s = nw.col(marks.score)
             no, infinite = nw.lit(float(NO_NUMBER)), nw.lit(float(INFINITE))
-            bad = nw.when(s.is_nan()).then(no).otherwise(infinite)
+            endless = (s == self.number(np.inf)) | (s == self.number(-np.inf))
+            bad = nw.when(endless).then(infinite).otherwise(no)
             bad = nw.when(s.is_null()).then(nw.lit(float(MISSING))).otherwise(bad)
-            good = nw.when(self.between(s, -_LARGEST, _LARGEST)).then(good).otherwise(bad)
+            good = nw.when(self.finite(s)).then(good).otherwise(bad)
         return good
 
     def whole(self, value: nw.Expr, scale: float) -> nw.Expr:

@@ -111,7 +111,7 @@ class LazyFrames(Source):
             text = kind_of(self._schema[label]) == "text"
             column = nw.col(label).cast(nw.String()) if text else nw.col(label)
             chosen.append(column.alias(marks.key))
-        finite = dialect.between(nw.col(marks.score), -np.inf, np.inf)
+        finite = dialect.finite(nw.col(marks.score))
         rows = self._frame.select(*chosen).filter(finite)
         if label is None:
             return numbers(rows.head(n).collect(), marks.score)

@@ -39,6 +39,8 @@ class Table:
         The line of the file in which each row begins.
     decimal : {".", ",", "auto"}
         The decimal mark in `columns`.
+    first : int
+        How many rows of the file stand before these.
 
     Examples
     --------
@@ -53,10 +55,12 @@ class Table:
     columns: dict[str, Any] | None = field(default=None, repr=False)
     lines: NDArray[np.int64] | None = field(default=None, repr=False)
     decimal: Decimal = field(default=".", repr=False)
+    first: int = field(default=0, repr=False)
 
     def place(self, row: int) -> str:
         """Where a row is in the file: its line, or its number counted from 1."""
-        return f"row {row + 1}" if self.lines is None else f"line {int(self.lines[row])}"
+        at = self.first + row + 1
+        return f"row {at}" if self.lines is None else f"line {int(self.lines[row])}"
 
     def refuse_gaps(self, gone: NDArray[np.bool_], what: str, remedy: str) -> None:
         """Refuse rows in which something is missing; the message counts them.

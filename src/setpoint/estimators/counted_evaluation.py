@@ -51,7 +51,7 @@ def evaluate_lazy(
         )
     rows: dict[str | None, FrameRows] = {}
     tables: dict[str | None, Any] = {None: frame}
-    tables.update(datasets or {})
+    tables.update((datasets or {}).items())
     for name, given in tables.items():
         own = given if isinstance(given, Dataset) else Dataset(given)
         source = source_of(own.X)

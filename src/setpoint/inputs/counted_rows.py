@@ -357,12 +357,11 @@ def _as_rows(
         if name not in counts:
             given[name] = GivenRows(1, None)
             continue
-        lines, names = counts[name], {own.y, own.decided, own.baseline}
-        columns = {
-            key.name: _values(lines, by[name], key.name)
-            for key in by[name].keys
-            if key.name not in names
-        }
+        lines = counts[name]
+        baseline = own.baseline if name in goal.needs.baseline else None
+        # The first keys are these; a column of the goal may be one of them too.
+        n_alone = sum(one is not None for one in (own.y, own.decided, baseline))
+        columns = {key.name: _values(lines, by[name], key.name) for key in by[name].keys[n_alone:]}
         for key in by[name].keys:
             for value in () if again else key.only or ():
                 if value not in lines.levels[by[name].keys.index(key)]:
@@ -371,7 +370,6 @@ def _as_rows(
                         f"the goal refers to {key.name} = {value!r}, and no row of {where} has "
                         "that value"
                     )
-        baseline = own.baseline if any(k.name == own.baseline for k in by[name].keys) else None
         given[name] = GivenRows(
             lines.n_lines,
             None if own.y is None else _values(lines, by[name], own.y),

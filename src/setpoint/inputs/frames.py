@@ -96,6 +96,11 @@ class FrameRows:
                     f"({nearest(name, known)})"
                 )
         baseline = self.baseline if dataset in goal.needs.baseline else None
+        if self.baseline is not None and not goal.needs.baseline:
+            raise ValueError(
+                f"{self.where}baseline: the goal does not refer to the deployed model, and a table "
+                f"elsewhere is not compared with it; leave out {self.baseline!r}"
+            )
         alone = [Key(n) for n in (self.y, self.decided, baseline) if n is not None]
         values = [
             Key(n, None if s is None else tuple(sorted(s, key=str))) for n, s in splits.items()

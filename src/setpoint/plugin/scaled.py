@@ -284,7 +284,7 @@ def decide_counted(
         linked,
         outcome,
         step.tally,
-        Search("plugin", ""),
+        Search("counted", ""),
         notes=[str(w.message) for w in caught],
         seconds=time.perf_counter() - started,
     )

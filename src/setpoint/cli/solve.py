@@ -1,0 +1,287 @@
+"""``setpoint solve``: the rule for scores that are there, counted where they are."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from setpoint.cli.counted import (
+    CountedTables,
+    check_baseline,
+    check_column,
+    check_counted,
+    check_sensitive,
+    in_option_words,
+    open_tables,
+    passes_shown,
+    positive_in,
+    sensitive_option,
+    weight_option,
+)
+from setpoint.cli.errors import FAILED, STOPPED, require_packages
+from setpoint.cli.files import check_outputs, keep_old_on_error, writing
+from setpoint.cli.options import (
+    Reading,
+    as_json,
+    columns_named,
+    datasets_option,
+    delimited_options,
+    named_files,
+)
+from setpoint.cli.output import print_json, step
+from setpoint.cli.session import current, warnings_as_notes
+from setpoint.cli.verdicts import (
+    accept_option,
+    code_of,
+    infeasible_json,
+    infeasible_text,
+    report_json,
+    status_of,
+    verdict,
+)
+from setpoint.cli.writing import Page, command_text, write_infeasible_page
+
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
+    from setpoint.plugin.solving import Solution
+
+__all__ = ["solve"]
+
+
+@click.command(
+    epilog="\b\nFor example:\n"
+    "  setpoint solve 'scores/*.parquet' --score score --target label \\\n"
+    "    --goal 'maximize recall subject to precision >= 0.9' --rule rule.json"
+)
+@click.argument("tables", nargs=-1, required=True)
+@click.option("--score", required=True, metavar="COL", help="The column with the model's scores.")
+@click.option("--target", required=True, metavar="COL", help="The column with the labels.")
+@click.option("--goal", "goal_text", required=True, metavar="TEXT", help="See setpoint goal.")
+@accept_option
+@click.option(
+    "--positive",
+    metavar="LABEL",
+    help="The positive class of two; needed for other text than such words as no and yes.",
+)
+@sensitive_option
+@weight_option
+@click.option("--baseline", metavar="COL", help="The column with the deployed model's predictions.")
+@datasets_option
+@click.option(
+    "--decide-on",
+    multiple=True,
+    metavar="COLS|none",
+    help="Columns that the rule may look at beside the score; else those that the goal names.",
+)
+@click.option("--draws/--no-draws", help="Whether a rule may decide by chance. Else it does not.")
+@click.option(
+    "--tol",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="X",
+    help="Passes end where no other rule is better by more. Else 1e-4.",
+)
+@click.option("--exact", is_flag=True, help="Go on to the rule that sorting all rows would give.")
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Keeps the counts after each pass; the same command goes on from it.",
+)
+@click.option(
+    "--rule", metavar="FILE", help="The rule to write, as JSON; setpoint export takes it."
+)
+@click.option("--report", metavar="FILE", help="The HTML page to write.")
+@as_json
+@delimited_options
+def solve(
+    tables: tuple[str, ...],
+    score: str,
+    target: str,
+    goal_text: str,
+    accept: str | None,
+    positive: str | None,
+    sensitive: tuple[str, ...],
+    weight: str | None,
+    baseline: str | None,
+    datasets: tuple[str, ...],
+    decide_on: tuple[str, ...],
+    draws: bool,
+    tol: float | None,
+    exact: bool,
+    checkpoint: str | None,
+    rule: str | None,
+    report: str | None,
+    as_json: bool,
+    reading: Reading,
+) -> None:
+    """Find the rule for the scores of a model, on tables of any size.
+
+    TABLES are Parquet or CSV files, patterns of them in quotes, or one table of a DuckDB
+    database as name.duckdb::table, which is only read. DuckDB counts the rows where they are, in
+    a pass or a few; none is loaded. There are two classes, and the score is higher for the
+    positive one. If no rule meets the goal, it says what is reachable and writes no rule.
+    """
+    from setpoint.goals import as_goal
+    from setpoint.search import InfeasibleError
+
+    goal = as_goal(goal_text)
+    if exact and tol is not None:
+        raise click.UsageError("--exact and --tol: passes end at the one or at the other")
+    files = named_files(datasets)
+    inputs = {f"TABLES {i}": path for i, path in enumerate(tables, 1)}
+    inputs |= {f"--dataset {name}": path for name, path in files.items()}
+    outputs = {"--rule": rule, "--report": report, "--checkpoint": checkpoint}
+    check_outputs(outputs, inputs)
+    if report is not None:
+        require_packages("--report", "report", "jinja2", "matplotlib")
+    check_counted(goal)
+    named = [name for name in (score, target, weight, baseline) if name is not None]
+    asked = [*named, *sensitive, *decide_on]
+    opened = open_tables(tables, goal, files, reading, asked)
+    check_column("--score", score, opened, number=True)
+    check_column("--target", target, opened)
+    if weight is not None:
+        check_column("--weight", weight, opened, number=True)
+    check_baseline(baseline, opened, goal)
+    check_sensitive(sensitive, opened, goal)
+    looks_at = _decide_on(decide_on, opened)
+    page = Page(report, opened.name, "", command_text(goal="{goal}"), "", ())
+    for path in (checkpoint, rule, report):
+        if path is not None:
+            current().expect(path)
+    paths = {"tables": list(tables), "rule": rule, "report": report, "datasets": files}
+    try:
+        found, passes = _solved(
+            goal, opened, target, score, weight, baseline, looks_at, draws, tol, exact, checkpoint,
+            positive_in(opened, target, positive),
+        )  # fmt: skip
+    except InfeasibleError as error:
+        if report is not None:
+            write_infeasible_page(error, goal, page)
+        if as_json:
+            out = {"command": "solve", "goal": str(goal), **infeasible_json(error, goal)}
+            print_json(out, paths)
+        else:
+            click.echo(infeasible_text(error, goal, "no rule was written"))
+            if report is not None:
+                click.echo(f"\nWrote the page to {report}.")
+        raise click.exceptions.Exit(FAILED) from error
+    _say_positive(found, goal, positive)
+    _write(found, rule, page, opened)
+    _print(found, goal, target, score, passes, paths, as_json=as_json)
+    if current().stopped:
+        click.echo(current().last_words(), err=True)
+        raise click.exceptions.Exit(STOPPED)
+    raise click.exceptions.Exit(code_of(found.report, accept))
+
+
+def _decide_on(decide_on: tuple[str, ...], tables: CountedTables) -> Any:
+    if not decide_on:
+        return "auto"
+    if decide_on == ("none",) and "none" not in tables.columns:
+        return None
+    return sorted(columns_named("--decide-on", decide_on, tables.columns, tables.name))
+
+
+def _solved(
+    goal: Goal,
+    tables: CountedTables,
+    target: str,
+    score: str,
+    weight: str | None,
+    baseline: str | None,
+    looks_at: Any,
+    draws: bool,
+    tol: float | None,
+    exact: bool,
+    checkpoint: str | None,
+    positive: Any,
+) -> tuple[Solution, list[str]]:
+    """The rule, and a line for each pass."""
+    from setpoint.plugin import solve as solved
+
+    passes: list[str] = []
+
+    def watch(done: object) -> None:
+        passes.append(str(done))
+        tell(passes[-1])
+
+    with warnings_as_notes(), in_option_words(), passes_shown() as tell:
+        found = solved(
+            goal,
+            tables.frame,
+            y=target,
+            scores=score,
+            sample_weight=weight,
+            baseline=baseline,
+            datasets=tables.datasets or None,
+            decide_on=looks_at,
+            randomized="auto" if draws else False,
+            pos_label=positive,
+            tol=tol,
+            exact=exact,
+            checkpoint=checkpoint,
+            watch=watch,
+        )
+    current().keep()  # after Ctrl-C the rule is that of the passes before
+    return found, passes
+
+
+def _say_positive(found: Solution, goal: Goal, asked: str | None) -> None:
+    from setpoint.inputs.positive import refers_to_positive
+
+    positive = found.report.counts.positive
+    if positive is not None and asked is None and refers_to_positive(goal):
+        current().note(f"the positive class is {positive!r}; --positive names another")
+
+
+def _write(found: Solution, rule: str | None, page: Page, tables: CountedTables) -> None:
+    if rule is not None:
+        with step(f"writing {rule}"), keep_old_on_error(rule), writing(rule) as file:
+            file.write((found.rule.to_json() + "\n").encode("utf-8"))
+    if page.path is None:
+        return
+    from setpoint.report import TextSection
+
+    about = [TextSection("The data", (f"{found.report.counts.n_rows:,} rows from {tables.name}",))]
+    with step(f"writing {page.path}"), keep_old_on_error(page.path), warnings_as_notes():
+        found.report.to_html(page.path, about=about, header=page.header())
+
+
+def _print(
+    found: Solution,
+    goal: Goal,
+    target: str,
+    score: str,
+    passes: list[str],
+    paths: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    report = found.report
+    if as_json:
+        out, run = report_json(report)
+        what = {
+            "command": "solve",
+            "status": status_of(report),
+            "goal": str(goal),
+            "target": target,
+            "score": score,
+            "positive": report.counts.positive,
+            "rows": report.counts.n_rows,
+            "passes": passes,
+            "rule": json.loads(found.rule.to_json()),
+            "solved": out,
+            "notes": list(current().notes),
+        }
+        print_json(what, {**paths, "solved": run})
+        return
+    from setpoint.report.text import report_text
+
+    where = f"the {report.counts.n_rows:,} rows that the rule was chosen on"
+    click.echo(f"{verdict(report, where)}\n\n{report_text(report, at_shell=True)}")
+    outputs = {"rule": paths["rule"], "page": paths["report"]}
+    written = [f"the {what} to {path}" for what, path in outputs.items() if path]
+    if written:
+        click.echo(f"\nWrote {' and '.join(written)}.")
