@@ -14,7 +14,7 @@ from setpoint.counting.pieces import Ask
 from setpoint.evidence.counts import Counts
 from setpoint.packages import needed_by
 
-__all__ = ["answer_of", "connect", "counted", "running_client"]
+__all__ = ["answer_of", "answers", "connect", "counted", "running_client"]
 
 _FAN_IN = 8
 """So many counts are merged in one task: a worker holds few, and the tree is low."""
@@ -82,6 +82,13 @@ def counted(pieces: Sequence[Any], ask: Ask, client: Any) -> Counts:
 def answer_of(piece: Any, ask: Ask, client: Any) -> Any:
     """The answer of one piece."""
     return _computed(_asked(piece, _dask().delayed(ask, traverse=False)), client)
+
+
+def answers(pieces: Sequence[Any], ask: Ask, client: Any) -> list[Any]:
+    """The answers of all pieces, all at once."""
+    question = _dask().delayed(ask, traverse=False)
+    asked = [_asked(piece, question) for piece in pieces]
+    return list(_dask().compute(*asked, scheduler=client))
 
 
 def _asked(piece: Any, question: Any) -> Any:

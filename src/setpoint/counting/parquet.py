@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from glob import glob, has_magic
 from os import PathLike, cpu_count, fspath
@@ -14,7 +14,7 @@ from setpoint.counting.pieces import Ask
 from setpoint.counting.reading import kind_of_arrow, package
 from setpoint.evidence.counts import Counts
 
-__all__ = ["Files", "RowGroups", "counted", "files_of"]
+__all__ = ["Files", "RowGroups", "answers", "coded_texts", "counted", "files_of"]
 
 _ROWS = 1 << 20
 """Small row groups are read together up to so many rows: fewer counts to merge."""
@@ -122,6 +122,23 @@ def counted(pieces: Sequence[RowGroups], ask: Ask) -> Counts:
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return merge(total + new)
+
+
+def answers(pieces: Sequence[RowGroups], ask: Ask) -> list[Any]:
+    """The answers of all pieces, by threads of this process."""
+    workers = min(cpu_count() or 1, len(pieces))
+    with ThreadPoolExecutor(workers, thread_name_prefix="setpoint-read") as pool:
+        return list(pool.map(lambda piece: ask.of(piece.read()), pieces))
+
+
+def coded_texts(types: Mapping[str, Any]) -> tuple[str, ...]:
+    """Columns of text that are read by distinct values, and stored as plain text."""
+    is_dictionary = package("pyarrow").types.is_dictionary
+    return tuple(
+        name
+        for name, dtype in types.items()
+        if kind_of_arrow(dtype) == "text" and not is_dictionary(dtype)
+    )
 
 
 def _n_lines(counts: Sequence[Counts]) -> int:

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from setpoint.counting import cluster, parquet
 from setpoint.counting.pieces import (
     Ask,
+    Chosen,
     Scored,
     count_piece,
+    pandas_of,
     recount_piece,
     sample_piece,
     settled,
@@ -59,6 +61,7 @@ class Partitions(Source):
     _rows: int | None
     _client: Any = None
     _scored: tuple[Scored, ...] = ()
+    _chosen: tuple[Chosen, ...] = ()
 
     @classmethod
     def of_dask(cls, frame: Any, client: Any = None) -> Partitions:
@@ -140,6 +143,40 @@ class Partitions(Source):
         kinds = {**self._kinds, name: "number"}
         return replace(self, _kinds=kinds, _scored=(*self._scored, scored))
 
+    def only(self, function: Callable[[Any], Any], needs: Sequence[str]) -> Partitions:
+        """Some of these rows: those that a function of the row says are there.
+
+        Parameters
+        ----------
+        function : callable
+            Called with a pandas DataFrame, returns a boolean a row. It has to be the same function
+            of the row each time. On a cluster it has to be picklable.
+        needs : sequence of str
+            The stored columns that the function is called with.
+
+        Raises
+        ------
+        ValueError
+            If there is no column of a name in `needs`.
+        """
+        self._check(needs)
+        return replace(self, _rows=None, _chosen=(*self._chosen, Chosen(function, tuple(needs))))
+
+    def frames(self, names: Sequence[str]) -> list[Any]:
+        """All rows of some columns as pandas frames, one a piece, in the order of the pieces."""
+        ask = self._ask(pandas_of, (tuple(names),), names)
+        pieces = self._read(names)
+        if self._is_local:
+            return parquet.answers(pieces, ask)
+        return cluster.answers(pieces, ask, self._client)
+
+    @property
+    def coded_texts(self) -> tuple[str, ...]:
+        """Columns of text that pieces hold as a category, and the table does not."""
+        if not isinstance(self._pieces, tuple):
+            return ()
+        return parquet.coded_texts(self._pieces[0].types)
+
     def columns(self) -> Mapping[str, str]:
         """The columns and their kinds."""
         return dict(self._kinds)
@@ -198,7 +235,7 @@ class Partitions(Source):
         self, function: Callable[..., Any], arguments: tuple[Any, ...], names: Iterable[str]
     ) -> Ask:
         self._check(names)
-        return Ask(function, arguments, self._computed_for(names))
+        return Ask(function, arguments, self._computed_for(names), self._chosen)
 
     def _answer(self, piece: Any, ask: Ask) -> Any:
         if self._is_local:
@@ -225,6 +262,7 @@ class Partitions(Source):
         """The pieces, of the columns that are stored."""
         computed = self._computed_for(names)
         wanted = set(names).union(*(column.needs for column in computed))
+        wanted = wanted.union(*(choice.needs for choice in self._chosen))
         wanted -= {column.name for column in computed}
         stored = [name for name in self._kinds if name in wanted]
         if isinstance(self._pieces, tuple):

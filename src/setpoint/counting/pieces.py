@@ -18,7 +18,16 @@ from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import BAD_WEIGHT, MISSING, Counts
 from setpoint.typing import Bools, Codes, Floats
 
-__all__ = ["Ask", "Scored", "count_piece", "recount_piece", "sample_piece", "settled"]
+__all__ = [
+    "Ask",
+    "Chosen",
+    "Scored",
+    "count_piece",
+    "pandas_of",
+    "recount_piece",
+    "sample_piece",
+    "settled",
+]
 
 
 class Scored(NamedTuple):
@@ -46,9 +55,8 @@ class Scored(NamedTuple):
         ValueError
             If the function does not return a number a row.
         """
-        is_arrow = hasattr(piece, "schema")
         n = len(piece)
-        frame = piece.select(self.needs).to_pandas() if is_arrow else piece[list(self.needs)]
+        frame = pandas_of(piece, self.needs)
         # No rows: models refuse them, and there is nothing to compute.
         scores = np.asarray(self.function(frame) if n else [], np.float64)
         if scores.shape != (n,):
@@ -56,20 +64,52 @@ class Scored(NamedTuple):
                 f"the function of column {self.name!r} returned an array of shape {scores.shape} "
                 f"for {n} rows; it has to be ({n},)"
             )
-        if is_arrow:
+        if hasattr(piece, "schema"):
             return piece.append_column(self.name, package("pyarrow").array(scores))
         return piece.assign(**{self.name: scores})
 
 
+class Chosen(NamedTuple):
+    """Which rows of each piece are there.
+
+    Parameters
+    ----------
+    function : callable
+        Called with a pandas DataFrame, returns whether each row is there.
+    needs : tuple of str
+        The columns that the function is called with.
+    """
+
+    function: Callable[[Any], Any]
+    needs: tuple[str, ...]
+
+    def of(self, piece: Any) -> Any:
+        """The rows of a piece that are there."""
+        if not len(piece):
+            return piece
+        there = np.asarray(self.function(pandas_of(piece, self.needs)), bool)
+        return piece.filter(there) if hasattr(piece, "schema") else piece[there]
+
+
+def pandas_of(piece: Any, names: Sequence[str]) -> Any:
+    """Some columns of a piece as a pandas DataFrame."""
+    if hasattr(piece, "schema"):
+        return piece.select(list(names)).to_pandas()
+    return piece[list(names)]
+
+
 class Ask(NamedTuple):
-    """What is asked of each piece: a function of it, and what to compute and keep before."""
+    """What is asked of each piece: a function of it, and what to choose and compute before."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     scored: tuple[Scored, ...] = ()
+    chosen: tuple[Chosen, ...] = ()
 
     def of(self, piece: Any) -> Any:
         """The answer."""
+        for choice in self.chosen:
+            piece = choice.of(piece)
         for column in self.scored:
             piece = column.added_to(piece)
         return self.function(piece, *self.arguments)

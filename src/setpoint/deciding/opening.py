@@ -318,7 +318,8 @@ def given_rows(
     classifier : estimator
         Its `sensitive_features` and `baseline` stand in for those that are None here.
     """
-    named = classifier.sensitive_features
+    # Of a fit on a table elsewhere, whose columns were named there.
+    named = getattr(classifier, "_side_columns", classifier.sensitive_features)
     columns = named if sensitive_features is None else sensitive_features
     deployed = Deployed.of(classifier.baseline if baseline is None else baseline)
     first = deployed

@@ -55,6 +55,12 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         raise NotImplementedError
 
     @property
+    def _side_columns(self) -> Any:
+        """Names of columns of X, of the constructor or of a fit on a table elsewhere."""
+        named = self.sensitive_features
+        return getattr(self, "side_columns_", None) if named is None else named
+
+    @property
     def _answers(self) -> ModelResponse:
         """What a model inside is asked, and how rows are answered."""
         return ModelResponse.of(self.response)
@@ -117,7 +123,7 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         if not self.rule_.needs_segments:
             return None
         names = self.goal_report_.rule.decides_on
-        given = self.sensitive_features if sensitive_features is None else sensitive_features
+        given = self._side_columns if sensitive_features is None else sensitive_features
         if given is None:
             raise GoalError(
                 f"the rule looks at {list(names)}: pass sensitive_features=, or name columns of X "

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.deciding import Decision, FitData, given_rows, open_fit
-from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
@@ -19,11 +18,11 @@ from setpoint.inputs.arrays import column_names, some
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.inputs import CheckedData, DecideOn
 from setpoint.plugin.crossfit import Response
+from setpoint.plugin.fits_tables import FitsTables
 from setpoint.plugin.fitting import Task
 from setpoint.plugin.frontier import frontier_of_evidence
-from setpoint.plugin.inner import InnerModel
-from setpoint.plugin.parameters import Options
 from setpoint.plugin.solving import solve_evidence
+from setpoint.plugin.tables_to_fit import is_elsewhere
 from setpoint.plugin.thresholds import as_thresholds
 from setpoint.plugin.unlabelled import require_label_free
 from setpoint.program.link import waits_for_class
@@ -36,7 +35,7 @@ from setpoint.typing import Floats
 __all__ = ["PlugInClassifier"]
 
 
-class PlugInClassifier(InnerModel, GoalClassifier):
+class PlugInClassifier(FitsTables):
     """Fit a model, then the decision rule that reaches a goal, with a certificate.
 
     Any number of classes, groups, constraints and data sets. The rule is found on
@@ -70,7 +69,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         None: 5 stratified folds. A float: one stratified split of that share, drawn
         once. The model is fitted on all rows in the end, unless it is
         :class:`setpoint.solvers.HoldOut`, one split whose model stays. "prefit", or a
-        FrozenEstimator: `estimator` is fitted, all rows are counted.
+        FrozenEstimator: `estimator` is fitted, all rows are counted. Of a table
+        elsewhere ``HoldOut(rows_for_fit=...)`` says how many rows fit the model.
     pos_label : label, default=None
         The positive class; None: the larger of two numbers, True, the last of an ordered
         category, or the second of such words as no and yes. Other text needs it where the
@@ -219,10 +219,12 @@ class PlugInClassifier(InnerModel, GoalClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (N, p)
-            Passed to `estimator` as it is.
-        y : array-like of shape (N,)
-            Two classes or more.
+        X : array-like, sparse matrix or frame of shape (N, p), dask DataFrame, path or paths
+            Passed to `estimator` as it is. A table elsewhere, a dask DataFrame or Parquet files
+            such as ``"data/*.parquet"``, is not read into memory: see the notes.
+        y : array-like of shape (N,), or str
+            Two classes or more. Of a table elsewhere the name of its column; `sample_weight`,
+            `sensitive_features` and `baseline` are names, too.
         sample_weight : array-like of shape (N,), optional
             Counts rows and is passed to `estimator`; refused if that takes none.
         sensitive_features : column, dict or frame, optional
@@ -251,27 +253,43 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             If a limit was reached before there was any rule.
         GoalError, ValueError, TypeError
             If an argument or the goal is wrong for these data; the message says what.
+
+        Notes
+        -----
+        Of a table elsewhere the model is fitted on about a million rows, or as many as
+        ``cv=HoldOut(rows_for_fit=...)`` says, and the rule is found on all others, which are
+        scored piece by piece where they lie. A hash of the whole row chooses which are which, so
+        that neither the order nor the pieces matter. All columns are features but `y`,
+        `sample_weight` and the `baseline` that is passed here. Two classes, and goals without
+        further data sets. Passes end at a certified gap of the `tol` of `limits`, or with
+        ``solver="exact"`` at the rule that sorting all rows would give.
+
+        Models of xgboost.dask and lightgbm.dask are fitted on a dask DataFrame by their own
+        means, on the rows chosen; ``estimator_`` is then the same model on one machine.
         """
-        data = open_fit(
-            self,
-            X,
-            y,
-            sample_weight=sample_weight,
-            sensitive_features=sensitive_features,
-            baseline=baseline,
-            datasets=datasets,
-            certify_on=certify_on,
-        )
-        with Progress(bool(self.verbose)) as progress:
-            fitted = self._task(data, sensitive_features, params, progress).run()
-        self.estimator_ = fitted.model
-        self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
-        self._close(data, fitted.decision)
-        self._keep(fitted.decision)
+        rows: dict[str, Any] = {
+            "sample_weight": sample_weight,
+            "sensitive_features": sensitive_features,
+            "baseline": baseline,
+            "datasets": datasets,
+            "certify_on": certify_on,
+        }
+        self.__dict__.pop("side_columns_", None)  # of an earlier fit
+        if is_elsewhere(X, y):
+            self._fit_table(X, y, params=params, **rows)
+        else:
+            self._refuse_rows_for_fit()
+            data = open_fit(self, X, y, **rows)
+            with Progress(bool(self.verbose)) as progress:
+                fitted = self._task(data, sensitive_features, params, progress).run()
+            self.estimator_ = fitted.model
+            self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
+            self._close(data, fitted.decision)
+            self._keep(fitted.decision)
         for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-            if hasattr(fitted.model, name):
-                setattr(self, name, getattr(fitted.model, name))
+            self.__dict__.pop(name, None)
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
         self._bind()
         return self
 
@@ -363,15 +381,6 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         self._options(solver).settled(goal)
         super()._check_fit(goal, X, solver)
-
-    def _options(self, solver: Solver) -> Options:
-        return Options.of(
-            solver,
-            self.limits,
-            evidence=self.evidence,
-            randomized=self.randomized,
-            on_infeasible=self.on_infeasible,
-        )
 
     def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
         classes = classes_of(y, None, self.pos_label, goal=goal)

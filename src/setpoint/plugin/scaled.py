@@ -36,10 +36,11 @@ from setpoint.report.facts import Search
 from setpoint.report.reporting import warn_few_rows
 from setpoint.report.section import TextSection
 from setpoint.rules import Mixture, PerSegment, Rule, Threshold
+from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
 from setpoint.typing import Floats
 
-__all__ = ["Pass", "Passes", "solve_counted"]
+__all__ = ["CountedDecision", "Pass", "Passes", "decide_counted", "solve_counted"]
 
 _BINS, _LEAST_BINS, _SAMPLE = 2**16, 256, 100_000
 """Bins of a segment and class where there are few, and where there are many; rows of a sample."""
@@ -187,7 +188,34 @@ def _reaching(thresholds: Floats, n: int) -> float:
     return float(np.nextafter(following, -np.inf)) if np.isfinite(following) else 0.0
 
 
+@dataclass(frozen=True, eq=False)
+class CountedDecision:
+    """A rule found by counts, its report, and how it was found.
+
+    Parameters
+    ----------
+    rule : Rule
+    report : GoalReport
+    trace : tuple of TracePoint
+    tally : Tally
+        The counts after the last pass.
+    """
+
+    rule: Rule
+    report: GoalReport
+    trace: tuple[TracePoint, ...]
+    tally: Tally
+
+
 def solve_counted(
+    goal: Goal, rows: Mapping[str | None, FrameRows], options: Options, **more: Any
+) -> tuple[Rule, GoalReport]:
+    """The rule and the report alone; arguments as of :func:`decide_counted`."""
+    found = decide_counted(goal, rows, options, **more)
+    return found.rule, found.report
+
+
+def decide_counted(
     goal: Goal,
     rows: Mapping[str | None, FrameRows],
     options: Options,
@@ -198,7 +226,7 @@ def solve_counted(
     decide_on: DecideOn = "auto",
     watch: Callable[[Pass], None] | None = None,
     checkpoint: Checkpoint | None = None,
-) -> tuple[Rule, GoalReport]:
+) -> CountedDecision:
     """The rule over one score that reaches a goal on tables elsewhere, and its report.
 
     Parameters
@@ -271,7 +299,7 @@ def solve_counted(
     for w in caught:
         warn_caller(w.message)
     warn_few_rows(report)
-    return outcome.rule, report
+    return CountedDecision(outcome.rule, report, tuple(outcome.trace), step.tally)
 
 
 def _confirmed(outcome: Outcome, found: Confusion) -> Outcome:
