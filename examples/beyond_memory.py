@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from setpoint import evaluate, solve
+from setpoint.report import OperatingPointDisplay
 
 ROWS = 10_000_000
 GOAL = "maximize recall subject to precision >= 0.5 and recall.difference(channel) <= 0.1"
@@ -24,18 +25,18 @@ SCORED = """
 """
 
 
-def written(folder, rows=ROWS, files=10):
+def written(folder, files=10):
     """Parquet files of scored rows; their glob."""
-    each = rows // files
+    each = ROWS // files
     for k in range(files):
         query = SCORED.format(first=k * each, last=(k + 1) * each)
         duckdb.sql(query).write_parquet(str(Path(folder, f"scores-{k}.parquet")))
     return str(Path(folder, "*.parquet"))
 
 
-def main(rows=ROWS):
+def main():
     with tempfile.TemporaryDirectory() as folder:
-        table = duckdb.read_parquet(written(folder, rows))
+        table = duckdb.read_parquet(written(folder))
         solution = solve(
             GOAL,
             table,
@@ -52,7 +53,8 @@ def main(rows=ROWS):
         again = evaluate(
             GOAL, decided, y_true="label", y_pred="decision", sensitive_features=["channel"]
         )
-        print(again.objective.value == solution.report.objective.value)
+        print("Counted as SQL:", again.objective.value == solution.report.objective.value)
+    return [OperatingPointDisplay.from_report(solution.report).figure_]
 
 
 if __name__ == "__main__":

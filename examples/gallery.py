@@ -25,6 +25,7 @@ ORDER = (
     "another_mix",
     "model_selection",
     "only_scores",
+    "beyond_memory",
     "any_metric",
     "many_classes",
     "stream_text",
