@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Key, Label
 from setpoint.typing import Codes, Floats
 
-__all__ = ["Codebook", "Marginals"]
+__all__ = ["Codebook", "Coded", "Marginals"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,42 @@ class Codebook:
     def of(cls, classes: tuple[Label, ...], strata: tuple[Stratum, ...] = (Stratum(),)) -> Codebook:
         """The codebook of strata whose keys name all columns."""
         return cls(classes, strata, {c.dataset: tuple(k for k, _ in c.key) for c in strata})
+
+
+class Coded:
+    """What is known of data by its codebook."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def codebook(self) -> Codebook:
+            """Classes, strata and columns: what a goal is linked to."""
+            ...
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """With two classes, (negative, positive)."""
+        return self.codebook.classes
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.codebook.n_classes
+
+    @property
+    def strata(self) -> tuple[Stratum, ...]:
+        """The strata, in the order of their codes."""
+        return self.codebook.strata
+
+    @property
+    def segments(self) -> tuple[Key, ...]:
+        """The segments, in the order of a rule's codes."""
+        return self.codebook.segments
+
+    @property
+    def decide_on(self) -> tuple[str, ...]:
+        """The columns that a rule may look at."""
+        return self.codebook.decide_on
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from setpoint.evidence.argmax_kernel import argmax_features
 from setpoint.evidence.blocks import ONE_BLOCK, BlockCodes, Blocks
-from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.evidence.codebook import Codebook, Coded, Marginals
 from setpoint.evidence.columns import Column
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.count import count_distribution
@@ -26,7 +26,7 @@ from setpoint.evidence.pooling import pooled, shares_of
 from setpoint.evidence.rows import Rows, counted_rows
 from setpoint.evidence.segment_layout import SegmentLayout
 from setpoint.evidence.tensor import decide_by_segment
-from setpoint.goals.populations import Key, Label
+from setpoint.goals.populations import Label
 from setpoint.goals.requirements import Requirements
 from setpoint.typing import Codes, Floats, Integers
 
@@ -34,7 +34,7 @@ __all__ = ["Evidence"]
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(Coded):
     """Rows with scores, and who counts when a row is decided.
 
     Parameters
@@ -149,31 +149,6 @@ class Evidence:
     def codebook(self) -> Codebook:
         """Classes, strata and columns: what a goal is linked to."""
         return self.rows.codebook
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """With two classes, (negative, positive)."""
-        return self.codebook.classes
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self.codebook.classes)
-
-    @property
-    def strata(self) -> tuple[Any, ...]:
-        """The strata, in the order of their codes."""
-        return self.codebook.strata
-
-    @property
-    def segments(self) -> tuple[Key, ...]:
-        """The segments, in the order of a rule's codes."""
-        return self.codebook.segments
-
-    @property
-    def decide_on(self) -> tuple[str, ...]:
-        """The columns that a rule may look at."""
-        return self.codebook.decide_on
 
     @property
     def n_rows(self) -> int:

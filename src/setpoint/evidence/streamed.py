@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from setpoint.evidence.blocks import ONE_BLOCK, Blocks
-from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.evidence.codebook import Codebook, Coded, Marginals
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.counted import Decider
 from setpoint.evidence.credit import LABELS, POSTERIORS, Credit
@@ -21,7 +21,6 @@ from setpoint.evidence.curve import Curve
 from setpoint.evidence.evidence import Evidence
 from setpoint.evidence.pooling import pooled, shares_of
 from setpoint.evidence.tally import ChangedTableError
-from setpoint.goals.populations import Key, Label
 from setpoint.typing import Floats, Integers
 
 __all__ = ["Response", "StreamedEvidence"]
@@ -70,7 +69,7 @@ class _Known:
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedEvidence:
+class StreamedEvidence(Coded):
     """Rows with posteriors that are read in batches, once for each question.
 
     Parameters
@@ -115,31 +114,6 @@ class StreamedEvidence:
     def passes(self) -> int:
         """How often all rows were read."""
         return self._known.passes
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """The classes."""
-        return self.codebook.classes
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self.codebook.n_classes
-
-    @property
-    def strata(self) -> tuple[Any, ...]:
-        """The strata, in the order of their codes."""
-        return self.codebook.strata
-
-    @property
-    def segments(self) -> tuple[Key, ...]:
-        """The segments, in the order of a rule's codes."""
-        return self.codebook.segments
-
-    @property
-    def decide_on(self) -> tuple[str, ...]:
-        """The columns that a rule may look at."""
-        return self.codebook.decide_on
 
     @property
     def n_rows(self) -> int:

@@ -13,12 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.evidence.codebook import Codebook, Coded, Marginals
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.counted import Decider
 from setpoint.evidence.curve import Curve
-from setpoint.evidence.strata import Stratum
-from setpoint.goals.populations import Key, Label
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Bins", "ChangedTableError", "Lines", "Tally"]
@@ -151,7 +149,7 @@ class Bins:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class Tally(Coded):
     """Counts of bins of scores: what a search needs of rows that lie elsewhere.
 
     It stands where :class:`~setpoint.evidence.evidence.Evidence` does.
@@ -234,31 +232,6 @@ class Tally:
         return replace(self, bins=tuple(bins))
 
     # ------------------------------------------------------------------ as of rows in memory
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """(negative, positive)."""
-        return self.codebook.classes
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self.codebook.n_classes
-
-    @property
-    def strata(self) -> tuple[Stratum, ...]:
-        """The strata, in the order of their codes."""
-        return self.codebook.strata
-
-    @property
-    def segments(self) -> tuple[Key, ...]:
-        """The segments, in the order of a rule's codes."""
-        return self.codebook.segments
-
-    @property
-    def decide_on(self) -> tuple[str, ...]:
-        """The columns that a rule may look at."""
-        return self.codebook.decide_on
-
     @property
     def n_scores(self) -> None:
         """Always None: one score a row."""
