@@ -22,7 +22,8 @@ from setpoint.evidence import Confusion
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
 from setpoint.evidence.tally import ChangedTableError, Lines, Tally
-from setpoint.exact.tallied import Ranges, Step, solve_tallied
+from setpoint.exact.again import Ranges
+from setpoint.exact.tallied import Step, solve_tallied
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import some
 from setpoint.inputs.counted_rows import CountedRows
