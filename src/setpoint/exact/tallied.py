@@ -112,7 +112,7 @@ def solve_tallied(
         except NoRuleError as error:
             found = error
         kept, gap = worth_a_look(cuts, program, found, randomized)
-        step = Step(tally, gap, sum(map(len, kept)), rows_in(tally, kept))
+        step = Step(tally, _certified(found, gap), sum(map(len, kept)), rows_in(tally, kept))
         if watch is not None:
             watch(step)
         if not step.bins or (within > 0.0 and gap <= within):
@@ -128,7 +128,18 @@ def solve_tallied(
                 StoppedWarning,
             )
             break
-    return _concluded(cuts, program, found, gap, step, randomized, on_infeasible), step
+    return _concluded(cuts, program, found, step.gap, step, randomized, on_infeasible), step
+
+
+def _certified(found: Optimum | NoRuleError, gap: float) -> float:
+    """By how much another rule of the kind may be better, whatever bins hold.
+
+    Thresholds that a goal couples are bounded by draws among them: passes end where these are
+    known, and thresholds may stay below.
+    """
+    if isinstance(found, NoRuleError):
+        return INF
+    return max(gap, max(found.bound, found.mixed) - found.value)
 
 
 def _concluded(
@@ -153,7 +164,6 @@ def _concluded(
             return replace(found, bound=bound, status=found.status if proved else "feasible")
         if not step.bins:
             return found
-        reached = max(found.value, found.mixed) if found.rivals != "rule" else found.value
-        return found.bounded(max(found.bound, reached + gap))
+        return found.bounded(max(found.bound, found.value + gap))
 
     return concluded(cuts, program, known, randomized, on_infeasible)

@@ -34,7 +34,7 @@ MOST_GROUPS = 5_000
 Q = 20
 """Weights are counted in units of ``2**-Q``: exact for whole numbers and binary fractions."""
 
-_MOST_BITS = 62
+_MOST_BITS, _FINEST = 62, 1000
 _BAD = {
     MISSING: ("score", "NULL"),
     NO_NUMBER: ("score", "NaN"),
@@ -95,8 +95,10 @@ class CountedRows:
                 continue  # CheckedData says so
             by[name] = GroupBy(own.keys(goal, name, columns), own.score, own.weight, Q)
             found = count(own.source, by[name])
-            if _overflows(found):
-                by[name] = replace(by[name], q=_fitting(found, own))
+            q = _fitting(found, own)
+            if q < Q or (q > Q and found.rounded.any()):
+                # Too heavy for so fine a unit, or so light that a finer one is needed.
+                by[name] = replace(by[name], q=q)
                 found = count(own.source, by[name])
             counts[name] = _checked(found, by[name], own)
         return cls.of_counts(
@@ -263,27 +265,22 @@ def _decided_on(goal: Goal, decide_on: DecideOn) -> tuple[str, ...]:
     return (decide_on,) if isinstance(decide_on, str) else tuple(decide_on or ())
 
 
-def _overflows(counts: Counts) -> bool:
-    """Whether sums of weights may have wrapped: an engine's integers say nothing of it."""
-    most = float(counts.most.max(initial=0.0))
-    return most > 0.0 and Q + _bits(counts) >= _MOST_BITS
-
-
-def _bits(counts: Counts) -> float:
-    """Bits of all rows at the largest weight, squared too."""
-    most = float(counts.most.max(initial=0.0))
-    return float(np.log2(counts.n_rows) + max(2.0 * np.log2(max(most, 1.0)), 0.0))
-
-
 def _fitting(counts: Counts, own: FrameRows) -> int:
-    most = float(counts.most.max(initial=0.0))
-    q = int(np.floor(_MOST_BITS - _bits(counts))) - 1
+    """The finest unit, ``2**-q``, in which sums of these weights and their squares fit.
+
+    An engine's integers wrap or saturate without a word, so it is known before they are used.
+    """
+    most = float(counts.most[counts.bin >= 0].max(initial=0.0)) if own.weight else 0.0
+    if most == 0.0:
+        return Q
+    bits = np.log2(counts.n_rows) + np.log2(most) * (2.0 if most > 1.0 else 1.0)
+    q = int(np.floor(_MOST_BITS - bits)) - 1
     if q < 0:
         raise ValueError(
             f"{own.where}sample_weight: {counts.n_rows} rows of weights up to {most:.3g} are more "
             "than whole numbers of 63 bits can count; divide the weights by a number"
         )
-    return q
+    return min(q, _FINEST)
 
 
 def _checked(counts: Counts, by: GroupBy, own: FrameRows) -> Counts:
@@ -295,7 +292,7 @@ def _checked(counts: Counts, by: GroupBy, own: FrameRows) -> Counts:
         It says how many cannot, and why.
     """
     if not counts.n_rows:
-        raise ValueError(f"{own.where or 'X: '}there are no rows")
+        raise ValueError(f"{own.where}the table has no rows that count")
     for number, (role, what) in _BAD.items():
         bad = counts.bin == number
         if bad.any():
