@@ -24,6 +24,7 @@ from setpoint.goals.populations import Label
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.frames import FrameRows
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
+from setpoint.inputs.labels import union_of
 
 __all__ = ["MOST_GROUPS", "CountedRows"]
 
@@ -332,7 +333,7 @@ def _classes(
             for column in (rows[name].y, rows[name].decided)
             if column is not None and (name is None or rows[name].decided is not None)
         ]
-        classes = np.unique(np.concatenate(found)) if len(found) > 1 else np.unique(found[0])
+        classes = union_of([(values, "y") for values in found])
     try:
         return classes_of(classes, None, pos_label, "y", goal=goal)
     except TypeError as error:

@@ -20,7 +20,7 @@ from setpoint.inputs.arrays import (
 )
 from setpoint.typing import Codes
 
-__all__ = ["check_labels", "check_weight"]
+__all__ = ["check_labels", "check_weight", "union_of"]
 
 _LIGHTEST = 1e-100
 
@@ -84,6 +84,15 @@ def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array
     if outside:
         raise ValueError(f"{name} holds {some(outside)}; the classes are {some(list(place))}")
     return known[order], np.array([place[label] for label in labels], dtype=np.int64)[codes]
+
+
+def union_of(labels: list[tuple[Any, str]]) -> Any:
+    """All labels that occur, as one array of one kind."""
+    found = [check_labels(y, name)[0] for y, name in labels]
+    kinds = {f.dtype.kind if f.dtype.kind not in "biuf" else "n" for f in found}
+    if len(kinds) > 1 and kinds != {"U", "O"}:
+        raise TypeError(f"labels are of different kinds: {[str(f.dtype) for f in found]}")
+    return np.unique(np.concatenate(found))
 
 
 def check_weight(

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.inputs.labels import check_labels
+from setpoint.inputs.labels import union_of
 from setpoint.typing import Codes
 
 __all__ = ["decided_inputs"]
@@ -45,7 +43,7 @@ def decided_inputs(
         given = [(y_true, "y_true"), (y_pred, "y_pred")]
         for name, d in sets.items():
             given += [(d.y, f"datasets[{name!r}]: y_true"), (d.X, f"datasets[{name!r}]: y_pred")]
-        classes = _union([(y, name) for y, name in given if y is not None])
+        classes = union_of([(y, name) for y, name in given if y is not None])
         if len(classes) < 2:
             raise ValueError(
                 f"y_true and y_pred hold one class only, {classes.tolist()[0]!r}; pass all classes "
@@ -71,12 +69,3 @@ def _pair(name: str, value: Any) -> Dataset:
     raise TypeError(
         f"datasets[{name!r}] is (y_true or None, y_pred) or a Dataset, got {value!r:.60}"
     )
-
-
-def _union(labels: list[tuple[Any, str]]) -> Any:
-    """All labels that occur, as one array of one kind."""
-    found = [check_labels(y, name)[0] for y, name in labels]
-    kinds = {f.dtype.kind if f.dtype.kind not in "biuf" else "n" for f in found}
-    if len(kinds) > 1 and kinds != {"U", "O"}:
-        raise TypeError(f"labels are of different kinds: {[str(f.dtype) for f in found]}")
-    return np.unique(np.concatenate(found))

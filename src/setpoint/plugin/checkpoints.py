@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
@@ -20,6 +24,7 @@ from setpoint.inputs.frames import FrameRows
 __all__ = ["Checkpoint"]
 
 _FORMAT = 1
+_LOOKED_AT = 10_000
 _ARRAYS = (
     "codes", "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
 )  # fmt: skip
@@ -34,12 +39,16 @@ class Checkpoint:
     path : path
     goal : Goal
     rows : mapping of data set to FrameRows
-        The file is of these columns, and where it is known of so many rows.
+        The file is of these columns, of so many rows where that is known, and of a table that
+        begins as these do.
+    asked : mapping
+        What else the counts depend on: classes, the positive one, columns to decide on.
     """
 
     path: Any
     goal: Goal
     rows: Mapping[str | None, FrameRows]
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, (str, os.PathLike)):
@@ -47,6 +56,16 @@ class Checkpoint:
         self.path = Path(self.path)
         if not self.path.parent.is_dir():
             raise ValueError(f"checkpoint: there is no folder {str(self.path.parent)!r}")
+        if self.path.is_dir():
+            raise ValueError(f"checkpoint: {str(self.path)!r} is a folder; name a file in it")
+        try:  # before any pass, not after it
+            with self._new.open("ab"):
+                pass
+            self._new.unlink()
+        except OSError as error:
+            raise ValueError(
+                f"checkpoint: {str(self.path)!r} cannot be written ({error.strerror})"
+            ) from None
 
     def read(self) -> tuple[dict[str | None, GroupBy], dict[str | None, Counts]] | None:
         """The counts of the first pass; None where there is no file yet.
@@ -59,11 +78,16 @@ class Checkpoint:
         if not self.path.exists():
             return None
         try:
+            if not is_zipfile(self.path):
+                raise ValueError("no archive of arrays")
             with np.load(self.path, allow_pickle=False) as stored:
                 arrays = dict(stored)
             head = json.loads(str(arrays.pop("head")))
-        except (ValueError, KeyError, OSError, EOFError) as error:
-            raise ValueError(f"checkpoint: {str(self.path)!r} is not one ({error})") from None
+        except (ValueError, KeyError, OSError, EOFError, BadZipFile, zlib.error) as error:
+            raise ValueError(
+                f"checkpoint: {str(self.path)!r} is not one, or is damaged ({error}); name another "
+                "file, or remove it"
+            ) from None
         for what, own in self._head().items():
             if head.get(what) != own:
                 raise ValueError(
@@ -127,10 +151,13 @@ class Checkpoint:
                 f"bins {s} counts": bins.counts,
             }
         head = json.dumps({**self._head(), "by": stored})
-        new = self.path.with_name(f"{self.path.name}.new")
-        with new.open("wb") as file:
+        with self._new.open("wb") as file:
             np.savez_compressed(file, head=np.array(head), **arrays)
-        new.replace(self.path)
+        self._new.replace(self.path)
+
+    @property
+    def _new(self) -> Path:
+        return Path(self.path).with_name(f"{self.path.name}.new")
 
     def _head(self) -> dict[str, Any]:
         columns = [
@@ -138,4 +165,22 @@ class Checkpoint:
             for name, own in self.rows.items()
         ]
         sizes = [own.source.rows() for own in self.rows.values()]
-        return {"format": _FORMAT, "goal": str(self.goal), "columns": columns, "table": sizes}
+        asked = {name: json.loads(json.dumps(v, default=str)) for name, v in self.asked.items()}
+        return {
+            "format": _FORMAT,
+            "goal": str(self.goal),
+            "columns": columns,
+            **asked,
+            "table": [sizes, self._beginnings],
+        }
+
+    @cached_property
+    def _beginnings(self) -> list[str]:
+        """What tells tables of as many rows apart: the scores that they begin with."""
+        out = []
+        for own in self.rows.values():
+            assert own.score is not None
+            scores = np.sort(own.source.sample(own.score, None, _LOOKED_AT))
+            digest = blake2b((scores + 0.0).tobytes(), digest_size=8).hexdigest()
+            out.append(f"{own.source.engine} {digest}")
+        return out

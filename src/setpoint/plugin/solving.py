@@ -222,6 +222,8 @@ def solve(
     metric = blackbox_of(goal)
     goal = as_goal(goal)
     lazy = is_lazy(data)
+    if watch is not None and not callable(watch):
+        raise TypeError(f"watch is a function of a pass, found {type(watch).__name__}")
     if lazy and scores is None:
         raise TypeError("scores: of a table it is the name of the column of scores, found None")
     if not lazy and (tol is not None or exact or checkpoint is not None or watch is not None):

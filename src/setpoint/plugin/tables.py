@@ -150,7 +150,14 @@ def solve_lazy(
         pos_label=pos_label,
         decide_on=decide_on,
         watch=watch,
-        checkpoint=None if checkpoint is None else Checkpoint(checkpoint, goal, rows),
+        checkpoint=None
+        if checkpoint is None
+        else Checkpoint(
+            checkpoint,
+            goal,
+            rows,
+            {"classes": classes, "pos_label": pos_label, "decide_on": decide_on},
+        ),
     )
 
 
