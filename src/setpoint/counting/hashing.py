@@ -1,6 +1,6 @@
 """A hash of all that a row holds, by the engine that has the row: it says on which side rows lie.
 
-All columns count, also those that nobody asked for: an identifier among them tells rows apart
+All columns count, also those that nobody asked for: an identifier among them distinguishes rows
 that are alike otherwise. NULL and NaN are values like others. The order of the columns is part of
 the hash, that of the rows and how an engine cuts them is not.
 """

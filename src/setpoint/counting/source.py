@@ -17,7 +17,17 @@ from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
 from setpoint.typing import Floats
 
-__all__ = ["MOST_LINES", "GroupBy", "Key", "Part", "Rest", "RowHash", "Source", "TooManyLinesError", "no_hash"]
+__all__ = [
+    "MOST_LINES",
+    "GroupBy",
+    "Key",
+    "Part",
+    "Rest",
+    "RowHash",
+    "Source",
+    "TooManyLinesError",
+    "no_hash",
+]
 
 MOST_LINES = 3 * 2**21
 """A count of more lines is refused: the client would have to hold them."""

@@ -114,7 +114,8 @@ def decide(
     )
     if table is not None and table.deployed is not None:
         rows = replace(table, X=None).counted
-        assert rows.deployed is not None and isinstance(evidence, Evidence)
+        assert rows.deployed is not None
+        assert isinstance(evidence, Evidence)
         decided = evidence.distribution(outcome.rule)[: len(rows.deployed)]
         against = against_deployed(linked.goal, evidence.classes, rows, decided)
         report = with_deployed(report, against)

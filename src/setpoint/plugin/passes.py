@@ -165,7 +165,7 @@ def _thresholds(rules: Sequence[Rule], counted: CountedRows) -> list[Floats]:
             known = dict(zip(rule.segment_keys, rule.rules, strict=True))
             parts = [known.get(key, Threshold(np.inf)) for key in segments]
         for edges, part in zip(out, parts, strict=True):
-            edges += _edges(part)
+            edges.extend(_edges(part))
     return [np.unique(edges) for edges in out]
 
 

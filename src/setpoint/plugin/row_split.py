@@ -2,7 +2,7 @@
 
 Rows that are alike lie on one side, whatever side that is. Of a table of few kinds of rows the two
 sides would be of different kinds, and what one certifies need not hold for both: such tables are
-refused. An identifier among the columns tells rows apart.
+refused. An identifier among the columns distinguishes them.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def check_sizes(n: int, share: float, n_rows: int, where: str = "") -> None:
 def _alike(found: str, where: str) -> str:
     return (
         f"{where}confidence: rows that certify are chosen by a hash of all columns of the row, and "
-        f"rows that are alike cannot be told apart: {found}, at most "
+        f"rows that are alike cannot be distinguished: {found}, at most "
         f"{100 * _MOST_REPEATED:.3g} % may. Add a column that identifies rows, such as an id, to "
         "the table"
     )

@@ -226,12 +226,13 @@ def _how(
         lines = certifying.lines(" and ".join(engines), counted.n_rows, len(passes.done))
     if looked:
         lines.append(f"{looked:,} rows were looked at again.")
-    if step.rows and np.isfinite(step.gap):
+    # Of the rule that was found first, which need not be the one that is certified.
+    if certifying is None and step.rows and np.isfinite(step.gap):
         lines.append(
             f"{step.rows:,} rows lie in bins that could hold a better threshold: better by "
             f"{step.gap:.2g} at most."
         )
-    if not step.bins and outcome.status == "optimal" and certifying is None:
+    if certifying is None and not step.bins and outcome.status == "optimal":
         lines.append("No threshold between two scores was left out.")
     if counted.rounded:
         lines.append(f"Weights were rounded to multiples of {counted.unit:.3g}.")
