@@ -98,7 +98,10 @@ def sources(frame, tmp_path):
 
 def test_the_two_sides_are_all_rows_whatever_their_order(tmp_path):
     frame = identified(n=3_000).assign(
-        gaps=lambda f: np.where(f.id % 3 == 0, np.nan, f.score), none=None
+        gaps=lambda f: np.where(f.id % 3 == 0, np.nan, f.score),
+        kind=pd.Categorical(["a", "b"] * 1_500),
+        day=pd.date_range("2020", periods=3_000),
+        none=None,
     )
     shuffled = frame.sample(frac=1.0, random_state=1)
     (tmp_path / "again").mkdir()
@@ -235,6 +238,26 @@ def test_rows_that_repeat(engine):
     assert solve(SPLIT, with_id, **NAMES, confidence=0.95).report.guarantee.rows > 1_900
     nested = solve(NESTED, ENGINES[engine](frame), **NAMES, confidence=0.95)
     assert nested.report.guarantee.rows == 3_000
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_identifiers_beyond_what_a_float_holds(engine):
+    frame = pd.DataFrame({"id": np.arange(2_000) + 2**60})
+    first, second = split_by_hash(source_of(ENGINES[engine](frame)), 0.5, 2_000)
+    assert len(ids_of(first)) + len(ids_of(second)) == 2_000
+    assert abs(len(ids_of(first)) - 1_000) < 100
+
+
+def test_rows_that_repeat_in_a_large_table(monkeypatch):
+    monkeypatch.setattr("setpoint.plugin.row_split._SAMPLE", 500)
+    frame = pd.DataFrame({"x": np.repeat(np.arange(20_000.0), 2)})
+    with pytest.raises(ValueError, match="100 % of the rows equal others"):
+        split_by_hash(source_of(ENGINES["polars"](frame)), 0.7, 40_000)
+    crowd = identified(n=6_000)
+    crowd.loc[2_000:] = crowd.loc[2_000].tolist()
+    monkeypatch.setattr("setpoint.plugin.row_split._MOST_REPEATED", 1.0)
+    with pytest.raises(ValueError, match=r"of 6,000 rows certify where 4,200 should"):
+        solve(SPLIT, ENGINES["polars"](crowd), **NAMES, confidence=0.95)
 
 
 def test_a_side_of_another_size():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from setpoint.counting.source import RowHash, Source, no_hash
-from setpoint.inputs.row_hash import row_draws
+from setpoint.inputs.row_hash import column_draws
 from setpoint.typing import Floats
 
 __all__ = ["check_sizes", "split_by_hash"]
@@ -63,13 +63,18 @@ def split_by_hash(
 
 def _draws(frame: Any) -> Floats:
     """The hash of the rows of a pandas frame, whatever the order of its columns."""
-    try:
-        return row_draws(frame, key=_KEY, feature_names=sorted(frame.columns))
-    except TypeError as error:
-        raise TypeError(
-            f"confidence: rows that certify are chosen by a hash of the row, and {error}; leave "
-            "that column out of the table"
-        ) from None
+    total = np.zeros(len(frame))
+    for k, name in enumerate(sorted(frame.columns)):
+        # Column by column: identifiers beyond 2^53 would be joined as floats of one row.
+        try:
+            total += column_draws(frame[name], key=_KEY + 1 + k)
+        except TypeError as error:
+            raise TypeError(
+                f"confidence: rows that certify are chosen by a hash of the row, and the column "
+                f"{name!r} holds what has none ({error}); leave that column out of the table"
+            ) from None
+        total %= 1.0
+    return column_draws(total, key=_KEY)  # sums of parts depend on each other
 
 
 def check_sizes(n: int, share: float, n_rows: int, where: str = "") -> None:
