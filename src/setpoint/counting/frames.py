@@ -25,7 +25,15 @@ from setpoint.counting.columns import (
     whole,
 )
 from setpoint.counting.expressions import Dialect
-from setpoint.counting.source import MOST_LINES, GroupBy, Part, Source, TooManyLinesError
+from setpoint.counting.hashing import hash_below, hashes_of
+from setpoint.counting.source import (
+    MOST_LINES,
+    GroupBy,
+    Part,
+    RowHash,
+    Source,
+    TooManyLinesError,
+)
 from setpoint.counting.work import Work, streamed
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
@@ -172,6 +180,15 @@ class LazyFrames(Source):
         chosen = [nw.col(k).cast(nw.String()) if k in text else nw.col(k) for k in names]
         for batch in streamed(self._frame.select(*chosen)):
             yield {name: array_of(batch[name], name in text) for name in names}
+
+    def split(self, share: float, by: RowHash) -> tuple[Source, Source]:
+        """The rows whose hash lies below a share, and all others."""
+        first, second = hash_below(self._frame, self.engine, share, by.key)
+        return LazyFrames(first), LazyFrames(second)
+
+    def hashes(self, below: float, by: RowHash) -> Floats:
+        """The hashes, in any order, of all rows whose hash lies below a number."""
+        return hashes_of(self._frame, self.engine, below, by.key)
 
     # --- one query --------------------------------------------------------------------------
 

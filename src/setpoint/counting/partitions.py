@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 from setpoint.counting import cluster, parquet
 from setpoint.counting.pieces import (
     Ask,
+    Below,
     Chosen,
     Scored,
     count_piece,
+    hashes_of_piece,
     pandas_of,
     recount_piece,
     sample_piece,
     settled,
 )
 from setpoint.counting.reading import kind_of_arrow, kind_of_pandas, values_of
-from setpoint.counting.source import GroupBy, Part, Source
+from setpoint.counting.source import GroupBy, Part, RowHash, Source
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
 from setpoint.typing import Floats
@@ -161,6 +163,25 @@ class Partitions(Source):
         """
         self._check(needs)
         return replace(self, _rows=None, _chosen=(*self._chosen, Chosen(function, tuple(needs))))
+
+    def split(self, share: float, by: RowHash) -> tuple[Source, Source]:
+        """The rows whose hash lies below a share, and all others."""
+        below = Below(share, by.draws)
+        return self.only(below, self._stored), self.only(below.rest, self._stored)
+
+    def hashes(self, below: float, by: RowHash) -> Floats:
+        """The hashes, in any order, of all rows whose hash lies below a number."""
+        ask = self._ask(hashes_of_piece, (self._stored, below, by.draws), self._stored)
+        pieces = self._read(self._stored)
+        if self._is_local:
+            return np.concatenate(parquet.answers(pieces, ask))
+        return np.concatenate(cluster.answers(pieces, ask, self._client))
+
+    @property
+    def _stored(self) -> tuple[str, ...]:
+        """The columns that are not computed."""
+        computed = {column.name for column in self._scored}
+        return tuple(name for name in self._kinds if name not in computed)
 
     def frames(self, names: Sequence[str]) -> list[Any]:
         """All rows of some columns as pandas frames, one a piece, in the order of the pieces."""

@@ -6,7 +6,7 @@ So a piece may be counted on any machine, and again after a failure, and nothing
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +20,11 @@ from setpoint.typing import Bools, Codes, Floats
 
 __all__ = [
     "Ask",
+    "Below",
     "Chosen",
     "Scored",
     "count_piece",
+    "hashes_of_piece",
     "pandas_of",
     "recount_piece",
     "sample_piece",
@@ -89,6 +91,43 @@ class Chosen(NamedTuple):
             return piece
         there = np.asarray(self.function(pandas_of(piece, self.needs)), bool)
         return piece.filter(there) if hasattr(piece, "schema") else piece[there]
+
+
+@dataclass(frozen=True)
+class Below:
+    """Chooses the rows whose hash lies below a share, or all others.
+
+    Parameters
+    ----------
+    share : float
+    draws : callable
+        As of :class:`~setpoint.counting.source.RowHash`.
+    others : bool
+    """
+
+    share: float
+    draws: Callable[[Any], Floats]
+    others: bool = False
+
+    @property
+    def rest(self) -> Below:
+        """All the others."""
+        return replace(self, others=not self.others)
+
+    def __call__(self, frame: Any) -> Bools:
+        """Whether each row (N,) of a pandas frame is chosen."""
+        below: Bools = self.draws(frame) < self.share
+        return ~below if self.others else below
+
+
+def hashes_of_piece(
+    piece: Any, names: Sequence[str], below: float, draws: Callable[[Any], Floats]
+) -> Floats:
+    """The hashes of the rows of a piece that lie below a number."""
+    if not len(piece):
+        return np.zeros(0)
+    found = draws(pandas_of(piece, names))
+    return found[found < below]
 
 
 def pandas_of(piece: Any, names: Sequence[str]) -> Any:

@@ -17,7 +17,7 @@ from setpoint.deciding.found import Found
 from setpoint.deciding.refusal import refused
 from setpoint.deciding.tries import Tries
 from setpoint.deciding.windows import NestedCuts, nested
-from setpoint.evidence import Confusion, Evidence
+from setpoint.evidence import Confusion, Counted, Evidence, Rows
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.ladder import MOST_SEGMENTS, cutoff_ladder
 from setpoint.goals.errors import GoalError
@@ -35,7 +35,7 @@ from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
 from setpoint.typing import Floats
 
-__all__ = ["Certification", "Tested", "certified", "promise_of", "times_of"]
+__all__ = ["Certification", "Tested", "certified", "promise_of", "refuse_next_rows", "times_of"]
 
 INF = float("inf")
 
@@ -67,7 +67,8 @@ class Certification:
     ----------
     settings : Confidence
     scored : callable
-        From what was found to the rows that certify, with the scores of its model.
+        From what was found to the rows that certify, with the scores of its model. Where they are
+        counted anew by the rules (see `recounted`), their totals alone.
     draws : array of shape (N,), optional
         Of these rows, where the rule draws: it is then tested as the function of the row that
         it is.
@@ -86,10 +87,13 @@ class Certification:
         Those of them that are rows of X, for the comparison with a deployed model.
     allowed : callable, optional
         From what rules do where they were found, counts (entries, m), to which may be tried.
+    recounted : callable, optional
+        From all rules of a path to the rows that certify, counted where these rules cut them: of
+        rows elsewhere. None: the rows that certify are here.
     """
 
     settings: Confidence
-    scored: Callable[[Found], Evidence]
+    scored: Callable[[Found], Counted]
     draws: Floats | None = None
     models: Callable[[Found], Sequence[Found]] | None = None
     inwards: FindInwards | None = None
@@ -98,6 +102,7 @@ class Certification:
     note: str = ""
     table: Table | None = None
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None
+    recounted: Callable[[Sequence[Rule]], Counted] | None = None
 
     def number(self, path: bytes) -> int:
         """How often rules were tried on these rows, this time included."""
@@ -113,13 +118,13 @@ class Tested:
     ----------
     found : Found
         With the model of the rule, and the rows that it was found on.
-    evidence : Evidence
+    evidence : Counted
         The rows that certify, with the scores of that model.
     guarantee : Guarantee
     """
 
     found: Found
-    evidence: Evidence
+    evidence: Counted
     guarantee: Guarantee
 
 
@@ -154,22 +159,33 @@ def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
     """
     promise = promise_of(linked, how.settings)
     rows = how.scored(plain)
-    tests = tests_on(promise, rows.rows)
+    tests = tests_on(promise, _by_label(rows))
     cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tests)
     if cuts is not None:
         return _by_windows(plain, how, rows, tests, cuts)
-    if how.settings.for_next is not None:
+    refuse_next_rows(linked, how.settings)
+    return _by_path(plain, how, rows, tests)
+
+
+def refuse_next_rows(linked: LinkedGoal, settings: Confidence) -> None:
+    """Refuse to promise the next rows, where not every cut-off can be tried.
+
+    Raises
+    ------
+    GoalError
+        If that is asked for.
+    """
+    if settings.for_next is not None:
         raise GoalError(
             "for_next promises the next rows for thresholds of one model and constraints that only "
             f"loosen as a threshold moves one way, which '{linked.goal}' does not have: leave it "
             "out, and the promise is for the population"
         )
-    return _by_path(plain, how, rows, tests)
 
 
 # ---------------------------------------------------------------------- every cut-off
 def _by_windows(
-    plain: Found, how: Certification, rows: Evidence, tests: RuleTests, cuts: NestedCuts
+    plain: Found, how: Certification, rows: Counted, tests: RuleTests, cuts: NestedCuts
 ) -> Tested:
     """The best of all cut-offs that are certified."""
     tests = tests.at_attempt(how.number(cuts.fingerprint))
@@ -201,17 +217,19 @@ def _by_windows(
 
 
 # ---------------------------------------------------------------------- a path
-def _by_path(plain: Found, how: Certification, rows: Evidence, tests: RuleTests) -> Tested:
+def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) -> Tested:
     """The best rule of a path before the first that fails its test."""
-    marginals = plain.evidence.rows.marginals
+    marginals = _by_label(plain.evidence).marginals
     learnt = tests.promise.tests(marginals)
     path = _path(learnt, plain, how, times_of(plain.evidence, rows))
+    if how.recounted is not None:
+        rows = how.recounted([*(rung.rule for rung in path), plain.outcome.rule])
     judge = _Judge(how, tests.program.table, {id(plain.model): rows})
     tests = tests.at_attempt(how.number(judge.fingerprint(path)))
     passed = judge.passing(tests, path)
     kept = path[0]
     if passed:
-        both = tests.promise.tests(marginals + rows.rows.marginals)
+        both = tests.promise.tests(marginals + _by_label(rows).marginals)
         kept = max(passed, key=lambda r: both.score(r.confusion + judge.confusion(r)))
     confusion = judge.confusion(kept)
     guarantee = _guarantee(
@@ -237,10 +255,15 @@ def _by_path(plain: Found, how: Certification, rows: Evidence, tests: RuleTests)
     return Tested(replace(kept.model, outcome=outcome), judge.scored(kept.model), guarantee)
 
 
+def _by_label(rows: Counted) -> Rows | Counted:
+    """The rows by their labels: evidence may know them by posteriors instead."""
+    return rows.rows if isinstance(rows, Evidence) else rows
+
+
 def _guarantee(
     tests: RuleTests,
     how: Certification,
-    rows: Evidence,
+    rows: Counted,
     confusion: Confusion,
     *,
     passed_any: bool,
@@ -283,11 +306,11 @@ def _rows_needed(margin: float, tests: RuleTests, n_rows: int) -> int | None:
     return math.ceil(needed / step) * step  # two digits: it is a guess
 
 
-def times_of(looked_at: Evidence, tested: Evidence) -> Floats:
+def times_of(looked_at: Counted, tested: Counted) -> Floats:
     """Rows looked at for each row that will be tested (entries,), by data set."""
     book = looked_at.codebook
     sets = np.array([str(s.dataset) for s in book.strata])
-    totals = [e.rows.marginals.weights.sum(axis=1) for e in (looked_at, tested)]
+    totals = [_by_label(e).marginals.weights.sum(axis=1) for e in (looked_at, tested)]
     times = np.ones(len(sets))
     for name in np.unique(sets):
         own = sets == name
@@ -363,7 +386,7 @@ class _Judge:
 
     how: Certification
     table: RateTable
-    rows: dict[int, Evidence]
+    rows: dict[int, Counted]
 
     def __post_init__(self) -> None:
         self._counted: dict[int, Confusion] = {}
@@ -378,7 +401,7 @@ class _Judge:
 
     def fingerprint(self, path: Sequence[Rung]) -> bytes:
         """What distinguishes this path from others on the same rows."""
-        models = {id(r.model.model): self.scored(r.model).scores for r in path}
+        models = {id(r.model.model): _content(self.scored(r.model)) for r in path}
         scores = [blake2b(s.tobytes(), digest_size=16).digest() for s in models.values()]
         return b"".join([*(r.confusion.counts.tobytes() for r in path), *scores])
 
@@ -386,7 +409,7 @@ class _Judge:
         """Whether counts are probabilities of a draw."""
         return rung.rule.randomized and self.how.draws is None
 
-    def scored(self, found: Found) -> Evidence:
+    def scored(self, found: Found) -> Counted:
         """The rows that certify with the scores of a model."""
         key = id(found.model)
         if key not in self.rows:
@@ -403,6 +426,7 @@ class _Judge:
         """What a rule does on the rows that certify."""
         evidence = self.scored(found)
         if rule.randomized and self.how.draws is not None:
+            assert isinstance(evidence, Evidence)  # a draw for each of them
             segments = evidence.rows.segment if rule.needs_segments else None
             decided = rule.decide(evidence.scores, segments, self.how.draws)
             return evidence.rows.confusion(decided)
@@ -412,6 +436,11 @@ class _Judge:
         if key not in self._cuts:
             self._cuts[key] = CutoffSet(self.table, evidence)
         return self._cuts[key].confusion_of(rule)
+
+
+def _content(rows: Counted) -> Floats:
+    """What distinguishes rows: their scores, or how many they are where only counts are known."""
+    return rows.scores if isinstance(rows, Evidence) else rows.marginals.weights
 
 
 def _outcome(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from setpoint.caller import warn_caller
 from setpoint.deciding.certifying import Certification, certified
 from setpoint.deciding.found import Found
-from setpoint.evidence import Counted
+from setpoint.evidence import Counted, Evidence
 from setpoint.goals.errors import listed
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
@@ -115,6 +115,7 @@ def decide(
     if table is not None and table.deployed is not None:
         rows = replace(table, X=None).counted
         assert rows.deployed is not None
+        assert isinstance(evidence, Evidence)
         decided = evidence.distribution(outcome.rule)[: len(rows.deployed)]
         against = against_deployed(linked.goal, evidence.classes, rows, decided)
         report = with_deployed(report, against)

@@ -9,11 +9,12 @@ import numpy as np
 
 from setpoint.caller import warn_caller
 from setpoint.deciding.refusal import NotCertifiable
-from setpoint.evidence import Rows
+from setpoint.evidence import Confusion, Counted, Rows
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError
 from setpoint.guarantees.planning import Fewest, fewest_rows_of
 from setpoint.guarantees.promise import Promise, RuleTests
+from setpoint.rules import Threshold
 from setpoint.solvers import Confidence
 
 __all__ = ["check_enough", "share_to_certify", "tests_on"]
@@ -25,7 +26,7 @@ _ROUNDING = 1.05
 """A share of few rows of a kind is not met to the row."""
 
 
-def tests_on(promise: Promise, rows: Rows) -> RuleTests:
+def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
     """The tests of rules on rows that certify.
 
     Raises
@@ -39,13 +40,13 @@ def tests_on(promise: Promise, rows: Rows) -> RuleTests:
         raise type(error)(f"the rows that certify: {error}") from None
 
 
-def check_enough(promise: Promise, rows: Rows, settings: Confidence) -> None:
+def check_enough(promise: Promise, rows: Rows | Counted, settings: Confidence) -> None:
     """Refuse rows that could not certify a constraint if not one of them spoke against it.
 
     Parameters
     ----------
     promise : Promise
-    rows : Rows
+    rows : Rows or Counted
         Those that certify.
     settings : Confidence
 
@@ -88,10 +89,10 @@ def share_to_certify(promise: Promise, rows: Rows, settings: Confidence, usual: 
     return share
 
 
-def _fewest(promise: Promise, rows: Rows) -> Iterator[tuple[Constraint, float, Fewest]]:
+def _fewest(promise: Promise, rows: Rows | Counted) -> Iterator[tuple[Constraint, float, Fewest]]:
     """What each promised constraint takes at least, where that is known."""
     tests = tests_on(promise, rows)
-    counted = tests.counted(rows.confusion(np.zeros(rows.n_rows, np.int64)))
+    counted = tests.counted(_of_nobody(rows))
     if counted.is_large or rows.is_weighted:
         return
     parts = zip(
@@ -103,6 +104,13 @@ def _fewest(promise: Promise, rows: Rows) -> Iterator[tuple[Constraint, float, F
         found = fewest_rows_of(part, counted, level)
         if found is not None:
             yield c.written, confidence, found
+
+
+def _of_nobody(rows: Rows | Counted) -> Confusion:
+    """What accepting nobody does, or deciding the first class for everybody."""
+    if isinstance(rows, Rows):
+        return rows.confusion(np.zeros(rows.n_rows, np.int64))
+    return rows.confusion(Threshold(np.inf))
 
 
 def _refuse(

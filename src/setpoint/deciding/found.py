@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from setpoint.evidence import Evidence
+from setpoint.evidence import Counted, Evidence
 from setpoint.report import Entry
 from setpoint.search.outcome import Outcome
 
@@ -20,7 +20,7 @@ class Found:
     ----------
     outcome : Outcome
         The rule and what is known of it.
-    evidence : Evidence
+    evidence : Counted
         The rows that it was found on, with the scores that it decides by.
     objective : Entry, optional
         Where the objective was measured, not counted.
@@ -29,6 +29,12 @@ class Found:
     """
 
     outcome: Outcome
-    evidence: Evidence
+    evidence: Counted
     objective: Entry | None = None
     model: Any = None
+
+    @property
+    def rows(self) -> Evidence:
+        """The rows that it was found on, where they are here and not counted elsewhere."""
+        assert isinstance(self.evidence, Evidence)
+        return self.evidence

@@ -20,13 +20,13 @@ from setpoint.program.program import LinkedGoal
 from setpoint.solvers import Confidence
 from setpoint.typing import Codes
 
-__all__ = ["Certify", "promised", "split_scored"]
+__all__ = ["SHARE", "Certify", "promised", "split_scored"]
 
 Certify: TypeAlias = Callable[[FindInwards], Certification]
 """From the search under bounds that lie further inwards to how its rules are certified."""
 
 _KEY = 0x5C0BED
-_SHARE = 0.7
+SHARE = 0.7
 """Of the rows that certify, where rules are found on the others and no model is fitted."""
 
 
@@ -80,7 +80,7 @@ def split_scored(
     ]
     rng = np.random.default_rng([_KEY, *seeds])
     chosen = split_kinds(
-        evidence.rows.kind, blocks, _SHARE if share == "auto" else float(share), rng
+        evidence.rows.kind, blocks, SHARE if share == "auto" else float(share), rng
     )
     first, second = (evidence.take(np.flatnonzero(part)) for part in (~chosen, chosen))
     parts: list[Table | None] = [table, table]

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from setpoint.evidence import Evidence
+from setpoint.evidence import Counted
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.nested import Side, certified_windows, nests, sides_of
 from setpoint.exact.solver import find_rule
@@ -88,14 +88,14 @@ class NestedCuts:
         return self.cuts.rule(choice)
 
 
-def nested(rule: Rule, rows: Evidence, tests: RuleTests) -> NestedCuts | None:
+def nested(rule: Rule, rows: Counted, tests: RuleTests) -> NestedCuts | None:
     """The cut-offs of some rows, where every constraint loosens as one threshold moves one way.
 
     Parameters
     ----------
     rule : Rule
         That was found without a guarantee: one that draws has no cut-offs to walk along.
-    rows : Evidence
+    rows : Counted
         Those that certify.
     tests : RuleTests
         On these rows.

@@ -364,7 +364,7 @@ class GoalClassifier(DecidesByRule):
 
     def _close(self, data: FitData, decision: Decision) -> None:
         """Keep the rule, its report and what predictions need."""
-        rule, evidence = decision.rule, decision.found.evidence
+        rule, evidence = decision.rule, decision.found.rows
         names = column_names(data.X)
         if rule.randomized:
             self._check_drawable(data.X, data.key, names)

@@ -18,8 +18,8 @@ from setpoint.typing import Floats
 
 __all__ = ["Binning"]
 
-PIECES = 16
-"""Pieces of a binning: an engine finds the piece of a row with four comparisons."""
+PIECES = 8
+"""Pieces of a binning: an engine finds the piece of a row with three comparisons."""
 
 _LARGEST = 1e300
 """A scale or a width beyond it may overflow: such a piece is one bin."""

@@ -85,6 +85,11 @@ class Counted(Protocol):
         ...
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    @property
     def segment_weights(self) -> Floats:
         """The weight (segments,) of the rows of each segment."""
         ...

@@ -153,6 +153,29 @@ class CountedRows:
         """The columns that the rule may look at."""
         return self.codebook.decide_on
 
+    def over(self, rows: Mapping[str | None, FrameRows]) -> CountedRows:
+        """A part of the rows, with the scores that they have, before it is counted."""
+        by = {name: replace(own, score=rows[name].score) for name, own in self.by.items()}
+        return replace(self, rows=rows, by=by)
+
+    def counted(self, count: Callable[[str | None, GroupBy], Counts]) -> CountedRows:
+        """Count all rows by the codebook that is there, and check what was found.
+
+        Parameters
+        ----------
+        count : callable
+            One pass over a data set.
+
+        Raises
+        ------
+        ValueError, ChangedTableError
+            As :meth:`first_pass` and :meth:`again` raise them.
+        """
+        found = {}
+        for name, by in self.by.items():
+            found[name] = _checked(count(name, by), by, self.rows[name])
+        return self.again(found)
+
     def tally(self) -> Tally:
         """The first pass as a tally."""
         rows = self.inputs.rows

@@ -198,9 +198,8 @@ class FitsTables(InnerModel, GoalClassifier):
             )
         if promised(goal, self.confidence) is not None:
             raise GoalError(
-                "confidence: rows of a table elsewhere are counted and do not certify; fit without "
-                "it, and give setpoint.certify the classifier and rows in memory that are not of "
-                "the table"
+                "confidence: a fit on a table elsewhere does not certify; fit without it, and give "
+                "setpoint.certify the classifier and rows in memory that are not of the table"
             )
         return options
 

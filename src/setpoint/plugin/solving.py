@@ -171,7 +171,8 @@ def solve(
         All constraints are to hold on new rows, with this confidence; None: those alone that
         say so themselves. Where constraints only loosen as a threshold moves one way, as a
         floor on recall does, all rows certify; else a random part, and rules are found on the
-        others. See :class:`setpoint.solvers.Confidence`.
+        others. Of a table elsewhere that part is chosen by a hash of all columns of the row.
+        See :class:`setpoint.solvers.Confidence`.
     tol : float, optional
         Table elsewhere: the certified gap at which passes over it end; None: 1e-4.
     exact : bool
@@ -244,8 +245,6 @@ def solve(
             "PlugInClassifier takes ColumnGeneration(oracle=...)"
         )
     if lazy:
-        if confidence is not None:
-            raise ValueError("confidence: tables elsewhere are not certified yet, found a level")
         return Solution(
             *solve_lazy(
                 goal,
@@ -263,6 +262,7 @@ def solve(
                 tol=tol,
                 exact=exact,
                 checkpoint=checkpoint,
+                confidence=confidence,
                 watch=watch,
             )
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from setpoint.counting.opening import source_of
+from setpoint.deciding.scored import promised
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.dataset import Dataset
@@ -17,6 +18,7 @@ from setpoint.plugin.parameters import Options
 from setpoint.plugin.scaled import Pass, solve_counted
 from setpoint.report import GoalReport
 from setpoint.rules import Rule
+from setpoint.solvers import Confidence
 
 __all__ = ["frame_rows_of", "solve_lazy"]
 
@@ -75,6 +77,7 @@ def solve_lazy(
     tol: float | None = None,
     exact: bool = False,
     checkpoint: Any = None,
+    confidence: float | Confidence | None = None,
     watch: Callable[[Pass], None] | None = None,
 ) -> tuple[Rule, GoalReport]:
     """The rule for a table whose rows lie elsewhere; arguments as of :func:`setpoint.solve`.
@@ -93,7 +96,14 @@ def solve_lazy(
         )
     if y is None:
         raise TypeError("y is the name of the column of labels, found None")
+    promise = promised(goal, confidence)
     if isinstance(scores, (list, tuple)) and len(scores) > 1:
+        if promise is not None:
+            raise ValueError(
+                "confidence: rules over several columns of posteriors in a table elsewhere are not "
+                f"certified, found {promise.level or 'one of a constraint'}; one column of scores "
+                "is allowed, or certify the rule on rows in memory"
+            )
         if exact:
             raise ValueError(
                 "exact: rules over several columns of posteriors are found to within a certified "
@@ -158,6 +168,7 @@ def solve_lazy(
             rows,
             {"classes": classes, "pos_label": pos_label, "decide_on": decide_on},
         ),
+        confidence=promise,
     )
 
 

@@ -64,7 +64,7 @@ def models_of(
 def _drawn(found: Found, prepared: Prepared) -> list[Found]:
     """A model that draws, at several cut-offs."""
     program, out = prepared.problem.program, []
-    for cut in (0.0, *np.unique(np.quantile(found.evidence.scores, _SHIFTS)).tolist()):
+    for cut in (0.0, *np.unique(np.quantile(found.rows.scores, _SHIFTS)).tolist()):
         rule = Threshold(float(cut), width=1.0)
         confusion = found.evidence.confusion(rule)
         outcome = replace(
@@ -72,7 +72,7 @@ def _drawn(found: Found, prepared: Prepared) -> list[Found]:
             rule=rule,
             v=program.rates_of(confusion.counts),
             confusion=confusion,
-            randomized_share=found.evidence.undecided(rule),
+            randomized_share=found.rows.undecided(rule),
         )
         out.append(replace(found, outcome=outcome))
     return out

@@ -334,7 +334,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             # Of the model and the cut-off that are certified, which need not be the best.
             rule = kept.outcome.rule
             assert isinstance(rule, Threshold)
-            scores = margin(kept.evidence.scores, rule.threshold)
+            scores = margin(kept.rows.scores, rule.threshold)
             self.best_value_ = float(prepared.metric(scores[None])[0])
             self.accepted_ = not np.array_equal(kept.model, found.baseline[-1])
         self.n_evaluations_, self.n_iter_ = metered.used, len(search.steps)
