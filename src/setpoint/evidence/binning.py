@@ -18,8 +18,8 @@ from setpoint.typing import Floats
 
 __all__ = ["Binning"]
 
-PIECES = 8
-"""Pieces of a binning: an engine finds the piece of a row with three comparisons."""
+PIECES = 10
+"""Pieces of a binning: an engine finds the piece of a row with three or four comparisons."""
 
 _LARGEST = 1e300
 """A scale or a width beyond it may overflow: such a piece is one bin."""
