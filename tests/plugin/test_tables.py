@@ -279,6 +279,14 @@ def test_names_are_checked_before_any_pass():
         evaluate("maximize f1", lazy, y_true="label", y_pred=frame["label"])
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_whole_numbers_that_a_float_cannot_tell_apart(engine):
+    frame = table(23, 400)
+    frame["score"] = 2**60 + frame["score"].rank().astype("int64")
+    with pytest.raises(ValueError, match=r"whole numbers beyond 2\*\*53"):
+        solve("maximize f1", ENGINES[engine](frame), **NAMES)
+
+
 def test_too_many_groups_are_refused_and_those_named_are_not():
     n = 12_000
     frame = table(14, n).assign(region=[f"r{i // 2}" for i in range(n)])

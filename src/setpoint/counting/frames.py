@@ -27,12 +27,14 @@ from setpoint.counting.columns import (
 from setpoint.counting.expressions import Dialect
 from setpoint.counting.hashing import hash_below, hashes_of
 from setpoint.counting.source import (
+    LARGEST_WHOLE,
     MOST_LINES,
     GroupBy,
     Part,
     RowHash,
     Source,
     TooManyLinesError,
+    too_large,
 )
 from setpoint.counting.work import Work, streamed
 from setpoint.evidence.binning import Binning
@@ -153,13 +155,22 @@ class LazyFrames(Source):
         if by.score is None:
             return self._counted(work, by, fields, nw.lit(0.0))
         if binning is None:
-            return self._counted(work, by, fields, None)
+            return self._distinguished(self._counted(work, by, fields, None), by.score)
         number = self._dialect.bin(self._marks.score, binning)
         if self._dialect.by_array:
             # What NumPy computes cannot be part of other expressions: a column first.
             work = work.then("with_columns", number.alias(self._marks.bin))
             number = nw.col(self._marks.bin)
-        return self._counted(work, by, fields, number)
+        return self._distinguished(self._counted(work, by, fields, number), by.score)
+
+    def _distinguished(self, counts: Counts, score: str) -> Counts:
+        """The counts, if scores that are whole numbers are so as float64, too."""
+        dtype = self._schema[score]
+        if dtype.is_integer() or dtype == nw.Decimal:
+            ends = np.abs(np.concatenate([counts.low, counts.high]))
+            if ends.max(initial=0.0) > LARGEST_WHOLE:
+                raise too_large(score)
+        return counts
 
     def recount(self, by: GroupBy, steps: Sequence[tuple[Part, Floats]]) -> Counts:
         """One pass: see :meth:`setpoint.counting.source.Source.recount`."""

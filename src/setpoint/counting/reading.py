@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.counting.source import Rest
+from setpoint.counting.source import LARGEST_WHOLE, Rest, too_large
 from setpoint.evidence.columns import compress, factorize
 from setpoint.packages import needed_by
 from setpoint.typing import Bools, Codes, Floats
@@ -103,7 +103,10 @@ def numbers_of(column: Any, name: str) -> tuple[Floats, Bools | None]:
     column = _plain(column)
     if isinstance(column, np.ndarray):
         if column.dtype.kind in "fiub":
-            return np.asarray(column, np.float64), None
+            out = np.asarray(column, np.float64)
+            if column.dtype.kind in "iu" and np.abs(out).max(initial=0.0) > LARGEST_WHOLE:
+                raise too_large(name)
+            return out, None
         return _numbers_of_objects(column, name)
     pa, pc = package("pyarrow"), package("pyarrow.compute")
     missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
@@ -115,7 +118,10 @@ def numbers_of(column: Any, name: str) -> tuple[Floats, Bools | None]:
         raise TypeError(f"column {name!r} holds {column.type}, not numbers")
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
+    whole = pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)
     column = column.cast(pa.float64(), safe=False)
+    if whole and (pc.max(pc.abs(column)).as_py() or 0.0) > LARGEST_WHOLE:
+        raise too_large(name)
     if missing is not None:
         column = pc.fill_null(column, 0.0)
     return column.to_numpy(zero_copy_only=False), missing

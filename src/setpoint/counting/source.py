@@ -18,6 +18,7 @@ from setpoint.evidence.counts import Counts
 from setpoint.typing import Floats
 
 __all__ = [
+    "LARGEST_WHOLE",
     "MOST_LINES",
     "GroupBy",
     "Key",
@@ -27,6 +28,7 @@ __all__ = [
     "Source",
     "TooManyLinesError",
     "no_hash",
+    "too_large",
 ]
 
 MOST_LINES = 3 * 2**21
@@ -114,6 +116,18 @@ class RowHash(NamedTuple):
 
     key: int
     draws: Callable[[Any], Floats]
+
+
+LARGEST_WHOLE = 2.0**53
+"""Up to it float64 distinguishes whole numbers."""
+
+
+def too_large(name: str) -> ValueError:
+    """The error about whole numbers that a float64 does not distinguish."""
+    return ValueError(
+        f"the column {name!r} holds whole numbers beyond 2**53, which float64 cannot tell apart; "
+        "use their ranks"
+    )
 
 
 class TooManyLinesError(ValueError):
