@@ -7,7 +7,7 @@ import setpoint
 
 SOURCE = Path(setpoint.__file__).parent
 READS = re.compile(
-    r"\b(?:rows|train)\.(true|weight|stratum|segment|kind)\b|\b(evidence|counted|scored)\.scores\b"
+    r"\b(?:rows|train)\.(true|weight|stratum|segment|kind)\b|\b(evidence|counted|scored|found\.rows)\.scores\b"
 )
 # Models are trained on rows, black boxes called with them, a rule of posteriors rewritten on them.
 READERS = {
