@@ -238,7 +238,7 @@ def test_options_for_tables_elsewhere(fit, files):
     ({"--rows-for-fit": N}, "--rows-for-fit: .* 3,000 rows and the rule"),
     ({"--rows-for-fit": 1}, "--rows-for-fit: the .* rows that were chosen"),
     ({"--goal": GOAL + " with confidence 0.9"}, "does not certify"),
-    ({"--goal": "maximize accuracy subject to recall.where(n='1') >= 0.1"}, "column 'n' as a category"),
+    ({"--goal": "maximize accuracy subject to recall.on(n='1') >= 0.1"}, "'n' as a category"),
     ({"--estimator": "sklearn.svm.SVD"}, "sklearn.svm has no 'SVD'"),
 ])  # fmt: skip
 def test_what_does_not_fit(fit, files, change, message):

@@ -137,7 +137,8 @@ def parquet_sample(paths: Sequence[str], name: str, rows: int = 100_000) -> tupl
     if whole is None:
         raise TableError(f"{name}: {path} has columns and no rows")
     notes: list[str] = []
-    for raw, own in zip(whole.column_names, column_names(whole.column_names, name, notes)):
+    names = column_names(whole.column_names, name, notes)
+    for raw, own in zip(whole.column_names, names, strict=True):
         if raw != own:
             raise TableError(
                 f"{name}: the column {raw!r} has blanks around its name, or none; rename it"

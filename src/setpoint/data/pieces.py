@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["AsInTable"]
 
 
-class AsInTable(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class AsInTable(TransformerMixin, BaseEstimator):
     """The first step of a pipeline that is called with pieces as an engine reads them.
 
     The next step is given what it would be given of a file, see
