@@ -2,13 +2,14 @@
 
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.pipeline import Pipeline
 
 from setpoint import PlugInClassifier, load_model
-from setpoint.data import model_for, read_table
+from setpoint.data import batches, model_for, read_table
 from setpoint.data.schema import Column
 from setpoint.solvers import HoldOut
 
@@ -268,3 +269,34 @@ def test_rows_that_are_alike(fit, tmp_path):
     assert done.exit_code == 1
     assert "100 % of the rows equal others" in done.stderr
     assert "prefit" not in done.stderr
+
+
+def test_a_value_that_no_model_takes(fit, tmp_path, monkeypatch):
+    frame = FRAME[PLAIN].assign(a=FRAME["a"].where(np.arange(N) != 2_900, np.inf))
+    done = fit(put(tmp_path / "odd", frame, 1), **{"--rows-for-fit": 2_000})
+    assert done.exit_code == 1
+    assert "row 2901: column 'a' holds an infinite number" in done.stderr
+    # Beyond the rows that are looked at first.
+    monkeypatch.setattr(batches, "parquet_sample", partial(batches.parquet_sample, rows=500))
+    done = fit(str(tmp_path / "odd"), **{"--rows-for-fit": 2_000})
+    assert done.exit_code == 1
+    assert "a piece of the table, row" in done.stderr
+    assert "column 'a' holds an infinite number" in done.stderr
+    ragged = put(tmp_path / "ragged", FRAME[PLAIN])
+    pq.write_table(pa.table({"a": [1.0], "y": ["no"]}), tmp_path / "ragged" / "9.parquet")
+    done = fit(ragged)
+    assert done.exit_code == 1
+    assert "do not have the same columns: b, n" in done.stderr
+
+
+def test_without_a_package(fit, files, monkeypatch):
+    from setpoint.cli import errors
+
+    def absent(name):
+        return None if name == "distributed" else True
+
+    monkeypatch.setattr(errors, "find_spec", absent)
+    done = fit(files, **{"--scheduler": "tcp://127.0.0.1:1"})
+    assert done.exit_code == 1
+    assert "--scheduler needs distributed: pip install 'setpoint[scale]'" in done.stderr
+    assert fit(files).exit_code in (0, 4)

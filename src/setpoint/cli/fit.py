@@ -212,8 +212,8 @@ def fit(
         with open_files(data, elsewhere) as found:
             roles, cautions = found.roles(goal, choices)
             page = Page(report, data, model, command_text(goal="{goal}"), "", cautions)
-            paths = {"data": data, "model": model, "report": report, "engine": elsewhere.engine}
-            paths |= {"scheduler": elsewhere.scheduler}
+            paths: dict[str, Any] = {"data": data, "model": model, "report": report}
+            paths |= {"engine": elsewhere.engine, "scheduler": elsewhere.scheduler}
             _fit(
                 lambda: found.train(goal, choices, roles),
                 lambda trained: found.about(choices, roles, trained),

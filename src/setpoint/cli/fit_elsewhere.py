@@ -291,7 +291,7 @@ class FilesToFit:
         doing = step("fitting the model and counting the rows")
         with warnings_as_notes(), doing, _in_option_words(), redirect_stdout(sys.stderr):
             classifier.fit(table, choices.target, baseline=baseline)
-        current().keep()  # after Ctrl-C the rule is that of the passes before
+            current().keep()  # after Ctrl-C the rule is that of the passes before
         # Tables are brought to the model's columns before it is called; no piece comes any more.
         classifier.estimator_ = Pipeline(classifier.estimator_.steps[1:])
         classifier.set_params(estimator=inner, baseline=choices.baseline, cv=None)
