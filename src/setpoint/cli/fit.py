@@ -10,9 +10,10 @@ import click
 
 from setpoint.cli.asked import check_estimator, goal_asked, goal_meant, say_positive
 from setpoint.cli.certifying import Certifying, certifying_options
+from setpoint.cli.elsewhere import Elsewhere, elsewhere_options
 from setpoint.cli.errors import FAILED, SHOWN, STOPPED, CommandError, require_packages
 from setpoint.cli.files import check_outputs
-from setpoint.cli.fit_elsewhere import Elsewhere, elsewhere_options, open_files
+from setpoint.cli.fit_elsewhere import open_files
 from setpoint.cli.metric import Named, metric_options, module_file
 from setpoint.cli.options import (
     Reading,
