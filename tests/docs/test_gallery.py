@@ -127,6 +127,9 @@ def test_shell_page_prints_what_it_says(tmp_path):
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m setpoint.cli "$@"\n')
     program.chmod(0o755)
+    python = program.with_name("python")  # a block writes Parquet files
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()
     env = {**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from setpoint.cli.asked import check_estimator, goal_asked, goal_meant, say_positive
 from setpoint.cli.certifying import Certifying, certifying_options
+from setpoint.cli.elsewhere import Elsewhere, elsewhere_options
 from setpoint.cli.errors import FAILED, SHOWN, STOPPED, CommandError, require_packages
 from setpoint.cli.files import check_outputs
+from setpoint.cli.fit_elsewhere import open_files
 from setpoint.cli.metric import Named, metric_options, module_file
 from setpoint.cli.options import (
     Reading,
@@ -22,11 +25,12 @@ from setpoint.cli.options import (
     training_options,
 )
 from setpoint.cli.output import print_json, step
-from setpoint.cli.roles import Choices, find_roles
+from setpoint.cli.roles import Choices, ColumnRoles, find_roles
 from setpoint.cli.session import current
 from setpoint.cli.solvers import SOLVERS, check_goal, resolve_solver
 from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
 from setpoint.cli.telling import about_fit, fit_json, fit_text, noted_suspects
+from setpoint.cli.trained import Trained
 from setpoint.cli.training import train
 from setpoint.cli.verdicts import (
     accept_option,
@@ -35,6 +39,9 @@ from setpoint.cli.verdicts import (
     infeasible_text,
 )
 from setpoint.cli.writing import Page, command_text, write_fit, write_infeasible_page
+
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
 
 __all__ = ["fit"]
 
@@ -123,6 +130,7 @@ _EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates"
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N"
 )
+@elsewhere_options
 @as_json
 @reading_options
 def fit(
@@ -154,6 +162,7 @@ def fit(
     seed: int,
     as_json: bool,
     reading: Reading,
+    elsewhere: Elsewhere,
     **solver_options: Any,
 ) -> None:
     """Fit a model and the rule that reaches a goal.
@@ -167,9 +176,10 @@ def fit(
     """
     named = Named(metric, lower_is_better, takes)
     goal, own = goal_asked(goal_text, named)
+    counted = elsewhere.check(data, goal)
     confidence = certifying.settings(goal, judge_by)
     if test_size is None:
-        test_size = _HELD_OUT if confidence is None else 0.0
+        test_size = _HELD_OUT if confidence is None and not counted else 0.0
     files = named_files(datasets)
     apart = {"--validation": validation, "--certify-on": certifying.on}
     tables = {option: path for option, path in apart.items() if path is not None}
@@ -199,6 +209,17 @@ def fit(
     with step("loading packages"):
         check_goal(goal, way)
         check_estimator(way.estimator)
+    if counted:
+        with open_files(data, elsewhere) as found:
+            roles, cautions = found.roles(goal, choices)
+            page = Page(report, data, model, command_text(goal="{goal}"), "", cautions)
+            paths: dict[str, Any] = {"data": data, "model": model, "report": report}
+            paths |= {"engine": elsewhere.engine, "scheduler": elsewhere.scheduler}
+            _fit(
+                lambda: found.train(goal, choices, roles),
+                lambda trained: found.about(choices, roles, trained),
+                goal, choices, roles, page, paths, accept, as_json=as_json,
+            )  # fmt: skip
     meant = None if judge_by is None else goal_meant(judge_by, goal, test_size)
     files = check_datasets(goal, files)
     table = read(data, reading)
@@ -227,14 +248,51 @@ def fit(
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
     held_out = again if test_size > 0 else again | {"test_size": None}
     page = Page(report, data, model, command_text(**again), command_text(**held_out), cautions)
-    from setpoint.search import InfeasibleError
-
     paths = {"data": data, "model": model, "report": report, "datasets": files}
     paths |= {option.strip("-").replace("-", "_"): path for option, path in tables.items()}
     if checkpoint is not None:
         current().expect(checkpoint)
-    try:
+
+    def fitted() -> Trained:
         trained = train(table, others, goal, choices, roles, judging, meant, testing)
+        say_positive(trained, goal, positive)
+        return trained
+
+    _fit(
+        fitted,
+        lambda trained: about_fit(table, others, choices, roles, trained, judging),
+        goal, choices, roles, page, paths, accept, as_json=as_json,
+    )  # fmt: skip
+
+
+def _fit(
+    fitted: Callable[[], Trained],
+    about: Callable[[Trained], list[tuple[str, list[str]]]],
+    goal: Goal,
+    choices: Choices,
+    roles: ColumnRoles,
+    page: Page,
+    paths: dict[str, Any],
+    accept: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Fit, write and print; this ends the command.
+
+    Parameters
+    ----------
+    fitted : callable
+        Does the work.
+    about : callable
+        Sections of the page.
+    paths : dict
+        What the JSON says of the run.
+    """
+    from setpoint.search import InfeasibleError
+
+    report, model = page.path, page.model
+    try:
+        trained = fitted()
     except InfeasibleError as error:
         if report is not None:
             write_infeasible_page(error, goal, page)
@@ -245,15 +303,13 @@ def fit(
             if report is not None:
                 click.echo(f"\nWrote the page to {report}.")
         raise click.exceptions.Exit(FAILED) from error
-    say_positive(trained, goal, positive)
-    about = about_fit(table, others, choices, roles, trained, judging)
-    write_fit(trained, roles, choices, goal.needs.datasets, page, about)
+    write_fit(trained, roles, choices, goal.needs.datasets, page, about(trained))
     if as_json:
         out, run = fit_json(goal, choices, roles, trained)
         print_json(out, {**paths, **run})
     else:
-        margin = "" if trained.guarantee is not None else page.with_margin(trained.judged)
-        click.echo(fit_text(trained, margin))
+        judged_again = trained.guarantee is None and not trained.counted
+        click.echo(fit_text(trained, page.with_margin(trained.judged) if judged_again else ""))
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
     from setpoint.data import Table
 
-__all__ = ["about_fit", "fit_json", "fit_text", "noted_suspects"]
+__all__ = ["about_fit", "about_model", "fit_json", "fit_text", "noted_suspects"]
 
 _MOST = 12
 _NOUNS = {"linear": "A linear model", "mlp": "A network with three layers of 64"}
@@ -41,8 +41,6 @@ def about_fit(
     -------
     list of (title, sentences)
     """
-    from setpoint.data import described
-
     n_rows, n_columns = table.frame.shape
     classes = ", ".join(f"{label} ({n:,} rows)" for label, n in trained.classes.items())
     data = [
@@ -73,6 +71,16 @@ def about_fit(
         data.append(line)
     tables = (table, *others.values(), *([] if validation is None else [validation]))
     data += [f"{t.name}: {note}" for t in tables for note in t.notes]
+    sections = [("The data", data), ("The model", about_model(choices, roles, trained))]
+    if trained.candidates:
+        sections.append(("What was tried", _tried(trained)))
+    return sections
+
+
+def about_model(choices: Choices, roles: ColumnRoles, trained: Trained) -> list[str]:
+    """Sentences on the model: what it is, and what it looks at."""
+    from setpoint.data import described
+
     way, clf = choices.way, trained.classifier
     if way.trains:
         model = [_NOUNS[way.model] + f", trained for the goal by {way.solver}, seed {choices.seed}"]
@@ -96,10 +104,7 @@ def about_fit(
     if roles.decides_on:
         names = [c.name for c in roles.decides_on]
         model.append(f"The rule may look at these beside the score: {_some(names)}")
-    sections = [("The data", data), ("The model", model)]
-    if trained.candidates:
-        sections.append(("What was tried", _tried(trained)))
-    return sections
+    return model
 
 
 def _validated(choices: Choices, trained: Trained) -> str:

@@ -53,6 +53,8 @@ class Trained:
         That table's.
     certify_on : str
         The table whose rows certify; "" where a part of the rows fitted does.
+    counted : bool
+        Whether the rule was counted, where they lie, on rows that the model has not seen.
     """
 
     classifier: Any
@@ -66,6 +68,7 @@ class Trained:
     validation: Rows | None = None
     name: str = ""
     certify_on: str = ""
+    counted: bool = False
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -110,6 +113,8 @@ class Trained:
         if self.guarantee is not None:
             return self.certifying
         n = self.report.counts.n_rows
+        if self.counted:
+            return f"the {n:,} rows that the rule was chosen on"
         if self.validation is not None:
             return f"the {n:,} rows of {self.name} by which the model was chosen"
         if not self.trained or self.report.search.folds:

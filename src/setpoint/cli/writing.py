@@ -178,7 +178,8 @@ def write_fit(
     sections = [TextSection(title, tuple(lines)) for title, lines in about]
     fitted = replace(trained.report, sections=(*trained.report.sections, Frontiers(frontiers)))
     # Advice that moves a bound keeps the one that is meant; certified is what was asked for.
-    header = page.header("" if trained.guarantee is not None else trained.judged.goal)
+    plain = trained.guarantee is not None or trained.counted
+    header = page.header("" if plain else trained.judged.goal)
     with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():
         fitted.to_html(report, held_out=trained.held_out, about=sections, header=header)
 

@@ -13,9 +13,10 @@ from setpoint.data.numbers import beyond_floats
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_frame", "plain_column", "read_parquet"]
+__all__ = ["INDEX", "as_frame", "plain_column", "read_parquet"]
 
-_INDEX = re.compile(r"__index_level_\d+__")
+INDEX = re.compile(r"__index_level_\d+__")
+"""The column in which pandas stores an index."""
 
 
 def read_parquet(data: bytes, name: str) -> tuple[list[str], list[Any], list[str]]:
@@ -50,7 +51,7 @@ def read_parquet(data: bytes, name: str) -> tuple[list[str], list[Any], list[str
         raise TableError(f"{name} has columns and no rows")
     notes, names, columns = [], [], []
     for column_name, column in zip(table.column_names, table.columns, strict=True):
-        if _INDEX.fullmatch(column_name):
+        if INDEX.fullmatch(column_name):
             notes.append("without the index that pandas stored")
             continue
         names.append(column_name)

@@ -142,7 +142,8 @@ class FitsTables(InnerModel, GoalClassifier):
             ).run()
         self._keep_elsewhere(found, classes, key, features)
         self.baseline_column_ = table.baseline if baseline is None else None
-        self.side_columns_ = list(table.side) or sorted(goal.needs.columns.get(None, {})) or None
+        named = sorted(set(goal.needs.columns.get(None, {})) & set(features))
+        self.side_columns_ = list(table.side) or named or None
 
     def _keep_elsewhere(
         self, found: FittedElsewhere, classes: ClassOrder, key: int, features: list[str]

@@ -26,7 +26,7 @@ def is_elsewhere(X: Any, y: Any = None) -> bool:
     >>> is_elsewhere(["a.parquet"], "label"), is_elsewhere(["a text"], [1])
     (True, False)
     """
-    if isinstance(X, (str, PathLike, Partitions)):
+    if isinstance(X, (str, PathLike, Partitions, FitTable)):
         return True
     if isinstance(X, (list, tuple)):
         paths = all(isinstance(x, (str, PathLike)) for x in X)
@@ -78,7 +78,8 @@ class FitTable:
 
         Parameters
         ----------
-        X : dask DataFrame, Partitions, path or sequence of paths
+        X : dask DataFrame, Partitions, path or sequence of paths, or FitTable
+            The last says itself which columns are what.
         y, sample_weight, baseline : str
         sensitive_features : str or sequence of str
             They stay features.
@@ -92,6 +93,8 @@ class FitTable:
         FileNotFoundError
             If there are no files.
         """
+        if isinstance(X, cls):
+            return X
         source = _source_of(X)
         known = source.columns()
         side = sensitive_features
