@@ -14,7 +14,8 @@ import pytest
 from counting.reference import ArraySource, canonical
 from setpoint.counting import frames
 from setpoint.counting.expressions import Dialect
-from setpoint.counting.frames import LazyFrames, is_lazy
+from setpoint.counting.frames import LazyFrames
+from setpoint.counting.opening import is_lazy
 from setpoint.counting.source import GroupBy, Key, Part, Rest, TooManyLinesError
 from setpoint.counting.work import Work
 from setpoint.evidence.binning import Binning
@@ -393,7 +394,8 @@ class TestIsLazy:
 
     def test_imports_no_engine(self):
         code = (
-            "import sys; from setpoint.counting.frames import is_lazy; is_lazy([1]); "
+            "import sys; import setpoint.counting.frames; "
+            "from setpoint.counting.opening import is_lazy; is_lazy([1]); "
             "print(*{'duckdb', 'polars', 'dask', 'pandas', 'pyarrow'} & set(sys.modules))"
         )
         out = subprocess.run(

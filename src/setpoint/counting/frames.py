@@ -42,7 +42,7 @@ from setpoint.evidence.counts import Counts
 from setpoint.goals.errors import nearest
 from setpoint.typing import Codes, Floats
 
-__all__ = ["LazyFrames", "is_lazy"]
+__all__ = ["LazyFrames"]
 
 _NAMES = {
     nw.Implementation.DUCKDB: "DuckDB",
@@ -56,17 +56,6 @@ _NAMES = {
 _BARE_DECIMALS = (nw.Implementation.IBIS, nw.Implementation.SQLFRAME)
 _ALL_BRANCHES = (nw.Implementation.POLARS, nw.Implementation.DASK)
 _IN_PYTHON = (nw.Implementation.DASK,)
-
-
-def is_lazy(frame: object) -> bool:
-    """Whether narwhals takes it as a lazy frame.
-
-    Examples
-    --------
-    >>> is_lazy([1, 2]), is_lazy("scores.parquet")
-    (False, False)
-    """
-    return isinstance(_narwhals(frame), nw.LazyFrame)
 
 
 class LazyFrames(Source):

@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.counting.opening import source_of
 from setpoint.counting.source import GroupBy, Source
 from setpoint.evidence.counts import Counts
-from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.counted_rows import CountedRows
-from setpoint.inputs.dataset import Dataset
-from setpoint.inputs.frames import FrameRows, as_frame_rows
+from setpoint.inputs.frames import frame_rows_of, require_formula
 from setpoint.program.link import link
 from setpoint.report import GoalReport, report_on
 
@@ -44,29 +41,16 @@ def evaluate_lazy(
     GoalError
         If the goal cannot be counted.
     """
-    if goal.is_blackbox:
-        raise GoalError(
-            f"{goal.objective} has no formula, and counts are all that is known of a table "
-            "elsewhere; measure it on a sample in memory"
-        )
-    rows: dict[str | None, FrameRows] = {}
-    tables: dict[str | None, Any] = {None: frame}
-    tables.update((datasets or {}).items())
-    for name, given in tables.items():
-        own = given if isinstance(given, Dataset) else Dataset(given)
-        source = source_of(own.X)
-        known = source.columns()
-        first = name is None
-        roles = {
-            "y": y_true if first or y_true in known else None,
-            "decided": y_pred,
-            "weight": sample_weight if first or sample_weight in known else None,
-            "baseline": baseline if first or baseline in known else None,
-        }
-        these = sensitive_features
-        if not first and these is not None:
-            these = [c for c in ([these] if isinstance(these, str) else these) if c in known]
-        rows[name] = as_frame_rows(source, roles, these, "" if first else f"datasets[{name!r}]: ")
+    require_formula(goal)
+    rows = frame_rows_of(
+        frame,
+        y_true,
+        sensitive_features,
+        datasets,
+        decided=y_pred,
+        weight=sample_weight,
+        baseline=baseline,
+    )
 
     def count(source: Source, by: GroupBy) -> Counts:
         return source.count(by)

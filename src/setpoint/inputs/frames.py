@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.counting.opening import source_of
 from setpoint.counting.source import Key, Source
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_of, frame_of
+from setpoint.inputs.dataset import Dataset
 
-__all__ = ["FrameRows", "as_frame_rows", "columns_of"]
+__all__ = ["FrameRows", "as_frame_rows", "columns_of", "frame_rows_of", "require_formula"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +141,56 @@ def as_frame_rows(
     out = FrameRows(source, columns=names, where=where, **given)
     out.check()
     return out
+
+
+def frame_rows_of(
+    frame: Any,
+    y: Any,
+    columns: Any,
+    datasets: Mapping[str, Any] | None,
+    **roles: Any,
+) -> dict[str | None, FrameRows]:
+    """The table and further ones by the same names of columns.
+
+    Parameters
+    ----------
+    datasets : mapping of str to lazy frame or Dataset of one
+        A Dataset may name columns of its own; a table without the column `y` is unlabelled.
+    **roles
+        As of :class:`~setpoint.inputs.frames.FrameRows`.
+    """
+    out: dict[str | None, FrameRows] = {
+        None: as_frame_rows(source_of(frame), {"y": y, **roles}, columns)
+    }
+    for name, given in (datasets or {}).items():
+        own = given if isinstance(given, Dataset) else Dataset(given)
+        source, where = source_of(own.X), f"datasets[{name!r}]: "
+        known = source.columns()
+        label = y if own.y is None and y in known else own.y
+        changed = {"weight": own.sample_weight, "baseline": own.baseline}
+        more = {k: v for k, v in roles.items() if k not in changed or v in known}
+        more |= {k: v for k, v in changed.items() if v is not None}
+        these = own.sensitive_features
+        if these is None and columns is not None:
+            named = (columns,) if isinstance(columns, str) else columns
+            these = [c for c in named if c in known]
+        out[name] = as_frame_rows(source, {"y": label, **more}, these, where)
+    return out
+
+
+def require_formula(goal: Goal) -> None:
+    """Refuse a metric without a formula: it is called with rows.
+
+    Raises
+    ------
+    GoalError
+        If the goal's objective is one.
+    """
+    if goal.is_blackbox:
+        raise GoalError(
+            f"{goal.objective} has no formula, and counts are all that is known of a table "
+            "elsewhere; measure it on a sample in memory"
+        )
 
 
 def columns_of(frame: Any, **roles: Any) -> dict[str, Any]:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from setpoint.counting.opening import source_of
 from setpoint.deciding.scored import promised
-from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.inputs.dataset import Dataset
-from setpoint.inputs.frames import FrameRows, as_frame_rows
+from setpoint.inputs.frames import frame_rows_of, require_formula
 from setpoint.inputs.inputs import DecideOn
 from setpoint.plugin.checkpoints import Checkpoint
 from setpoint.plugin.many_classes import solve_many_classes
@@ -20,44 +17,9 @@ from setpoint.report import GoalReport
 from setpoint.rules import Rule
 from setpoint.solvers import Confidence
 
-__all__ = ["frame_rows_of", "solve_lazy"]
+__all__ = ["solve_lazy"]
 
 _TOL = 1e-4
-
-
-def frame_rows_of(
-    frame: Any,
-    y: Any,
-    columns: Any,
-    datasets: Mapping[str, Any] | None,
-    **roles: Any,
-) -> dict[str | None, FrameRows]:
-    """The table and further ones by the same names of columns.
-
-    Parameters
-    ----------
-    datasets : mapping of str to lazy frame or Dataset of one
-        A Dataset may name columns of its own; a table without the column `y` is unlabelled.
-    **roles
-        As of :class:`~setpoint.inputs.frames.FrameRows`.
-    """
-    out: dict[str | None, FrameRows] = {
-        None: as_frame_rows(source_of(frame), {"y": y, **roles}, columns)
-    }
-    for name, given in (datasets or {}).items():
-        own = given if isinstance(given, Dataset) else Dataset(given)
-        source, where = source_of(own.X), f"datasets[{name!r}]: "
-        known = source.columns()
-        label = y if own.y is None and y in known else own.y
-        changed = {"weight": own.sample_weight, "baseline": own.baseline}
-        more = {k: v for k, v in roles.items() if k not in changed or v in known}
-        more |= {k: v for k, v in changed.items() if v is not None}
-        these = own.sensitive_features
-        if these is None and columns is not None:
-            named = (columns,) if isinstance(columns, str) else columns
-            these = [c for c in named if c in known]
-        out[name] = as_frame_rows(source, {"y": label, **more}, these, where)
-    return out
 
 
 def solve_lazy(
@@ -89,11 +51,7 @@ def solve_lazy(
     GoalError
         If the goal cannot be counted.
     """
-    if goal.is_blackbox:
-        raise GoalError(
-            f"{goal.objective} has no formula, and counts are all that is known of a table "
-            "elsewhere; measure it on a sample in memory"
-        )
+    require_formula(goal)
     if y is None:
         raise TypeError("y is the name of the column of labels, found None")
     promise = promised(goal, confidence)
