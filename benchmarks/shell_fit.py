@@ -22,7 +22,7 @@ from exact_speed import line, median_time
 from sklearn.model_selection import cross_val_predict
 
 from setpoint.cli.app import app
-from setpoint.data import kinds_of, model_for
+from setpoint.tables import kinds_of, model_for
 
 warnings.simplefilter("ignore")
 

@@ -168,7 +168,7 @@ def test_model_files(run, folder, model, tmp_path):
 
 
 def test_an_accident_below_is_unexpected_and_debug_shows_where(run, folder, monkeypatch):
-    from setpoint.data import TableModel
+    from setpoint.tables import TableModel
 
     monkeypatch.setattr(TableModel, "predict", lambda *_: np.zeros(2).reshape(3))
     args = ("predict", folder / "model.skops", folder / "new.csv")

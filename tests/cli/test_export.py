@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from setpoint import load_model
-from setpoint.data import read_table
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold
+from setpoint.tables import read_table
 
 SEX = ((("sex", "f"),), (("sex", "m"),))
 

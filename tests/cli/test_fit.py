@@ -10,7 +10,7 @@ import pytest
 
 from setpoint import load_model
 from setpoint.cli import fit as fit_module
-from setpoint.data import read_table
+from setpoint.tables import read_table
 
 GOAL = "maximize recall subject to precision >= 0.7"
 

@@ -9,9 +9,9 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from setpoint import PlugInClassifier, load_model
-from setpoint.data import batches, model_for, read_table
-from setpoint.data.schema import Column
 from setpoint.solvers import HoldOut
+from setpoint.tables import batches, model_for, read_table
+from setpoint.tables.schema import Column
 
 pd = pytest.importorskip("pandas", reason="of the extra scale")
 pa = pytest.importorskip("pyarrow", reason="of the extra scale")

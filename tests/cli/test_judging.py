@@ -8,7 +8,7 @@ import pytest
 
 from setpoint import frontier as frontier_of
 from setpoint import load_model
-from setpoint.data import read_table
+from setpoint.tables import read_table
 
 
 def test_evaluate_agrees_with_the_library(run, folder, model, tmp_path):

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from setpoint import Monitor, load_model
-from setpoint.data import read_table
+from setpoint.tables import read_table
 
 GOAL = "maximize recall subject to precision >= 0.55 and predicted_rate <= 0.6"
 IMPOSSIBLE = "maximize recall subject to precision >= 0.999"

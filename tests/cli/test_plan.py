@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from setpoint import load_model, rows_needed
-from setpoint.data import read_table
+from setpoint.tables import read_table
 
 RECALL = "maximize precision subject to recall >= 0.9"
 GAP = "maximize precision subject to recall.difference(sex) <= 0.3"

@@ -10,7 +10,7 @@ import pytest
 
 from setpoint import load_model
 from setpoint.cli import predict as predict_module
-from setpoint.data import read_table
+from setpoint.tables import read_table
 
 from .conftest import HEAD, lines_of, write
 

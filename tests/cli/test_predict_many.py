@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from setpoint.cli import predict_many
-from setpoint.data import batches, read_table
+from setpoint.tables import batches, read_table
 
 from .conftest import lines_of, write
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from setpoint.cli import stream_live
-from setpoint.data.streaming.state import StreamState
 from setpoint.estimators.progress import LiveLine
+from setpoint.tables.streaming.state import StreamState
 from thinning import thinned
 
 HEAD = "age,city,since,zip,y"

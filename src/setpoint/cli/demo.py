@@ -38,7 +38,7 @@ def demo(ctx: click.Context, folder: str) -> None:
     session = current()
     for path in (table, model, report):
         session.expect(path)
-    from setpoint.data import tumours
+    from setpoint.tables import tumours
 
     text = tumours().to_csv(index=False, lineterminator="\n")
     at.mkdir(parents=True, exist_ok=True)

@@ -59,8 +59,8 @@ def fit_classifier(
 
 
 def _plugin(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
-    from setpoint.data import model_for
     from setpoint.plugin import PlugInClassifier
+    from setpoint.tables import model_for
 
     way = choices.way
     decide = [c.name for c in roles.decides_on]
@@ -80,8 +80,8 @@ def _plugin(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: A
 
 
 def _penalty(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
-    from setpoint.data import transformer_for
     from setpoint.penalty import ExactPenaltyClassifier
+    from setpoint.tables import transformer_for
 
     way = choices.way
     return ExactPenaltyClassifier(
@@ -99,8 +99,8 @@ def _penalty(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: 
 
 
 def _ramp(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
-    from setpoint.data import transformer_for
     from setpoint.ramp import RampClassifier
+    from setpoint.tables import transformer_for
 
     way = choices.way
     made = RampClassifier(
@@ -119,8 +119,8 @@ def _ramp(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: Any
 
 
 def _surrogates(roles: ColumnRoles, X: Any, goal: Any, choices: Choices, positive: Any) -> Any:
-    from setpoint.data import transformer_for
     from setpoint.surrogates import AdaptiveSurrogateClassifier
+    from setpoint.tables import transformer_for
 
     way = choices.way
     made = AdaptiveSurrogateClassifier(

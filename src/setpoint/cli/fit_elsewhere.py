@@ -24,7 +24,7 @@ from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
     from setpoint.counting.partitions import Partitions
-    from setpoint.data import Table
+    from setpoint.tables import Table
 
 __all__ = ["FilesToFit", "open_files"]
 
@@ -48,7 +48,7 @@ def open_files(data: str, elsewhere: Elsewhere) -> Iterator[FilesToFit]:
     from setpoint.counting.parquet import files_of
     from setpoint.counting.partitions import Partitions
     from setpoint.counting.reading import package
-    from setpoint.data.batches import parquet_sample
+    from setpoint.tables.batches import parquet_sample
 
     address, client = elsewhere.scheduler, None
     # Workers may run in other folders.
@@ -105,7 +105,7 @@ class FilesToFit:
         CommandError
             If a column is missing, or groups are not stored as the rule will see them.
         """
-        from setpoint.data import kinds_of, unusable
+        from setpoint.tables import kinds_of, unusable
 
         sample = self.sample
         roles = find_roles(sample, goal, choices)
@@ -153,11 +153,11 @@ class FilesToFit:
         """
         from sklearn.pipeline import Pipeline
 
-        from setpoint.data import model_for
-        from setpoint.data.pieces import AsInTable
         from setpoint.plugin import PlugInClassifier
         from setpoint.plugin.tables_to_fit import FitTable
         from setpoint.solvers import HoldOut
+        from setpoint.tables import model_for
+        from setpoint.tables.pieces import AsInTable
 
         positive, classes = self._classes(goal, choices)
         n_rows = sum(classes.values())

@@ -26,8 +26,8 @@ from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
-    from setpoint.data import Table, TableModel
     from setpoint.guarantees import Guarantee
+    from setpoint.tables import Table, TableModel
 
 __all__ = ["LoadedModel", "opened"]
 

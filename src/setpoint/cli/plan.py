@@ -266,8 +266,8 @@ def _counted(
     """The rows of a table with labels and decisions, as the library takes them."""
     import numpy as np
 
-    from setpoint.data import labels_of
     from setpoint.inputs import Dataset
+    from setpoint.tables import labels_of
 
     only_one_stdin([data, *files.values()])
     files = check_datasets(goal, files)

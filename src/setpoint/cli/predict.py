@@ -25,7 +25,7 @@ from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.tables import open_model, read, scores_of, tell
 
 if TYPE_CHECKING:
-    from setpoint.data import Table, TableModel
+    from setpoint.tables import Table, TableModel
 
 __all__ = ["predict"]
 
@@ -116,8 +116,8 @@ def _format(output: str, as_json: bool) -> str:
 
 def _decided(model: TableModel, table: Table, keep: tuple[str, ...]) -> dict[str, Any]:
     """The columns to write, as Arrow arrays: those kept as they stood in the file."""
-    from setpoint.data.extras import needed
     from setpoint.inputs import Deployed
+    from setpoint.tables.extras import needed
 
     kept = columns_named("--keep", keep, map(str, table.frame), table.name)
     tell(table, {*kept, *(c.name for c in model.columns)})

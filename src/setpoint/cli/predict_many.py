@@ -19,7 +19,7 @@ from setpoint.cli.rows import write_rows
 from setpoint.cli.session import StoppedByUser, current
 
 if TYPE_CHECKING:
-    from setpoint.data import Table, TableModel
+    from setpoint.tables import Table, TableModel
 
 __all__ = ["is_folder", "predict_many"]
 
@@ -179,7 +179,7 @@ def _decide(
     with keep_old_on_error(target), writing(target) as file:
         if kind == ".parquet":
             return _decide_batches(model, path, keep, decided, file, tell)
-        from setpoint.data import read_table
+        from setpoint.tables import read_table
 
         table = read_table(  # without a step of its own: the files are the steps
             path,
@@ -203,8 +203,8 @@ def _decide_batches(
     tell: Callable[[int], None],
 ) -> int:
     """Decide a Parquet file some rows at a time."""
-    from setpoint.data.batches import parquet_batches
-    from setpoint.data.extras import needed
+    from setpoint.tables.batches import parquet_batches
+    from setpoint.tables.extras import needed
 
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     kept: list[str] = []

@@ -18,7 +18,7 @@ from setpoint.solvers import Confidence
 
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
-    from setpoint.data import Column, Table
+    from setpoint.tables import Column, Table
 
 __all__ = ["Choices", "ColumnRoles", "find_metric_columns", "find_roles"]
 
@@ -143,7 +143,7 @@ def find_roles(
     CommandError
         If a column is missing, or none is left for the model.
     """
-    from setpoint.data import kinds_of, unusable
+    from setpoint.tables import kinds_of, unusable
 
     there = [str(name) for name in table.frame]
     target = choices.target
@@ -211,7 +211,7 @@ def find_metric_columns(
     CommandError
         If the table lacks one.
     """
-    from setpoint.data import kinds_of
+    from setpoint.tables import kinds_of
 
     kinds = {c.name: c for c in known}
     for name in metric.columns:
@@ -231,8 +231,8 @@ def find_metric_columns(
 
 def _surrogate_groups(table: Table, choices: Choices) -> tuple[str | dict[str, Any], ...]:
     """Columns, and values of columns as the table has them."""
-    from setpoint.data import conform, kinds_of
     from setpoint.inputs.columns import MOST_LEVELS
+    from setpoint.tables import conform, kinds_of
 
     option = "--surrogate-group"
     there = [str(name) for name in table.frame]
@@ -264,7 +264,7 @@ def _surrogate_groups(table: Table, choices: Choices) -> tuple[str | dict[str, A
 
 def _scores(table: Table, choices: Choices, taken: Collection[str]) -> Column:
     """The column of the deployed model's scores."""
-    from setpoint.data import kinds_of
+    from setpoint.tables import kinds_of
 
     name = choices.baseline
     assert name is not None

@@ -15,8 +15,8 @@ from setpoint.cli.stream_live import SignalHandler
 from setpoint.cli.stream_run import Run
 
 if TYPE_CHECKING:
-    from setpoint.data.streaming.state import StreamState
-    from setpoint.data.streaming.stream import Stream
+    from setpoint.tables.streaming.state import StreamState
+    from setpoint.tables.streaming.stream import Stream
 
 __all__ = ["Asked", "opened"]
 
@@ -63,8 +63,8 @@ def opened(
     StoppedByUser
         If there was no row yet when somebody stopped it.
     """
-    from setpoint.data import TableError
-    from setpoint.data.streaming.text import Interrupted
+    from setpoint.tables import TableError
+    from setpoint.tables.streaming.text import Interrupted
 
     again = data != "-" and not (Path(data).exists() and not Path(data).is_file())
     try:
@@ -86,7 +86,7 @@ def opened(
 def _going_on(
     data: str, path: str, asked: Asked, reading: Reading, stopping: SignalHandler, again: bool
 ) -> Run:
-    from setpoint.data.streaming.stream import Stream
+    from setpoint.tables.streaming.stream import Stream
 
     state = _loaded(path)
     schema = state.schema
@@ -135,11 +135,11 @@ def _begun(
     if asked.target is None:
         raise CommandError("name the column to predict with --target")
     with step("loading packages"):
-        from setpoint.data.streaming.state import StreamState
-        from setpoint.data.streaming.stream import Stream
         from setpoint.estimators.skops_io import skops_io
         from setpoint.goals import as_goal
         from setpoint.online import OnlineFClassifier
+        from setpoint.tables.streaming.state import StreamState
+        from setpoint.tables.streaming.stream import Stream
 
         if path is not None:
             skops_io()  # takes seconds, which rows should not wait for
@@ -176,8 +176,8 @@ def _begun(
 
 def _loaded(path: str) -> StreamState:
     with step(f"reading {path}"):
-        from setpoint.data.streaming.state import StreamState
         from setpoint.estimators import ModelFileError
+        from setpoint.tables.streaming.state import StreamState
 
         try:
             return StreamState.load(path)
@@ -190,8 +190,8 @@ def _loaded(path: str) -> StreamState:
 
 def _check_same(state: StreamState, asked: Asked, reading: Reading, path: str) -> None:
     """Refuse options that say otherwise than the state."""
-    from setpoint.data.streaming.schema import labels_as
     from setpoint.goals import as_goal
+    from setpoint.tables.streaming.schema import labels_as
 
     schema, params = state.schema, state.classifier.get_params()
     pairs: dict[str, tuple[Any, Any]] = {"--target": (schema.target, asked.target)}

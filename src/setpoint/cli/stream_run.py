@@ -14,9 +14,9 @@ from setpoint.cli.stream_live import SaveEvery, SignalHandler
 from setpoint.cli.stream_output import Decisions
 
 if TYPE_CHECKING:
-    from setpoint.data.streaming.state import StreamState
-    from setpoint.data.streaming.stream import Stream
     from setpoint.report import GoalReport
+    from setpoint.tables.streaming.state import StreamState
+    from setpoint.tables.streaming.stream import Stream
 
 __all__ = ["Run"]
 
@@ -69,8 +69,8 @@ class Run:
         CommandError
             At a row that cannot be read. What came before it is saved.
         """
-        from setpoint.data import TableError
         from setpoint.estimators.progress import LiveLine
+        from setpoint.tables import TableError
 
         most = min(_BATCH, every.rows or _BATCH)
         every.saved(self.state.n_read)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from setpoint.data import Column, Table, TableModel
+    from setpoint.tables import Column, Table, TableModel
 
 __all__ = [
     "Part",
@@ -46,7 +46,7 @@ def read(source: str, reading: Reading, columns: Sequence[Column] = ()) -> Table
     columns : sequence of Column
         Kinds that are known.
     """
-    from setpoint.data import read_table
+    from setpoint.tables import read_table
 
     with step(f"reading {'stdin' if source == '-' else source}"):
         table = read_table(
@@ -118,8 +118,8 @@ def open_model(path: str, trust: Sequence[str]) -> TableModel:
     CommandError
         If the file holds something else, or cannot be read.
     """
-    from setpoint.data import TableModel
     from setpoint.estimators import ModelFileError, load_model
+    from setpoint.tables import TableModel
 
     with step(f"reading {path}"):
         try:
@@ -247,7 +247,7 @@ def part_of(
     TableError, CommandError
         If a column is missing, or holds what it should not.
     """
-    from setpoint.data import conform, labels_of
+    from setpoint.tables import conform, labels_of
 
     needs = goal.needs
     y = None
@@ -318,10 +318,10 @@ def scores_of(table: Table, name: str) -> NDArray[np.float64]:
     """
     import numpy as np
 
-    from setpoint.data import Column, conform
-    from setpoint.data.errors import TableError
-    from setpoint.data.kinds import KIND_MESSAGES, as_kind, first_misfit
-    from setpoint.data.schema import absent
+    from setpoint.tables import Column, conform
+    from setpoint.tables.errors import TableError
+    from setpoint.tables.kinds import KIND_MESSAGES, as_kind, first_misfit
+    from setpoint.tables.schema import absent
 
     if name not in table.frame:
         raise TableError(f"{absent(table, [name])}; it holds the deployed model's scores")
@@ -343,9 +343,9 @@ def scores_of(table: Table, name: str) -> NDArray[np.float64]:
 
 def kind_by_goal(name: str, goal: Goal, table: Table) -> Column:
     """The kind of a column that the goal looks at: text where the goal writes text."""
-    from setpoint.data import Column, kinds_of
-    from setpoint.data.errors import TableError
-    from setpoint.data.schema import absent
+    from setpoint.tables import Column, kinds_of
+    from setpoint.tables.errors import TableError
+    from setpoint.tables.schema import absent
 
     if name not in table.frame:
         raise TableError(absent(table, [name]))

@@ -19,7 +19,7 @@ from setpoint.tolerances import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
-    from setpoint.data import Table
+    from setpoint.tables import Table
 
 __all__ = ["about_fit", "about_model", "fit_json", "fit_text", "noted_suspects"]
 
@@ -79,7 +79,7 @@ def about_fit(
 
 def about_model(choices: Choices, roles: ColumnRoles, trained: Trained) -> list[str]:
     """Sentences on the model: what it is, and what it looks at."""
-    from setpoint.data import described
+    from setpoint.tables import described
 
     way, clf = choices.way, trained.classifier
     if way.trains:
@@ -158,7 +158,7 @@ def _tried(trained: Trained) -> list[str]:
 
 def noted_suspects(table: Table, target: str, roles: ColumnRoles) -> list[str]:
     """Sentences about columns that are too good to be true, noted."""
-    from setpoint.data import suspects
+    from setpoint.tables import suspects
 
     with step("looking for columns that know the target"):
         hidden = [name for name, why in roles.hidden.items() if why == "sensitive"]

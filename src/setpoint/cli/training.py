@@ -22,8 +22,8 @@ from setpoint.cli.trained import Rows, Trained
 from setpoint.goals.goal import Goal
 
 if TYPE_CHECKING:
-    from setpoint.data import Table
     from setpoint.report import GoalReport
+    from setpoint.tables import Table
 
 __all__ = ["train"]
 
@@ -68,7 +68,7 @@ def train(
     with step("preparing the columns"):
         import numpy as np
 
-        from setpoint.data import TableError, labels_of
+        from setpoint.tables import TableError, labels_of
 
         looking = {c.name: "the rule" for c in roles.decides_on}
         looking |= dict.fromkeys(roles.grouped, "--surrogate-group")

@@ -153,8 +153,8 @@ def write_fit(
     about : list of (title, sentences)
         Sections of the page.
     """
-    from setpoint.data import TableModel
     from setpoint.estimators import save_model
+    from setpoint.tables import TableModel
 
     session = current()
     model, report = page.model, page.path
@@ -200,8 +200,8 @@ def _frontiers(trained: Trained) -> tuple[Frontier, ...]:
 
 def _say_foreign(estimator: str | None, model: str) -> None:
     """Whoever reads a model of another package has to trust its types."""
-    from setpoint.data import LEARNERS
     from setpoint.estimators import TRUSTED_TYPES
+    from setpoint.tables import LEARNERS
 
     if estimator is None or estimator in LEARNERS or estimator.startswith("sklearn."):
         return

@@ -1,0 +1,260 @@
+"""From the columns of a table to a model: what is done to numbers, categories and dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setpoint.tables.dates import DateParts
+from setpoint.tables.floats import AsFloats
+from setpoint.tables.learners import learner_for
+from setpoint.tables.schema import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["described", "model_for", "transformer_for", "unusable"]
+
+_MOST_VALUES = 50  # columns that one category may become
+_MOST_CODES = 254  # what histograms take, with one bin for missing
+_RARE = 5  # rows below which a value shares its column with other rare ones
+_ID_VALUES, _ID_SHARE = 50, 0.9  # text with more different values than both names its rows
+
+_NOUNS = {
+    "number": ("number", "numbers"),
+    "boolean": ("true-or-false column", "true-or-false columns"),
+    "category": ("category", "categories"),
+    "date": ("date", "dates"),
+}
+
+
+def model_for(
+    frame: pd.DataFrame, columns: Sequence[Column], estimator: str = "logistic", *, seed: int = 0
+) -> Any:
+    """A pipeline from a frame of mixed columns with missing values to a classifier.
+
+    Numbers and booleans: missing ones become the median, with a column that says so, and
+    all are scaled; "hist-gradient-boosting" takes them as they are, "random-forest" needs
+    no scaling. Categories: one column for each value, or for the trees one column of
+    codes. Dates: days, month and weekday.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The training table.
+    columns : sequence of Column
+        The columns of `frame` to use, with their kinds. Others are dropped.
+    estimator : {"logistic", "hist-gradient-boosting", "random-forest"} or str
+        Or a class such as "sklearn.naive_bayes.GaussianNB".
+    seed : int
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        Not fitted.
+
+    Raises
+    ------
+    ValueError
+        If there are no columns, or no such estimator.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"age": [31, 45, None, 27], "city": ["Bonn", "Kiel", "Bonn", None]})
+    >>> columns = [Column("age", "number"), Column("city", "category")]
+    >>> model_for(X, columns).fit(X, [0, 1, 1, 0]).predict_proba(X).shape
+    (4, 2)
+    """
+    from sklearn.pipeline import Pipeline
+
+    transformer = transformer_for(frame, columns, estimator)
+    learner = learner_for(estimator, seed=seed)
+    n_categories = sum(c.kind == "category" for c in columns)
+    if estimator == "hist-gradient-boosting" and n_categories:
+        # Categories come first, one column of codes each.
+        learner.set_params(categorical_features=list(range(n_categories)))
+    return Pipeline([("columns", transformer), ("model", learner)])
+
+
+def transformer_for(
+    frame: pd.DataFrame, columns: Sequence[Column], estimator: str = "logistic"
+) -> Any:
+    """From a frame of mixed columns with missing values to features.
+
+    Parameters
+    ----------
+    frame, columns, estimator
+        As of :func:`model_for`. Linear models and networks take what "logistic" takes.
+
+    Returns
+    -------
+    sklearn.compose.ColumnTransformer
+        Not fitted.
+
+    Raises
+    ------
+    ValueError
+        If there are no columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
+    >>> transformer_for(X, [Column("age", "number")]).fit_transform(X).shape
+    (4, 2)
+    """
+    from sklearn.compose import ColumnTransformer
+
+    absent = [c.name for c in columns if c.name not in frame]
+    if not columns or absent:
+        what = f"columns of X are missing: {absent}" if absent else "there are no columns to use"
+        raise ValueError(f"{what}; name columns of the table that say something of the target")
+    names = {
+        "categories": [c.name for c in columns if c.kind == "category"],
+        "numbers": [c.name for c in columns if c.kind in ("number", "boolean")],
+        "dates": [c.name for c in columns if c.kind == "date"],
+    }
+    steps = _steps(estimator)
+    dense = estimator != "logistic"
+    return ColumnTransformer(
+        [(what, steps[what], chosen) for what, chosen in names.items() if chosen],
+        remainder="drop",
+        sparse_threshold=0.0 if dense else 0.3,
+    )
+
+
+def _steps(estimator: str) -> dict[str, Any]:
+    """What is done to categories, numbers and dates for an estimator."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+    def filled() -> Any:
+        return SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+
+    if estimator == "hist-gradient-boosting":
+        codes = OrdinalEncoder(
+            handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=_MOST_CODES
+        )
+        dates = make_pipeline(DateParts(), AsFloats())
+        return {"categories": codes, "numbers": AsFloats(), "dates": dates}
+    if estimator == "random-forest":
+        codes = OrdinalEncoder(
+            handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2
+        )
+        dates = make_pipeline(DateParts(), filled())
+        return {"categories": codes, "numbers": filled(), "dates": dates}
+    return {
+        "categories": OneHotEncoder(
+            handle_unknown="infrequent_if_exist",
+            min_frequency=_RARE,
+            max_categories=_MOST_VALUES,
+            sparse_output=estimator == "logistic",
+        ),
+        "numbers": make_pipeline(filled(), StandardScaler()),
+        "dates": make_pipeline(DateParts(), filled(), StandardScaler()),
+    }
+
+
+def unusable(frame: pd.DataFrame, columns: Sequence[Column]) -> dict[str, str]:
+    """Columns that a model should not look at, with the reason.
+
+    Without a value, with one value only, text that names its rows (more than 90 %
+    different values, and more than 50), and whole numbers that count the rows.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    columns : sequence of Column
+
+    Returns
+    -------
+    dict of str to str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": [1.0, 1.0], "y": [None, None], "z": [1, 5]})
+    >>> unusable(frame, [Column("x", "number"), Column("y", "category"), Column("z", "number")])
+    {'x': 'the same value in every row', 'y': 'no values'}
+    """
+    reasons = ((column.name, _why_unusable(frame[column.name], column)) for column in columns)
+    return {name: reason for name, reason in reasons if reason}
+
+
+def _why_unusable(values: pd.Series[Any], column: Column) -> str:
+    there = int(values.notna().sum())
+    if not there:
+        return "no values"
+    if there == len(values) and (values == values.iloc[0]).all():
+        return "the same value in every row"
+    if column.kind == "category":
+        different = int(values.nunique())
+        if different > max(_ID_VALUES, _ID_SHARE * there):
+            return f"{different:,} different values in {there:,} rows"
+    if values.dtype.kind == "i" and len(values) > _ID_VALUES and (np.diff(values) == 1).all():
+        return "it counts the rows"
+    return ""
+
+
+def described(
+    model: Any, columns: Sequence[Column], left_out: dict[str, str] | None = None
+) -> list[str]:
+    """What is done to the columns, in sentences.
+
+    Parameters
+    ----------
+    model : Pipeline or ColumnTransformer
+        Of :func:`model_for` or :func:`transformer_for`.
+    columns : sequence of Column
+        Those that it was made for.
+    left_out : dict, optional
+        Of :func:`unusable`.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> columns = [Column("age", "number")]
+    >>> model = model_for(pd.DataFrame({"age": [31]}), columns)
+    >>> described(model, columns, {"id": "no values"})[1:]
+    ['Left out: id (no values)']
+    """
+    transformer = model if hasattr(model, "transformers") else model.named_steps["columns"]
+    steps = {what: step for what, step, _ in transformer.transformers}
+    filled = "missing ones become the median, with a column that says so"
+    numbers = {
+        "AsFloats": "taken as they are, missing ones too",
+        "SimpleImputer": filled,
+        "Pipeline": f"{filled}; scaled",
+    }
+    categories = {
+        "OneHotEncoder": f"one column for each value, at most {_MOST_VALUES}; rare and new values "
+        "share one",
+        "OrdinalEncoder": "one column of codes; new values count as one that is not known",
+    }
+    dates = "days since 1970, month and weekday"
+    if "dates" in steps and "simpleimputer" in steps["dates"].named_steps:
+        dates += f"; {filled}"
+    named = {what: type(step).__name__ for what, step in steps.items()}
+    done = {
+        "number": numbers.get(named.get("numbers", ""), ""),
+        "boolean": f"0 and 1; {numbers.get(named.get('numbers', ''), '')}",
+        "category": categories.get(named.get("categories", ""), ""),
+        "date": dates,
+    }
+    sentences = []
+    for kind, (one, many) in _NOUNS.items():
+        n = sum(column.kind == kind for column in columns)
+        if n:
+            sentences.append(f"{n:,} {one if n == 1 else many}: {done[kind]}")
+    if left_out:
+        reasons = ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
+        sentences.append(f"Left out: {reasons}")
+    return sentences

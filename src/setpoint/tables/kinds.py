@@ -1,0 +1,168 @@
+"""Columns of text or of Parquet as one of four kinds: number, boolean, date, category."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from setpoint.tables.extras import needed
+from setpoint.tables.numbers import Decimal, as_numbers, looks_like_number, why_not
+
+__all__ = ["KIND_MESSAGES", "Guess", "Kind", "as_kind", "first_misfit", "guessed"]
+
+Kind = Literal["number", "boolean", "date", "category"]
+
+KIND_MESSAGES = {
+    "number": "not a number",
+    "boolean": "neither true nor false",
+    "date": "not a date such as 2024-12-31",
+    "category": "not text",
+}
+"""What a value is that does not fit a kind."""
+
+_TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+_DATE = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """What a column of text was taken for.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Numbers, booleans, timestamps, or the text itself.
+    decimal : str
+        The decimal mark of numbers, else "".
+    why : str
+        What kept numbers text, if anything did.
+    row : int, optional
+        Where it was first found.
+    """
+
+    column: Any
+    decimal: str = ""
+    why: str = ""
+    row: int | None = None
+
+
+def guessed(text: Any, decimal: Decimal) -> Guess:
+    """A column of text as what all of its values are.
+
+    Parameters
+    ----------
+    text : pyarrow.ChunkedArray
+        Null where missing.
+    decimal : {".", ",", "auto"}
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> guessed(pa.chunked_array([["007", "010"]]), ".").why
+    'leading zeros'
+    """
+    pa = needed("pyarrow")
+    if text.null_count == len(text):
+        return Guess(text.cast(pa.float64()))
+    found = as_numbers(text, decimal)
+    if found is not None:
+        why = why_not(text, found[0])
+        return Guess(text, why=why) if why else Guess(*found)
+    for read in (_booleans, _dates):
+        column = read(text)
+        if column is not None:
+            return Guess(column)
+    return _words(text, decimal)
+
+
+def as_kind(column: Any, kind: Kind, decimal: Decimal = ".") -> Any | None:
+    """A column read as a known kind; None where one of its values cannot be.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Text, or typed as Parquet and frames have it.
+    kind : {"number", "boolean", "date", "category"}
+    decimal : {".", ",", "auto"}
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> as_kind(pa.chunked_array([[1, 2]]), "category").to_pylist()
+    ['1', '2']
+    """
+    pa, pc, types = needed("pyarrow"), needed("pyarrow.compute"), needed("pyarrow.types")
+    made = column.type
+    if column.null_count == len(column):
+        plain = {"number": pa.float64(), "boolean": pa.bool_(), "date": pa.timestamp("us")}
+        return pa.chunked_array([pa.nulls(len(column), plain.get(kind, pa.string()))])
+    if types.is_string(made):
+        if kind == "number":
+            found = as_numbers(column, decimal)
+            return None if found is None else found[0]
+        return {"boolean": _booleans, "date": _dates}.get(kind, lambda c: c)(column)
+    if kind == "category":
+        if types.is_floating(made):  # codes beside missing ones: 1.0 was "1"
+            if not pc.all(pc.equal(column, pc.floor(column))).as_py():
+                return column.cast(pa.string())
+            column = column.cast(pa.int64())
+        return column.cast(pa.string())
+    fits = {
+        "number": types.is_integer(made) or types.is_floating(made),
+        "boolean": types.is_boolean(made),
+        "date": types.is_timestamp(made),
+    }
+    return column if fits[kind] else None
+
+
+def first_misfit(column: Any, kind: Kind, decimal: Decimal = ".") -> int:
+    """The first row of a column that `as_kind` refused: by halving."""
+    low, high = 0, len(column)  # the first `low` values fit, the first `high` do not
+    while high - low > 1:
+        middle = (low + high) // 2
+        if as_kind(column.slice(0, middle), kind, decimal) is None:
+            high = middle
+        else:
+            low = middle
+    return high - 1
+
+
+def _booleans(text: Any) -> Any | None:
+    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
+    true, false = (pc.is_in(text, pa.array(words)) for words in (_TRUE, _FALSE))
+    known = pc.or_(pc.or_(true, false), pc.is_null(text))
+    if not pc.all(known).as_py():
+        return None
+    return pc.if_else(pc.is_null(text), pa.scalar(None, pa.bool_()), true)
+
+
+def _dates(text: Any) -> Any | None:
+    """ISO dates with or without a time; those with a zone in UTC."""
+    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
+    if not pc.all(pc.match_substring_regex(text, _DATE)).as_py():
+        return None
+    for unit in ("us", "ns"):  # finer than microseconds is rare, and reaches to 2262 only
+        for zone in (None, "UTC"):
+            try:
+                stamps = pc.cast(text, pa.timestamp(unit, zone))
+            except pa.ArrowInvalid:
+                continue
+            return pc.cast(stamps, pa.timestamp(unit))
+    return None
+
+
+def _words(text: Any, decimal: Decimal) -> Guess:
+    """Text, and the few words that keep it from being dates or numbers, if it is so."""
+    pc = needed("pyarrow.compute")
+    counts = pc.value_counts(text.drop_null().combine_chunks())
+    values, sizes = counts.field("values"), counts.field("counts")
+    dates = pc.filter(sizes, pc.match_substring_regex(values, _DATE))
+    if 2 * (pc.sum(dates).as_py() or 0) > len(text) - text.null_count:
+        return Guess(text, why="values that are not dates", row=first_misfit(text, "date"))
+    words = pc.invert(looks_like_number(values, decimal))
+    n_words = pc.sum(pc.filter(sizes, words)).as_py() or 0
+    if not n_words or 2 * n_words > len(text) - text.null_count:
+        return Guess(text)
+    word = pc.filter(values, words)[0]
+    noun = "value that is not a number" if n_words == 1 else "values that are not numbers"
+    return Guess(text, why=f"{n_words:,} {noun}", row=int(pc.index(text, word).as_py()))

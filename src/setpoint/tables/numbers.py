@@ -1,0 +1,170 @@
+"""Text as numbers: what counts as one, and where reading it as one would change it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from setpoint.tables.delimited import MISSING
+from setpoint.tables.extras import needed
+
+__all__ = [
+    "Decimal",
+    "as_numbers",
+    "beyond_floats",
+    "has_mark",
+    "is_ambiguous",
+    "looks_like_number",
+    "why_not",
+]
+
+Decimal = Literal[".", ",", "auto"]
+"""The decimal mark; "auto": a column may have the comma throughout."""
+
+_LARGEST = 2**53  # integers beyond are not distinct in float64
+_PROBE = 32  # values that are tried before a whole column
+
+_COMMA = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?$"
+_PLAIN = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_EITHER = r"^\s*[+-]?(\d+([.,]\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
+_HEXADECIMAL = r"^-?0[xX]"
+_LEADING_ZERO = r"^[+-]?0\d"
+_LONG_INTEGER = r"^[+-]?\d{16,}$"
+_GROUPED = r"^[+-]?[1-9]\d{0,2}([.,]\d{3})+$"
+
+
+def as_numbers(text: Any, decimal: Decimal = ".") -> tuple[Any, str] | None:
+    """A column of text as numbers, or None where one of its values is not a number.
+
+    Parameters
+    ----------
+    text : pyarrow.ChunkedArray
+        Null where missing.
+    decimal : {".", ",", "auto"}
+        With "," thousands may be set apart by dots.
+
+    Returns
+    -------
+    numbers : pyarrow.ChunkedArray
+        int64 or double; integers that do not fit and have missing ones beside them are
+        double.
+    decimal : str
+        The decimal mark that was found.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> numbers, mark = as_numbers(pa.chunked_array([["1.234,5", None, "-3"]]), "auto")
+    >>> numbers.to_pylist(), mark
+    ([1234.5, None, -3.0], ',')
+    >>> as_numbers(pa.chunked_array([["1", "n/k"]])) is None
+    True
+    """
+    pc = needed("pyarrow.compute")
+    if decimal != ",":
+        found = _plain(text)
+        if found is not None:
+            return found, "."
+    if decimal != ".":
+        text = _trimmed(text)
+        if _all(text, _COMMA):
+            whole = pc.replace_substring(text, ".", "")
+            found = _plain(pc.replace_substring(whole, ",", "."))
+            return None if found is None else (found, ",")
+        return None
+    return None
+
+
+def why_not(text: Any, numbers: Any) -> str:
+    """Why a column that could be numbers has to stay text; "" if it need not.
+
+    Codes such as zip codes would lose their leading zeros, and long integers their last
+    digits.
+    """
+    pc, types = needed("pyarrow.compute"), needed("pyarrow.types")
+    if pc.any(pc.starts_with(text, "0")).as_py() and _any(text, _LEADING_ZERO):
+        return "leading zeros"
+    if types.is_integer(numbers.type) and not numbers.null_count:
+        return ""
+    if beyond_floats(numbers) and _any(text, _LONG_INTEGER):
+        return "integers of so many digits that a number would lose some"
+    return ""
+
+
+def beyond_floats(numbers: Any) -> bool:
+    """Whether some are so large that float64 does not tell neighbouring integers apart."""
+    ends = needed("pyarrow.compute").min_max(numbers).as_py()
+    return bool(max(abs(ends["min"] or 0), abs(ends["max"] or 0)) >= _LARGEST)
+
+
+def is_ambiguous(text: Any) -> int | None:
+    """The first row with a mark that may set thousands apart or be a decimal mark.
+
+    None if a value of the column settles it, as in "1,5", or there is no mark at all.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> is_ambiguous(pa.chunked_array([["7", "1.234"]])), is_ambiguous(
+    ...     pa.chunked_array([["0.234", "1.234"]])
+    ... )
+    (1, None)
+    """
+    pc = needed("pyarrow.compute")
+    marked = pc.match_substring_regex(text, "[.,]")
+    settled = pc.and_not(marked, pc.match_substring_regex(text, _GROUPED))
+    if pc.any(settled).as_py() or not pc.any(marked).as_py():
+        return None
+    return int(pc.index(marked, True).as_py())
+
+
+def has_mark(text: Any) -> bool:
+    """Whether some value has a point or a comma."""
+    return _any(text, "[.,]")
+
+
+def looks_like_number(text: Any, decimal: Decimal) -> Any:
+    """Which values look like numbers: a boolean array."""
+    pc = needed("pyarrow.compute")
+    return pc.match_substring_regex(text, _PLAIN if decimal == "." else _EITHER)
+
+
+def _plain(text: Any) -> Any | None:
+    """Numbers with a decimal point, or None."""
+    pc = needed("pyarrow.compute")
+    whole = _cast(text, "int64")
+    if whole is not None:
+        return None if _any(text, _HEXADECIMAL) else whole  # Arrow reads 0x1F as an integer
+    numbers = _cast(text, "double")
+    if numbers is not None:
+        # NAN is not a missing value here.
+        return None if pc.any(pc.is_nan(numbers)).as_py() else numbers
+    trimmed = _trimmed(text)
+    return None if trimmed is text else _plain(trimmed)
+
+
+def _cast(text: Any, kind: str) -> Any | None:
+    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
+    try:
+        pc.cast(text.slice(0, _PROBE), kind)  # a cast that fails is slow: it notes every value
+        return pc.cast(text, kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _trimmed(text: Any) -> Any:
+    """Without blanks around the values, where there are any."""
+    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
+    trimmed = pc.ascii_trim_whitespace(text)
+    if trimmed.equals(text):
+        return text
+    return pc.if_else(pc.is_in(trimmed, pa.array(MISSING)), None, trimmed)
+
+
+def _any(text: Any, pattern: str) -> bool:
+    pc = needed("pyarrow.compute")
+    return bool(pc.any(pc.match_substring_regex(text, pattern)).as_py())
+
+
+def _all(text: Any, pattern: str) -> bool:
+    pc = needed("pyarrow.compute")
+    return bool(pc.all(pc.match_substring_regex(text, pattern)).as_py())

@@ -1,0 +1,286 @@
+"""Tables read as they are, and never a value changed silently."""
+
+import csv
+import gzip
+import io
+import string
+from contextlib import suppress
+from datetime import date, datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setpoint.tables import Column, TableError, read_table
+from setpoint.tables.delimited import MISSING
+from thinning import thinned
+
+
+def read(text, **options):
+    data = text if isinstance(text, bytes) else text.encode()
+    return read_table("-", stdin=io.BytesIO(data), **options)
+
+
+def values(text, name="x", **options):
+    return read(text, **options).frame[name].tolist()
+
+
+# ------------------------------------------------------------------------------------- formats
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_the_separator_is_found(separator):
+    table = read(f"x{separator}y\n1{separator}a\n2{separator}b\n")
+    assert table.frame.to_dict("list") == {"x": [1, 2], "y": ["a", "b"]}
+    assert len(table.notes) == (separator != ",")
+
+
+def test_separators_in_quotes_do_not_count():
+    table = read('x;y\n"a,b,c";1\n"d,e,f";2\n')
+    assert table.frame["x"].tolist() == ["a,b,c", "d,e,f"]
+
+
+def test_one_column():
+    assert values("x\n1\n\n2\n") == [1, 2]
+
+
+def test_a_named_separator():
+    assert values("x,y|z\n1,a|3\n", "x,y", separator="|") == ["1,a"]
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-32"])
+def test_byte_order_marks(codec):
+    table = read("x,y\né,1\n".encode(codec))
+    assert table.frame.to_dict("list") == {"x": ["é"], "y": [1]}
+    assert any("UTF" in note for note in table.notes)
+
+
+def test_encodings_by_name():
+    assert values("x\né\n".encode("cp1252"), encoding="cp1252") == ["é"]
+    assert values("x\né\n".encode("utf-16-le"), encoding="utf-16-le") == ["é"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends(end):
+    assert read(f"x,y{end}1,a{end}{end}2,b").frame.to_dict("list") == {"x": [1, 2], "y": ["a", "b"]}
+
+
+def test_files_plain_and_gzipped(tmp_path):
+    for name, data in {"a.csv": b"x\n7\n", "b.dat": gzip.compress(b"x\n7\n")}.items():
+        (tmp_path / name).write_bytes(data)
+        table = read_table(tmp_path / name)
+        assert (table.name, table.frame["x"].tolist(), table.notes) == (name, [7], ())
+
+
+def test_quotes_amid_a_value():
+    table = read('x,y\n5" pipe,1\n"a ""b""\nc",2\n7",3\n')
+    assert table.frame["x"].tolist() == ['5" pipe', 'a "b"\nc', '7"']
+    assert [table.place(i) for i in range(3)] == ["line 2", "line 3", "line 5"]
+
+
+def test_nameless_columns_get_a_name():
+    table = read(",x\n0,5\n1,6\n")
+    assert table.frame.columns.tolist() == ["column 1", "x"]
+    assert table.notes == ("column 1 has no name and is called 'column 1'",)
+
+
+def test_names_lose_the_blanks_around_them():
+    assert read("a , b\n1,2\n").frame.columns.tolist() == ["a", "b"]
+
+
+# -------------------------------------------------------------------------------------- values
+
+
+@pytest.mark.parametrize(
+    ("written", "kind", "found"),
+    [
+        (["1", "-2"], "i", [1, -2]),
+        (["1", "2.5", "1e3"], "f", [1, 2.5, 1000]),
+        ([" 1", "2 "], "i", [1, 2]),
+        (["007", "12"], None, ["007", "12"]),
+        (["0", "0.5"], "f", [0, 0.5]),
+        (["0x1F", "1"], None, ["0x1F", "1"]),
+        (["9223372036854775807"], "i", [2**63 - 1]),
+        (["9223372036854775808", "1"], None, ["9223372036854775808", "1"]),
+        (["12345678901234567", "0.5"], None, ["12345678901234567", "0.5"]),
+        (["12345678901234567", ""], None, ["12345678901234567", np.nan]),
+        (["1e20", "0.5"], "f", [1e20, 0.5]),
+        (["1_000", "2"], None, ["1_000", "2"]),
+        (["NAN", "2"], None, ["NAN", "2"]),
+        (["true", "False", "TRUE"], "b", [True, False, True]),
+        (["yes", "no"], None, ["yes", "no"]),
+        (["None", "?"], None, ["None", "?"]),
+        (["31.12.2024", "01.01.2025"], None, ["31.12.2024", "01.01.2025"]),
+        (["12/31/2024"], None, ["12/31/2024"]),
+        ([" a", "a "], None, [" a", "a "]),
+    ],
+)
+def test_kinds(written, kind, found):
+    column = read("x;y\n" + "".join(f"{value};0\n" for value in written)).frame["x"]
+    pd.testing.assert_series_equal(column, pd.Series(found, name="x"), check_dtype=kind is not None)
+    if kind is None:
+        assert pd.api.types.is_string_dtype(column)
+    else:
+        assert column.dtype.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        (["2024-02-29"], datetime(2024, 2, 29)),
+        (["2024-02-29T10:30:00"], datetime(2024, 2, 29, 10, 30)),
+        (["2024-02-29 10:30:00.25"], datetime(2024, 2, 29, 10, 30, 0, 250_000)),
+        (["2024-02-29T10:30:00Z"], datetime(2024, 2, 29, 10, 30)),
+        (["2024-02-29T10:30:00+02:00"], datetime(2024, 2, 29, 8, 30)),
+        (["9999-12-31"], datetime(9999, 12, 31)),
+    ],
+)
+def test_iso_dates(written, found):
+    assert values("x\n" + "\n".join(written) + "\n") == [found]
+
+
+def test_days_that_do_not_exist_stay_text():
+    assert values("x\n2023-02-29\n") == ["2023-02-29"]
+
+
+@pytest.mark.parametrize("word", MISSING)
+def test_missing_values(word):
+    frame = read(f'n,b,d,t\n{word},{word},{word},{word}\n1,true,2024-01-01,a\n"","","",""\n').frame
+    assert frame.isna().sum().tolist() == [2, 2, 2, 2]
+    assert [dtype.kind for dtype in frame.dtypes] == ["f", "b", "M", "O"]
+
+
+def test_a_column_without_values_is_numbers():
+    assert np.isnan(values("x,y\n,1\nNA,2\n")).all()
+
+
+def test_words_among_numbers_are_named():
+    rows = "".join(f"{i}\n" for i in range(20))
+    table = read(f"age\n{rows}n/k\n\n3\nn/k\n")
+    assert table.frame["age"].tolist()[-3:] == ["n/k", "3", "n/k"]
+    assert table.notes == (
+        "column 'age' has 2 values that are not numbers (first: 'n/k' in line 22), so it was read "
+        "as text",
+    )
+
+
+def test_plain_text_needs_no_note():
+    assert read("x\na\n1\nb\n").notes == ()
+
+
+def test_leading_zeros_are_noted():
+    assert read("zip\n01067\n80331\n").notes == (
+        "column 'zip' has leading zeros, so it was read as text",
+    )
+
+
+# -------------------------------------------------------------------------------- decimal comma
+
+
+def test_decimal_commas_are_found():
+    table = read("x;y\n1,5;a\n-3,25;b\n7;c\n")
+    assert table.frame["x"].tolist() == [1.5, -3.25, 7]
+    assert table.notes == ("separator ';'", "decimal comma")
+
+
+def test_thousands_with_decimal_commas():
+    assert values("x;y\n1.234,5;1\n12;1\n1.234.567,25;1\n") == [1234.5, 12, 1234567.25]
+
+
+def test_commas_amid_text_are_not_decimals():
+    assert values("x;y\n1,5;1\na,b;2\n") == ["1,5", "a,b"]
+
+
+def test_no_decimal_commas_where_commas_separate():
+    assert values('x,y\n"1,5",1\n') == ["1,5"]
+    assert values('x,y\n"1,5",1\n', decimal=",") == [1.5]
+
+
+@pytest.mark.parametrize("text", ["x;y\n1,234;1\n", "x;y\n1.234;1,5\n"])
+def test_marks_that_may_mean_either_are_refused(text):
+    with pytest.raises(ValueError, match=r"line 2: '1.234' in column 'x' may be 1234 .*--decimal"):
+        read(text)
+
+
+def test_a_decimal_mark_by_name():
+    assert values("x;y\n1,234;1\n", decimal=",") == [1.234]
+    assert values("x;y\n1.234;1,5\n", decimal=",") == [1234]
+    assert values("x;y\n1.234;1,5\n", decimal=".") == [1.234]
+
+
+# ------------------------------------------------------------------------------------ properties
+
+
+TEXT = st.text(
+    st.characters(codec="utf-8", exclude_characters="\r\0", exclude_categories=["Cs"]), max_size=8
+)
+# A letter in front, so that no value looks like a number, a date or a missing one.
+WORDS = TEXT.map(lambda value: f"w{value}")
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64)
+
+
+@given(
+    st.lists(st.tuples(WORDS, st.none() | NUMBERS, st.integers(-(2**63), 2**63 - 1)), min_size=1),
+    st.sampled_from(",;\t|"),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_what_was_written_is_read(rows, separator, codec, quoting, end):
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter=separator, quoting=quoting, lineterminator=end)
+    writer.writerows([("word", "number", "whole"), *rows])
+    table = read(file.getvalue().encode(codec), separator=separator, decimal=".")
+    found = table.frame
+    assert found["word"].tolist() == [row[0] for row in rows]
+    assert found["whole"].tolist() == [row[2] for row in rows]
+    numbers = [np.nan if row[1] is None else row[1] for row in rows]
+    np.testing.assert_array_equal(found["number"].to_numpy(), numbers)
+    lines = file.getvalue().replace("\r\n", "\n").split("\n")
+    for i, row in enumerate(rows):
+        first = row[0].split("\n")[0].replace('"', '""')
+        assert first in lines[int(table.place(i).removeprefix("line ")) - 1]
+
+
+@given(st.text(string.printable, max_size=60), st.sampled_from([None, ",", ";"]))
+def test_any_text_is_a_table_or_an_error(text, separator):
+    with suppress(TableError):
+        assert len(read(text, separator=separator).frame) > 0
+
+
+def test_two_reads_are_the_same():
+    text = "a;b;c\n" + "".join(f"{i};{i / 7};w{i % 5}\n" for i in range(1000))
+    one, two = read(text), read(text)
+    pd.testing.assert_frame_equal(one.frame, two.frame)
+    assert one.notes == two.notes
+
+
+@pytest.mark.parametrize("d", thinned([1_000, 10_000], 2))
+def test_many_columns(d):
+    numbers = np.random.default_rng(0).normal(size=(200, d))
+    text = pd.DataFrame(numbers).add_prefix("c").to_csv(index=False)
+    np.testing.assert_array_equal(read(text).frame.to_numpy(), numbers)
+
+
+# --------------------------------------------------------------------------------- known kinds
+
+
+def test_known_kinds():
+    table = read("code,n,d\n1,2,2024-01-01\n", columns=[Column("code", "category")])
+    assert table.frame["code"].tolist() == ["1"]
+    assert table.frame["n"].tolist() == [2]
+    assert table.frame["d"][0].date() == date(2024, 1, 1)
+
+
+@pytest.mark.parametrize("odd", ["2024-02-30", "soon"])
+def test_a_column_of_dates_with_something_else_is_text_and_a_note_says_so(odd, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"d,x\n2024-01-01,1\n2024-01-02,2\n{odd},3\n2024-01-04,4\n", "utf-8")
+    table = read_table(path)
+    assert table.frame["d"].tolist()[2] == odd
+    first = f"(first: {odd!r} in line 4)"
+    assert table.notes == (
+        f"column 'd' has values that are not dates {first}, so it was read as text",
+    )
