@@ -1,0 +1,1 @@
+"""What a command does, as a library call: from a table to a value with notes; no terminal."""
